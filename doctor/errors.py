@@ -1,0 +1,11 @@
+"""The root of every error that doctor raises on purpose."""
+
+from __future__ import annotations
+
+
+class DoctorError(Exception):
+    """Something doctor could not do; the message says what, where, and what to do about it."""
+
+
+class UsageError(DoctorError):
+    """The command line or the configuration asks for something that cannot be (exit code 2)."""

@@ -1,0 +1,8 @@
+"""The one door to the outside: run a tool, read a file, find a command."""
+
+from __future__ import annotations
+
+from doctor.host.door import Host
+from doctor.host.process import Ended, Ran, run
+
+__all__ = ["Ended", "Host", "Ran", "run"]

@@ -1,0 +1,87 @@
+"""The host as probes see it; a test hands in another root and another environment instead of patching modules."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from doctor.host.process import Ended, Ran, run
+
+_READ_LIMIT = 8 << 20
+
+
+class Host:
+    """A machine to look at.
+
+    `root` is where absolute paths of the operating system (`/proc`, `/sys`, `/etc`, `/usr`) are looked up: `/`, or a folder that
+    stands for a machine. `env` is the environment that tools are started with and that `which` searches.
+    """
+
+    def __init__(self, *, root: Path = Path("/"), env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
+        self.root = root
+        self.env: Mapping[str, str] = dict(os.environ if env is None else env)
+        self.cwd = cwd or Path.cwd()
+
+    def at(self, path: str | Path) -> Path:
+        """Return where an absolute path lies on this host."""
+        path = Path(path)
+        if self.root == Path("/") or path.is_relative_to(self.root):
+            return path
+        return self.root / path.relative_to(path.anchor)
+
+    def read(self, path: str | Path, *, limit: int = _READ_LIMIT) -> str | None:
+        """Return the text of a regular file, at most `limit` bytes; None where it cannot be read. Never blocks on a pipe."""
+        data = self.read_bytes(path, limit=limit)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def read_bytes(self, path: str | Path, *, limit: int = _READ_LIMIT) -> bytes | None:
+        """Return the bytes of a regular file, at most `limit`; None where it cannot be read."""
+        try:
+            descriptor = os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            with os.fdopen(descriptor, "rb") as file:
+                return file.read(limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        except (OSError, ValueError):
+            return None
+
+    def exists(self, path: str | Path) -> bool:
+        """Say whether a path is there; a path that may not be looked at counts as not there."""
+        try:
+            return self.at(path).exists()
+        except (OSError, ValueError):
+            return False
+
+    def list(self, path: str | Path) -> tuple[str, ...]:
+        """Return the sorted names in a folder; empty where it cannot be listed."""
+        try:
+            return tuple(sorted(os.listdir(self.at(path))))
+        except (OSError, ValueError):
+            return ()
+
+    def glob(self, folder: str | Path, pattern: str) -> Iterator[Path]:
+        """Yield the sorted paths under a folder that match a pattern."""
+        try:
+            yield from sorted(self.at(folder).glob(pattern))
+        except (OSError, ValueError):
+            return
+
+    def which(self, command: str) -> str | None:
+        """Return the path of a command, as a shell with this host's PATH would find it."""
+        return shutil.which(command, path=self.env.get("PATH", os.defpath))
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float = 5.0,
+        limit: int = 1 << 20,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Ran:
+        """Run a tool with this host's environment and `env` on top; a tool that is not there gives a `Ran` that says so."""
+        found = self.which(argv[0])
+        if found is None:
+            return Ran(ended=Ended.NOT_STARTED, why=f"{argv[0]} is not on PATH")
+        return run([found, *argv[1:]], timeout=timeout, limit=limit, env={**self.env, **(env or {})}, cwd=cwd or self.cwd)

@@ -1,0 +1,1 @@
+"""Frozen values that every other part of doctor speaks in; no behaviour."""

@@ -1,0 +1,44 @@
+"""The header of a check script, read without running it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+import msgspec
+
+
+class Tier(Enum):
+    """What a check may cost: `quick` is seconds, `deep` is minutes."""
+
+    QUICK = "quick"
+    DEEP = "deep"
+
+
+class Kind(Enum):
+    """A canary does the fragile thing in miniature; a facts script reports what only a running interpreter knows."""
+
+    CANARY = "canary"
+    FACTS = "facts"
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table `[tool.doctor]` of a check script; `timeout` is in seconds and bounds the whole script."""
+
+    kind: Kind
+    summary: str
+    needs: tuple[str, ...] = ()
+    tier: Tier = Tier.QUICK
+    timeout: float = 120.0
+    devices: str = "host"
+    cases: tuple[str, ...] = ()
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A check script: its id (the file name in kebab case), where it lies, and its header."""
+
+    id: str
+    path: Path
+    header: Header
+    requires_python: str = ""
+    explanation: str = ""

@@ -1,0 +1,53 @@
+"""Compatibility tables: which releases go together, each row with its source and date."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import msgspec
+
+from doctor.model.issues import Condition
+from doctor.model.scales import Severity
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of what authors write: unknown keys are errors."""
+
+
+class Source(_Entry, frozen=True, kw_only=True):
+    """Where rows were read: `evidence` is one of binary, metadata, source, issue, documentation, copy, unverified."""
+
+    what: str
+    opened: date
+    evidence: str
+    url: str = ""
+
+
+class Column(_Entry, frozen=True, kw_only=True):
+    """What a column of cells is held against.
+
+    `fact` is the fact that a cell judges (or, for a key, selects the row by); without `judge` a column only informs. `says` is
+    the sentence of the finding, with `{seen}` and `{wanted}`.
+    """
+
+    fact: str
+    key: bool = False
+    judge: bool = False
+    severity: Severity = Severity.WARNING
+    says: str = ""
+
+
+class Table(_Entry, frozen=True, kw_only=True):
+    """One table. A row maps column names to cells: a value, a list of alternatives, or a half-open range `{from, before}`.
+
+    A row is selected when each of its key cells accepts its fact; the first such row counts. `applies` must hold for the table
+    to judge at all. A row's `source` names entries of `sources`.
+    """
+
+    title: str
+    columns: dict[str, Column]
+    sources: dict[str, Source]
+    rows: tuple[dict[str, Any], ...]
+    applies: tuple[Condition, ...] = ()
+    product: str = ""

@@ -1,0 +1,47 @@
+"""What was found, with its evidence and what to do about it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from doctor.model.fixes import Fix
+from doctor.model.issues import Recipe
+from doctor.model.scales import Confidence, Severity
+
+
+class EvidenceKind(Enum):
+    """Where a piece of evidence comes from."""
+
+    FACT = "fact"
+    LOG = "log"
+    OUTCOME = "outcome"
+    COMPAT = "compat"
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that speaks for a finding; `line` counts from 1 in the log named by `source`."""
+
+    kind: EvidenceKind
+    text: str
+    source: str = ""
+    line: int | None = None
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to act on; it carries its own words, so that a report can be read without the catalog."""
+
+    id: str
+    target: str
+    title: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    evidence: tuple[Evidence, ...] = ()
+    recipes: tuple[Recipe, ...] = ()
+    captures: dict[str, str] = msgspec.field(default_factory=dict)
+    fixes: tuple[Fix, ...] = ()
+    references: tuple[str, ...] = ()
+    symptoms: tuple[str, ...] = ()
+    settles: str = ""

@@ -1,0 +1,55 @@
+"""Everything one examination saw; the only thing that matching is shown."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from doctor.model.facts import Fact
+from doctor.model.outcomes import Outcome
+
+
+class TargetKind(Enum):
+    """What is under examination."""
+
+    INTERPRETER = "interpreter"
+    CARGO = "cargo"
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing under examination; `chosen_by` says how it was found (`--python`, `VIRTUAL_ENV`, `./.venv` …)."""
+
+    name: str
+    kind: TargetKind
+    path: str
+    chosen_by: str = ""
+
+
+class Log(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that somebody handed in: where it came from, and its lines without control characters."""
+
+    source: str
+    lines: tuple[str, ...]
+
+
+class ProbeFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A probe that crashed or ran out of time."""
+
+    probe: str
+    why: str
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts, outcomes and log texts of one examination; `taken` is a UTC time in ISO 8601."""
+
+    schema_version: int = 1
+    doctor_version: str = ""
+    taken: str = ""
+    recording: bool = False
+    targets: tuple[Target, ...] = ()
+    facts: dict[str, Fact] = msgspec.field(default_factory=dict)
+    outcomes: tuple[Outcome, ...] = ()
+    logs: tuple[Log, ...] = ()
+    probe_failures: tuple[ProbeFailure, ...] = ()
+    left_out: tuple[str, ...] = ()

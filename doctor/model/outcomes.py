@@ -1,0 +1,46 @@
+"""What one check gave on one device."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+
+class Verdict(Enum):
+    """How a check ended; only `broken` speaks about doctor's own script rather than about the patient."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    SKIPPED = "skipped"
+    BROKEN = "broken"
+
+
+RED = frozenset({Verdict.FAILED, Verdict.CRASHED, Verdict.TIMED_OUT})
+"""Verdicts that count as failed when a canary is held against a known issue."""
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One named part of a check."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one check on one device; `log` is bounded, `signal` is a name such as `SIGSEGV`."""
+
+    id: str
+    target: str
+    verdict: Verdict
+    device: str | None = None
+    reason: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    seconds: float = 0.0
+    log: str = ""
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+    cases: dict[str, Case] = msgspec.field(default_factory=dict)

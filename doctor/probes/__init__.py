@@ -1,0 +1,1 @@
+"""Probes: one file per subject, each turning what a host shows into facts."""

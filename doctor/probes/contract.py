@@ -1,0 +1,67 @@
+"""What a probe is.
+
+A probe is a module in this folder with a function `probe(scene: Scene) -> Iterator[tuple[str, Fact]]`. It may raise: then it
+becomes one failed probe, and the facts it gave before stay. It must bound every tool it runs (`Host.run` does) and must not
+import a framework. `BOUND` is the seconds after which the rest of it is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from doctor.host import Host
+from doctor.model.facts import Fact
+
+Seen: TypeAlias = Iterator[tuple[str, Fact]]
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True):
+    """An installed distribution, read from its dist-info folder; `name` is normalized, `installed_at` in seconds since 1970."""
+
+    name: str
+    version: str
+    folder: Path
+    installer: str = ""
+    installed_at: float = 0.0
+    direct_url: str = ""
+
+
+class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
+    """A Python interpreter under examination, as it describes itself when started bare (no framework imported)."""
+
+    executable: str
+    version: str
+    implementation: str
+    tag: str
+    bits: int
+    free_threaded: bool
+    prefix: str
+    base_prefix: str
+    path: tuple[str, ...]
+    site_packages: tuple[str, ...]
+    include: str
+    platform: str
+    machine: str
+    stdlib: str
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """What a probe may look at: the host, the interpreter if there is one, its distributions, the Cargo workspace if there is one."""
+
+    host: Host
+    interpreter: Interpreter | None = None
+    distributions: tuple[Distribution, ...] = ()
+    workspace: Path | None = None
+
+
+class Probe(Protocol):
+    """A module that holds a probe."""
+
+    __name__: str
+
+    def probe(self, scene: Scene) -> Seen:
+        """Yield fact by fact what this subject shows."""
