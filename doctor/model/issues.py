@@ -118,7 +118,7 @@ class Verified(_Entry, frozen=True, kw_only=True):
     """How the entry is known to be true: `reproduced` here, `thread` confirmed, or `documented`."""
 
     how: str
-    on: date
+    checked: date
     note: str = ""
 
 

@@ -1,0 +1,111 @@
+"""From the folder `matrices` to a Catalog, and from a Catalog to its compiled form."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from doctor.bundled import bundled
+from doctor.errors import DoctorError
+from doctor.model.catalog import Catalog
+from doctor.model.compat import Table
+from doctor.model.issues import KnownIssue
+
+COMPILED = "catalog.msgpack"
+_MAX_FILE = 256 << 10
+_T = TypeVar("_T")
+
+
+class CatalogError(DoctorError):
+    """One or more files of the catalog cannot be used; each line names the file and the place in it."""
+
+
+def load(extra: Sequence[Path] = ()) -> Catalog:
+    """Load the catalog that came with doctor and then those of `extra`, whose entries win over entries of the same id.
+
+    Raises CatalogError for a folder that is not there and for entries that do not fit the schema, all of them at once.
+    """
+    own = _load_own()
+    return own if not extra else _merge([own, *(load_folder(folder) for folder in extra)])
+
+
+def _load_own() -> Catalog:
+    compiled = bundled("matrices") / COMPILED
+    if compiled.is_file():
+        return msgspec.msgpack.decode(compiled.read_bytes(), type=Catalog)
+    return load_folder(bundled("matrices"))
+
+
+def load_folder(folder: Path) -> Catalog:
+    """Read every YAML file under `folder/issues` and `folder/compat`."""
+    if not folder.is_dir():
+        raise CatalogError(f"no catalog at {folder}: it is a folder that holds issues/ and compat/")
+    faults: list[str] = []
+    issues = dict(_entries(folder / "issues", KnownIssue, faults))
+    tables = dict(_entries(folder / "compat", Table, faults))
+    if faults:
+        raise CatalogError("\n".join(faults))
+    return _stamped(issues, tables)
+
+
+def compiled(catalog: Catalog) -> bytes:
+    """Return the catalog as data only, to be read by `load` without parsing YAML."""
+    return msgspec.msgpack.encode(catalog)
+
+
+def _entries(folder: Path, kind: type[_T], faults: list[str]) -> Iterator[tuple[str, _T]]:
+    for path in sorted(folder.rglob("*.yaml")):
+        try:
+            yield path.relative_to(folder).with_suffix("").as_posix(), read_entry(path, kind)
+        except CatalogError as error:
+            faults.append(str(error))
+
+
+def read_entry(path: Path, kind: type[_T]) -> _T:
+    """Read one file as a known issue or a table; raises CatalogError with the file, the line or the place in it, and why."""
+    document = parse_yaml(path)
+    try:
+        return msgspec.convert(document, kind, strict=True)
+    except msgspec.ValidationError as error:
+        raise CatalogError(f"{path}: {error}") from None
+
+
+def parse_yaml(path: Path) -> Any:
+    """Parse a YAML file with plain values only; aliases are refused, since they let a small file grow without bound."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        text = path.read_text(encoding="utf-8")
+        if len(text) > _MAX_FILE:
+            raise CatalogError(f"{path}: larger than {_MAX_FILE} bytes")
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
+            raise CatalogError(f"{path}: aliases are not allowed")
+        return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise CatalogError(f"{place}: {getattr(error, 'problem', error)}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise CatalogError(f"{path}: {error}") from None
+
+
+def _merge(catalogs: Sequence[Catalog]) -> Catalog:
+    issues: dict[str, KnownIssue] = {}
+    tables: dict[str, Table] = {}
+    for catalog in catalogs:
+        issues |= catalog.issues
+        tables |= catalog.tables
+    return _stamped(issues, tables)
+
+
+def _stamped(issues: dict[str, KnownIssue], tables: dict[str, Table]) -> Catalog:
+    digest = hashlib.sha256(msgspec.msgpack.encode((issues, tables), order="sorted")).hexdigest()
+    opened = [reference.opened for issue in issues.values() for reference in issue.references]
+    opened += [source.opened for table in tables.values() for source in table.sources.values()]
+    newest = max(opened).isoformat() if opened else ""
+    return Catalog(issues=issues, tables=tables, digest=digest[:16], newest_source=newest)
