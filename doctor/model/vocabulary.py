@@ -175,6 +175,7 @@ FACTS: dict[str, str] = {
     "cuda.matches_torch": "same, minor or major: how the toolkit's CUDA differs from torch's",
     "cuda.host_compiler_fits": "false where the host compiler is newer than nvcc accepts",
     "cuda.supports_gpu": "false where nvcc cannot compile for a GPU of this machine",
+    "flash-attn.wheel_fits_torch": "false where the wheel of flash-attn names another torch than the one installed",
     "triton.fits_torch": "false where the installed triton is not the one torch asks for",
     "compat.*.*": "fits or violated: how a fact stands to a compatibility table",
     "compat.*.*.wanted": "what that table wants",

@@ -1,0 +1,40 @@
+"""Which GPU can run code that was compiled for which architecture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_ARCH = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)$")
+_ALONE = {(8, 7), (5, 3), (6, 2), (7, 2)}
+"""Tegra chips, which desktop code of their generation does not run on (torch/cuda/__init__.py, DEVICE_REQUIREMENT)."""
+
+_RENAMED = {(10, 1): (11, 0)}
+
+
+def runs(arch: str, capability: str) -> bool:
+    """Say whether code for `arch` (`sm_86`, `compute_90`, `sm_90a`) runs on a device of `capability` (`8.9`).
+
+    Machine code runs within its major version on the same or a later minor; `compute_` is PTX and runs on anything later; an
+    `a` suffix runs on that very capability alone, `f` within the family.
+    """
+    parts, device = _ARCH.match(arch), _pair(capability)
+    if parts is None or device is None:
+        return False
+    code = _RENAMED.get(pair := (int(parts[1]), int(parts[2])), pair)
+    device = _RENAMED.get(device, device)
+    if arch.startswith("compute_"):
+        return device >= code
+    if parts[3] == "a" or code in _ALONE or device in _ALONE:
+        return device == code
+    return device[0] == code[0] and device[1] >= code[1]
+
+
+def _pair(capability: str) -> tuple[int, int] | None:
+    first, _, second = capability.partition(".")
+    return (int(first), int(second)) if first.isdigit() and second.isdigit() else None
+
+
+def uncovered(archs: Sequence[str], capabilities: Iterable[str]) -> list[str]:
+    """Return the capabilities that none of the architectures runs on."""
+    return [capability for capability in dict.fromkeys(capabilities) if not any(runs(arch, capability) for arch in archs)]

@@ -1,0 +1,64 @@
+"""Fill the holes of a template, `{torch.release}` or `{log.version}`, with what was seen; nothing is ever evaluated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.model.facts import Facts, State
+
+HOLE = re.compile(r"\{([a-z][A-Za-z0-9_.*-]*)\}")
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def names(template: str) -> tuple[str, ...]:
+    """Return the names of the holes in a template."""
+    return tuple(HOLE.findall(template))
+
+
+def seen(name: str, facts: Facts, captures: Mapping[str, str]) -> Any:
+    """Return what fills a hole: a value captured from a log (`log.NAME`) or the value of a fact; None where there is none."""
+    if name.startswith("log."):
+        return captures.get(name[4:])
+    fact = facts.get(name)
+    return fact.value if fact is not None and fact.state is State.PRESENT else None
+
+
+def as_text(value: Any) -> str:
+    """Write a value the way a sentence or a command wants it: lists with commas, no control characters."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(as_text(item) for item in value)
+    if isinstance(value, dict):
+        return as_text(value.get("path") or value.get("name") or ", ".join(f"{key} {as_text(item)}" for key, item in value.items()))
+    return _UNSAFE.sub(" ", str(value))
+
+
+def fill(template: str, facts: Facts, captures: Mapping[str, str]) -> str | None:
+    """Return the template with every hole filled, or None where one cannot be."""
+    values = {name: seen(name, facts, captures) for name in names(template)}
+    if any(value is None or value == [] for value in values.values()):
+        return None
+    return HOLE.sub(lambda hole: as_text(values[hole[1]]), template)
+
+
+def fill_sentence(template: str, facts: Facts, captures: Mapping[str, str]) -> str:
+    """Fill a sentence; what is not known stands there as `?`."""
+    return HOLE.sub(lambda hole: "?" if (value := seen(hole[1], facts, captures)) is None else as_text(value), template)
+
+
+def fill_each(templates: tuple[str, ...], facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Fill the arguments of a command; an argument that is one hole for a list becomes as many arguments."""
+    filled: list[str] = []
+    for template in templates:
+        whole = HOLE.fullmatch(template)
+        value = seen(whole[1], facts, captures) if whole else None
+        if isinstance(value, list | tuple) and value:
+            filled += [as_text(item) for item in value]
+        elif (text := fill(template, facts, captures)) is None:
+            return None
+        else:
+            filled.append(text)
+    return tuple(filled)

@@ -1,0 +1,97 @@
+"""From an observation to a ranked diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, unmet_requirements, violated_tables
+from doctor.match.issues import Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
+from doctor.match.proofs import Spot
+from doctor.match.signatures import texts
+from doctor.match.table import Result, Ruling
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts
+from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.issues import KnownIssue
+from doctor.model.observation import Observation, Target, TargetKind
+from doctor.model.report import Diagnosis, RuledOut, Undecided
+from doctor.model.scales import Confidence, Severity
+
+_SEVERITIES = list(Severity)
+_CONFIDENCES = list(Confidence)
+
+
+def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
+    """Judge an observation whose facts were derived already."""
+    facts = observation.facts
+    weighed = weigh(catalog, facts, observation.outcomes, texts(observation))
+    explained = explained_by_text(weighed)
+    ruled = [(held, rule(held, explained)) for held in weighed]
+    found = [(held, result) for held, result in ruled if result.ruling in (Ruling.FINDING, Ruling.PREDICTED)]
+    issues = [finding(held, result, facts, _target_of(held.issue, observation.targets)) for held, result in found]
+    return Diagnosis(
+        findings=ranked([*issues, *_generic(observation, catalog, found, issues)]),
+        undecided=tuple(_undecided(ruled, observation)),
+        ruled_out=tuple(_ruled_out(ruled)),
+    )
+
+
+def _generic(
+    observation: Observation, catalog: Catalog, found: Sequence[tuple[Weighed, Result]], issues: Sequence[Finding]
+) -> Iterable[Finding]:
+    explaining = [held for held, result in found if result.confidence is not Confidence.LOW and result.ruling is Ruling.FINDING]
+    accounted = frozenset(spot for held in explaining for spot in (*held.red, *spots_of_text(held.seen)))
+    cited = frozenset(_cited(issues))
+    main = observation.targets[0].name if observation.targets else ""
+    yield from unexplained_checks(observation, accounted)
+    yield from broken_checks(observation)
+    yield from failed_probes(observation, main)
+    yield from unmet_requirements(observation.facts, cited, main)
+    yield from violated_tables(catalog, observation.facts, cited, main)
+
+
+def _cited(findings: Iterable[Finding]) -> Iterable[str]:
+    for found in findings:
+        for evidence in found.evidence:
+            if evidence.kind is EvidenceKind.FACT:
+                yield evidence.text.partition(" = ")[0]
+
+
+def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
+    names = [condition.fact for row in issue.affected for condition in row.when]
+    kind = TargetKind.CARGO if any(name.startswith("crate.") for name in names) else TargetKind.INTERPRETER
+    return next((target.name for target in targets if target.kind is kind), targets[0].name if targets else "")
+
+
+def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Order findings by what to do first: severity, then confidence; a cause comes before its symptoms and names them."""
+    told = [_with_symptoms(found, findings) for found in findings]
+    symptoms = {symptom for found in told for symptom in found.symptoms}
+
+    def key(found: Finding) -> tuple[int, bool, int, str]:
+        return (_SEVERITIES.index(found.severity), found.id in symptoms, _CONFIDENCES.index(found.confidence), found.id)
+
+    return tuple(sorted(told, key=key))
+
+
+def _with_symptoms(found: Finding, findings: Sequence[Finding]) -> Finding:
+    ids = [other.id for other in findings if other.id != found.id and any(fnmatchcase(other.id, glob) for glob in found.symptoms)]
+    return msgspec.structs.replace(found, symptoms=tuple(dict.fromkeys(ids)))
+
+
+def _undecided(ruled: Iterable[tuple[Weighed, Result]], observation: Observation) -> Iterable[Undecided]:
+    kinds = frozenset(target.kind.value for target in observation.targets)
+    for held, result in ruled:
+        missing = held.applies.missing
+        if result.ruling is Ruling.UNDECIDED and missing and not is_foreign(missing, kinds):
+            yield Undecided(id=held.id, title=held.issue.title, missing_facts=missing)
+
+
+def _ruled_out(ruled: Iterable[tuple[Weighed, Result]]) -> Iterable[RuledOut]:
+    for held, result in ruled:
+        if result.ruling is Ruling.RULED_OUT and held.applies.truth:
+            checks = ", ".join(sorted({f"{proof.check} {proof.case or ''}".strip() for proof in held.issue.proofs}))
+            yield RuledOut(id=held.id, title=held.issue.title, why=f"{checks} passed")

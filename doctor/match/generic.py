@@ -1,0 +1,169 @@
+"""Rules that need no catalog entry: a red check that nothing explains, a package whose wishes are not met, a table that is violated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.holes import as_text, fill_sentence
+from doctor.match.issues import fact_evidence
+from doctor.match.proofs import Spot
+from doctor.match.signatures import label
+from doctor.model.catalog import Catalog
+from doctor.model.compat import Column, Table
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.issues import FixKind, Recipe
+from doctor.model.observation import Observation
+from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.model.scales import Confidence, Severity
+
+_ENDED = {
+    Verdict.FAILED: "failed",
+    Verdict.CRASHED: "crashed",
+    Verdict.TIMED_OUT: "ran out of time",
+}
+
+
+def unexplained_checks(observation: Observation, explained: frozenset[Spot]) -> Iterator[Finding]:
+    """Yield a finding for each check that went red where no other finding accounts for it."""
+    for outcome in observation.outcomes:
+        if outcome.verdict in RED and not _is_explained(outcome, explained):
+            yield _red_check(outcome)
+
+
+def _is_explained(outcome: Outcome, explained: frozenset[Spot]) -> bool:
+    red = [name for name, case in outcome.cases.items() if case.verdict in RED] or [""]
+    return all(Spot(outcome.id, outcome.device, name) in explained for name in red)
+
+
+def _red_check(outcome: Outcome) -> Finding:
+    cases = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
+    how = f"by {outcome.signal}" if outcome.signal else ""
+    seen = [Evidence(kind=EvidenceKind.OUTCOME, text=text, source=label(outcome)) for text in cases or [outcome.reason] if text]
+    return Finding(
+        id=f"canary/{outcome.id}",
+        target=outcome.target,
+        title=" ".join(filter(None, (label(outcome), _ENDED[outcome.verdict], how))),
+        severity=Severity.ERROR,
+        confidence=Confidence.MEDIUM,
+        message=f"The check did on this machine what it stands for, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
+        evidence=tuple(seen),
+        recipes=(_look_again(outcome),),
+    )
+
+
+def _look_again(outcome: Outcome) -> Recipe:
+    longer = ("--timeout", "600") if outcome.verdict is Verdict.TIMED_OUT else ()
+    return Recipe(
+        kind=FixKind.CONFIGURE,
+        title="See the whole log of this check alone" + (", with more time" if longer else ""),
+        run=(("doctor", "check", "--python", "{python.executable}", "--only", outcome.id, *longer, "-v"),),
+        lasting=False,
+    )
+
+
+def broken_checks(observation: Observation) -> Iterator[Finding]:
+    """Yield a warning for each check whose own script broke."""
+    for outcome in observation.outcomes:
+        if outcome.verdict is Verdict.BROKEN:
+            yield Finding(
+                id=f"check/{outcome.id}",
+                target=outcome.target,
+                title=f"{label(outcome)} is broken and says nothing about this stack",
+                severity=Severity.WARNING,
+                confidence=Confidence.HIGH,
+                message="The check script itself failed, so what it stands for was not looked at. This is a fault of doctor: please report it.",
+                evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=label(outcome)),),
+                recipes=(_look_again(outcome),),
+            )
+
+
+def failed_probes(observation: Observation, target: str) -> Iterator[Finding]:
+    """Yield a note for each probe that crashed or hung."""
+    for failure in observation.probe_failures:
+        yield Finding(
+            id=f"probe/{failure.probe}",
+            target=target,
+            title=f"The probe {failure.probe} did not finish",
+            severity=Severity.NOTE,
+            confidence=Confidence.HIGH,
+            message="Its facts are unknown, and what depends on them was not judged.",
+            evidence=(Evidence(kind=EvidenceKind.FACT, text=failure.why, source=failure.probe),),
+        )
+
+
+def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
+    """Yield a warning for each package of the stack that asks for something else than what is installed."""
+    for name in sorted(facts):
+        if name.startswith("requires.") and name.endswith(".met") and name not in cited and value_of(facts, name) is False:
+            yield _unmet(name, facts, target)
+
+
+def _unmet(name: str, facts: Facts, target: str) -> Finding:
+    pair = name.removeprefix("requires.").removesuffix(".met")
+    package, _, wanted = pair.partition(".")
+    specifier = as_text(value_of(facts, f"requires.{pair}.specifier") or "")
+    installed = value_of(facts, f"requires.{pair}.installed")
+    moved = value_of(facts, f"requires.{pair}.moved")
+    version = value_of(facts, f"package.{package}.version")
+    found = f"{wanted} {installed} is installed" if installed else f"{wanted} is not installed"
+    evidence = [Evidence(kind=EvidenceKind.FACT, text=f"{package} {version} asks for {wanted}{specifier}; {found}", source="METADATA")]
+    if isinstance(moved, dict):
+        story = f"{moved.get('package')} came {moved.get('at')} by {moved.get('installer') or 'an unnamed installer'}, after {moved.get('later_than')}"
+        evidence.append(Evidence(kind=EvidenceKind.FACT, text=story, source="installation times"))
+    return Finding(
+        id=f"requires/{package}/{wanted}",
+        target=target,
+        title=f"{package} {version} asks for {wanted}{specifier}, and {found.removeprefix(wanted).strip()}",
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        message=f"What is installed is not what {package} was released with; an installer moved one of the two after the other.",
+        evidence=tuple(evidence),
+        recipes=_restore(package, wanted, specifier),
+    )
+
+
+def _restore(package: str, wanted: str, specifier: str) -> tuple[Recipe, ...]:
+    keep = Recipe(
+        kind=FixKind.PIN,
+        title=f"Install the {wanted} that {package} asks for",
+        install=(f"{wanted}{specifier}",),
+        verify="",
+    )
+    if wanted == "torch":
+        return (
+            Recipe(kind=FixKind.REINSTALL, title=f"Keep this torch, and take the {package} that fits it", install=("torch=={torch.version}", package), options=("upgrade",)),
+            keep,
+        )
+    return (keep,)
+
+
+def violated_tables(catalog: Catalog, facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
+    """Yield a finding for each compatibility table that is violated and that no known issue speaks of."""
+    for table_name, table in catalog.tables.items():
+        for column_name, column in table.columns.items():
+            name = f"compat.{table_name}.{column_name}"
+            if column.judge and name not in cited and value_of(facts, name) == "violated":
+                yield _violated(name, table, column, facts, target)
+
+
+def _violated(name: str, table: Table, column: Column, facts: Facts, target: str) -> Finding:
+    captures = {
+        "seen": as_text(value_of(facts, column.fact)),
+        "wanted": as_text(value_of(facts, f"{name}.wanted")),
+        **{key: as_text(value_of(facts, other.fact)) for key, other in table.columns.items()},
+    }
+    says = column.says or "{seen} stands where {wanted} is wanted"
+    title = fill_sentence(says.replace("{", "{log."), {}, captures)
+    return Finding(
+        id=name.replace(".", "/"),
+        target=target,
+        title=title,
+        severity=column.severity,
+        confidence=Confidence.HIGH,
+        message=table.title + ".",
+        evidence=(
+            fact_evidence(column.fact, facts),
+            Evidence(kind=EvidenceKind.COMPAT, text=f"wanted: {captures['wanted']}", source=f"compat/{name.split('.')[1]}"),
+        ),
+    )

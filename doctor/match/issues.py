@@ -1,0 +1,111 @@
+"""Hold every known issue against an observation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from doctor.holes import as_text, fill_sentence
+from doctor.conditions import Held, any_holds, lookup, row_holds
+from doctor.match.proofs import Spot, held_against
+from doctor.match.signatures import Seen, Text, find
+from doctor.match.table import Canary, Result, Ruling, judge
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts
+from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.issues import KnownIssue
+from doctor.model.outcomes import Outcome
+from doctor.model.scales import Confidence, Severity
+
+_CARGO = ("crate.", "cargo.", "rust.")
+
+
+class Weighed(NamedTuple):
+    """A known issue with everything that speaks for or against it."""
+
+    id: str
+    issue: KnownIssue
+    applies: Held
+    seen: tuple[Seen, ...]
+    canary: Canary
+    red: frozenset[Spot]
+
+
+def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> tuple[Weighed, ...]:
+    """Gather, for each known issue, whether it applies, where its text stands, and how its checks ended."""
+    return tuple(_weigh(name, issue, facts, outcomes, texts) for name, issue in catalog.issues.items())
+
+
+def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> Weighed:
+    seen = tuple(find(issue.signatures, texts))
+    rows = any_holds(row_holds(row, facts) for row in issue.affected)
+    applies = rows if issue.affected else Held(True if seen else None)
+    canary, red = held_against(issue.proofs, outcomes)
+    return Weighed(name, issue, applies, seen, canary, red)
+
+
+def rule(held: Weighed, explained: frozenset[Spot]) -> Result:
+    """Judge one issue; a red check that another issue explains by its text counts as not run."""
+    canary = held.canary
+    if canary is Canary.FAILED and not held.seen and held.red <= explained:
+        canary = Canary.NOT_RUN
+    return judge(held.applies.truth, signature=bool(held.seen), canary=canary)
+
+
+def explained_by_text(weighed: Iterable[Weighed]) -> frozenset[Spot]:
+    """Return the red spots whose own log names an issue that may apply: nothing else needs to explain them."""
+    return frozenset(spot for held in weighed if held.applies.truth is not False for spot in spots_of_text(held.seen))
+
+
+def spots_of_text(seen: Iterable[Seen]) -> Iterable[Spot]:
+    """Return the red spots whose log or reason holds a signature."""
+    for found in seen:
+        if (outcome := found.text.outcome) is not None:
+            named = [name for name, case in outcome.cases.items() if found.evidence.text in case.reason]
+            yield from (Spot(outcome.id, outcome.device, name) for name in named or [*outcome.cases, ""])
+
+
+def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding:
+    """Turn a ruling into a finding with its own words; exposure and low confidence are capped at a note."""
+    captures = {name: value for found in held.seen for name, value in found.captures.items()}
+    exposed = result.ruling is Ruling.PREDICTED and not held.issue.certain
+    proven = result.ruling is Ruling.PREDICTED and held.issue.certain
+    confidence = Confidence.HIGH if proven else result.confidence
+    capped = exposed or confidence is Confidence.LOW
+    missing = held.applies.missing if held.applies.truth is None else ()
+    return Finding(
+        id=held.id,
+        target=target,
+        title=fill_sentence(held.issue.title, facts, captures),
+        severity=Severity.NOTE if capped else held.issue.severity,
+        confidence=confidence,
+        message=fill_sentence(held.issue.cause, facts, captures).strip(),
+        evidence=_evidence(held, facts),
+        recipes=held.issue.fixes,
+        captures=captures,
+        references=tuple(reference.url for reference in held.issue.references),
+        symptoms=held.issue.symptoms,
+        settles=", ".join(missing),
+    )
+
+
+def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:
+    said = [found.evidence for found in held.seen]
+    said += [
+        Evidence(kind=EvidenceKind.OUTCOME, text=f"{spot.check} {spot.case}".strip() + " failed", source=spot.device or "")
+        for spot in sorted(held.red, key=lambda spot: (spot.check, spot.device or "", spot.case))
+    ]
+    return (*said, *(fact_evidence(name, facts) for name in dict.fromkeys(held.applies.facts)))
+
+
+def fact_evidence(name: str, facts: Facts) -> Evidence:
+    """Quote a fact as evidence."""
+    fact = lookup(name, facts)
+    shown = as_text(fact.value) if fact.value is not None else fact.state.value
+    return Evidence(kind=EvidenceKind.FACT, text=f"{name} = {shown}", source=fact.source)
+
+
+def is_foreign(missing: Sequence[str], kinds: frozenset[str]) -> bool:
+    """Say whether all missing facts belong to a kind of target that is not under examination."""
+    wanted = {"cargo" if name.startswith(_CARGO) else "interpreter" for name in missing}
+    return bool(wanted) and not wanted & kinds
