@@ -38,7 +38,7 @@ class Symbol(NamedTuple):
 
 
 class Elf:
-    """An ELF file in memory; tables are read when asked for, and a table that makes no sense raises `ElfError`."""
+    """An ELF file in memory; tables are read when asked for, and one that makes no sense raises `ElfError`."""
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
         self._data, self._size = data, len(data)
@@ -98,11 +98,6 @@ class Elf:
         for name, _, _, section, _, _ in _SYMBOL.iter_unpack(self._take(at, size - size % _SYMBOL.size)):
             if name:
                 yield Symbol(names[name : names.find(b"\0", name)], section != 0)
-
-    def mentions(self, name: bytes) -> bool:
-        """Say whether a whole name stands among the names of dynamic symbols, defined or not; much faster than `symbols`."""
-        at, size = self._names_span
-        return self._data.find(b"\0" + name + b"\0", at, at + size) >= 0
 
     def section(self, name: str) -> bytes:
         """Return the bytes of a section, as `.rodata`; empty where there is none."""
@@ -189,15 +184,20 @@ _HEADER = ((_LONG, 32), (_LONG, 40), (_HALF, 54), (_HALF, 56))
 def opened(path: Path) -> Iterator[Elf]:
     """Open a library without reading it into memory; raises `ElfError` where it cannot be read or is no ELF file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError) as error:
+        with _mapped(path) as data:
+            yield Elf(data)
+    except (ElfError, OSError, ValueError) as error:
         raise ElfError(f"{path}: {error}") from error
-    with os.fdopen(descriptor, "rb") as file:
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap]:
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_size == 0:
-            raise ElfError(f"{path}: {'an empty file' if stat.S_ISREG(found.st_mode) else 'not a file'}")
+            raise ElfError("an empty file" if stat.S_ISREG(found.st_mode) else "not a file")
         with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
-            try:
-                yield Elf(data)
-            except ElfError as error:
-                raise ElfError(f"{path}: {error}") from error
+            yield data
+    finally:
+        os.close(descriptor)
