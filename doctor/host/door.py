@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,11 +18,19 @@ class Host:
     """A machine to look at.
 
     `root` is where absolute paths of the operating system (`/proc`, `/sys`, `/etc`, `/usr`) are looked up: `/`, or a folder that
-    stands for a machine. `env` is the environment that tools are started with and that `which` searches.
+    stands for a machine. `env` is the environment that tools are started with and that `which` searches. `platform` is what
+    `sys.platform` says there.
     """
 
-    def __init__(self, *, root: Path = Path("/"), env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
-        self.root = root
+    def __init__(
+        self,
+        *,
+        root: Path = Path("/"),
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        platform: str = sys.platform,
+    ) -> None:
+        self.root, self.platform = root, platform
         self.env: Mapping[str, str] = dict(os.environ if env is None else env)
         self.cwd = cwd or Path.cwd()
 
