@@ -184,7 +184,6 @@ FACTS: dict[str, str] = {
     "flash-attn.wheel_fits_torch": "false where the wheel of flash-attn names another torch than the one installed",
     "triton.fits_torch": "false where the installed triton is not the one torch asks for",
     "torch.wanted_tag": "tag of PyTorch's wheel index, cu126, whose build of this release runs on this driver and every GPU",
-    "flash-attn.wheel_fits_torch": "false where the flash-attn wheel names another torch release",
     "flash-attn.wheel_fits_abi": "false where the flash-attn wheel names the other C++ ABI",
     "build.max_jobs": "parallel nvcc jobs that fit into the memory that is free",
     "compat.*.*": "fits or violated: how a fact stands to a compatibility table",
