@@ -1,0 +1,227 @@
+"""The environment under examination: which interpreter it is, what that says of itself, and the Cargo workspace beside it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from doctor.errors import DoctorError
+from doctor.host import Ended, Host, Ran
+from doctor.probes.contract import Interpreter
+
+_OLDEST = (3, 8)
+_VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
+_BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
+_WHERE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", ".pixi/envs/default/bin/python")
+_IN_PROJECT = (".venv", "venv", ".pixi/envs/default")
+
+# Runs in the other interpreter, so its grammar is that of any Python. `ascii` instead of json: importing json costs more than
+# the start of the interpreter. '' goes first of all, or a random.py in the current folder would be imported here.
+_PROGRAM = f"""
+import sys
+sys.path[:] = [p for p in sys.path if p]
+import os, sysconfig
+v = sys.version_info
+impl = getattr(getattr(sys, 'implementation', None), 'name', 'unknown')
+free = bool(sysconfig.get_config_var('Py_GIL_DISABLED'))
+tag = {{'cpython': 'cp', 'pypy': 'pp'}}.get(impl, impl)
+uname = getattr(os, 'uname', None)
+kind = {{'alpha': 'a', 'beta': 'b', 'candidate': 'rc'}}.get(v[3])
+told = {{
+    'executable': sys.executable or '',
+    'version': '%d.%d.%d' % tuple(v[:3]) + ('%s%d' % (kind, v[4]) if kind else ''),
+    'implementation': impl,
+    'tag': '%s%d%d%s' % (tag, v[0], v[1], 't' if free else ''),
+    'bits': 64 if sys.maxsize > 2 ** 32 else 32,
+    'free_threaded': free,
+    'prefix': sys.prefix,
+    'base_prefix': getattr(sys, 'base_prefix', sys.prefix),
+    'path': list(sys.path),
+    'site_packages': [p for p in sys.path if os.path.basename(p) in ('site-packages', 'dist-packages')],
+    'include': sysconfig.get_path('include') or '',
+    'platform': sys.platform,
+    'machine': uname()[4] if uname else os.environ.get('PROCESSOR_ARCHITECTURE', ''),
+    'stdlib': sysconfig.get_path('stdlib') or '',
+}}
+try:
+    text = ascii(told)
+except NameError:
+    text = repr(told)
+data = ('\\n{_BEGIN}' + text + '{_END}\\n').encode('ascii')
+while data:
+    data = data[os.write(1, data):]
+"""
+
+
+class TargetError(DoctorError):
+    """The interpreter to examine is not there, does not start, or is no Python that can be examined."""
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """The interpreter that was chosen, and why; `own` says that it is the one doctor itself runs in, for want of another."""
+
+    path: Path
+    chosen_by: str
+    own: bool = False
+
+
+def choose_interpreter(host: Host, python: str | None, project: Path, *, own: Path | None = None) -> Choice:
+    """Choose the interpreter to examine: what was asked for, else the active or the project's environment, else PATH.
+
+    `own` is the prefix of doctor's own environment, which is taken only where nothing else is found. Raises `TargetError`
+    where what was asked for, or what the shell has activated, holds no interpreter.
+    """
+    if python is not None:
+        return Choice(path=_asked(host, python), chosen_by="--python")
+    own = own or Path(sys.prefix)
+    found = _active(host) or _in_project(project) or _conda(host, base=True) or _on_path(host, own)
+    return found or Choice(path=Path(sys.executable), chosen_by="nothing else was found", own=True)
+
+
+def _asked(host: Host, python: str) -> Path:
+    path = (host.cwd / Path(python).expanduser()).absolute()
+    if path.is_file():
+        return path
+    inside = _inside(path)
+    version = _VERSION.fullmatch(python)
+    name = f"python{version[1]}" + (f".{version[2]}" if version[2] else "") if version else python
+    on_path = None if os.sep in python else host.which(name)
+    if inside or on_path:
+        return inside or Path(on_path or "").absolute()
+    if path.is_dir():
+        raise TargetError(f"--python {python}: the folder holds no bin/python. Give an interpreter or a virtual environment.")
+    raise TargetError(f"--python {python}: neither a file, nor an environment, nor a command on PATH. Check the spelling.")
+
+
+def _inside(folder: Path) -> Path | None:
+    """Return the interpreter of an environment; the link itself, since behind it lies the base interpreter."""
+    return next((folder / where for where in _WHERE if (folder / where).is_file()), None)
+
+
+def _named(host: Host, variable: str) -> Choice | None:
+    prefix = host.env.get(variable)
+    if not prefix:
+        return None
+    if (path := _inside(Path(prefix))) is None:
+        raise TargetError(f"{variable} is {prefix}, which holds no interpreter. Unset it, or say which with --python.")
+    return Choice(path=path, chosen_by=variable)
+
+
+def _conda(host: Host, *, base: bool) -> Choice | None:
+    # conda activates `base` in every shell: that says nothing about the project, so it ranks behind the project's own.
+    return _named(host, "CONDA_PREFIX") if (host.env.get("CONDA_DEFAULT_ENV") == "base") is base else None
+
+
+def _active(host: Host) -> Choice | None:
+    return _named(host, "VIRTUAL_ENV") or _conda(host, base=False)
+
+
+def _in_project(project: Path) -> Choice | None:
+    found = ((name, _inside(project / name)) for name in _IN_PROJECT)
+    return next((Choice(path=path, chosen_by=name) for name, path in found if path), None)
+
+
+def _on_path(host: Host, own: Path) -> Choice | None:
+    homes = {(own / "bin").resolve(), (own / "Scripts").resolve(), own.resolve()}
+    for name in ("python3", "python"):
+        for folder in host.env.get("PATH", os.defpath).split(os.pathsep):
+            path = Path(folder or ".", name + (".exe" if os.name == "nt" else ""))
+            if os.access(path, os.X_OK) and path.is_file() and path.parent.resolve() not in homes:
+                return Choice(path=path.absolute(), chosen_by=f"{name} on PATH")
+    return None
+
+
+def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Interpreter:
+    """Start an interpreter once, bare, and let it say what it is; raises `TargetError` where it does not.
+
+    It starts as the user's programs do, PYTHONPATH and sitecustomize included: they may be part of the illness.
+    """
+    ran = host.run([str(executable), "-c", _PROGRAM], timeout=timeout, env={"PYTHONDONTWRITEBYTECODE": "1"})
+    told = _told(ran.output)
+    if told is None:
+        raise TargetError(f"{executable} {_silence(ran, timeout)} Say which interpreter to examine with --python.")
+    version = str(told.get("version", ""))
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _OLDEST:
+        raise TargetError(f"{executable} is Python {version}; doctor examines 3.8 and newer. Choose another with --python.")
+    try:
+        interpreter = msgspec.convert(told, Interpreter)
+    except msgspec.ValidationError as error:
+        raise TargetError(f"{executable} described itself in a way that makes no sense: {error}") from error
+    return interpreter if interpreter.executable else msgspec.structs.replace(interpreter, executable=str(executable))
+
+
+def _told(output: str) -> Mapping[str, object] | None:
+    """Find the description between its marks; whatever a sitecustomize prints around it does no harm."""
+    _, mark, rest = output.rpartition(_BEGIN)
+    text, end, _ = rest.partition(_END)
+    if not (mark and end):
+        return None
+    try:
+        told = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if not isinstance(told, dict):
+        return None
+    return {key: _speakable(value) if isinstance(value, list) else value for key, value in told.items()}
+
+
+def _speakable(items: list[object]) -> list[str]:
+    # A folder whose name is not UTF-8 cannot stand in a report; nothing of the stack lives in one.
+    return [item for item in items if isinstance(item, str) and item.isprintable()]
+
+
+def _silence(ran: Ran, timeout: float) -> str:
+    """Say how an interpreter failed to describe itself."""
+    last = next((line.strip() for line in reversed((ran.errors or ran.output).splitlines()) if line.strip()), "")
+    said = f": {last[:200].rstrip('.')}." if last else " and said nothing."
+    match ran.ended:
+        case Ended.NOT_STARTED:
+            return f"could not be started: {ran.why}."
+        case Ended.TIMEOUT:
+            return f"did not answer within {timeout:g} seconds; a sitecustomize or a dead network drive may hold it up{said}"
+        case Ended.MEMORY:
+            return "took too much memory while starting."
+        case Ended.ITSELF if ran.code is not None and ran.code < 0:
+            return f"crashed while starting, killed by {_signal(-ran.code)}{said}"
+        case Ended.ITSELF if ran.code:
+            return f"failed while starting, with exit code {ran.code}{said}"
+        case Ended.ITSELF:
+            return "ended without describing itself: it is no Python interpreter, or only a wrapper around one."
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def find_workspace(project: Path) -> Path | None:
+    """Return the folder of the Cargo workspace that holds `project`: never above its git repository, nor the home folder."""
+    crate = None
+    for folder in _upwards(project.absolute()):
+        manifest = folder / "Cargo.toml"
+        if (folder / "Cargo.lock").is_file():
+            return folder
+        if manifest.is_file():
+            crate = crate or folder
+            if "[workspace]" in manifest.read_text(encoding="utf-8", errors="replace"):
+                return folder
+    return crate
+
+
+def _upwards(folder: Path) -> Iterator[Path]:
+    home = Path.home()
+    yield folder
+    for parent in folder.parents:
+        if parent == home or folder == home or (folder / ".git").exists():
+            return
+        folder = parent
+        yield folder

@@ -1,0 +1,161 @@
+"""Reading distributions and their requirements from made-up site-packages folders."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from doctor.distributions import duplicates, in_stack, installed, marker_environment, normalized, requirements
+from doctor.probes.contract import Distribution, Interpreter
+
+
+def _interpreter(version: str = "3.11.7", platform: str = "linux", machine: str = "x86_64") -> Interpreter:
+    return Interpreter(
+        executable="/v/bin/python",
+        version=version,
+        implementation="cpython",
+        tag="cp311",
+        bits=64,
+        free_threaded=False,
+        prefix="/v",
+        base_prefix="/usr",
+        path=(),
+        site_packages=(),
+        include="/usr/include/python3.11",
+        platform=platform,
+        machine=machine,
+        stdlib="/usr/lib/python3.11",
+    )
+
+
+def _put(site: Path, name: str, version: str, *lines: str, installer: str = "uv") -> Path:
+    folder = site / f"{name}-{version}.dist-info"
+    folder.mkdir(parents=True)
+    head = ["Metadata-Version: 2.4", f"Name: {name}", f"Version: {version}", *lines]
+    (folder / "METADATA").write_text("\n".join(head) + "\n\nRequires-Dist: not-a-header\n", encoding="utf-8")
+    (folder / "RECORD").touch()
+    if installer:
+        (folder / "INSTALLER").write_text(f"{installer}\n", encoding="utf-8")
+    return folder
+
+
+def _by_name(*sites: Path) -> dict[str, Distribution]:
+    return {one.name: one for one in installed([str(site) for site in sites])}
+
+
+def test_a_dist_info_folder_is_read(tmp_path: Path) -> None:
+    folder = _put(tmp_path, "Flash_Attn", "2.8.3+cu12torch2.8cxx11abiTRUE", installer="pip")
+    (folder / "direct_url.json").write_text('{"url": "https://x/y.whl"}', encoding="utf-8")
+    os.utime(folder, (1e9, 1e9))
+    assert installed([str(tmp_path), str(tmp_path), str(tmp_path / "none"), str(folder / "METADATA")]) == (
+        Distribution(
+            name="flash-attn",
+            version="2.8.3+cu12torch2.8cxx11abiTRUE",
+            folder=folder,
+            installer="pip",
+            installed_at=1e9,
+            direct_url='{"url": "https://x/y.whl"}',
+        ),
+    )
+
+
+def test_the_first_on_the_path_wins_and_the_others_are_duplicates(tmp_path: Path) -> None:
+    first, second = tmp_path / "user", tmp_path / "site"
+    _put(first, "numpy", "2.1.0")
+    _put(second, "numpy", "1.26.4")
+    _put(second, "torch", "2.5.1")
+    path = [str(first), str(second)]
+    found = installed(path)
+    assert {one.name: one.version for one in found} == {"numpy": "2.1.0", "torch": "2.5.1"}
+    assert duplicates(path, found) == {"numpy": (f"1.26.4 in {second}",)}
+
+
+def test_two_versions_in_one_folder_are_duplicates_too(tmp_path: Path) -> None:
+    _put(tmp_path, "torch", "2.5.1")
+    _put(tmp_path, "torch", "2.13.0")
+    found = installed([str(tmp_path)])
+    assert len(found) == 1
+    assert len(duplicates([str(tmp_path)], found)["torch"]) == 1
+
+
+def test_remains_and_damaged_folders(tmp_path: Path) -> None:
+    _put(tmp_path, "~orch", "2.5.1")
+    (tmp_path / "ghost-1.0.dist-info").mkdir()
+    (_put(tmp_path, "torch", "2.5.1") / "METADATA").write_bytes(b"")
+    (_put(tmp_path, "triton", "3.1.0") / "METADATA").write_bytes(b"\xff\xfe\x00" * 50)
+    (_put(tmp_path, "numpy", "2.0.0") / "METADATA").unlink()
+    found = {name: one.version for name, one in _by_name(tmp_path).items()}
+    assert found == {"torch": "2.5.1", "triton": "3.1.0", "numpy": "2.0.0"}
+
+
+def test_the_older_layouts_are_read(tmp_path: Path) -> None:
+    (tmp_path / "apex-0.1-py3.11.egg-info").write_text("Metadata-Version: 1.0\nName: apex\nVersion: 0.1\n", encoding="utf-8")
+    (tmp_path / "fla_core.egg-info").mkdir()
+    (tmp_path / "fla_core.egg-info/PKG-INFO").write_text("Name: fla_core\nVersion: 0.4\n", encoding="utf-8")
+    assert {name: one.version for name, one in _by_name(tmp_path).items()} == {"apex": "0.1", "fla-core": "0.4"}
+
+
+def test_conda_is_recognised_where_no_installer_is_named(tmp_path: Path) -> None:
+    site = tmp_path / "lib/python3.11/site-packages"
+    _put(site, "numpy", "2.0.0", installer="")
+    _put(site, "torch", "2.5.1", installer="")
+    _put(site, "triton", "3.1.0", installer="pip")
+    (tmp_path / "conda-meta").mkdir()
+    for name in ("numpy-2.0.0-py311h_0", "triton-3.1.0-0"):
+        (tmp_path / "conda-meta" / f"{name}.json").touch()
+    assert {name: one.installer for name, one in _by_name(site).items()} == {"numpy": "conda", "torch": "", "triton": "pip"}
+
+
+@pytest.mark.parametrize("name", ["torch", "nvidia-cudnn-cu13", "triton-windows", "flash-attn", "cuda-toolkit", "jaxlib"])
+def test_members_of_the_stack(name: str) -> None:
+    assert in_stack(name)
+
+
+@pytest.mark.parametrize("name", ["requests", "torchlight-of-doom", "cuda", "my-torch"])
+def test_strangers_to_the_stack(name: str) -> None:
+    assert not in_stack(name)
+
+
+def test_names_are_compared_in_one_spelling() -> None:
+    assert normalized("Flash__Attn.x") == "flash-attn-x"
+
+
+def test_requirements_are_those_of_the_target(tmp_path: Path) -> None:
+    _put(
+        tmp_path,
+        "torch",
+        "2.5.1",
+        "Requires-Dist: filelock",
+        'Requires-Dist: triton (==3.1.0) ; platform_system == "Linux" and platform_machine == "x86_64"',
+        'Requires-Dist: sympy (==1.12.1) ; python_version == "3.8"',
+        'Requires-Dist: sympy (==1.13.1) ; python_version >= "3.9"',
+        "Requires-Dist: torch nonsense here",
+        'Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.3; sys_platform == "linux"',
+        "Requires-Dist: torchvision @ https://example.org/v.whl",
+        "Requires-Dist: numpy>=2; extra == 'numpy'",
+    )
+    torch = _by_name(tmp_path)["torch"]
+
+    def asked(*extras: str, **changed: str) -> dict[str, str]:
+        return {one.name: one.specifier for one in requirements(torch, _interpreter(**changed), extras)}
+
+    linux = {"triton": "==3.1.0", "sympy": "==1.13.1", "cuda-toolkit": "==13.0.3", "torchvision": ""}
+    assert asked() == linux
+    assert asked("numpy") == {**linux, "numpy": ">=2"}
+    assert asked(version="3.8.18", platform="darwin", machine="arm64") == {"sympy": "==1.12.1", "torchvision": ""}
+    found = {one.name: one for one in requirements(torch, _interpreter())}
+    assert found["cuda-toolkit"].extras == {"cublas", "cudart"}
+    assert found["torchvision"].direct
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [("linux", ("posix", "Linux")), ("darwin", ("posix", "Darwin")), ("win32", ("nt", "Windows"))],
+)
+def test_markers_follow_the_target(platform: str, expected: tuple[str, str]) -> None:
+    environment = marker_environment(_interpreter("3.9.18", platform))
+    assert (environment["os_name"], environment["platform_system"]) == expected
+    assert environment["python_version"] == "3.9"
+    assert environment["platform_python_implementation"] == "CPython"
