@@ -1,0 +1,117 @@
+"""NVIDIA's driver and GPUs: /proc and /sys first, NVML only where they show a driver, nvidia-smi last."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import msgspec
+
+from doctor.host import Ended, Host
+from doctor.host.nvml import Answer, Gpu, ask_nvml
+from doctor.model.facts import Fact, absent, present, unknown
+from doctor.probes import nvidia_files as files
+from doctor.probes.contract import Scene, Seen
+
+BOUND = 12.0
+
+_QUERY = "index,name,compute_cap,memory.total,mig.mode.current,driver_version"
+_NO_DRIVER = "no driver is loaded"
+_GPU_FACTS = ("gpus", "capabilities", "capability_min", "capability_max")
+
+
+def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
+    """Yield `nvidia.*`; without a sign of a driver no child is started and everything that needs one is absent.
+
+    NVML and nvidia-smi may each take `patience` seconds.
+    """
+    host = scene.host
+    kernel = files.kernel_driver(host)
+    shown = kernel is not None or files.outside_linux(host)
+    smi = files.smi_path(host)
+    yield "nvidia.gpu_present", files.gpu_present(host)
+    yield "nvidia.smi", present(smi, "PATH") if smi else absent("PATH")
+    yield from files.driver_files(host, shown=shown)
+    if not shown:
+        yield from _nothing()
+        return
+    if kernel:
+        # Given before NVML is asked: this much stays, whatever a broken driver does to the child.
+        yield from _driver(*kernel)
+    nvml = ask_nvml(host, timeout=patience)
+    yield "nvidia.nvml", present(nvml.error, "NVML") if nvml.error else absent("NVML answered")
+    answer, source = (nvml, "NVML") if nvml.gpus is not None else (_asked_smi(host, smi, nvml, patience), "nvidia-smi")
+    if not kernel:
+        yield from _driver(answer.driver_version, source, answer.error)
+    cuda = answer.cuda_version
+    yield "nvidia.cuda_version", present(cuda, "NVML") if cuda else unknown(answer.error or "only NVML tells", source)
+    yield from _gpus(host, answer, source)
+
+
+def _nothing() -> Seen:
+    for name in ("driver_version", "driver_branch", "cuda_version", "nvml", "gpu_names", *_GPU_FACTS):
+        yield f"nvidia.{name}", absent(_NO_DRIVER)
+
+
+def _driver(version: str | None, source: str, why: str = "") -> Seen:
+    branch = re.match(r"\d+", version or "")
+    yield "nvidia.driver_version", present(version, source) if version else unknown(why, source)
+    yield "nvidia.driver_branch", present(int(branch[0]), source) if branch else unknown(why or "no number", source)
+
+
+def _asked_smi(host: Host, smi: str | None, nvml: Answer, patience: float) -> Answer:
+    """Return what nvidia-smi adds to an answer of NVML that broke off."""
+    if smi is None:
+        return msgspec.structs.replace(nvml, error=f"{nvml.error}; nvidia-smi is not on PATH")
+    ran = host.run([smi, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"], timeout=patience, limit=1 << 16)
+    rows = [[cell.strip() for cell in row] for row in csv.reader(ran.output.splitlines()) if len(row) == 6] if ran.ok else []
+    rows = [row for row in rows if row[0].isdecimal()]
+    if rows:
+        driver = nvml.driver_version or rows[0][5]
+        return msgspec.structs.replace(nvml, driver_version=driver, gpus=tuple(_gpu(row) for row in rows))
+    if ran.ended is Ended.TIMEOUT:
+        why = f"nvidia-smi did not answer within {patience:g} s"
+    else:
+        said = (ran.errors.strip() or ran.output.strip() or ran.why or "nothing")[:200].partition("\n")[0]
+        why = f"nvidia-smi (exit code {ran.code}) said: {said}"
+    return msgspec.structs.replace(nvml, error=f"{nvml.error}; {why}")
+
+
+def _gpu(row: list[str]) -> Gpu:
+    index, name, capability, memory, mig, _ = row
+    return Gpu(
+        index=int(index),
+        name=name,
+        capability=capability if re.fullmatch(r"\d+\.\d+", capability) else None,
+        memory_bytes=int(memory) << 20 if memory.isdecimal() else None,
+        mig=mig == "Enabled",
+    )
+
+
+def _gpus(host: Host, answer: Answer, source: str) -> Seen:
+    if answer.gpus is None:
+        for name in _GPU_FACTS:
+            yield f"nvidia.{name}", unknown(answer.error, source)
+        names = files.gpu_names(host)
+        where = "/proc/driver/nvidia/gpus"
+        yield "nvidia.gpu_names", present(names, where) if names else unknown(answer.error, source)
+        return
+    if not answer.gpus:
+        for name in ("gpu_names", *_GPU_FACTS):
+            yield f"nvidia.{name}", absent(f"{source} lists none")
+        return
+    yield "nvidia.gpus", present([msgspec.structs.asdict(gpu) for gpu in answer.gpus], source)
+    yield "nvidia.gpu_names", present([gpu.name for gpu in answer.gpus], source)
+    yield from _capabilities(answer.gpus, source)
+
+
+def _capabilities(gpus: tuple[Gpu, ...], source: str) -> Seen:
+    told = [gpu.capability for gpu in gpus if gpu.capability]
+    ranked = sorted(told, key=lambda text: [int(part) for part in text.split(".")])
+    whole = len(told) == len(gpus)
+    values = {"capabilities": told, "capability_min": ranked[:1], "capability_max": ranked[-1:]}
+    for name, value in values.items():
+        fact: Fact = unknown(f"{source} does not tell the capability of every GPU", source)
+        if whole:
+            fact = present(value if name == "capabilities" else value[0], source)
+        yield f"nvidia.{name}", fact

@@ -1,0 +1,121 @@
+"""What files show of NVIDIA's driver: kernel module, PCI, WSL, device nodes, libcuda, fabric manager."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from doctor.host import Host
+from doctor.host.loader import find_library, loader_cache, search_folders
+from doctor.model.facts import Fact, absent, present, unknown
+from doctor.probes.contract import Seen
+
+_WSL = "/usr/lib/wsl/lib"
+_LINKER_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
+
+
+def kernel_driver(host: Host) -> tuple[str, str] | None:
+    """Return version and source of the loaded kernel driver; None where none is loaded."""
+    text = host.read("/proc/driver/nvidia/version", limit=4096) or ""
+    if found := re.search(r"^NVRM version:.*?\s(\d{2,4}(?:\.\d+)+)\b", text, re.MULTILINE):
+        return found[1], "/proc/driver/nvidia/version"
+    version = (host.read("/sys/module/nvidia/version", limit=64) or "").strip()
+    return (version, "/sys/module/nvidia/version") if re.match(r"\d", version) else None
+
+
+def outside_linux(host: Host) -> bool:
+    """Say whether Windows drives the GPU: for WSL, through /dev/dxg, or because this is Windows."""
+    if host.platform == "win32":
+        return smi_path(host) is not None
+    return host.exists("/dev/dxg") and host.exists(f"{_WSL}/libcuda.so.1")
+
+
+def smi_path(host: Host) -> str | None:
+    """Return the path of nvidia-smi, which WSL keeps off PATH."""
+    beside = host.at(f"{_WSL}/nvidia-smi")
+    return host.which("nvidia-smi") or (str(beside) if os.access(beside, os.X_OK) else None)
+
+
+def gpu_names(host: Host) -> list[str]:
+    """Return the names that the kernel driver gives the GPUs."""
+    texts = (host.read(path, limit=4096) or "" for path in host.glob("/proc/driver/nvidia/gpus", "*/information"))
+    return [found[1].strip() for text in texts if (found := re.search(r"^Model:\s*(.+)$", text, re.MULTILINE))]
+
+
+def gpu_present(host: Host) -> Fact:
+    """Return whether the machine has an NVIDIA GPU, driver or not."""
+    if host.list("/proc/driver/nvidia/gpus"):
+        return present(True, "/proc/driver/nvidia/gpus")
+    devices = "/sys/bus/pci/devices"
+    for name in host.list(devices):
+        if (host.read(f"{devices}/{name}/vendor", limit=16) or "").strip() == "0x10de":
+            kind = (host.read(f"{devices}/{name}/class", limit=16) or "").strip()
+            if kind.startswith("0x03"):
+                return present(True, f"{devices}/{name}")
+    if outside_linux(host):
+        return present(True, "/dev/dxg" if host.platform != "win32" else "nvidia-smi")
+    if "nvidia,tegra" in (host.read("/proc/device-tree/compatible", limit=4096) or ""):
+        return present(True, "/proc/device-tree/compatible")
+    return present(False, "/proc/driver/nvidia, /sys/bus/pci, /dev/dxg")
+
+
+def driver_files(host: Host, *, shown: bool) -> Seen:
+    """Yield what device nodes, modules and libraries tell; `shown` says whether there is a driver."""
+    yield "nvidia.device_nodes", _device_nodes(host) if shown else absent("no driver is loaded")
+    loaded = host.exists("/sys/module/nvidia_uvm")
+    wsl = host.exists("/dev/dxg")
+    yield "nvidia.uvm", present(loaded, "/sys/module/nvidia_uvm") if shown and not wsl else absent("/sys/module/nvidia_uvm")
+    switches = [name for name in host.list("/dev") if name.startswith("nvidia-nvswitch")]
+    yield "nvidia.nvswitch", present(bool(switches), "/dev/nvidia-nvswitch*") if shown else absent("/dev/nvidia-nvswitch*")
+    yield "nvidia.fabric_manager", _fabric_manager(host, shown=shown)
+    yield from _libcuda(host)
+
+
+def _opens(path: Path) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDWR | getattr(os, "O_NONBLOCK", 0)))
+    except OSError:
+        return False
+    return True
+
+
+def _device_nodes(host: Host) -> Fact:
+    if host.exists("/dev/dxg"):
+        return present(os.access(host.at("/dev/dxg"), os.R_OK | os.W_OK), "/dev/dxg")
+    nodes = [name for name in host.list("/dev") if re.fullmatch(r"nvidia\d+", name)]
+    # Opening a GPU's own node wakes the GPU, which takes seconds; nvidiactl costs nothing and is refused the same way.
+    usable = _opens(host.at("/dev/nvidiactl")) and all(os.access(host.at(f"/dev/{name}"), os.R_OK | os.W_OK) for name in nodes)
+    return present(bool(nodes) and usable, "/dev/nvidiactl, /dev/nvidia*")
+
+
+def _fabric_manager(host: Host, *, shown: bool) -> Fact:
+    path = host.which("nv-fabricmanager")
+    if path is None:
+        return absent("nv-fabricmanager is not on PATH")
+    if not shown:
+        return unknown("not asked: no driver is loaded", path)
+    ran = host.run([path, "--version"], timeout=2.0, limit=1 << 14)
+    found = re.search(r"\d{3}\.\d+(?:\.\d+)*", ran.output) if ran.ok else None
+    return present(found[0], path) if found else unknown("it does not tell its version within 2 s", path)
+
+
+def _libcuda(host: Host) -> Seen:
+    wsl = f"{_WSL}/libcuda.so.1"
+    path = find_library(host, "libcuda.so.1")
+    if path is None:
+        why = f"{wsl} is not in the loader's cache" if host.exists(wsl) else "the loader finds no libcuda.so.1"
+        for name in ("libcuda", "libcuda_version", "libcuda_link"):
+            yield f"nvidia.{name}", absent(why)
+        return
+    target = os.path.realpath(host.at(path))
+    version = re.search(r"\.so\.(\d{2,4}(?:\.\d+)+)$", target)
+    yield "nvidia.libcuda", present(path, "the loader's search")
+    if version:
+        yield "nvidia.libcuda_version", present(version[1], target)
+    else:
+        yield "nvidia.libcuda_version", unknown("its file name holds no version", target)
+    folders = (os.path.dirname(path), *search_folders(host, "LIBRARY_PATH"), *_LINKER_FOLDERS)
+    plain = next((f"{folder}/libcuda.so" for folder in folders if host.exists(f"{folder}/libcuda.so")), None)
+    plain = plain or next(iter(loader_cache(host).get("libcuda.so", ())), None)
+    yield "nvidia.libcuda_link", present(plain is not None, plain or "the linker's folders")
