@@ -1,0 +1,345 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = ["torch"]
+#
+# [tool.doctor]
+# kind = "canary"
+# summary = "Compiles a small function with torch.compile, differentiates it, and feeds a size to a Triton kernel"
+# needs = ["torch"]
+# tier = "quick"
+# timeout = 240
+# devices = "each"
+# cases = ["forward", "backward", "dynamic-shapes", "user-triton-constant"]
+# ///
+"""TorchInductor compiles for this device, and what it compiles is right: forward, backward and at a second size.
+
+A failure is most often a tool that Inductor calls (a C++ compiler, Python.h, Triton, setuptools), and the reason
+carries the innermost error. `user-triton-constant` hands a size to a `tl.constexpr` parameter of a Triton kernel
+of the user's own: where Dynamo keeps that size symbolic, Inductor writes a name that nobody defines
+(`name 's2' is not defined`). Without a GPU, what Dynamo hands on is looked at instead; that is where it goes wrong.
+
+The oracle is `math` in plain Python. An element is right within 64 u S, with u the unit roundoff of float32 and S
+the sum of the absolute terms: a few roundoffs for each sine and exponential and for the order of a short sum.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import random
+import re
+import sys
+import time
+import traceback
+from contextlib import contextmanager
+from typing import Any, Iterator
+from unittest import mock
+
+# --- report: the same in every check, kept so by a test ---
+class Ending(Exception):
+    """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
+
+
+class Report:
+    """What was seen and what is being done, on disk before and after every risky step."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.results: list[dict[str, Any]] = []
+        self.doing: dict[str, Any] = {"device": None, "case": None, "act": False}
+
+    def write(self, doing: dict[str, Any] | None) -> None:
+        """Replace the file in one step; where none is asked for, print the document once it is done."""
+        document = {"contract": 1, "facts": self.facts, "results": self.results, "doing": doing}
+        text, path = json.dumps(document, indent=1), os.environ.get("CANARY_RESULT")
+        if path:
+            with open(path + ".part", "w", encoding="utf-8") as part:
+                part.write(text)
+            os.replace(path + ".part", path)
+        elif doing is None:
+            print(text)
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
+        self.write({**self.doing, "act": True})
+        try:
+            yield
+        except Ending:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            raise Ending("failed", " ".join(f"{type(error).__name__}: {error}".split())[:400]) from error
+        self.write(self.doing)
+
+    @contextmanager
+    def result(self, device: str | None) -> Iterator[dict[str, Any]]:
+        """Hold what a device gives (None: the machine): failed with any case, skipped with all."""
+        entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
+        self.results.append(entry)
+        started = time.monotonic()
+        with self.case(None, entry):
+            yield entry["data"]
+            for verdict in "failed", "skipped":
+                said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
+                if said and (verdict == "failed" or len(said) == len(entry["cases"])):
+                    raise Ending(verdict, "; ".join(said))
+        entry["seconds"] = round(time.monotonic() - started, 3)
+
+    @contextmanager
+    def case(self, name: str | None, entry: dict[str, Any] | None = None) -> Iterator[None]:
+        """Hold a case of the last result: `running` until the block ends, and then how it did."""
+        entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
+        entry.update(verdict="running", reason="")
+        self.doing.update(device=self.results[-1]["device"], case=name)
+        self.write(self.doing)
+        try:
+            yield
+            entry["verdict"] = "passed"
+        except Ending as end:
+            entry["verdict"], entry["reason"] = end.args
+        self.doing["case"] = None
+        self.write(self.doing)
+# --- end of report ---
+
+# One thread compiles in this process; more would start a pool of workers first, which costs seconds.
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
+# --- torch: the same in every canary that imports it, kept so by a test ---
+def load(module: str) -> Any:
+    """Import a module of the patient; where that fails, say so and end."""
+    with REPORT.result(None):
+        REPORT.doing["case"] = f"import {module}"
+        with REPORT.act():
+            try:
+                loaded = importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                if error.name == module:
+                    raise Ending("skipped", f"{module} is not installed") from None
+                raise
+    if REPORT.results[-1]["verdict"] != "passed":
+        REPORT.write(doing=None)
+        sys.exit()
+    REPORT.results.pop()
+    return loaded
+
+
+def devices() -> list[str]:
+    """Name the devices to try: those asked for, or the processor and every accelerator torch sees."""
+    if os.environ.get("CANARY_DEVICES"):
+        return os.environ["CANARY_DEVICES"].split(",")
+    found = ["cpu"]
+    for kind in "cuda", "xpu":
+        backend = getattr(torch, kind, None)
+        if backend is not None and backend.is_available():
+            found += [f"{kind}:{index}" for index in range(backend.device_count())]
+    mps = getattr(torch.backends, "mps", None)
+    return [*found, "mps"] if mps is not None and mps.is_available() else found
+
+
+def reach(device: str) -> None:
+    """Skip a device that does not answer: to say why is the business of torch-runtime, once for all."""
+    with REPORT.act():
+        try:
+            torch.ones(2, device=device).add(1).tolist()
+        except Exception as error:
+            raise Ending("skipped", f"{device} does not answer: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+
+
+REPORT = Report()
+torch = load("torch")
+# --- end of torch ---
+
+WIDTH = 16
+SIZES = (517, 775)
+SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
+NO_BACKEND = re.compile(r"Unsupported device type|Device \w+ not supported")
+
+
+def small(x: Any, w: Any) -> Any:
+    """What is compiled: elementwise work and a reduction."""
+    return (torch.sin(x) * w + torch.exp(-x * x)).sum(-1)
+
+
+def draw(rng: random.Random, *shape: int) -> Any:
+    """Nested lists of that shape, of numbers that float32 holds exactly."""
+    return [draw(rng, *shape[1:]) for _ in range(shape[0])] if shape else rng.randint(-64, 64) / 32
+
+
+def values(x: list[list[float]], w: list[float]) -> list[list[float]]:
+    """The terms of each element of `small`."""
+    return [[term for a, b in zip(row, w) for term in (math.sin(a) * b, math.exp(-a * a))] for row in x]
+
+
+def slopes(x: list[list[float]], w: list[float]) -> tuple[list[list[float]], list[list[float]]]:
+    """The terms of its derivatives by x, row after row, and by w."""
+    by_x = [[math.cos(a) * b, -2 * a * math.exp(-a * a)] for row in x for a, b in zip(row, w)]
+    return by_x, [[math.sin(a) for a in column] for column in zip(*x)]
+
+
+def compare(got: list[float], terms: list[list[float]], what: str) -> None:
+    """Raise where an element is further from the sum of its terms than rounding explains."""
+    for index, (value, parts) in enumerate(zip(got, terms)):
+        expected, allowed = math.fsum(parts), 64 * 2**-24 * math.fsum(map(abs, parts))
+        if not abs(value - expected) <= allowed:
+            raise Ending("failed", f"{what}: element {index} is {value:.7g}, expected {expected:.7g} within {allowed:.1g}")
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Hold a compilation; of what it raises, the innermost error is the one to act on."""
+    with REPORT.act():
+        try:
+            yield
+        except Exception as error:
+            traceback.print_exc()
+            text = root(error)
+            raise Ending("skipped" if NO_BACKEND.search(text) else "failed", text) from error
+
+
+def root(error: BaseException) -> str:
+    """The innermost error in one line; of a compiler's output, its first error."""
+    inner = getattr(error, "inner_exception", None) or error.__cause__
+    while inner is not None:
+        error, inner = inner, getattr(inner, "inner_exception", None) or inner.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = next((line for line in lines if "error:" in line), lines[0] if lines else "")
+    return f"{type(error).__name__}: {said}"[:400]
+
+
+def trial(device: str, rng: random.Random, cases: dict[str, Any]) -> None:
+    """Compile once, differentiate, and come back with other sizes."""
+    compiled: Any = None
+    x, w = draw(rng, 5, WIDTH), draw(rng, WIDTH)
+    leaves = [torch.tensor(drawn, dtype=torch.float32, device=device, requires_grad=True) for drawn in (x, w)]
+    with REPORT.case("forward"):
+        with compiling():
+            compiled = torch.compile(small)
+            result = compiled(*leaves)
+            got = result.tolist()
+        compare(got, values(x, w), "compiled forward")
+    if cases["forward"]["verdict"] != "passed":
+        return
+    with REPORT.case("backward"):
+        with compiling():
+            by_x, by_w = (grad.flatten().tolist() for grad in torch.autograd.grad(result.sum(), leaves))
+        for what, got, terms in zip(("x", "w"), (by_x, by_w), slopes(x, w)):
+            compare(got, terms, f"compiled gradient by {what}")
+    with REPORT.case("dynamic-shapes"):
+        for rows in 7, 11:
+            x = draw(rng, rows, WIDTH)
+            with compiling():
+                got = compiled(torch.tensor(x, dtype=torch.float32, device=device), leaves[1]).tolist()
+            compare(got, values(x, w), f"compiled again for {rows} rows")
+
+
+def copy_kernel(x_ptr, y_ptr, NUMEL: tl.constexpr, BLOCK: tl.constexpr):  # noqa: ANN001, ANN201, N803
+    """Copy, as a user would write it: the number of elements is a constant of the kernel."""
+    offsets = BLOCK * tl.program_id(0) + tl.arange(0, BLOCK)
+    inside = offsets < NUMEL
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, inside), inside)
+
+
+def copy(x: Any) -> Any:
+    """Launch the kernel for as many elements as there are."""
+    y = torch.empty_like(x)
+    count = x.numel()
+    copy_jit[(triton.cdiv(count, 256),)](x, y, count, 256)
+    return y
+
+
+def load_triton() -> None:
+    """Make the kernel; Triton and Dynamo look for these names among the globals of this file."""
+    with compiling():
+        try:
+            language = importlib.import_module("triton.language")
+        except ModuleNotFoundError as error:
+            if error.name == "triton":
+                raise Ending("skipped", "triton is not installed") from None
+            raise
+        globals().update(triton=sys.modules["triton"], tl=language)
+        globals().update(copy_jit=sys.modules["triton"].jit(copy_kernel))
+
+
+def user_triton_constant(device: str, rng: random.Random, data: dict[str, Any]) -> None:
+    """Hand a size to a constant of a Triton kernel of the user's own."""
+    if device == "mps":
+        raise Ending("skipped", "Triton does not compile for Metal")
+    load_triton()
+    data["triton"] = triton.__version__
+    data["how"] = "dynamo-only" if device == "cpu" else "end-to-end"
+    if device == "cpu":
+        look_at_constant()
+        return
+    compiled = torch.compile(copy)
+    for size in SIZES:
+        drawn = draw(rng, size)
+        with compiling():
+            got = compiled(torch.tensor(drawn, dtype=torch.float32, device=device)).tolist()
+        if got != drawn:
+            raise Ending("failed", f"a compiled copy of {size} elements is not equal to what was copied")
+
+
+def look_at_constant() -> None:
+    """Trace as if there were a GPU, and look at what the backend is handed for the constant."""
+    handed: list[Any] = []
+    error = ""
+    with REPORT.act(), a_gpu_pretended():
+        try:
+            torch.compile(copy, backend=lambda graph, _: stop(graph, handed), dynamic=True)(torch.ones(SIZES[0]))
+        except Exception as raised:
+            error = root(raised)
+    if not handed:
+        raise Ending("skipped", f"Dynamo handed on no Triton kernel without a GPU: {error}")
+    if handed[0] != SIZES[0]:
+        raise Ending("failed", f"tl.constexpr NUMEL was handed to the backend as the symbol {handed[0]}, expected the number {SIZES[0]}")
+
+
+def stop(graph: Any, handed: list[Any]) -> None:
+    """Stand for a backend: keep what NUMEL is in each launch, and compile nothing."""
+    table = importlib.import_module("torch._higher_order_ops.triton_kernel_wrap").kernel_side_table
+    for node in graph.graph.nodes:
+        if "triton_kernel_wrapper" in str(node.target):
+            arguments = dict(node.kwargs.get("kwargs", {}))
+            constants = node.kwargs.get("constant_args_idx")
+            if constants is not None:
+                arguments.update(table.get_constant_args(constants))
+            handed.append(arguments.get("NUMEL"))
+    raise Ending("skipped", "no kernel in the graph")
+
+
+@contextmanager
+def a_gpu_pretended() -> Iterator[None]:
+    """Let Dynamo trace Triton kernels on a machine that could not run them."""
+    homes = [importlib.import_module(name) for name in ("torch.utils._triton", "torch._dynamo.utils")]
+    patches = [mock.patch.object(home, "has_triton", lambda *_, **__: True) for home in homes if hasattr(home, "has_triton")]
+    for patch in patches:
+        patch.start()
+    try:
+        yield
+    finally:
+        for patch in patches:
+            patch.stop()
+
+
+def main() -> None:
+    """Compile on every device."""
+    for device in devices():
+        with REPORT.result(device) as data:
+            if not hasattr(torch, "compile"):
+                raise Ending("skipped", f"torch {torch.__version__} has no torch.compile; it came with 2.0")
+            if any(os.environ.get(name) == "1" for name in SWITCHES):
+                raise Ending("skipped", f"torch.compile is switched off by {' or '.join(SWITCHES)}")
+            reach(device)
+            data["seed"] = random.SystemRandom().getrandbits(32)
+            rng = random.Random(data["seed"])
+            trial(device, rng, REPORT.results[-1]["cases"])
+            with REPORT.case("user-triton-constant"):
+                user_triton_constant(device, rng, data)
+    REPORT.write(doing=None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = ["torch"]
+#
+# [tool.doctor]
+# kind = "facts"
+# summary = "Imports torch, asks how it was built and what it finds, and proves each device alive"
+# needs = ["torch"]
+# tier = "quick"
+# timeout = 60
+# devices = "host"
+# cases = []
+# ///
+"""What torch says of itself once it runs, and which of its devices answer.
+
+A failed result without a device means that `import torch` fails. A failed result of a device means that torch
+finds the device and cannot compute on it: no kernel for its architecture, a driver that is too old or half loaded.
+Other checks then skip that device.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+import warnings
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+# --- report: the same in every check, kept so by a test ---
+class Ending(Exception):
+    """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
+
+
+class Report:
+    """What was seen and what is being done, on disk before and after every risky step."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.results: list[dict[str, Any]] = []
+        self.doing: dict[str, Any] = {"device": None, "case": None, "act": False}
+
+    def write(self, doing: dict[str, Any] | None) -> None:
+        """Replace the file in one step; where none is asked for, print the document once it is done."""
+        document = {"contract": 1, "facts": self.facts, "results": self.results, "doing": doing}
+        text, path = json.dumps(document, indent=1), os.environ.get("CANARY_RESULT")
+        if path:
+            with open(path + ".part", "w", encoding="utf-8") as part:
+                part.write(text)
+            os.replace(path + ".part", path)
+        elif doing is None:
+            print(text)
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
+        self.write({**self.doing, "act": True})
+        try:
+            yield
+        except Ending:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            raise Ending("failed", " ".join(f"{type(error).__name__}: {error}".split())[:400]) from error
+        self.write(self.doing)
+
+    @contextmanager
+    def result(self, device: str | None) -> Iterator[dict[str, Any]]:
+        """Hold what a device gives (None: the machine): failed with any case, skipped with all."""
+        entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
+        self.results.append(entry)
+        started = time.monotonic()
+        with self.case(None, entry):
+            yield entry["data"]
+            for verdict in "failed", "skipped":
+                said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
+                if said and (verdict == "failed" or len(said) == len(entry["cases"])):
+                    raise Ending(verdict, "; ".join(said))
+        entry["seconds"] = round(time.monotonic() - started, 3)
+
+    @contextmanager
+    def case(self, name: str | None, entry: dict[str, Any] | None = None) -> Iterator[None]:
+        """Hold a case of the last result: `running` until the block ends, and then how it did."""
+        entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
+        entry.update(verdict="running", reason="")
+        self.doing.update(device=self.results[-1]["device"], case=name)
+        self.write(self.doing)
+        try:
+            yield
+            entry["verdict"] = "passed"
+        except Ending as end:
+            entry["verdict"], entry["reason"] = end.args
+        self.doing["case"] = None
+        self.write(self.doing)
+# --- end of report ---
+
+REPORT = Report()
+WARNINGS_KEPT = 10
+NO_GPU = ("Found no NVIDIA driver", "No CUDA GPUs are available", "no CUDA-capable device", "might not have a CUDA gpu", "No HIP GPUs")
+
+
+def importing() -> Any:
+    """Import torch, and keep how long it takes and what it warns of; give None where that fails."""
+    module = None
+    with REPORT.result(None):
+        REPORT.doing["case"] = "import torch"
+        started = time.monotonic()
+        with warnings.catch_warnings(record=True) as caught, REPORT.act():
+            warnings.simplefilter("always", UserWarning)
+            try:
+                import torch as module
+            except ModuleNotFoundError as error:
+                if error.name == "torch":
+                    raise Ending("skipped", "torch is not installed") from None
+                raise
+        REPORT.facts["torch.import_seconds"] = round(time.monotonic() - started, 3)
+        REPORT.facts["torch.import_warnings"] = first_lines(caught)
+    return module
+
+
+def first_lines(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Bound what was warned of: the first line of the first few."""
+    spoken = [str(warning.message).strip() for warning in caught if issubclass(warning.category, UserWarning)]
+    return [text.splitlines()[0][:200] for text in spoken[:WARNINGS_KEPT] if text]
+
+
+def build(torch: Any) -> dict[str, Any]:
+    """Say how this torch was built; nothing here touches a device."""
+    arch_flags = getattr(torch._C, "_cuda_getArchFlags", lambda: None)()
+    mps = getattr(torch.backends, "mps", None)
+    return {
+        "torch.version": str(torch.__version__),
+        "torch.cuda_version": torch.version.cuda,
+        "torch.hip_version": getattr(torch.version, "hip", None),
+        "torch.git_version": getattr(torch.version, "git_version", None),
+        "torch.cxx11_abi": bool(torch._C._GLIBCXX_USE_CXX11_ABI),
+        "torch.arch_list": (arch_flags or "").split(),
+        "torch.mps_built": bool(mps and mps.is_built()),
+    }
+
+
+def cuda(torch: Any) -> Iterator[str]:
+    """Ask for CUDA devices, and keep the words of a torch that finds none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        available = torch.cuda.is_available()
+        count = torch.cuda.device_count() if available else 0
+    REPORT.facts["torch.cuda_available"] = available
+    REPORT.facts["torch.cuda_devices"] = [cuda_device(torch, index) for index in range(count)]
+    REPORT.facts["torch.cuda_error"] = None if available else why_no_cuda(torch, caught)
+    yield from (f"cuda:{index}" for index in range(count))
+
+
+def cuda_device(torch: Any, index: int) -> dict[str, Any]:
+    """Describe one CUDA device as torch sees it."""
+    seen = torch.cuda.get_device_properties(index)
+    capability = f"{seen.major}.{seen.minor}"
+    return {"index": index, "name": seen.name, "capability": capability, "memory_bytes": seen.total_memory}
+
+
+def why_no_cuda(torch: Any, caught: list[warnings.WarningMessage]) -> str | None:
+    """Give the reason that torch warns of, or else the one that it gives when it is made to start CUDA."""
+    if not is_gpu_build(torch):
+        return None
+    if caught:
+        return " ".join(str(caught[0].message).split())[:400]
+    try:
+        torch.cuda.init()
+    except Exception as error:
+        return " ".join(str(error).split())[:400]
+    return None
+
+
+def mps(torch: Any) -> Iterator[str]:
+    """Ask for Apple's GPU."""
+    backend = getattr(torch.backends, "mps", None)
+    available = bool(backend and backend.is_available())
+    REPORT.facts["torch.mps_available"] = available
+    if available:
+        yield "mps"
+
+
+def xpu(torch: Any) -> Iterator[str]:
+    """Ask for Intel's GPUs."""
+    backend = getattr(torch, "xpu", None)
+    if backend and backend.is_available():
+        yield from (f"xpu:{index}" for index in range(backend.device_count()))
+
+
+def alive(torch: Any, device: str) -> None:
+    """Add on the device and read back; the memory that is added into was poisoned."""
+    with REPORT.act():
+        into = torch.full((257,), float("nan"), device=device)
+        torch.add(torch.arange(257.0, device=device), 0.5, out=into)
+        got = into.tolist()
+    if got != [index + 0.5 for index in range(257)]:
+        raise Ending("failed", f"adding 0.5 to 0, 1, 2 on {device} gave {got[:3]}")
+
+
+def prove(torch: Any, device: str) -> None:
+    """Give a device its own result, and list it where it answers."""
+    with REPORT.result(device):
+        alive(torch, device)
+        REPORT.facts["torch.devices"].append(device)
+
+
+def look_for(torch: Any, kind: str, find: Any) -> list[str]:
+    """List the devices of one kind; why there is none is a result, unless nobody would expect any."""
+    found: list[str] = []
+    with REPORT.result(kind):
+        REPORT.doing["case"] = f"look for {kind}"
+        with REPORT.act():
+            found = list(find(torch))
+        if kind == "cuda" and not found:
+            raise why_none(torch)
+        if kind == "mps" and not found and REPORT.facts["torch.mps_built"]:
+            raise Ending("skipped", "torch finds no Metal device")
+    if REPORT.results[-1]["verdict"] == "passed":
+        REPORT.results.pop()
+    return found
+
+
+def why_none(torch: Any) -> Ending:
+    """Tell a machine without a GPU from a GPU that torch cannot start."""
+    if not is_gpu_build(torch):
+        return Ending("skipped", "this torch is built without CUDA and without ROCm")
+    error = REPORT.facts["torch.cuda_error"]
+    absent = not error or any(words in error for words in NO_GPU)
+    return Ending("skipped" if absent else "failed", error or "torch finds no GPU")
+
+
+def is_gpu_build(torch: Any) -> bool:
+    """Tell whether this torch was built for NVIDIA's or AMD's GPUs."""
+    return bool(torch.version.cuda or getattr(torch.version, "hip", None))
+
+
+def main() -> None:
+    """Import, ask, and prove each device alive."""
+    torch = importing()
+    if torch is not None:
+        REPORT.results.pop()
+        REPORT.facts.update(build(torch))
+        REPORT.facts["torch.devices"] = []
+        prove(torch, "cpu")
+        for kind, find in ("cuda", cuda), ("mps", mps), ("xpu", xpu):
+            for device in look_for(torch, kind, find):
+                prove(torch, device)
+    REPORT.write(doing=None)
+
+
+if __name__ == "__main__":
+    main()
