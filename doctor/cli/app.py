@@ -2,34 +2,81 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from doctor.bundled import bundled
+from doctor import __version__
+from doctor.cli import check, knowledge
+from doctor.cli.screen import say
+from doctor.errors import DoctorError, UsageError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+USAGE, FAULT, INTERRUPTED = 2, 3, 130
+
+app = typer.Typer(
+    name="doctor",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage; 3 doctor could not do its job; 4 nothing to judge; 130 interrupted.",
+)
+app.command()(check.check)
+app.command()(check.snapshot)
+app.command()(check.demo)
+app.command()(knowledge.explain)
+app.command("list")(knowledge.list_)
+app.command()(knowledge.lint)
+app.command()(knowledge.schema)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"canary-doctor {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def doctor() -> None:
-    """Examine the GPU stack of another interpreter."""
+def doctor(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
+) -> None:
+    """Examine the GPU stack of another interpreter or Cargo workspace, and say what heals it."""
 
 
-@app.command()
-def lint(folder: Annotated[Optional[Path], typer.Argument()] = None) -> None:
-    """Check the catalog."""
-    from doctor.lint import lint as find_faults
-    from doctor.scripts import load_checks
+def main() -> NoReturn:
+    """Run the command line; every error ends here, as one sentence and an exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code: Any = app(standalone_mode=False)
+    except KeyboardInterrupt:
+        say("doctor: interrupted")
+        sys.exit(INTERRUPTED)
+    except UsageError as error:
+        _tell(error)
+        sys.exit(USAGE)
+    except DoctorError as error:
+        _tell(error)
+        sys.exit(FAULT)
+    except typer.Abort:
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        if hasattr(error, "exit_code") and hasattr(error, "show"):
+            error.show()
+            sys.exit(USAGE)
+        say(f"doctor: this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)")
+        sys.exit(FAULT)
+    sys.exit(code if isinstance(code, int) else 0)
 
-    faults = find_faults(folder or bundled("matrices"), load_checks())
-    for fault in faults:
-        print(fault)
-    raise typer.Exit(1 if faults else 0)
+
+def _tell(error: DoctorError) -> None:
+    if "--debug" in sys.argv:
+        raise error
+    say(f"doctor: {error}")
 
 
-def main() -> None:
-    """Run the command line."""
-    sys.exit(app())
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt

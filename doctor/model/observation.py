@@ -47,6 +47,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     doctor_version: str = ""
     taken: str = ""
     recording: bool = False
+    interrupted: bool = False
     targets: tuple[Target, ...] = ()
     facts: dict[str, Fact] = msgspec.field(default_factory=dict)
     outcomes: tuple[Outcome, ...] = ()

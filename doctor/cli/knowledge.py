@@ -1,0 +1,80 @@
+"""`doctor explain`, `doctor list`, `doctor lint` and `doctor schema`: what doctor knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from doctor import catalog as catalogs
+from doctor.bundled import bundled
+from doctor.cli import options, screen
+from doctor.errors import UsageError
+from doctor.scripts import load_checks
+
+
+def explain(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="A known issue (torch/no-kernel-image) or a check (inductor-compile).")],
+    matrices: options.Matrices = None,
+) -> int:
+    """Tell what is known about one finding or one check."""
+    from doctor.reporters import explain as reporter
+
+    known, checks, look = catalogs.load(matrices or ()), load_checks(), screen.style()
+    how = {"width": look.width, "colour": look.colour, "unicode": look.unicode}
+    if id_ in known.issues:
+        screen.put(reporter.render(id_, known.issues[id_], **how))
+    elif id_.removeprefix("canary/") in checks:
+        screen.put(reporter.render_check(checks[id_.removeprefix("canary/")], **how))
+    else:
+        raise UsageError(f"{id_}: no known issue and no check has this id{_near(id_, [*known.issues, *checks])}")
+    return 0
+
+
+def list_(matrices: options.Matrices = None) -> int:
+    """List the checks, the known issues and the compatibility tables."""
+    from doctor.reporters import listing
+
+    look = screen.style()
+    screen.put(
+        listing.render(catalogs.load(matrices or ()), load_checks(), width=look.width, colour=look.colour, unicode=look.unicode)
+    )
+    return 0
+
+
+def lint(
+    folder: Annotated[Optional[Path], typer.Argument(metavar="[DIR]", help="A folder with issues/ and compat/; default: doctor's own.")] = None,
+) -> int:
+    """Check a catalog: every fault at once, with its file, its place and a sentence; the examples inside are run."""
+    from doctor.lint import lint as find_faults
+
+    where = folder or bundled("matrices")
+    if not where.is_dir():
+        raise UsageError(f"{where}: no such folder")
+    faults = find_faults(where, load_checks())
+    screen.put("\n".join(faults) if faults else f"{where}: nothing to say against it")
+    return 1 if faults else 0
+
+
+def schema(name: Annotated[str, typer.Argument(metavar="NAME", help="report, observation, issue or table.")]) -> int:
+    """Print a JSON Schema: of the report, of a snapshot, of a known issue, of a compatibility table."""
+    import msgspec
+
+    from doctor.model.compat import Table
+    from doctor.model.document import ReportDocument
+    from doctor.model.issues import KnownIssue
+    from doctor.model.observation import Observation
+
+    kinds = {"report": ReportDocument, "observation": Observation, "issue": KnownIssue, "table": Table}
+    if name not in kinds:
+        raise UsageError(f"{name}: choose one of {', '.join(kinds)}")
+    screen.put(msgspec.json.format(msgspec.json.encode(msgspec.json.schema(kinds[name])), indent=2).decode())
+    return 0
+
+
+def _near(word: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, n=1)
+    return f"; did you mean {close[0]}?" if close else "; doctor list shows them"

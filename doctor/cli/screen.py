@@ -1,0 +1,104 @@
+"""Where text goes: the report to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from doctor.cli.options import Format
+from doctor.errors import DoctorError
+from doctor.model.report import Report
+from doctor.runner import Progress
+
+
+class WriteError(DoctorError):
+    """A report could not be written."""
+
+
+class Style(msgspec.Struct, frozen=True, kw_only=True):
+    """What the terminal behind a stream can show."""
+
+    colour: bool
+    unicode: bool
+    width: int
+    interactive: bool
+
+
+def style(stream: object = None) -> Style:
+    """Read from the stream and the environment (NO_COLOR, FORCE_COLOR, TERM, COLUMNS) what can be shown."""
+    stream = stream or sys.stdout
+    tty = bool(getattr(stream, "isatty", lambda: False)())
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
+    forced = os.environ.get("FORCE_COLOR", "") not in ("", "0") or os.environ.get("CLICOLOR_FORCE", "") not in ("", "0")
+    dumb = os.environ.get("TERM") == "dumb"
+    colour = not os.environ.get("NO_COLOR") and (forced or (tty and not dumb))
+    columns = shutil.get_terminal_size((100, 24)).columns if tty or os.environ.get("COLUMNS") else 100
+    return Style(colour=colour, unicode=encoding.startswith("utf"), width=max(40, min(columns, 120)), interactive=tty and not dumb)
+
+
+def put(text: str) -> None:
+    """Write the report to standard output; raises WriteError where that fails, and is silent where the reader has gone."""
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _close_quietly()
+    except UnicodeEncodeError:
+        sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
+        sys.stdout.flush()
+    except OSError as error:
+        _close_quietly()
+        raise WriteError(f"the report cannot be written to standard output: {error}") from None
+
+
+def _close_quietly() -> None:
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all; raises WriteError."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise WriteError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def render(report: Report, kind: Format, *, verbosity: int = 0) -> str:
+    """Render a report for standard output."""
+    if kind is Format.JSON:
+        from doctor.reporters import json
+
+        return json.render(report)
+    from doctor.reporters import terminal
+
+    look = style()
+    return terminal.render(report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode)
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal something that is not the report."""
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def spinner() -> Iterator[Progress]:
+    """Show what is going on and for how long, on a terminal; nowhere else."""
+    if not style(sys.stderr).interactive or os.environ.get("CI"):
+        yield lambda _what, _seconds: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("looking around") as status:
+        yield lambda what, seconds: status.update(f"{what} [dim]{seconds:.0f} s[/dim]")

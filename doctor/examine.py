@@ -1,0 +1,149 @@
+"""The whole story: see, derive, judge, prescribe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doctor import __version__
+from doctor.derive import derive
+from doctor.errors import DoctorError
+from doctor.fixes import prescribe
+from doctor.match import diagnose
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts, State, present
+from doctor.model.findings import Finding
+from doctor.model.observation import Log, Observation
+from doctor.model.report import CatalogStamp, Report
+from doctor.model.scales import Confidence, Severity
+from doctor.observe import ran_anything
+from doctor.text import plain
+
+_FRAMEWORKS = (
+    "torch.version",
+    "package.jax.version",
+    "package.tensorflow.version",
+    "package.onnxruntime-gpu.version",
+    "crate.candle-core.version",
+)
+_LOG_LIMIT = 64 << 20
+
+
+class InputError(DoctorError):
+    """A file that was handed in cannot be read as what it should be."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller asks of the judgement: from which severity on to fail, which devices must have been reached, which ids count."""
+
+    fail_on: Severity = Severity.ERROR
+    expect: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    only_checks: bool = False
+
+
+def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, command: str = "check") -> Report:
+    """Judge an observation and write the report, its exit code included."""
+    known = _kept(catalog, wanted)
+    seen = msgspec.structs.replace(observation, facts=derive(observation.facts, known))
+    diagnosis = prescribe(diagnose(seen, known), seen.facts)
+    unmet = tuple(_unmet(device, seen.facts) for device in wanted.expect if not _reached(device, seen.facts))
+    findings = tuple(found for found in diagnosis.findings if not _matches(found.id, wanted.skip))
+    diagnosis = msgspec.structs.replace(diagnosis, findings=(*unmet, *findings))
+    report = Report(
+        command=command,
+        doctor_version=__version__,
+        catalog=CatalogStamp(digest=catalog.digest, issues=len(catalog.issues), newest_source=catalog.newest_source),
+        observation=seen,
+        diagnosis=diagnosis,
+    )
+    return msgspec.structs.replace(report, exit_code=exit_code(report, wanted))
+
+
+def exit_code(report: Report, wanted: Wanted) -> int:
+    """Return 1 for a finding at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130."""
+    order = list(Severity)
+    if report.observation.interrupted:
+        return 130
+    if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.findings):
+        return 1
+    judged = ran_anything(report.observation.outcomes)
+    if not wanted.only_checks:
+        judged = judged or has_framework(report.observation.facts)
+    return 0 if judged else 4
+
+
+def has_framework(facts: Facts) -> bool:
+    """Say whether the targets hold anything that doctor is about."""
+    return any((fact := facts.get(name)) is not None and fact.state is not State.ABSENT for name in _FRAMEWORKS)
+
+
+def _kept(catalog: Catalog, wanted: Wanted) -> Catalog:
+    kept = {name: issue for name, issue in catalog.issues.items() if not wanted.only or _matches(name, wanted.only)}
+    return msgspec.structs.replace(catalog, issues=kept)
+
+
+def _matches(name: str, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+def _reached(device: str, facts: Facts) -> bool:
+    alive = facts.get("torch.devices")
+    kind, _, count = device.partition(":")
+    found = [name for name in (alive.value or [] if alive else []) if str(name).partition(":")[0] == kind]
+    return len(found) >= (int(count) if count.isdigit() else 1)
+
+
+def _unmet(device: str, facts: Facts) -> Finding:
+    why = facts.get("torch.cuda_error")
+    return Finding(
+        id=f"expect/{device.replace(':', '-')}",
+        target="interpreter",
+        title=f"{device} was expected, and no check reached it",
+        severity=Severity.ERROR,
+        confidence=Confidence.HIGH,
+        message=f"--expect {device} asks for a device that answers. " + (str(why.value) if why and why.value else "None of that kind did."),
+    )
+
+
+def read_observation(path: Path) -> Observation:
+    """Read a snapshot, or a JSON report, which holds one; raises InputError with what is wrong with the file."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Observation)
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
+        raise InputError(f"{path}: no snapshot of doctor, and no JSON report: {error}") from None
+
+
+def read_log(path: Path, text: bytes | None = None) -> Log:
+    """Read a log, bounded, without control characters; raises InputError where it cannot be read."""
+    try:
+        if text is None:
+            with path.open("rb") as file:
+                text = file.read(_LOG_LIMIT)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    return Log(source=str(path), lines=tuple(plain(text.decode("utf-8", "replace")).split("\n")))
+
+
+def assumed(declared: Sequence[str]) -> Mapping[str, Any]:
+    """Turn `gpu=sm_90` and `driver=535.104` into the facts that they declare; raises InputError for anything else."""
+    facts: dict[str, Any] = {}
+    for item in declared:
+        key, _, value = item.partition("=")
+        digits = value.removeprefix("sm_").rstrip("af")
+        if key == "gpu" and digits.isdigit() and len(digits) >= 2:
+            facts["nvidia.capabilities"] = [*facts.get("nvidia.capabilities", []), f"{digits[:-1]}.{digits[-1]}"]
+            facts["gpu.declared"] = True
+        elif key == "driver" and value[:1].isdigit():
+            facts["nvidia.driver_version"] = value
+        else:
+            raise InputError(f"--assume {item}: say gpu=sm_90 or driver=535.104")
+    return facts
+
+
+__all__ = ["InputError", "Wanted", "assumed", "examine", "exit_code", "has_framework", "present", "read_log", "read_observation"]

@@ -1,0 +1,86 @@
+"""Render requirements for the installer that looks after the target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from doctor.model.facts import Facts, value_of
+from doctor.model.fixes import Command
+
+_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
+_UV = {"no-deps": "--no-deps", "no-build-isolation": "--no-build-isolation", "no-cache": "--no-cache", "pre": "--prerelease=allow"}
+_PIP = {
+    "no-deps": "--no-deps",
+    "no-build-isolation": "--no-build-isolation",
+    "no-cache": "--no-cache-dir",
+    "pre": "--pre",
+    "upgrade": "--upgrade",
+    "reinstall": "--force-reinstall",
+}
+_SYSTEM = {
+    "apt": ("apt-get", "install", "-y"),
+    "dnf": ("dnf", "install", "-y"),
+    "zypper": ("zypper", "install", "-y"),
+    "pacman": ("pacman", "-S", "--noconfirm"),
+    "apk": ("apk", "add"),
+    "brew": ("brew", "install"),
+}
+
+
+def install(requirements: Sequence[str], options: Sequence[str], index: str | None, facts: Facts) -> tuple[Command, ...]:
+    """Return the command that installs `requirements` into the target, preceded by what it needs to exist."""
+    where = ("--index-url", index) if index else ()
+    if _uses_uv(facts):
+        flags = [_UV[option] for option in options if option in _UV]
+        return (_uv(facts, "install", (*flags, *_uv_choices(requirements, options), *where, *requirements)),)
+    flags = [_PIP[option] for option in options if option in _PIP]
+    if "reinstall" in options and "no-deps" not in options:
+        flags.append("--no-deps")
+    return (*_pip_first(facts), _pip(facts, "install", (*flags, *where, *requirements)))
+
+
+def uninstall(names: Sequence[str], facts: Facts) -> tuple[Command, ...]:
+    """Return the command that removes distributions from the target."""
+    if _uses_uv(facts):
+        return (_uv(facts, "uninstall", names),)
+    return (*_pip_first(facts), _pip(facts, "uninstall", ("-y", *names)))
+
+
+def system(packages: dict[str, tuple[str, ...]], facts: Facts) -> Command | None:
+    """Return the command that installs packages of the operating system; None where its package manager is not named."""
+    kind = value_of(facts, "host.package_manager")
+    wanted = packages.get(str(kind))
+    return Command(argv=(*_SYSTEM[str(kind)], *wanted)) if wanted and str(kind) in _SYSTEM else None
+
+
+def _uses_uv(facts: Facts) -> bool:
+    if value_of(facts, "python.uv") is None:
+        return False
+    return value_of(facts, "python.installer") == "uv" or not value_of(facts, "python.has_pip")
+
+
+def _uv(facts: Facts, verb: str, arguments: Sequence[str]) -> Command:
+    return Command(argv=("uv", "pip", verb, "--python", _python(facts), *arguments))
+
+
+def _uv_choices(requirements: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
+    flag = "--reinstall-package" if "reinstall" in options else "--upgrade-package" if "upgrade" in options else None
+    if flag is None:
+        return ()
+    names = [found[0] for requirement in requirements if (found := _NAME.match(requirement))]
+    return tuple(part for name in names for part in (flag, name))
+
+
+def _pip(facts: Facts, verb: str, arguments: Sequence[str]) -> Command:
+    return Command(argv=(_python(facts), "-m", "pip", verb, *arguments))
+
+
+def _pip_first(facts: Facts) -> tuple[Command, ...]:
+    if value_of(facts, "python.has_pip") is False:
+        return (Command(argv=(_python(facts), "-m", "ensurepip", "--upgrade")),)
+    return ()
+
+
+def _python(facts: Facts) -> str:
+    return str(value_of(facts, "python.executable") or "python3")

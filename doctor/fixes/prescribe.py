@@ -1,0 +1,77 @@
+"""Fill the recipes of each finding with what was seen, and keep those that this machine can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from doctor.conditions import all_hold, condition_holds
+from doctor.fixes import installer
+from doctor.holes import fill, fill_each, fill_sentence
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Finding
+from doctor.model.fixes import Command, Fix
+from doctor.model.issues import Recipe
+from doctor.model.report import Diagnosis
+
+
+def prescribe(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
+    """Return the diagnosis with the fixes of each finding written out, in the order of preference of their authors."""
+    findings = tuple(msgspec.structs.replace(found, fixes=tuple(fixes_for(found, facts))) for found in diagnosis.findings)
+    return msgspec.structs.replace(diagnosis, findings=findings)
+
+
+def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
+    """Return the fixes of one finding that apply here and whose holes can all be filled."""
+    written = [_write(recipe, facts, found.captures) for recipe in found.recipes if _fits(recipe, facts)]
+    return [fix for fix in written if fix is not None]
+
+
+def _fits(recipe: Recipe, facts: Facts) -> bool:
+    return all_hold(condition_holds(condition, facts) for condition in recipe.when).truth is not False
+
+
+def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | None:
+    steps = _steps(recipe, facts, captures)
+    if steps is None:
+        return None
+    return Fix(
+        kind=recipe.kind.value,
+        title=fill_sentence(recipe.title, facts, captures),
+        steps=steps,
+        when=fill_sentence(recipe.condition, facts, captures),
+        before=fill_sentence(recipe.edit.get("before", ""), facts, captures),
+        after=fill_sentence(recipe.edit.get("after", ""), facts, captures),
+        safe=recipe.safe and not _managed(recipe, facts),
+        lasting=recipe.lasting,
+        sudo=recipe.sudo or bool(recipe.system) and value_of(facts, "host.package_manager") != "brew",
+        reboot=recipe.reboot,
+        verify=fill(recipe.verify, facts, captures) or "",
+    )
+
+
+def _managed(recipe: Recipe, facts: Facts) -> bool:
+    return bool(recipe.install or recipe.uninstall) and value_of(facts, "python.externally_managed") is True
+
+
+def _steps(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[Command, ...] | None:
+    """Return the commands in the order in which they are to be run; None where a hole stays open."""
+    env = {name: fill(value, facts, captures) for name, value in recipe.env.items()}
+    known = {name: value for name, value in env.items() if value is not None}
+    runs = [fill_each(argv, facts, captures) for argv in recipe.run]
+    wanted = fill_each(recipe.install, facts, captures)
+    unwanted = fill_each(recipe.uninstall, facts, captures)
+    index = fill(recipe.index, facts, captures) if recipe.index else None
+    system = installer.system(recipe.system, facts) if recipe.system else None
+    if len(known) < len(env) or None in runs or wanted is None or unwanted is None or (recipe.index and not index):
+        return None
+    if recipe.system and system is None and not (wanted or runs):
+        return None
+    steps = [system] if system else []
+    steps += installer.uninstall(unwanted, facts) if unwanted else ()
+    steps += [Command(argv=argv) for argv in runs if argv]
+    if wanted:
+        *before, last = installer.install(wanted, recipe.options, index, facts)
+        return (*steps, *before, msgspec.structs.replace(last, env=known))
+    return (*steps, *([Command(argv=(), env=known)] if known else []))

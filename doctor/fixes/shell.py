@@ -1,0 +1,34 @@
+"""Write a command as a line for a shell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+
+from doctor.model.fixes import Command
+
+_VARIABLE = re.compile(r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME)\b")
+"""Variables that a recipe may build on; any other dollar sign is quoted."""
+
+
+def line(command: Command, *, windows: bool = False, home: str = "") -> str:
+    """Write one command for a POSIX shell, or for the Windows console; `home` is written as `$HOME`, so that it can be shared."""
+    if windows:
+        settings = [f'set "{name}={value}"' for name, value in command.env.items()]
+        run = [subprocess.list2cmdline(command.argv)] if command.argv else []
+        return " && ".join([*([f'cd /d "{command.cwd}"'] if command.cwd else []), *settings, *run])
+    words = " ".join(_quote(word, home) for word in command.argv)
+    settings = [f"{name}={_quote(value, home)}" for name, value in command.env.items()]
+    said = " ".join(filter(None, [*settings, words])) if words else "export " + " ".join(settings)
+    return f"cd {_quote(command.cwd, home)} && {said}" if command.cwd else said
+
+
+def _quote(word: str, home: str) -> str:
+    if home and (word == home or word.startswith(home.rstrip("/") + "/")):
+        rest = word[len(home.rstrip("/")) :]
+        return f"$HOME{rest}" if not rest or shlex.quote(rest) == rest else f'"$HOME"{shlex.quote(rest)}'
+    parts = _VARIABLE.split(word)
+    if len(parts) == 1:
+        return shlex.quote(word)
+    return "".join(f'"${part}"' if number % 2 else shlex.quote(part) if part else "" for number, part in enumerate(parts))

@@ -1,0 +1,96 @@
+"""The JSON report that other programs build on: additive only, published as a JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from doctor.model.facts import Fact
+from doctor.model.findings import Evidence
+from doctor.model.observation import ProbeFailure, Target
+from doctor.model.outcomes import Outcome
+from doctor.model.report import RuledOut, Undecided
+from doctor.model.scales import Confidence, Severity
+
+
+class CatalogDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The catalog that the report was judged against; `newest_source` is an ISO date."""
+
+    digest: str
+    issues: int
+    newest_source: str
+
+
+class DoctorDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The doctor that wrote the report."""
+
+    name: str
+    version: str
+    catalog: CatalogDocument
+
+
+class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do; `commands` are lines for the target's shell, `before` and `after` a change in the user's own source."""
+
+    kind: str
+    title: str
+    commands: tuple[str, ...]
+    when: str
+    safe: bool
+    lasting: bool
+    sudo: bool
+    reboot: bool
+    verify: str
+    before: str = ""
+    after: str = ""
+
+
+class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding; `settles` names the facts that would decide it."""
+
+    id: str
+    target: str
+    title: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    evidence: tuple[Evidence, ...]
+    fixes: tuple[FixDocument, ...]
+    references: tuple[str, ...]
+    symptoms: tuple[str, ...]
+    settles: str = ""
+
+
+class SummaryDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts: findings by severity; checks that came to a verdict, that were skipped, that are broken."""
+
+    error: int
+    warning: int
+    note: int
+    checked: int
+    skipped: int
+    broken: int
+
+
+class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole report. Findings are ranked: the first is what to do first."""
+
+    schema_version: int
+    doctor: DoctorDocument
+    command: str
+    exit_code: int
+    summary: SummaryDocument
+    targets: tuple[Target, ...]
+    facts: dict[str, Fact]
+    outcomes: tuple[Outcome, ...]
+    findings: tuple[FindingDocument, ...]
+    undecided: tuple[Undecided, ...]
+    ruled_out: tuple[RuledOut, ...]
+    taken: str = ""
+    recording: bool = False
+    interrupted: bool = False
+    probe_failures: tuple[ProbeFailure, ...] = ()
+    left_out: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -1,0 +1,245 @@
+"""Look at a host and its targets: probes, fact scripts, and the canaries whose needs are met."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import queue
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+import doctor.probes
+from doctor import __version__
+from doctor.distributions import installed
+from doctor.host import Host
+from doctor.model.checks import Check, Kind, Tier
+from doctor.model.facts import Fact, State, absent, present, unknown, value_of
+from doctor.model.observation import Log, Observation, ProbeFailure, Target, TargetKind
+from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.probes.contract import Scene
+from doctor.runner import Plan, Progress, is_precompiled, run_checks, skipped
+from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
+
+_PROBE_BOUND = 20.0
+_FIRST = "torch-runtime"
+"""The fact script that proves torch and each device alive; the canaries lean on it."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look at, and how far to go; times in seconds."""
+
+    host: Host
+    project: Path
+    python: str | None = None
+    checks: Sequence[Check] = ()
+    canaries: bool = True
+    tier: Tier = Tier.QUICK
+    timeout: float | None = None
+    budget: float | None = None
+    assumed: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    logs: Sequence[Log] = ()
+
+
+def observe(request: Request, progress: Progress) -> Observation:
+    """Look once at everything; raises TargetError where the interpreter that was asked for does not start."""
+    started = time.monotonic()
+    scene, choice, why = _scene(request)
+    facts, failures = probe_all(scene, progress)
+    facts |= {name: present(value, "assumed") for name, value in request.assumed.items()}
+    if why:
+        facts["python.executable"] = unknown(why, "targets")
+    observation = Observation(
+        doctor_version=__version__,
+        taken=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        targets=_targets(scene, choice),
+        facts=facts,
+        logs=tuple(request.logs),
+        probe_failures=failures,
+    )
+    if not request.canaries or scene.interpreter is None:
+        return msgspec.structs.replace(observation, left_out=_left_out(request))
+    deadline = started + request.budget if request.budget else float("inf")
+    return _with_checks(observation, request, scene, deadline, progress)
+
+
+def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
+    workspace = find_workspace(request.project)
+    try:
+        choice = choose_interpreter(request.host, request.python, request.project)
+        interpreter = describe(request.host, choice.path)
+    except TargetError as error:
+        if request.python is not None or workspace is None:
+            raise
+        return Scene(host=request.host, workspace=workspace), None, str(error)
+    scene = Scene(host=request.host, interpreter=interpreter, distributions=installed(interpreter.path), workspace=workspace)
+    return scene, choice, ""
+
+
+def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
+    found = []
+    if scene.interpreter and choice:
+        found.append(
+            Target(name="interpreter", kind=TargetKind.INTERPRETER, path=scene.interpreter.executable, chosen_by=choice.chosen_by)
+        )
+    if scene.workspace:
+        found.append(Target(name="cargo", kind=TargetKind.CARGO, path=str(scene.workspace), chosen_by="--project"))
+    return tuple(found)
+
+
+def probes() -> tuple[ModuleType, ...]:
+    """Return every module in the folder of probes that holds one."""
+    names = sorted(info.name for info in pkgutil.iter_modules(doctor.probes.__path__))
+    modules = [importlib.import_module(f"doctor.probes.{name}") for name in names]
+    return tuple(module for module in modules if hasattr(module, "probe"))
+
+
+def probe_all(scene: Scene, progress: Progress, modules: Iterable[ModuleType] | None = None) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
+    """Run probes side by side; one that raises or hangs costs its own facts, and is named."""
+    running = [_Running(module, scene) for module in (probes() if modules is None else modules)]
+    facts: dict[str, Fact] = {}
+    failures = []
+    for task in running:
+        seen, failure = task.result()
+        facts |= seen
+        if failure:
+            failures.append(ProbeFailure(probe=task.name, why=failure))
+    return facts, tuple(failures)
+
+
+class _Running:
+    """One probe in a thread of its own, which is left behind where it does not come back."""
+
+    def __init__(self, module: ModuleType, scene: Scene) -> None:
+        self.name = module.__name__.rpartition(".")[2]
+        self._bound = float(getattr(module, "BOUND", _PROBE_BOUND))
+        self._started = time.monotonic()
+        self._seen: queue.SimpleQueue[tuple[str, Fact] | str] = queue.SimpleQueue()
+        threading.Thread(target=self._run, args=(module, scene), daemon=True).start()
+
+    def _run(self, module: ModuleType, scene: Scene) -> None:
+        try:
+            for item in module.probe(scene):
+                self._seen.put(item)
+        except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
+            self._seen.put(f"{type(error).__name__}: {error}")
+        else:
+            self._seen.put("")
+
+    def result(self) -> tuple[dict[str, Fact], str]:
+        """Return the facts so far and why the probe did not finish, if it did not."""
+        facts: dict[str, Fact] = {}
+        while True:
+            try:
+                item = self._seen.get(timeout=max(self._started + self._bound - time.monotonic(), 0.001))
+            except queue.Empty:
+                return facts, f"gave no answer within {self._bound:.0f} s"
+            if isinstance(item, str):
+                return facts, item
+            facts[item[0]] = item[1]
+
+
+def _with_checks(observation: Observation, request: Request, scene: Scene, deadline: float, progress: Progress) -> Observation:
+    facts, outcomes = dict(observation.facts), list[Outcome]()
+    plan = _plan(observation, request, deadline)
+    pending = [check for check in request.checks if _in_tier(check, request.tier)]
+    interrupted = False
+    try:
+        _run([check for check in pending if check.id == _FIRST], plan, facts, outcomes, progress)
+        facts |= _import_fact(outcomes, facts)
+        plan = msgspec.structs.replace(plan, devices=tuple(value_of(facts, "torch.devices") or ()))
+        _run([check for check in pending if check.id != _FIRST], plan, facts, outcomes, progress)
+    except KeyboardInterrupt:
+        interrupted = True
+        done = {outcome.id for outcome in outcomes}
+        outcomes += [skipped(check, plan, "interrupted") for check in pending if check.id not in done]
+    return msgspec.structs.replace(
+        observation, facts=facts, outcomes=tuple(outcomes), left_out=_left_out(request), interrupted=interrupted
+    )
+
+
+def _run(checks: Sequence[Check], plan: Plan, facts: dict[str, Fact], outcomes: list[Outcome], progress: Progress) -> None:
+    """Run those checks whose needs are met, and put down what they gave as it comes."""
+    able = []
+    for check in checks:
+        if why := _unmet_need(check, facts):
+            outcomes.append(skipped(check, plan, why))
+        else:
+            able.append(check)
+    for check, batch in run_checks(able, plan, progress):
+        facts |= _reported(check, batch.facts)
+        outcomes += batch.outcomes
+
+
+def _plan(observation: Observation, request: Request, deadline: float) -> Plan:
+    facts = observation.facts
+    path = value_of(facts, "torch.path")
+    settings = {"CANARY_TOOLKIT": value_of(facts, "cuda.home"), "CANARY_SITE": (value_of(facts, "python.site_packages") or [None])[0]}
+    capability = (value_of(facts, "nvidia.capabilities") or [None])[0]
+    settings["CANARY_ARCH"] = "sm_" + capability.replace(".", "") if capability else None
+    return Plan(
+        executable=observation.targets[0].path,
+        target=observation.targets[0].name,
+        host=request.host,
+        tier=request.tier,
+        timeout=request.timeout,
+        deadline=deadline,
+        settings={name: str(value) for name, value in settings.items() if value},
+        precompiled=is_precompiled(Path(path)) if path else True,
+    )
+
+
+def _in_tier(check: Check, tier: Tier) -> bool:
+    return check.header.tier is Tier.QUICK or tier is Tier.DEEP
+
+
+def _unmet_need(check: Check, facts: Mapping[str, Fact]) -> str:
+    for need in check.header.needs:
+        fact = facts.get("torch.version" if need == "torch" else "triton.version" if need == "triton" else f"package.{need}.version")
+        if fact is None or fact.state is State.ABSENT:
+            return f"{need} is not installed in this interpreter"
+        if need == "torch" and (imports := facts.get("torch.imports")) is not None and imports.value is False:
+            return "import torch does not work here"
+    return ""
+
+
+def _import_fact(outcomes: Sequence[Outcome], facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    dead = [outcome for outcome in outcomes if outcome.id == _FIRST and outcome.device is None and outcome.verdict in RED]
+    if dead:
+        return {"torch.imports": present(False, _FIRST)}
+    return {"torch.imports": present(True, _FIRST)} if "torch.import_seconds" in facts else {}
+
+
+def _reported(check: Check, facts: Mapping[str, Any]) -> dict[str, Fact]:
+    return {name: absent(check.id) if value is None else present(value, check.id) for name, value in facts.items()}
+
+
+def _left_out(request: Request) -> tuple[str, ...]:
+    if not request.canaries:
+        return ("the canaries (--no-canaries)",)
+    deep = [check for check in request.checks if not _in_tier(check, request.tier)]
+    return tuple(f"{check.id}: {check.header.summary} (--tier deep, up to {check.header.timeout:.0f} s)" for check in deep)
+
+
+def chosen(checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]) -> tuple[Check, ...]:
+    """Return the checks that the globs of `--only` and `--skip` leave; what another check leans on stays."""
+    kept = [check for check in checks.values() if not only or _matches(check.id, only)]
+    kept = [check for check in kept if not _matches(check.id, skip)]
+    needed = [check for check in checks.values() if check.header.kind is Kind.FACTS and kept and check not in kept and not _matches(check.id, skip)]
+    return (*needed, *kept)
+
+
+def _matches(name: str, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+def ran_anything(outcomes: Iterable[Outcome]) -> bool:
+    """Say whether any check came to a verdict about the patient."""
+    return any(outcome.verdict in (Verdict.PASSED, *RED) for outcome in outcomes)

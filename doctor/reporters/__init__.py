@@ -1,0 +1,1 @@
+"""Reporters: a report in, text out; one file per format."""

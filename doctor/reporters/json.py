@@ -1,0 +1,105 @@
+"""The report as one JSON document."""
+
+from __future__ import annotations
+
+import msgspec
+
+from doctor.fixes.shell import line
+from doctor.model.document import (
+    CatalogDocument,
+    DoctorDocument,
+    FindingDocument,
+    FixDocument,
+    ReportDocument,
+    SummaryDocument,
+)
+from doctor.model.facts import value_of
+from doctor.model.findings import Finding
+from doctor.model.fixes import Fix
+from doctor.model.outcomes import RED, Verdict
+from doctor.model.report import Report
+from doctor.model.scales import Severity
+
+
+def render(report: Report) -> str:
+    """Return the report as indented JSON, ending in a line feed."""
+    return msgspec.json.format(msgspec.json.encode(document(report)), indent=2).decode() + "\n"
+
+
+def schema() -> str:
+    """Return the JSON Schema of what `render` gives."""
+    return msgspec.json.format(msgspec.json.encode(msgspec.json.schema(ReportDocument)), indent=2).decode() + "\n"
+
+
+def document(report: Report) -> ReportDocument:
+    """Turn a report into the document that is published."""
+    seen = report.observation
+    windows = value_of(seen.facts, "host.os") == "windows"
+    return ReportDocument(
+        schema_version=1,
+        doctor=DoctorDocument(
+            name="canary-doctor",
+            version=report.doctor_version,
+            catalog=msgspec.convert(msgspec.to_builtins(report.catalog), CatalogDocument),
+        ),
+        command=report.command,
+        exit_code=report.exit_code,
+        summary=summary(report),
+        targets=seen.targets,
+        facts=dict(sorted(seen.facts.items())),
+        outcomes=seen.outcomes,
+        findings=tuple(_finding(found, windows=windows) for found in report.diagnosis.findings),
+        undecided=report.diagnosis.undecided,
+        ruled_out=report.diagnosis.ruled_out,
+        taken=seen.taken,
+        recording=seen.recording,
+        interrupted=seen.interrupted,
+        probe_failures=seen.probe_failures,
+        left_out=seen.left_out,
+    )
+
+
+def summary(report: Report) -> SummaryDocument:
+    """Count what a report holds."""
+    severities = [found.severity for found in report.diagnosis.findings]
+    verdicts = [outcome.verdict for outcome in report.observation.outcomes]
+    return SummaryDocument(
+        error=severities.count(Severity.ERROR),
+        warning=severities.count(Severity.WARNING),
+        note=severities.count(Severity.NOTE),
+        checked=sum(verdict in RED or verdict is Verdict.PASSED for verdict in verdicts),
+        skipped=verdicts.count(Verdict.SKIPPED),
+        broken=verdicts.count(Verdict.BROKEN),
+    )
+
+
+def _finding(found: Finding, *, windows: bool) -> FindingDocument:
+    return FindingDocument(
+        id=found.id,
+        target=found.target,
+        title=found.title,
+        severity=found.severity,
+        confidence=found.confidence,
+        message=found.message,
+        evidence=found.evidence,
+        fixes=tuple(_fix(fix, windows=windows) for fix in found.fixes),
+        references=found.references,
+        symptoms=found.symptoms,
+        settles=found.settles,
+    )
+
+
+def _fix(fix: Fix, *, windows: bool) -> FixDocument:
+    return FixDocument(
+        kind=fix.kind,
+        title=fix.title,
+        commands=tuple(line(step, windows=windows) for step in fix.steps),
+        when=fix.when,
+        safe=fix.safe,
+        lasting=fix.lasting,
+        sudo=fix.sudo,
+        reboot=fix.reboot,
+        verify=fix.verify,
+        before=fix.before,
+        after=fix.after,
+    )

@@ -1,0 +1,47 @@
+"""Make foreign text safe to show: no terminal control, no secrets, nothing that names a person."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_SECRET_NAME = r"[A-Za-z0-9_.-]*(?:token|secret|passw(?:or)?d|api_?key|access_?key|credential|private_?key)[A-Za-z0-9_.-]*"  # noqa: S105
+_ASSIGNED = re.compile(rf"(?i)\b({_SECRET_NAME})(\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)")
+_IN_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)[^/\s:@]{1,256}(?::[^/\s@]{0,256})?@")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/-]{8,}=*")
+_KNOWN = re.compile(
+    r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}"
+    r"|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{20}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})\b"
+)
+HIDDEN = "[hidden]"
+
+
+def plain(text: str) -> str:
+    """Strip terminal escapes, control characters and direction marks; line ends become plain, tabs stay."""
+    text = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co"))
+
+
+def without_secrets(text: str) -> str:
+    """Blank out what looks like a credential: assignments to telling names, user data in URLs, tokens of known shape."""
+    text = _IN_URL.sub(rf"\1{HIDDEN}@", text)
+    text = _BEARER.sub(rf"\1 {HIDDEN}", text)
+    text = _ASSIGNED.sub(rf"\1\2{HIDDEN}", text)
+    return _KNOWN.sub(HIDDEN, text)
+
+
+class Mask:
+    """Replaces what names the person or the machine: the home folder by `$HOME`, user and host names by placeholders."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """`names` maps a placeholder (`$HOME`, `<user>`, `<host>`) to what it stands for; short names are left alone."""
+        ordered = sorted(names.items(), key=lambda item: -len(item[1]))
+        self._rules = [(re.compile(rf"(?<![\w.-]){re.escape(real)}(?![\w-])"), mask) for mask, real in ordered if len(real) >= 4]
+
+    def __call__(self, text: str) -> str:
+        """Return the text masked."""
+        for rule, mask in self._rules:
+            text = rule.sub(mask, text)
+        return text
