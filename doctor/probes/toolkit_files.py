@@ -109,6 +109,7 @@ def lib_dir(host: Host, root: str) -> str | None:
     return next((f"{root}/{name}" for name in ("lib64", "lib") if host.exists(f"{root}/{name}")), None)
 
 
+@lru_cache(maxsize=32)
 def include_dirs(host: Host, root: str) -> tuple[str, ...]:
     """Return the folders where nvcc of this toolkit, or the environment, looks for CUDA's headers."""
     own = [f"{root}/include", *(str(path) for path in host.glob(f"{root}/targets", "*/include"))]
