@@ -44,7 +44,7 @@ class Report:
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
         self.results: list[dict[str, Any]] = []
-        self.doing: dict[str, Any] = {"device": None, "case": None, "act": False}
+        self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
 
     def write(self, doing: dict[str, Any] | None) -> None:
         """Replace the file in one step; where none is asked for, print the document once it is done."""
@@ -76,7 +76,7 @@ class Report:
         entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
         self.results.append(entry)
         started = time.monotonic()
-        with self.case(None, entry):
+        with self.case("", entry):
             yield entry["data"]
             for verdict in "failed", "skipped":
                 said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
@@ -85,7 +85,7 @@ class Report:
         entry["seconds"] = round(time.monotonic() - started, 3)
 
     @contextmanager
-    def case(self, name: str | None, entry: dict[str, Any] | None = None) -> Iterator[None]:
+    def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
         """Hold a case of the last result: `running` until the block ends, and then how it did."""
         entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
         entry.update(verdict="running", reason="")
@@ -96,7 +96,7 @@ class Report:
             entry["verdict"] = "passed"
         except Ending as end:
             entry["verdict"], entry["reason"] = end.args
-        self.doing["case"] = None
+        self.doing["case"] = ""
         self.write(self.doing)
 # --- end of report ---
 

@@ -48,7 +48,7 @@ class Report:
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
         self.results: list[dict[str, Any]] = []
-        self.doing: dict[str, Any] = {"device": None, "case": None, "act": False}
+        self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
 
     def write(self, doing: dict[str, Any] | None) -> None:
         """Replace the file in one step; where none is asked for, print the document once it is done."""
@@ -80,7 +80,7 @@ class Report:
         entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
         self.results.append(entry)
         started = time.monotonic()
-        with self.case(None, entry):
+        with self.case("", entry):
             yield entry["data"]
             for verdict in "failed", "skipped":
                 said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
@@ -89,7 +89,7 @@ class Report:
         entry["seconds"] = round(time.monotonic() - started, 3)
 
     @contextmanager
-    def case(self, name: str | None, entry: dict[str, Any] | None = None) -> Iterator[None]:
+    def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
         """Hold a case of the last result: `running` until the block ends, and then how it did."""
         entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
         entry.update(verdict="running", reason="")
@@ -100,7 +100,7 @@ class Report:
             entry["verdict"] = "passed"
         except Ending as end:
             entry["verdict"], entry["reason"] = end.args
-        self.doing["case"] = None
+        self.doing["case"] = ""
         self.write(self.doing)
 # --- end of report ---
 
@@ -155,6 +155,7 @@ torch = load("torch")
 WIDTH = 16
 SIZES = (517, 775)
 SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
+triton = tl = copy_jit = None  # Triton and Dynamo look for these here; `load_triton` fills them
 NO_BACKEND = re.compile(r"Unsupported device type|Device \w+ not supported")
 
 
@@ -251,7 +252,7 @@ def copy(x: Any) -> Any:
 
 
 def load_triton() -> None:
-    """Make the kernel; Triton and Dynamo look for these names among the globals of this file."""
+    """Make the kernel, where there is a Triton to make it with."""
     with compiling():
         try:
             language = importlib.import_module("triton.language")
