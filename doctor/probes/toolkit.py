@@ -19,10 +19,11 @@ from doctor.probes.toolkit_roots import Toolkit
 BOUND = 8.0
 
 _NONE = "no CUDA toolkit was found"
-_FACTS = (
-    "home home_origin selected packaging version headers_version nvcc nvcc_version missing missing_owners "
-    "missing_requirements missing_system_packages unlinkable link_source lib_dir gcc_max clang_max toolkits"
-).split()
+_LIST = """
+    home home_origin selected packaging version headers_version nvcc nvcc_version missing missing_owners
+    missing_requirements missing_system_packages unlinkable link_source lib_dir gcc_max clang_max toolkits
+"""
+_FACTS = tuple(_LIST.split())
 
 
 def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
