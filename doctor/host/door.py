@@ -31,13 +31,14 @@ class Host:
         platform: str = sys.platform,
     ) -> None:
         self.root, self.platform = root, platform
+        self._is_whole = root == Path("/")
         self.env: Mapping[str, str] = dict(os.environ if env is None else env)
         self.cwd = cwd or Path.cwd()
 
     def at(self, path: str | Path) -> Path:
         """Return where an absolute path lies on this host."""
         path = Path(path)
-        if self.root == Path("/") or path.is_relative_to(self.root):
+        if self._is_whole or path.is_relative_to(self.root):
             return path
         return self.root / path.relative_to(path.anchor)
 
