@@ -1,0 +1,102 @@
+"""What tests share: real environments to examine, and one report of each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests import environments
+from tests.toolkit import assemble
+
+_PATIENTS = {"bare_python", "torch_python", "nvcc_python", "torch251_python", "torch260_python", "toolkit", "clone"}
+
+Clone = Callable[..., Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that examines a real environment."""
+    for item in items:
+        if _PATIENTS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.patient)
+
+
+def missing(what: str) -> NoReturn:
+    """Skip for want of something that is no part of Python; fail where the run promised to bring it."""
+    if os.environ.get("DOCTOR_REQUIRE_PATIENTS"):
+        pytest.fail(f"{what} (DOCTOR_REQUIRE_PATIENTS is set)")
+    pytest.skip(what)
+
+
+def _patient(name: str) -> Path:
+    try:
+        return environments.patient(name)
+    except environments.UnavailableError as error:
+        missing(str(error))
+
+
+@pytest.fixture(scope="session")
+def needs() -> Callable[[str], str]:
+    """Return a function that gives the path of a command, and skips (or fails, see `missing`) where there is none."""
+
+    def need(command: str) -> str:
+        return shutil.which(command) or missing(f"{command} is not on PATH")
+
+    return need
+
+
+@pytest.fixture(scope="session")
+def bare_python() -> Path:
+    """Return the interpreter of an environment that holds nothing."""
+    return _patient("bare")
+
+
+@pytest.fixture(scope="session")
+def torch_python() -> Path:
+    """Return the interpreter of an environment with torch 2.13.0."""
+    return _patient("torch")
+
+
+@pytest.fixture(scope="session")
+def nvcc_python() -> Path:
+    """Return the interpreter of an environment with torch 2.13.0 and pip's nvcc, as pip lays it out."""
+    return _patient("nvcc")
+
+
+@pytest.fixture(scope="session")
+def torch260_python() -> Path:
+    """Return the interpreter of an environment with torch 2.6.0."""
+    return _patient("torch260")
+
+
+@pytest.fixture(scope="session")
+def torch251_python() -> Path:
+    """Return the interpreter of an environment with torch 2.5.1."""
+    return _patient("torch251")
+
+
+@pytest.fixture(scope="session")
+def toolkit(nvcc_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a CUDA toolkit that compiles and links, assembled from `nvcc_python`."""
+    return assemble(nvcc_python, tmp_path_factory.mktemp("toolkit") / "cuda")
+
+
+@pytest.fixture
+def clone() -> Iterator[Clone]:
+    """Return a function that makes an environment like a patient (`clone("torch", "--no-deps", "triton==3.1.0")`), to be broken."""
+    made: list[Path] = []
+
+    def make(name: str, *more: str) -> Path:
+        try:
+            made.append(environments.variant(name, *more))
+        except environments.UnavailableError as error:
+            missing(str(error))
+        return made[-1]
+
+    yield make
+    for python in made:
+        environments.remove(python)
