@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from doctor.probes.contract import Distribution, Interpreter
+from doctor.specifiers import Line, Nonsense, applies, read_line
 
 _HEAD = 4096
 _NAME, _VERSION = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE), re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([^'"]*)['"]""")
+_BEGINNING = re.compile(r"[A-Za-z0-9][\w.-]*")
 _SYSTEMS = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
 _IMPLEMENTATIONS = {"cpython": "CPython", "pypy": "PyPy"}
 
@@ -86,33 +89,23 @@ def requirements(
 
     What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are left out.
     """
-    from packaging.requirements import InvalidRequirement  # 30 ms that most targets can do without
-
     environment = marker_environment(interpreter)
     found: list[Requirement] = []
-    for line in _requires(distribution):
-        wanted = _EXTRA.findall(line)
-        name = re.match(r"[A-Za-z0-9][\w.-]*", line)
-        if name is None or not matters_to_stack(normalized(name[0])) or (wanted and not set(wanted) & set(extras)):
-            continue
-        try:
-            found += _applying(line, environment, extras if wanted else ("",))
-        except (InvalidRequirement, ValueError, KeyError):
-            continue
+    for text in _requires(distribution):
+        name = _BEGINNING.match(text)
+        wanted = set(_EXTRA.findall(text))
+        if name is None or not matters_to_stack(normalized(name[0])) or (wanted and not wanted & set(extras)):
+            continue  # most lines end here, unread
+        with suppress(Nonsense):
+            line = read_line(text)
+            if applies(line.marker, environment, extras):
+                found.append(_requirement(line))
     return tuple(found)
 
 
-def _applying(line: str, environment: Mapping[str, str], extras: Collection[str]) -> Iterator[Requirement]:
-    from packaging.requirements import Requirement as Parsed
-
-    parsed = Parsed(line)
-    if parsed.marker is None or any(parsed.marker.evaluate({**environment, "extra": extra}) for extra in extras):
-        yield Requirement(
-            name=normalized(parsed.name),
-            specifier=str(parsed.specifier),
-            extras=frozenset(parsed.extras),
-            direct=parsed.url is not None,
-        )
+def _requirement(line: Line) -> Requirement:
+    name = normalized(line.name)
+    return Requirement(name=name, specifier=line.specifier, extras=line.extras, direct=bool(line.address))
 
 
 def marker_environment(interpreter: Interpreter) -> dict[str, str]:

@@ -1,0 +1,159 @@
+"""Version specifiers and environment markers of METADATA lines, as `packaging` answers them.
+
+Importing packaging.requirements costs more than all probes of a healthy environment together; a test holds both to one answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping
+
+import msgspec
+from packaging.version import Version
+
+from doctor.versions import parse
+
+_LINE = re.compile(
+    r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[(?P<extras>[^\]]*)\])?\s*"
+    r"(?:@\s*(?P<address>[^;\s]+)\s*|\((?P<inside>[^)]*)\)\s*|(?P<bare>[^;()@\[\]]*))(?:;(?P<marker>.*))?"
+)
+_CLAUSE = re.compile(r"(===|~=|==|!=|<=|>=|<|>)\s*(\S+)")
+_WORDS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+_VERSIONS = frozenset({"python_version", "python_full_version", "implementation_version"})
+
+
+class Nonsense(ValueError):
+    """A line, a marker or a specifier that cannot be understood."""
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of one `Requires-Dist` line; `marker` is empty where it always applies."""
+
+    name: str
+    extras: frozenset[str]
+    specifier: str
+    address: str
+    marker: str
+
+
+def read_line(text: str) -> Line:
+    """Split a `Requires-Dist` line into its parts; raises `Nonsense`."""
+    found = _LINE.fullmatch(text.strip())
+    specifier = (found["inside"] or found["bare"] or "").strip() if found else ""
+    if found is None or (specifier and not all(_CLAUSE.fullmatch(part.strip()) for part in _clauses(specifier))):
+        raise Nonsense(f"not a requirement: {text!r}")
+    extras = frozenset(part.strip() for part in (found["extras"] or "").split(",") if part.strip())
+    return Line(
+        name=found["name"],
+        extras=extras,
+        specifier=",".join(re.sub(r"\s+", "", part) for part in _clauses(specifier)),
+        address=found["address"] or "",
+        marker=(found["marker"] or "").strip(),
+    )
+
+
+def applies(marker: str, environment: Mapping[str, str], extras: Collection[str] = ()) -> bool:
+    """Say whether a marker holds in an environment where these extras are asked for; raises `Nonsense`."""
+    if not marker:
+        return True
+    try:
+        # PEP 508 is a subset of Python's expressions but for `~=`, which becomes an operator that binds as tightly.
+        tree = ast.parse(marker.replace("~=", "@"), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Nonsense(f"not a marker: {marker!r}") from error
+    return _holds(tree, environment, extras)
+
+
+def meets(version: str, specifier: str) -> bool:
+    """Say whether a version meets every clause of a specifier; pre-releases count like releases. Raises `Nonsense`.
+
+    A local part is ignored where the clause names none, so 2.4.1+cu121 meets ==2.4.1.
+    """
+    for clause in _clauses(specifier):
+        match = _CLAUSE.fullmatch(clause.strip())
+        if match is None:
+            raise Nonsense(f"not a specifier: {clause!r}")
+        if not _meets(version, match[1], match[2]):
+            return False
+    return True
+
+
+def _clauses(specifier: str) -> list[str]:
+    return [part for part in specifier.split(",") if part.strip()]
+
+
+def _holds(tree: ast.expr, environment: Mapping[str, str], extras: Collection[str]) -> bool:
+    if isinstance(tree, ast.BoolOp):
+        answers = (_holds(value, environment, extras) for value in tree.values)
+        return all(answers) if isinstance(tree.op, ast.And) else any(answers)
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _WORDS:
+        left, word, right = tree.left, _WORDS[type(tree.ops[0])], tree.comparators[0]
+    elif isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
+        left, word, right = tree.left, "~=", tree.right
+    else:
+        raise Nonsense(f"not a marker: {ast.unparse(tree)!r}")
+    names = {side.id for side in (left, right) if isinstance(side, ast.Name)}
+    if names == {"extra"} and word == "==":
+        return any(isinstance(side, ast.Constant) and side.value in extras for side in (left, right))
+    return _compared(_value(left, environment), word, _value(right, environment), ordered=bool(names & _VERSIONS))
+
+
+def _compared(one: str, word: str, two: str, *, ordered: bool) -> bool:
+    if word in {"in", "not in"}:
+        return (one in two) is (word == "in")
+    if ordered and parse(one) and parse(two.removesuffix(".*")):
+        return _meets(one, word, two)
+    if word in {"==", "!="}:
+        return (one == two) is (word == "==")
+    raise Nonsense(f"{one!r} {word} {two!r}")
+
+
+def _value(side: ast.expr, environment: Mapping[str, str]) -> str:
+    if isinstance(side, ast.Constant) and isinstance(side.value, str):
+        return side.value
+    if isinstance(side, ast.Name) and side.id in environment:
+        return environment[side.id]
+    raise Nonsense(f"not a marker: {ast.unparse(side)!r}")
+
+
+def _meets(text: str, operator: str, wanted: str) -> bool:
+    if operator == "===":
+        return text.lower() == wanted.lower()
+    version, edge = parse(text), parse(wanted.removesuffix(".*"))
+    if version is None or edge is None:
+        raise Nonsense(f"{text!r} {operator} {wanted!r}")
+    public = Version(version.public)
+    match operator:
+        case "==" | "!=":
+            same = _begins(public, edge) if wanted.endswith(".*") else (version if edge.local else public) == edge
+            return same is (operator == "==")
+        case "~=":
+            return public >= edge and _begins(public, Version(f"{edge.epoch}!" + ".".join(map(str, edge.release[:-1]))))
+        case "<=":
+            return public <= edge
+        case ">=":
+            return public >= edge
+        case "<":
+            same = Version(version.base_version) == Version(edge.base_version)
+            early = version.is_prerelease and not edge.is_prerelease and same
+            return version < edge and not early
+        case _:
+            same = version.pre == edge.pre and Version(version.base_version) == Version(edge.base_version)
+            late = version.is_postrelease and not edge.is_postrelease and same
+            return public > edge and not late
+
+
+def _begins(version: Version, edge: Version) -> bool:
+    """Say whether a version begins with another: 2.4.1 begins with 2.4, and so does 2.4rc1."""
+    size = len(edge.release)
+    return version.epoch == edge.epoch and (*version.release, *[0] * size)[:size] == edge.release
