@@ -198,6 +198,9 @@ def _mapped(path: Path) -> Iterator[mmap.mmap]:
         if not stat.S_ISREG(found.st_mode) or found.st_size == 0:
             raise ElfError("an empty file" if stat.S_ISREG(found.st_mode) else "not a file")
         with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
+            if hasattr(mmap, "MADV_RANDOM"):
+                # A few pages far apart are read; reading ahead makes that ten times slower where nothing is cached.
+                data.madvise(mmap.MADV_RANDOM)
             yield data
     finally:
         os.close(descriptor)
