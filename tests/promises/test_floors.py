@@ -1,0 +1,119 @@
+"""Imports only go down; what is dear, impure or foreign stays in the one place that it was given."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.promises.sources import ROOT, imports, modules, name_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FLOORS: tuple[set[str], ...] = (
+    {"doctor", "errors", "bundled", "text", "versions"},
+    {"elf", "share", "specifiers"},
+    {"model"},
+    {"host", "holes", "catalog", "scripts"},
+    {"conditions", "contract"},
+    {"derive", "match", "fixes", "distributions", "modules"},
+    {"targets", "probes", "runner", "lint", "reporters"},
+    {"observe"},
+    {"examine"},
+    {"cli", "generate"},
+    {"__main__"},
+)
+"""From the ground up; neighbours on a floor do not know each other. `contract` is doctor.probes.contract."""
+
+ONLY_IN: dict[str, tuple[str, ...]] = {
+    "pynvml": ("doctor.host.nvml_child",),
+    "rich": ("doctor.cli", "doctor.reporters.terminal"),
+    "subprocess": ("doctor.host.process", "doctor.fixes.shell"),
+    "typer": ("doctor.cli",),
+    "yaml": ("doctor.catalog",),
+    **dict.fromkeys(("http", "socket", "ssl", "urllib.request", "multiprocessing"), ()),
+}
+"""What is imported in these modules (and those below them) only."""
+
+_PURE = ("conditions", "derive", "fixes", "holes", "match", "model", "reporters", "versions", "specifiers")
+_IMPURE = {"io", "os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
+_MODULES = modules("doctor")
+
+
+def _unit(module: str) -> str:
+    parts = module.split(".")
+    return "doctor" if len(parts) == 1 else "contract" if parts[1:3] == ["probes", "contract"] else parts[1]
+
+
+def _floor(unit: str) -> int:
+    found = [number for number, units in enumerate(FLOORS) if unit in units]
+    assert found, f"doctor.{unit} has no floor: name it in FLOORS, above all that it imports"
+    return found[0]
+
+
+def _ours(path: Path) -> Iterator[tuple[int, str]]:
+    return ((line, name) for line, name in imports(path) if name.split(".")[0] == "doctor")
+
+
+@pytest.mark.parametrize("path", _MODULES, ids=name_of)
+def test_imports_only_go_down(path: Path) -> None:
+    unit = _unit(name_of(path))
+    package = "probes" if unit == "contract" else unit
+    # `import doctor.probes.contract` also runs doctor/probes/__init__.py, which is empty; a package may look at its own parts.
+    others = {(line, _unit(name)) for line, name in _ours(path) if _unit(name) not in (unit, package)}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {other}"
+        for line, other in sorted(others)
+        if _floor(other) >= _floor(unit) and not (other == "probes" and _only_contract(path, line))
+    ]
+    assert not wrong
+
+
+def _only_contract(path: Path, line: int) -> bool:
+    return all(name in ("doctor.probes", "doctor.probes.contract") for where, name in _ours(path) if where == line)
+
+
+@pytest.mark.parametrize("path", _MODULES, ids=name_of)
+def test_what_has_one_place_stays_there(path: Path) -> None:
+    module = name_of(path)
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for line, name in imports(path)
+        for guarded, places in ONLY_IN.items()
+        if (name == guarded or name.startswith(guarded + ".")) and not any(_within(module, place) for place in places)
+    ]
+    assert not wrong
+
+
+def _within(module: str, place: str) -> bool:
+    return module == place or module.startswith((place + ".", place + "_"))
+
+
+@pytest.mark.parametrize("path", [path for path in _MODULES if _unit(name_of(path)) in _PURE], ids=name_of)
+def test_what_judges_and_what_renders_looks_at_nothing_else(path: Path) -> None:
+    assert not [(line, name) for line, name in imports(path) if name.split(".")[0] in _IMPURE - _allowed(path)]
+
+
+def _allowed(path: Path) -> set[str]:
+    # Quoting for the Windows console is a function of the module subprocess; a check says in which file it stands.
+    return {"doctor.fixes.shell": {"subprocess"}, "doctor.model.checks": {"pathlib"}}.get(name_of(path), set())
+
+
+def test_every_import_of_others_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
+    modules_of = {"nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
+    known = {modules_of.get(name, name) for name in declared}
+    used = {name.split(".")[0] for path in _MODULES for _, name in imports(path)} - {"doctor"} - set(sys.stdlib_module_names)
+    assert (used - known, known - used - {"pynvml", "tomli"}) == (set(), set())
+
+
+def test_no_floor_names_what_is_gone() -> None:
+    units = {_unit(name_of(path)) for path in _MODULES}
+    assert {unit for floor in FLOORS for unit in floor} - {"generate"} <= units
