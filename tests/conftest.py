@@ -85,6 +85,23 @@ def toolkit(nvcc_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return assemble(nvcc_python, tmp_path_factory.mktemp("toolkit") / "cuda")
 
 
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return doctor's own wheel, freshly built."""
+    return environments.build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def installed_doctor(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the command `doctor` of an environment that holds the wheel."""
+    folder = tmp_path_factory.mktemp("installed") / "venv"
+    try:
+        environments.make(folder, (str(wheel),))
+    except environments.UnavailableError as error:
+        missing(str(error))
+    return environments.interpreter(folder).with_name("doctor")
+
+
 @pytest.fixture
 def clone() -> Iterator[Clone]:
     """Return a function that makes an environment like a patient (`clone("torch", "--no-deps", "triton==3.1.0")`), to be broken."""

@@ -46,7 +46,7 @@ def patient(name: str) -> Path:
         if not (stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted and interpreter(folder).exists()):
             stamp.unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
-            _make(folder, PATIENTS[name])
+            make(folder, PATIENTS[name])
             _warm(interpreter(folder), PATIENTS[name])
             stamp.write_text(wanted, encoding="utf-8")
     return interpreter(folder)
@@ -59,7 +59,7 @@ def variant(name: str, *more: str) -> Path:
     """
     like = patient(name)
     folder = root() / "variants" / uuid.uuid4().hex[:12]
-    _make(folder, PATIENTS[name])
+    make(folder, PATIENTS[name])
     _link_bytecode(like.parents[1], folder)
     if more:
         install(interpreter(folder), *more)
@@ -95,7 +95,15 @@ def uv() -> str:
     return found
 
 
-def _make(folder: Path, requirements: Sequence[str]) -> None:
+def build_wheel(folder: Path) -> Path:
+    """Build doctor's own wheel into a folder, with the build backend that is installed beside this interpreter."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(command, cwd=_ROOT, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+def make(folder: Path, requirements: Sequence[str]) -> None:
+    """Make an environment that holds what is required."""
     _uv("venv", "--python", sys.executable, str(folder))
     if requirements:
         install(interpreter(folder), *requirements)

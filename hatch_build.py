@@ -1,0 +1,31 @@
+"""Compiles the catalog into the wheel, so that a check reads data instead of parsing YAML."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CompiledCatalog(BuildHookInterface):  # type: ignore[type-arg]
+    """Adds `doctor/_bundled/matrices/catalog.msgpack`; an editable installation reads the YAML of the checkout instead."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile into a temporary folder: nothing is written into the checkout."""
+        if version == "editable":
+            return
+        sys.path.insert(0, self.root)
+        from doctor.catalog import COMPILED, compiled, load_folder
+
+        self._folder = tempfile.TemporaryDirectory(prefix="catalog-")
+        path = Path(self._folder.name) / COMPILED
+        path.write_bytes(compiled(load_folder(Path(self.root) / "matrices")))
+        build_data["force_include"][str(path)] = f"doctor/_bundled/matrices/{COMPILED}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the temporary folder."""
+        if version != "editable":
+            self._folder.cleanup()

@@ -1,0 +1,51 @@
+"""The wheel holds the package, the checks and the matrices under one name, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from doctor.catalog import COMPILED, compiled, load_folder
+from tests import environments
+
+_ROOT = Path(__file__).resolve().parents[2]
+_DATA = "doctor/_bundled"
+
+
+@pytest.fixture(scope="module")
+def contents(wheel: Path) -> dict[str, bytes]:
+    """Return what the wheel holds, by name."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _sources(folder: str) -> list[str]:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", folder]
+    listed = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name in listed if (_ROOT / name).is_file()]
+
+
+def test_the_wheel_holds_exactly_these_files(contents: dict[str, bytes]) -> None:
+    package = _sources("doctor")
+    data = [f"{_DATA}/{name}" for folder in ("checks", "matrices") for name in _sources(folder)]
+    found = [name for name in contents if ".dist-info/" not in name]
+    assert sorted(found) == sorted([*package, *data, f"{_DATA}/matrices/{COMPILED}"])
+
+
+def test_one_name_at_the_top_beside_the_metadata(contents: dict[str, bytes]) -> None:
+    tops = {name.split("/")[0] for name in contents}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"doctor"}
+
+
+def test_the_compiled_catalog_is_that_of_the_matrices(contents: dict[str, bytes]) -> None:
+    assert contents[f"{_DATA}/matrices/{COMPILED}"] == compiled(load_folder(_ROOT / "matrices"))
+
+
+@pytest.mark.patient
+def test_the_wheel_runs_where_the_checkout_is_not(installed_doctor: Path, tmp_path: Path) -> None:
+    ran = subprocess.run([installed_doctor, "lint"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert not list(environments.site_packages(installed_doctor.with_name("python")).glob("tests*"))
