@@ -7,8 +7,10 @@ import unicodedata
 from collections.abc import Mapping
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_SECRET_NAME = r"[A-Za-z0-9_.-]*(?:token|secret|passw(?:or)?d|api_?key|access_?key|credential|private_?key)[A-Za-z0-9_.-]*"  # noqa: S105
-_ASSIGNED = re.compile(rf"(?i)\b({_SECRET_NAME})(\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)")
+_ASSIGNED = re.compile(r"""(?<![\w.-])([\w.-]{1,100})(["']?\s{0,4}[=:]\s{0,4})("[^"\n]*"|'[^'\n]*'|[^\s,;&"'=][^\s,;&"']*)""")
+_WORDS = re.compile(r"[_.-]+")
+_TELLING = ("token", "secret", "password", "passwd", "passphrase", "credential", "credentials", "apikey", "accesskey", "privatekey", "secretkey")
+_PAIRS = ("api_key", "access_key", "private_key", "secret_key")
 _IN_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)[^/\s:@]{1,256}(?::[^/\s@]{0,256})?@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/-]{8,}=*")
 _KNOWN = re.compile(
@@ -28,8 +30,14 @@ def without_secrets(text: str) -> str:
     """Blank out what looks like a credential: assignments to telling names, user data in URLs, tokens of known shape."""
     text = _IN_URL.sub(rf"\1{HIDDEN}@", text)
     text = _BEARER.sub(rf"\1 {HIDDEN}", text)
-    text = _ASSIGNED.sub(rf"\1\2{HIDDEN}", text)
+    text = _ASSIGNED.sub(_hide_assigned, text)
     return _KNOWN.sub(HIDDEN, text)
+
+
+def _hide_assigned(found: re.Match[str]) -> str:
+    words = _WORDS.split(found[1].lower())
+    telling = any(word.endswith(_TELLING) for word in words) or any(pair in "_".join(words) for pair in _PAIRS)
+    return f"{found[1]}{found[2]}{HIDDEN}" if telling else found[0]
 
 
 class Mask:

@@ -1,0 +1,58 @@
+"""The command for this interpreter and this installer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.fixes.installer import install, system, uninstall
+from doctor.model.facts import Facts, present
+
+PY = "/venv/bin/python"
+
+
+def facts(**values: Any) -> Facts:
+    return {name.replace("__", "."): present(value, "t") for name, value in {"python__executable": PY, **values}.items()}
+
+
+UV = facts(python__uv="/bin/uv", python__installer="uv", python__has_pip=False)
+PIP = facts(python__installer="pip", python__has_pip=True)
+PIP_BESIDE_UV = facts(python__uv="/bin/uv", python__installer="pip", python__has_pip=True)
+NEITHER = facts(python__installer="uv", python__has_pip=False)
+
+
+@pytest.mark.parametrize(
+    ("known", "options", "expected"),
+    [
+        (UV, ("no-deps",), [["uv", "pip", "install", "--python", PY, "--no-deps", "a==1"]]),
+        (UV, ("reinstall",), [["uv", "pip", "install", "--python", PY, "--reinstall-package", "a", "a==1"]]),
+        (UV, ("upgrade",), [["uv", "pip", "install", "--python", PY, "--upgrade-package", "a", "a==1"]]),
+        (PIP, ("no-deps", "no-cache"), [[PY, "-m", "pip", "install", "--no-deps", "--no-cache-dir", "a==1"]]),
+        (PIP, ("reinstall",), [[PY, "-m", "pip", "install", "--force-reinstall", "--no-deps", "a==1"]]),
+        (PIP_BESIDE_UV, (), [[PY, "-m", "pip", "install", "a==1"]]),
+        (NEITHER, (), [[PY, "-m", "ensurepip", "--upgrade"], [PY, "-m", "pip", "install", "a==1"]]),
+    ],
+)
+def test_each_installer_is_spoken_to_in_its_own_words(known: Facts, options: tuple[str, ...], expected: list[list[str]]) -> None:
+    assert [list(command.argv) for command in install(["a==1"], options, None, known)] == expected
+
+
+def test_an_index_is_named_once() -> None:
+    (command,) = install(["torch"], (), "https://download.pytorch.org/whl/cu126", PIP)
+    assert command.argv[-3:] == ("--index-url", "https://download.pytorch.org/whl/cu126", "torch")
+
+
+def test_uninstall_asks_nothing() -> None:
+    assert uninstall(["a"], PIP)[0].argv == (PY, "-m", "pip", "uninstall", "-y", "a")
+    assert uninstall(["a"], UV)[0].argv == ("uv", "pip", "uninstall", "--python", PY, "a")
+
+
+def test_the_package_manager_of_this_machine_is_used_or_none() -> None:
+    wanted = {"apt": ("g++",), "dnf": ("gcc-c++",)}
+    assert system(wanted, facts(host__package_manager="dnf")) is not None
+    found = system(wanted, facts(host__package_manager="apt"))
+    assert found is not None
+    assert found.argv == ("apt-get", "install", "-y", "g++")
+    assert system(wanted, facts(host__package_manager="pacman")) is None
+    assert system(wanted, facts()) is None

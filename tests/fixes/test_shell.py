@@ -1,0 +1,48 @@
+"""A command as a line that can be pasted."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doctor.fixes.shell import line
+from doctor.model.fixes import Command
+
+
+@pytest.mark.parametrize(
+    ("command", "home", "expected"),
+    [
+        (Command(argv=("pip", "install", "torch>=2.6")), "", "pip install 'torch>=2.6'"),
+        (Command(argv=("make",), env={"MAX_JOBS": "4"}, cwd="/a b"), "", "cd '/a b' && MAX_JOBS=4 make"),
+        (Command(argv=(), env={"CUDA_HOME": "/usr/local/cuda"}), "", "export CUDA_HOME=/usr/local/cuda"),
+        (Command(argv=(), env={"LIBRARY_PATH": "/x:$LIBRARY_PATH"}), "", 'export LIBRARY_PATH=/x:"$LIBRARY_PATH"'),
+        (Command(argv=("/home/al/v/bin/python", "/home/alx")), "/home/al", "$HOME/v/bin/python /home/alx"),
+        (Command(argv=("/home/al/my venv/bin/python",)), "/home/al", "\"$HOME\"'/my venv/bin/python'"),
+        (Command(argv=("$HOME/v/bin/python",)), "", '"$HOME"/v/bin/python'),
+    ],
+)
+def test_lines_for_a_posix_shell(command: Command, home: str, expected: str) -> None:
+    assert line(command, home=home) == expected
+
+
+def test_lines_for_the_windows_console() -> None:
+    assert line(Command(argv=("py", "a b"), env={"A": "1"}), windows=True) == 'set "A=1" && py "a b"'
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_characters="\x00", exclude_categories=("Cs",)), min_size=1), min_size=1, max_size=4))
+def test_a_shell_hears_what_was_said_and_runs_nothing_else(words: list[str]) -> None:
+    harmless = [word for word in words if "$" not in word]
+    said = line(Command(argv=("printf", "%s\\0", *harmless)))
+    shell = shutil.which("sh")
+    assert shell
+    heard = subprocess.run([shell, "-c", said], capture_output=True, check=True).stdout  # noqa: S603
+    assert heard.decode("utf-8").split("\0")[:-1] == (harmless or [""])
+
+
+def test_other_dollars_are_not_expanded() -> None:
+    assert line(Command(argv=("echo", "$(id) $USER `id`"))) == "echo '$(id) $USER `id`'"

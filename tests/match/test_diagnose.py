@@ -1,0 +1,169 @@
+"""From observations to findings, on a toy catalog."""
+
+from __future__ import annotations
+
+import pytest
+from tests import toy
+
+from doctor.match import diagnose
+from doctor.model.compat import Column, Source, Table
+from doctor.model.findings import EvidenceKind, Finding
+from doctor.model.issues import Affected, Proof, Signature
+from doctor.model.observation import Observation, ProbeFailure
+from doctor.model.scales import Confidence, Severity
+
+OLD, NEW = {"torch.version": "1.13.1"}, {"torch.version": "2.13.0"}
+CATALOG = toy.catalog(torch__wrong_sum=toy.issue())
+
+
+def only(observation: Observation) -> Finding:
+    findings = diagnose(observation, CATALOG).findings
+    assert len(findings) == 1, [found.id for found in findings]
+    return findings[0]
+
+
+def test_facts_text_and_check_together_make_a_certain_finding() -> None:
+    found = only(toy.seen(OLD, toy.outcome(sum="failed", log="the sum is off by 3"), log=""))
+    assert (found.id, found.severity, found.confidence) == ("torch/wrong-sum", Severity.ERROR, Confidence.HIGH)
+    assert found.title == "torch 1.13.1 adds wrongly"
+    assert found.captures == {"amount": "3"}
+    assert {evidence.kind for evidence in found.evidence} == {EvidenceKind.LOG, EvidenceKind.OUTCOME, EvidenceKind.FACT}
+
+
+def test_mere_exposure_is_a_note() -> None:
+    assert only(toy.seen(OLD)).severity is Severity.NOTE
+
+
+def test_facts_that_prove_the_fault_keep_their_severity() -> None:
+    certain = toy.catalog(torch__wrong_sum=toy.issue(certain=True))
+    found = diagnose(toy.seen(OLD), certain).findings[0]
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
+
+
+def test_a_check_that_passes_beats_the_version() -> None:
+    diagnosis = diagnose(toy.seen(OLD, toy.outcome("passed", sum="passed")), CATALOG)
+    assert diagnosis.findings == ()
+    assert [entry.why for entry in diagnosis.ruled_out] == ["toy-add sum passed"]
+
+
+def test_a_pass_on_one_device_rules_out_nothing_on_another() -> None:
+    observation = toy.seen(OLD, toy.outcome("passed", sum="passed"), toy.outcome("skipped", device="mps", sum="skipped"))
+    assert only(observation).severity is Severity.NOTE
+
+
+def test_a_text_outside_the_known_range_is_a_note_of_low_confidence() -> None:
+    found = only(toy.seen(NEW, log="noise\nthe sum is off by 3\nmore"))
+    assert (found.severity, found.confidence) == (Severity.NOTE, Confidence.LOW)
+    assert found.evidence[0].line == 2
+
+
+def test_a_text_without_the_facts_names_what_is_missing() -> None:
+    found = only(toy.seen({}, log="the sum is off by 3"))
+    assert (found.severity, found.confidence, found.settles) == (Severity.ERROR, Confidence.MEDIUM, "torch.version")
+
+
+def test_nothing_known_is_undecided_and_says_what_would_decide() -> None:
+    diagnosis = diagnose(toy.seen({}), CATALOG)
+    assert [(entry.id, entry.missing_facts) for entry in diagnosis.undecided] == [("torch/wrong-sum", ("torch.version",))]
+
+
+def test_a_fixed_version_is_silent() -> None:
+    diagnosis = diagnose(toy.seen(NEW), CATALOG)
+    assert (diagnosis.findings, diagnosis.undecided, diagnosis.ruled_out) == ((), (), ())
+
+
+@pytest.mark.parametrize("verdict", ["failed", "crashed", "timed_out"])
+def test_a_red_check_that_nothing_explains_is_an_error(verdict: str) -> None:
+    found = only(toy.seen(NEW, toy.outcome(verdict, product=verdict)))
+    assert (found.id, found.severity) == ("canary/toy-add", Severity.ERROR)
+    assert found.recipes
+
+
+def test_a_red_check_that_an_issue_explains_is_told_once() -> None:
+    assert only(toy.seen(OLD, toy.outcome(sum="failed"))).id == "torch/wrong-sum"
+
+
+def test_a_red_check_is_not_hung_on_an_issue_when_its_text_names_another() -> None:
+    other = toy.issue(title="no disk", affected=(), proofs=(), signatures=(Signature(pattern="No space left on device"),))
+    both = toy.catalog(torch__wrong_sum=toy.issue(), host__no_space=other)
+    observation = toy.seen(OLD, toy.outcome(sum="failed", log="OSError: No space left on device"))
+    found = {finding.id: finding.severity for finding in diagnose(observation, both).findings}
+    assert found == {"host/no-space": Severity.ERROR, "torch/wrong-sum": Severity.NOTE}
+
+
+def test_a_signature_wants_its_companions_and_not_its_opposites() -> None:
+    picky = toy.issue(affected=(), proofs=(), signatures=(Signature(pattern="E0384", also=("flash-attn",), unless=("tutorial",)),))
+    catalog = toy.catalog(candle__build=picky)
+    told = {text: bool(diagnose(toy.seen({}, log=text), catalog).findings) for text in ("E0384", "E0384\nflash-attn", "E0384 flash-attn tutorial")}
+    assert told == {"E0384": False, "E0384\nflash-attn": True, "E0384 flash-attn tutorial": False}
+
+
+def test_a_broken_check_is_a_warning_and_says_that_doctor_is_at_fault() -> None:
+    found = only(toy.seen(NEW, toy.outcome("broken")))
+    assert (found.id, found.severity) == ("check/toy-add", Severity.WARNING)
+
+
+def test_a_probe_that_failed_is_a_note() -> None:
+    found = only(toy.seen(NEW, probe_failures=(ProbeFailure(probe="nvidia", why="hung"),)))
+    assert (found.id, found.severity) == ("probe/nvidia", Severity.NOTE)
+
+
+UNMET = {
+    **NEW,
+    "package.torchvision.version": "0.19.1",
+    "requires.torchvision.torch.met": False,
+    "requires.torchvision.torch.specifier": "==2.4.1",
+    "requires.torchvision.torch.installed": "2.13.0",
+}
+
+
+def test_a_wish_that_is_not_met_is_a_warning() -> None:
+    found = only(toy.seen(UNMET))
+    assert (found.id, found.severity) == ("requires/torchvision/torch", Severity.WARNING)
+    assert found.title == "torchvision 0.19.1 asks for torch==2.4.1, and 2.13.0 is installed"
+
+
+def test_a_wish_that_an_issue_explains_is_told_once() -> None:
+    issue = toy.issue(certain=True, signatures=(), proofs=(), affected=(Affected(when=(toy.condition("requires.torchvision.torch.met", equals=False),)),))
+    found = diagnose(toy.seen(UNMET), toy.catalog(torchvision__other_torch=issue)).findings
+    assert [finding.id for finding in found] == ["torchvision/other-torch"]
+
+
+def test_a_violated_table_is_told_with_its_own_sentence() -> None:
+    table = Table(
+        title="Oldest driver",
+        columns={
+            "cuda": Column(fact="torch.cuda_version", key=True),
+            "driver": Column(fact="nvidia.driver_version", judge=True, severity=Severity.ERROR, says="CUDA {cuda} wants driver {wanted}, not {seen}"),
+        },
+        sources={"doc": Source(what="doc", opened=toy.date(2026, 11, 21), evidence="documentation")},
+        rows=({"cuda": "13.0", "driver": {"from": "580"}, "source": ["doc"]},),
+    )
+    facts = {
+        **NEW,
+        "torch.cuda_version": "13.0",
+        "nvidia.driver_version": "535.104.05",
+        "compat.cuda-driver.driver": "violated",
+        "compat.cuda-driver.driver.wanted": ">=580",
+    }
+    found = diagnose(toy.seen(facts), toy.catalog({"cuda-driver": table})).findings[0]
+    assert found.title == "CUDA 13.0 wants driver >=580, not 535.104.05"
+    assert (found.id, found.severity) == ("compat/cuda-driver/driver", Severity.ERROR)
+
+
+def test_worse_comes_first_and_a_cause_before_its_symptoms() -> None:
+    cause = toy.issue(title="torch was moved", certain=True, proofs=(), signatures=(), symptoms=("requires/*",), severity=Severity.WARNING)
+    found = diagnose(toy.seen({**UNMET, **OLD}, toy.outcome("failed", product="failed")), toy.catalog(torch__moved=cause)).findings
+    assert [finding.id for finding in found] == ["canary/toy-add", "torch/moved", "requires/torchvision/torch"]
+    assert found[1].symptoms == ("requires/torchvision/torch",)
+
+
+def test_an_issue_of_cargo_is_not_undecided_where_no_workspace_is_examined() -> None:
+    crate = toy.issue(affected=(Affected(when=(toy.condition("crate.half.version", present=True),)),), signatures=(), proofs=())
+    assert diagnose(toy.seen(NEW), toy.catalog(candle__half=crate)).undecided == ()
+
+
+def test_a_proof_without_a_case_is_the_whole_check() -> None:
+    whole = toy.catalog(torch__wrong_sum=toy.issue(proofs=(Proof(check="toy-add"),), signatures=()))
+    found = diagnose(toy.seen(OLD, toy.outcome("crashed")), whole).findings
+    assert [(finding.id, finding.confidence) for finding in found] == [("torch/wrong-sum", Confidence.MEDIUM)]
