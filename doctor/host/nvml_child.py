@@ -21,6 +21,14 @@ def text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
+def reason(nvml: Any, error: Any) -> str:
+    """Return the library's own words for an error, which are the ones that people know, else the bindings'."""
+    try:
+        return text(nvml.nvmlErrorString(error.value))
+    except nvml.NVMLError:
+        return text(error)
+
+
 def mig_of(nvml: Any, device: Any) -> bool:
     """Return whether MIG is on; GPUs that do not know MIG refuse the question."""
     try:
@@ -60,7 +68,7 @@ def main(folder: str) -> None:
             say(gpu=gpu_of(nvml, index))
         say(count=count)
     except nvml.NVMLError as error:
-        say(error=text(error))
+        say(error=reason(nvml, error))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
-from doctor.host import Host
+from doctor.host import Ended, Host
 from doctor.host.loader import find_library
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene, Seen
@@ -28,8 +28,8 @@ _GLIBC = re.compile(rb"GNU C Library[^\n]{0,80}? version (\d+\.\d+)")
 _GLIBCXX = re.compile(rb"GLIBCXX_(3\.4(?:\.\d+)?)\0")
 
 
-def probe(scene: Scene) -> Seen:
-    """Yield the `host.*` facts that do not change while the machine runs."""
+def probe(scene: Scene, *, patience: float = 2.0) -> Seen:
+    """Yield the `host.*` facts that do not change while the machine runs; on macOS, sysctl may take `patience` seconds."""
     host = scene.host
     yield "host.os", present(_SYSTEMS.get(host.platform, host.platform), "sys.platform")
     yield "host.kernel", _kernel(host)
@@ -39,7 +39,7 @@ def probe(scene: Scene) -> Seen:
     yield "host.container", _container(host)
     yield "host.wsl", _wsl(host)
     yield "host.jetson", _jetson(host)
-    yield from _processor(scene)
+    yield from _processor(scene, patience)
 
 
 def _kernel(host: Host) -> Fact:
@@ -143,14 +143,18 @@ def _jetson(host: Host) -> Fact:
     return absent("/proc/device-tree/model, /etc/nv_tegra_release")
 
 
-def _processor(scene: Scene) -> Seen:
+def _processor(scene: Scene, patience: float) -> Seen:
     host, machine = scene.host, platform.machine()
     if host.platform != "darwin":
         yield "host.machine", present(machine, "uname")
         yield "host.rosetta", absent("only macOS has it")
         return
-    asked = host.run(["sysctl", "-n", "hw.optional.arm64"], timeout=2.0, cwd=Path("/"))
-    apple = asked.ok and asked.output.strip() == "1"
+    asked = host.run(["sysctl", "-n", "hw.optional.arm64"], timeout=patience, cwd=Path("/"))
+    if asked.ended is not Ended.ITSELF:
+        yield "host.machine", present(machine, "uname")
+        yield "host.rosetta", unknown(asked.why or f"sysctl did not answer within {patience:g} s", "sysctl hw.optional.arm64")
+        return
+    apple = asked.output.strip() == "1"
     yield "host.machine", present("arm64" if apple else machine, "sysctl hw.optional.arm64")
     # uname answers x86_64 to a translated process, so the interpreter's own word is what tells.
     process = scene.interpreter.machine if scene.interpreter else machine

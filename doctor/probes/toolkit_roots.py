@@ -97,9 +97,10 @@ def version_json(host: Host, root: str, component: str) -> str | None:
     """Return a version out of a toolkit's version.json; None where there is none."""
     try:
         told = json.loads(host.read(f"{root}/version.json", limit=1 << 18) or "null")
-        return str(told[component]["version"])
+        version = told[component]["version"]
     except (ValueError, KeyError, TypeError):
         return None
+    return version if isinstance(version, str) else None
 
 
 def filed_nvcc_version(scene: Scene, kit: Toolkit) -> tuple[str, str] | None:
