@@ -20,20 +20,22 @@ BOUND = 10.0
 _LOCKS = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock", "pixi": "pixi.lock"}
 
 # What `import torch` imports of the standard library, less what is frozen, built in or imported before the script starts.
-_STDLIB = frozenset(
+_STDLIB = (
     "argparse array ast asyncio base64 binascii bisect bz2 calendar cmath collections concurrent contextlib contextvars copy"
     " copyreg csv ctypes dataclasses datetime difflib dis email enum fnmatch functools gettext glob grp gzip hashlib heapq"
     " html http importlib inspect json keyword linecache locale logging lzma math mmap multiprocessing numbers opcode operator"
     " optparse pathlib pdb pickle pickletools pkgutil platform pprint profile queue quopri random re reprlib secrets select"
     " selectors shutil signal socket ssl statistics string struct subprocess sysconfig tarfile tempfile textwrap threading"
-    " timeit token tokenize traceback types typing unittest urllib uuid warnings weakref zipfile zlib".split()
+    " timeit token tokenize traceback types typing unittest urllib uuid warnings weakref zipfile zlib"
 )
-_MODULES = frozenset(
+_MODULES = (
     "torch torchvision torchaudio torchao torchgen triton numpy transformers diffusers accelerate peft trl datasets tokenizers"
     " safetensors huggingface_hub xformers flash_attn flashinfer vllm sglang bitsandbytes deepspeed apex mamba_ssm fla sympy"
     " networkx jinja2 filelock fsspec typing_extensions jax jaxlib onnxruntime cupy xfuser yunchang scipy PIL yaml einops"
-    " packaging setuptools cuda nvidia".split()
+    " packaging setuptools cuda nvidia"
 )
+_HIDEABLE = frozenset(_MODULES.split())
+_HIDEABLE_FILES = _HIDEABLE | frozenset(_STDLIB.split())
 
 
 def probe(scene: Scene) -> Seen:
@@ -42,7 +44,7 @@ def probe(scene: Scene) -> Seen:
         return
     yield from _itself(interpreter)
     yield from _folders(scene.host, interpreter)
-    yield from _manager(scene, interpreter)
+    yield from _installed_with(scene, interpreter)
     yield "python.shadowed", _shadowed(scene.host, interpreter)
     yield from _packages(scene, interpreter)
 
@@ -65,7 +67,7 @@ def _folders(host: Host, interpreter: Interpreter) -> Seen:
     yield "python.externally_managed", present(alone and host.exists(mark), str(mark))
 
 
-def _manager(scene: Scene, interpreter: Interpreter) -> Seen:
+def _installed_with(scene: Scene, interpreter: Interpreter) -> Seen:
     pip = next((one for one in scene.distributions if one.name == "pip"), None)
     yield "python.has_pip", present(pip is not None, str(pip.folder) if pip else interpreter.prefix)
     name, source = _installer(scene, interpreter)
@@ -115,8 +117,8 @@ def _shadowed(host: Host, interpreter: Interpreter) -> Fact:
 
 def _hides(path: Path) -> bool:
     if path.suffix == ".py":
-        return path.stem in _MODULES or path.stem in _STDLIB
-    return path.name in _MODULES and (path / "__init__.py").is_file()
+        return path.stem in _HIDEABLE_FILES
+    return path.name in _HIDEABLE and (path / "__init__.py").is_file()
 
 
 def _packages(scene: Scene, interpreter: Interpreter) -> Seen:

@@ -15,17 +15,19 @@ from doctor.versions import major, minor, public
 
 BOUND = 10.0
 
-_NAMES = (
-    "version release minor local build cuda_version cuda_major cuda_tag hip_version xpu_version git_version path"
-    " cxx_standard specializes_symbolic cxx11_abi cxx11_abi_tag arch_list numpy_abi glibc_min"
-).split()
+_TOLD = (
+    *("version", "release", "minor", "local", "build"),
+    *("cuda_version", "cuda_major", "cuda_tag", "hip_version", "xpu_version", "git_version"),
+)
+_COMPILED = ("cxx11_abi", "cxx11_abi_tag", "arch_list", "numpy_abi", "glibc_min")
+_NAMES = (*_TOLD, "path", "cxx_standard", "specializes_symbolic", *_COMPILED)
 _LOADED = ("libc10.so", "libtorch_cpu.so", "libtorch_cuda.so", "libtorch_python.so")
 # The constructor of c10::Error takes a std::string, so its mangled name tells which std::string it was compiled with.
 _OLD_ABI, _NEW_ABI = b"_ZN3c105ErrorC2ENS_14SourceLocationESs", b"_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_string"
 # torch._C._cuda_getArchFlags() answers with this string, which the build compiles into libtorch_python.so.
 _ARCHITECTURE = rb"(?:sm|compute)_\d+[af]?"
 _ARCH_FLAGS = re.compile(rb"\0(" + _ARCHITECTURE + rb"(?: " + _ARCHITECTURE + rb")*)(?=\0)")
-_GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)")
+_GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
 
 
 def probe(scene: Scene) -> Seen:
@@ -42,7 +44,7 @@ def probe(scene: Scene) -> Seen:
     if scene.interpreter.platform == "linux":
         yield from _libraries(folder)
     else:
-        yield from ((f"torch.{name}", absent(str(folder))) for name in ("cxx11_abi", "cxx11_abi_tag", "glibc_min", "arch_list"))
+        yield from ((f"torch.{name}", absent(str(folder))) for name in _COMPILED)
 
 
 def _without(scene: Scene) -> Seen:
@@ -56,10 +58,9 @@ def _without(scene: Scene) -> Seen:
 
 def _version(told: Constants | None, source: str) -> Seen:
     version = told.get("__version__") if told else None
-    names = _NAMES[: _NAMES.index("path")]
     if told is None or not isinstance(version, str):
         why = "torch/version.py is missing or damaged" if told is None else "torch/version.py assigns no __version__"
-        yield from ((f"torch.{name}", unknown(why, source)) for name in names)
+        yield from ((f"torch.{name}", unknown(why, source)) for name in _TOLD)
         return
     cuda, hip, xpu = (told.get(name) for name in ("cuda", "hip", "xpu"))
     build = "cuda" if cuda else "rocm" if hip or told.get("rocm") else "xpu" if xpu else "cpu"
@@ -76,7 +77,7 @@ def _version(told: Constants | None, source: str) -> Seen:
         "xpu_version": xpu,
         "git_version": told.get("git_version"),
     }
-    yield from ((f"torch.{name}", present(values[name], source) if values[name] else absent(source)) for name in names)
+    yield from ((f"torch.{name}", present(values[name], source) if values[name] else absent(source)) for name in _TOLD)
 
 
 def _sources(host: Host, folder: Path) -> Seen:
@@ -120,7 +121,7 @@ def _abi(elf: Elf, source: str) -> Seen:
 def _compiled_in(data: bytes, source: str, folder: Path) -> Seen:
     if not (folder / "lib/libtorch_cuda.so").exists():
         yield "torch.arch_list", absent(str(folder / "lib/libtorch_cuda.so"))
-    elif flags := max(_ARCH_FLAGS.findall(data), key=len, default=b""):
+    elif flags := max(_ARCH_FLAGS.findall(b"\0" + data), key=len, default=b""):
         yield "torch.arch_list", present(flags.decode().split(), source)
     else:
         yield "torch.arch_list", unknown("libtorch_python.so holds no list of architectures", source)

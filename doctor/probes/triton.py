@@ -12,9 +12,9 @@ from doctor.probes.contract import Scene, Seen
 
 BOUND = 10.0
 
-_BRINGERS = frozenset(
-    "triton pytorch-triton pytorch-triton-rocm pytorch-triton-xpu triton-windows triton-nightly triton-rocm triton-xpu".split()
-)
+_BRINGERS = frozenset({"triton", "triton-windows", "triton-nightly", "triton-rocm", "triton-xpu"}) | {
+    f"pytorch-triton{kind}" for kind in ("", "-rocm", "-xpu")
+}
 _PTXAS = ("backends/nvidia/bin/ptxas", "common/../third_party/cuda/bin/ptxas", "third_party/cuda/bin/ptxas")
 
 

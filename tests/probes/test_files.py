@@ -1,0 +1,152 @@
+"""Files that are gone, cut short, or not what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doctor.model.facts import State
+from doctor.model.vocabulary import is_known
+from doctor.probes import files
+from tests.hosts import facts_of, put, values
+from tests.sites import install, seen_at, seen_of, site_of
+
+_TORCH: dict[str, str | bytes] = {
+    "torch/__init__.py": "import torch._C",
+    "torch/lib/libtorch_cpu.so": b"\x7fELF" + bytes(5000),
+    "torch/lib/libgomp.so.1": b"\x7fELF" + bytes(50),
+    "torch/include/ATen/ATen.h": "#pragma once",
+    "torch/include/a,b.cuh": "",
+    "torch/bin/protoc": b"\x7fELF",
+    "torch/_empty/__init__.py": "",
+    "torch/py.typed": "",
+    "torch/_C/__init__.pyi": "x: int",
+    "torch/lib/libstatic.a": "!<arch>",
+    "torch/test/test_all.py": "pass",
+    "torch/share/LICENSE.txt": "text",
+    "../../../bin/torchrun": "#!/x/python",
+}
+_REMOVED_ON_PURPOSE = ("py.typed", "_C/__init__.pyi", "lib/libstatic.a", "test/test_all.py", "share/LICENSE.txt", "_empty/__init__.py")
+
+
+def _values(prefix: Path) -> dict[str, object]:
+    facts = facts_of(files.probe(seen_at(prefix)))
+    assert not [name for name in facts if not is_known(name)]
+    return values(facts)
+
+
+def _torch(prefix: Path, installer: str = "uv") -> Path:
+    install(prefix, "torch", "2.5.1", files=_TORCH, installer=installer)
+    return site_of(prefix) / "torch"
+
+
+def _listed(seen: object) -> list[dict[str, object]]:
+    assert isinstance(seen, list)
+    return seen
+
+
+def test_an_intact_installation(tmp_path: Path) -> None:
+    _torch(tmp_path)
+    assert {fact.state for fact in facts_of(files.probe(seen_at(tmp_path))).values()} == {State.ABSENT}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("__init__.py", "module"),
+        ("lib/libtorch_cpu.so", "library"),
+        ("lib/libgomp.so.1", "library"),
+        ("include/ATen/ATen.h", "header"),
+        ("bin/protoc", "program"),
+    ],
+)
+def test_a_file_that_matters_is_missing(tmp_path: Path, name: str, kind: str) -> None:
+    path = _torch(tmp_path) / name
+    size = path.stat().st_size
+    path.unlink()
+    seen = _values(tmp_path)
+    assert seen == {
+        "files.missing": [
+            {"path": str(path), "kind": kind, "package": "torch", "requirement": "torch==2.5.1", "size": None, "wanted_size": size}
+        ],
+        "files.missing_packages": ["torch==2.5.1"],
+    }
+
+
+def test_what_people_remove_on_purpose_does_not_alarm(tmp_path: Path) -> None:
+    folder = _torch(tmp_path)
+    for name in _REMOVED_ON_PURPOSE:
+        (folder / name).unlink()
+    (site_of(tmp_path) / "../../../bin/torchrun").resolve().write_text("#!/a/longer/python", encoding="utf-8")
+    assert _values(tmp_path) == {}
+
+
+def test_a_quoted_path_is_read(tmp_path: Path) -> None:
+    folder = _torch(tmp_path)
+    record = site_of(tmp_path) / "torch-2.5.1.dist-info/RECORD"
+    record.write_text('"torch/include/a,b.cuh",sha256=x,7\n', encoding="utf-8")
+    assert _listed(_values(tmp_path)["files.damaged"])[0]["path"] == str(folder / "include/a,b.cuh")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF" + bytes(4000)])
+def test_a_library_of_another_size_is_damaged(tmp_path: Path, content: bytes) -> None:
+    path = put(_torch(tmp_path) / "lib/libtorch_cpu.so", content)
+    seen = _values(tmp_path)
+    (told,) = _listed(seen["files.damaged"])
+    assert (told["path"], told["size"], told["wanted_size"]) == (str(path), len(content), 5004)
+    assert seen["files.damaged_packages"] == ["torch==2.5.1"]
+    assert "files.lfs_pointers" not in seen
+
+
+def test_a_git_lfs_pointer_is_told_from_other_damage(tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5004\n"
+    path = put(_torch(tmp_path) / "lib/libtorch_cpu.so", pointer)
+    assert _values(tmp_path)["files.lfs_pointers"] == [str(path)]
+
+
+def test_conda_changes_sizes_and_that_is_no_damage(tmp_path: Path) -> None:
+    folder = _torch(tmp_path, installer="conda")
+    put(folder / "lib/libtorch_cpu.so", b"\x7fELF" + bytes(6000))
+    assert _values(tmp_path) == {}
+    put(folder / "lib/libtorch_cpu.so", b"")
+    assert _values(tmp_path)["files.damaged_packages"] == ["torch==2.5.1"]
+
+
+@pytest.mark.parametrize(
+    "record", ["", "garbage", ",,", "torch/x.py", "torch/x.py,,", "torch/\0.py,sha256=x,5", '"torch/x.py', "\n\n,\n", "x.py,x,1e9"]
+)
+def test_a_garbled_record_harms_nobody(tmp_path: Path, record: str) -> None:
+    _torch(tmp_path)
+    put(site_of(tmp_path) / "torch-2.5.1.dist-info/RECORD", record)
+    assert set(_values(tmp_path)) <= {"files.missing", "files.missing_packages"}
+
+
+def test_packages_outside_of_the_stack_are_not_looked_at(tmp_path: Path) -> None:
+    install(tmp_path, "requests", "2.0", files={"requests/api.py": "x"})
+    (site_of(tmp_path) / "requests/api.py").unlink()
+    assert _values(tmp_path) == {}
+
+
+def test_a_long_list_is_cut(tmp_path: Path) -> None:
+    install(tmp_path, "torch", "2.5.1", files={f"torch/m{number}.py": "x" for number in range(80)})
+    for path in (site_of(tmp_path) / "torch").iterdir():
+        path.unlink()
+    assert len(_listed(_values(tmp_path)["files.missing"])) == 50
+
+
+@pytest.mark.patient
+def test_a_real_environment_is_intact(torch_python: Path) -> None:
+    assert values(facts_of(files.probe(seen_of(torch_python)))) == {}
+
+
+@pytest.mark.patient
+def test_a_real_library_cut_short(clone: Callable[..., Path]) -> None:
+    python = clone("torch")
+    library = next(python.parents[1].glob("lib/python*/site-packages/torch/lib/libc10.so"))
+    whole = library.read_bytes()
+    library.unlink()  # a hard link into the installer's cache: never written into
+    library.write_bytes(whole[: len(whole) // 2])
+    seen = values(facts_of(files.probe(seen_of(python))))
+    assert seen["files.damaged_packages"] == ["torch==2.13.0"]
