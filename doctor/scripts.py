@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from pathlib import Path
@@ -20,6 +19,8 @@ else:
     import tomli as tomllib
 
 _BLOCK = re.compile(r"(?m)^# /// script\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$")
+_DOCSTRING = re.compile(r'(?s)^(?:#[^\n]*\n|\s)*"""(.*?)"""')
+"""Parsing every script to read its first string would cost more than all probes of a small environment."""
 
 
 class ScriptError(DoctorError):
@@ -46,7 +47,7 @@ def read_check(path: Path) -> Check:
         path=path,
         header=table,
         requires_python=header.get("requires-python", ""),
-        explanation=ast.get_docstring(ast.parse(text)) or "",
+        explanation=found[1].strip() if (found := _DOCSTRING.search(text)) else "",
     )
 
 
