@@ -30,8 +30,10 @@ import random
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any
+
 
 # --- report: the same in every check, kept so by a test ---
 class Ending(Exception):
@@ -86,8 +88,8 @@ class Report:
 
     @contextmanager
     def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
-        """Hold a case of the last result: `running` until the block ends, and then how it did."""
-        entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
         entry.update(verdict="running", reason="")
         self.doing.update(device=self.results[-1]["device"], case=name)
         self.write(self.doing)
@@ -96,9 +98,14 @@ class Report:
             entry["verdict"] = "passed"
         except Ending as end:
             entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
         self.doing["case"] = ""
         self.write(self.doing)
+
+
 # --- end of report ---
+
 
 # --- torch: the same in every canary that imports it, kept so by a test ---
 def load(module: str) -> Any:

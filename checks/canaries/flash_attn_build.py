@@ -35,9 +35,11 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
+
 
 # --- report: the same in every check, kept so by a test ---
 class Ending(Exception):
@@ -92,8 +94,8 @@ class Report:
 
     @contextmanager
     def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
-        """Hold a case of the last result: `running` until the block ends, and then how it did."""
-        entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
         entry.update(verdict="running", reason="")
         self.doing.update(device=self.results[-1]["device"], case=name)
         self.write(self.doing)
@@ -102,8 +104,12 @@ class Report:
             entry["verdict"] = "passed"
         except Ending as end:
             entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
         self.doing["case"] = ""
         self.write(self.doing)
+
+
 # --- end of report ---
 
 REPORT = Report()
@@ -114,8 +120,8 @@ NO_DRIVER = re.compile(r"Found no NVIDIA driver|No CUDA GPUs are available|0 act
 HEADERS = "#include <ATen/cuda/CUDAContext.h>\n#include <c10/cuda/CUDAStream.h>\n"
 KERNEL = """\
 #include <cuda_runtime.h>
-__global__ void half(float *values) { values[threadIdx.x] *= 0.5f; }
-extern "C" int launch(float *values) { half<<<1, 32>>>(values); return (int)cudaGetLastError(); }
+__global__ void halve(float *values) { values[threadIdx.x] *= 0.5f; }
+extern "C" int launch(float *values) { halve<<<1, 32>>>(values); return (int)cudaGetLastError(); }
 """
 EXTENSION = """\
 import os, torch
@@ -188,7 +194,7 @@ def run(folder: Path, extra: dict[str, str], *command: str) -> subprocess.Comple
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            universal_newlines=True,
+            text=True,
             errors="replace",
             check=False,
         )
@@ -230,7 +236,7 @@ def find_torch() -> Path:
 
 
 def toolkit(bench: Bench, data: dict[str, Any]) -> None:
-    """nvcc runs."""
+    """Ask nvcc what it is: it runs."""
     release = re.search(r"release [\d.]+, V[\d.]+", bench.must(bench.nvcc, "--version"))
     data["nvcc_version"] = release.group() if release else ""
 
@@ -277,7 +283,7 @@ def kernel_link(bench: Bench, data: dict[str, Any]) -> None:
 
 
 def torch_extension(bench: Bench, _: dict[str, Any]) -> None:
-    """torch itself builds an extension and loads it."""
+    """Let torch itself build an extension and load it."""
     bench.write("extension.cu", HEADERS + KERNEL)
     done = bench.run(sys.executable, "-c", EXTENSION)
     last = last_line(done.stdout)

@@ -33,9 +33,11 @@ import re
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any
 from unittest import mock
+
 
 # --- report: the same in every check, kept so by a test ---
 class Ending(Exception):
@@ -90,8 +92,8 @@ class Report:
 
     @contextmanager
     def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
-        """Hold a case of the last result: `running` until the block ends, and then how it did."""
-        entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
         entry.update(verdict="running", reason="")
         self.doing.update(device=self.results[-1]["device"], case=name)
         self.write(self.doing)
@@ -100,12 +102,17 @@ class Report:
             entry["verdict"] = "passed"
         except Ending as end:
             entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
         self.doing["case"] = ""
         self.write(self.doing)
+
+
 # --- end of report ---
 
 # One thread compiles in this process; more would start a pool of workers first, which costs seconds.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
 
 # --- torch: the same in every canary that imports it, kept so by a test ---
 def load(module: str) -> Any:
@@ -311,11 +318,16 @@ def stop(graph: Any, handed: list[Any]) -> None:
     raise Ending("skipped", "no kernel in the graph")
 
 
+def certainly(*_: object, **__: object) -> bool:
+    """Answer every question with yes."""
+    return True
+
+
 @contextmanager
 def a_gpu_pretended() -> Iterator[None]:
     """Let Dynamo trace Triton kernels on a machine that could not run them."""
     homes = [importlib.import_module(name) for name in ("torch.utils._triton", "torch._dynamo.utils")]
-    patches = [mock.patch.object(home, "has_triton", lambda *_, **__: True) for home in homes if hasattr(home, "has_triton")]
+    patches = [mock.patch.object(home, "has_triton", certainly) for home in homes if hasattr(home, "has_triton")]
     for patch in patches:
         patch.start()
     try:

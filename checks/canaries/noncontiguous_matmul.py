@@ -33,8 +33,10 @@ import random
 import sys
 import time
 import traceback
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, Iterable, Iterator, List, Tuple
+from typing import TYPE_CHECKING, Any
+
 
 # --- report: the same in every check, kept so by a test ---
 class Ending(Exception):
@@ -89,8 +91,8 @@ class Report:
 
     @contextmanager
     def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
-        """Hold a case of the last result: `running` until the block ends, and then how it did."""
-        entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
         entry.update(verdict="running", reason="")
         self.doing.update(device=self.results[-1]["device"], case=name)
         self.write(self.doing)
@@ -99,9 +101,14 @@ class Report:
             entry["verdict"] = "passed"
         except Ending as end:
             entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
         self.doing["case"] = ""
         self.write(self.doing)
+
+
 # --- end of report ---
+
 
 # --- torch: the same in every canary that imports it, kept so by a test ---
 def load(module: str) -> Any:
@@ -148,12 +155,14 @@ REPORT = Report()
 torch = load("torch")
 # --- end of torch ---
 
-Matrix = List[List[float]]
-Layout = Callable[[List[Matrix], Callable[[Any], Any]], Any]
-Dot = Tuple[float, float, int]
+if TYPE_CHECKING:
+    Matrix = list[list[float]]
+    Layout = Callable[[list[Matrix], Callable[[Any], Any]], Any]
+    Dot = tuple[float, float, int]
 
 NAN = math.nan
-BATCH, ROWS, INNER, COLUMNS = 2, 9, 33, 13
+SHAPES = ((2, 9, 33, 13),)  # batch, rows, inner, columns
+SHAPES_OF_ONE = ((1, 9, 33, 13), (2, 1, 33, 13), (2, 9, 33, 1), (1, 1, 33, 1))
 DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 
@@ -188,7 +197,7 @@ def offset(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
     """Begin inside the storage, with gaps between rows and between matrices."""
     width = len(values[0][0]) + 3
     framed = [[[NAN] * width] + [[NAN] * 3 + row for row in matrix] for matrix in values]
-    return make([framed[0]] + framed)[1:, 1:, 3:]
+    return make([framed[0], *framed])[1:, 1:, 3:]
 
 
 def expanded(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
@@ -202,9 +211,9 @@ def permuted_batch(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
 
 
 def size_one_dims(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
-    """Give the batch of one a stride that no contiguous tensor has: it is never stepped, so never matters."""
-    base = make(values[:1])
-    return base.as_strided(base.shape, (base.shape[2], base.shape[2], 1))
+    """Give dimensions of size one a stride that no contiguous tensor has: it is never stepped, so never matters."""
+    base = make(values)
+    return base.as_strided(base.shape, [7 if size == 1 else stride for size, stride in zip(base.shape, base.stride())])
 
 
 LAYOUTS = {
@@ -218,10 +227,13 @@ LAYOUTS = {
 
 
 def seen_through(layout: Layout, values: list[Matrix]) -> list[Matrix]:
-    """What the view holds: two layouts repeat or keep the first matrix only."""
-    if layout is expanded:
-        return [values[0]] * len(values)
-    return values[:1] if layout is size_one_dims else values
+    """What the view holds: one layout repeats the first matrix."""
+    return [values[0]] * len(values) if layout is expanded else values
+
+
+def shapes(layout: Layout) -> tuple[tuple[int, int, int, int], ...]:
+    """The products to try with a layout."""
+    return SHAPES_OF_ONE if layout is size_one_dims else SHAPES
 
 
 def product(left: Matrix, right: Matrix) -> list[list[Dot]]:
@@ -269,23 +281,23 @@ def maker(device: str, dtype: str) -> Callable[[Any], Any]:
 
 def forward(layout: Layout, name: str, rng: random.Random, device: str, dtypes: list[str]) -> None:
     """Try one layout on the left, on the right and on both sides."""
-    count = 1 if layout is size_one_dims else BATCH
-    for left, right in (layout, plain), (plain, layout), (layout, layout):
-        a, b = draw(rng, count, ROWS, INNER), draw(rng, count, INNER, COLUMNS)
-        lefts, rights = seen_through(left, a), seen_through(right, b)
-        want, shared = products(lefts, rights), products(lefts, rights[:1] * count)
-        sides = " and ".join(side for side, how in (("left", left), ("right", right)) if how is layout)
-        for dtype in dtypes:
-            with REPORT.act():
-                got = multiply(left(a, maker(device, dtype)), right(b, maker(device, dtype)))
-            for op, values in got.items():
-                expected = {"linear": shared, "mm": want[0]}.get(op, want)
-                compare(values, expected, dtype, f"{op}, {name} operand on the {sides}")
+    for count, rows, inner, columns in shapes(layout):
+        for left, right in (layout, plain), (plain, layout), (layout, layout):
+            a, b = draw(rng, count, rows, inner), draw(rng, count, inner, columns)
+            lefts, rights = seen_through(left, a), seen_through(right, b)
+            want, shared = products(lefts, rights), products(lefts, rights[:1] * count)
+            sides = " and ".join(side for side, how in (("left", left), ("right", right)) if how is layout)
+            for dtype in dtypes:
+                with REPORT.act():
+                    got = multiply(left(a, maker(device, dtype)), right(b, maker(device, dtype)))
+                for op, values in got.items():
+                    expected = {"linear": shared, "mm": want[0]}.get(op, want)
+                    compare(values, expected, dtype, f"{op}, {name} operand on the {sides}")
 
 
 def multiply(a: Any, b: Any) -> dict[str, Any]:
     """Every way from two operands to a product, as nested lists."""
-    poisoned = torch.full((a.shape[0], ROWS, COLUMNS), NAN, dtype=a.dtype, device=a.device)
+    poisoned = torch.full((a.shape[0], a.shape[1], b.shape[2]), NAN, dtype=a.dtype, device=a.device)
     return {
         "matmul": torch.matmul(a, b).tolist(),
         "matmul into out": torch.matmul(a, b, out=poisoned).tolist(),
@@ -297,21 +309,25 @@ def multiply(a: Any, b: Any) -> dict[str, Any]:
 
 def backward(layout: Layout, name: str, rng: random.Random, device: str, dtypes: list[str]) -> None:
     """Try one layout for both operands and for the gradient that comes in."""
-    count = 1 if layout is size_one_dims else BATCH
-    shapes = (count, ROWS, INNER), (count, INNER, COLUMNS), (count, ROWS, COLUMNS)
-    drawn = [draw(rng, *shape) for shape in shapes]
-    a, b, g = (seen_through(layout, values) for values in drawn)
-    want = {
+    for count, rows, inner, columns in shapes(layout):
+        drawn = [draw(rng, count, *sides) for sides in ((rows, inner), (inner, columns), (rows, columns))]
+        want = slopes(*(seen_through(layout, values) for values in drawn))
+        for dtype in dtypes:
+            with REPORT.act():
+                got = gradients(*(layout(values, maker(device, dtype)).detach() for values in drawn))
+            for what, values in got.items():
+                compare(values, want[what], dtype, f"gradient of {what}, {name} operands")
+
+
+def slopes(a: list[Matrix], b: list[Matrix], g: list[Matrix]) -> dict[str, Any]:
+    """Work out by hand what `gradients` asks autograd for."""
+    fed, incoming = ([row for matrix in batch for row in matrix] for batch in (a, g))
+    return {
         "matmul, left": products(g, map(flip, b)),
         "matmul, right": products(map(flip, a), g),
-        "linear, input": products(g, [flip(b[0])] * count),
-        "linear, weight": product(flip(sum(g, [])), sum(a, [])),
+        "linear, input": products(g, [flip(b[0])] * len(g)),
+        "linear, weight": product(flip(incoming), fed),
     }
-    for dtype in dtypes:
-        with REPORT.act():
-            got = gradients(*(layout(values, maker(device, dtype)).detach() for values in drawn))
-        for what, values in got.items():
-            compare(values, want[what], dtype, f"gradient of {what}, {name} operands")
 
 
 class Incoming(torch.autograd.Function):

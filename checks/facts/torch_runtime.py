@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 import traceback
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any
+
 
 # --- report: the same in every check, kept so by a test ---
 class Ending(Exception):
@@ -82,8 +83,8 @@ class Report:
 
     @contextmanager
     def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
-        """Hold a case of the last result: `running` until the block ends, and then how it did."""
-        entry = self.results[-1]["cases"].setdefault(name, {}) if entry is None else entry
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
         entry.update(verdict="running", reason="")
         self.doing.update(device=self.results[-1]["device"], case=name)
         self.write(self.doing)
@@ -92,8 +93,12 @@ class Report:
             entry["verdict"] = "passed"
         except Ending as end:
             entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
         self.doing["case"] = ""
         self.write(self.doing)
+
+
 # --- end of report ---
 
 REPORT = Report()
@@ -128,6 +133,7 @@ def first_lines(caught: list[warnings.WarningMessage]) -> list[str]:
 
 def build(torch: Any) -> dict[str, Any]:
     """Say how this torch was built; nothing here touches a device."""
+    # The public get_arch_list says nothing before torch 2.6 or so where there is no GPU.
     arch_flags = getattr(torch._C, "_cuda_getArchFlags", lambda: None)()
     mps = getattr(torch.backends, "mps", None)
     return {
@@ -135,7 +141,7 @@ def build(torch: Any) -> dict[str, Any]:
         "torch.cuda_version": torch.version.cuda,
         "torch.hip_version": getattr(torch.version, "hip", None),
         "torch.git_version": getattr(torch.version, "git_version", None),
-        "torch.cxx11_abi": bool(torch._C._GLIBCXX_USE_CXX11_ABI),
+        "torch.cxx11_abi": torch.compiled_with_cxx11_abi(),
         "torch.arch_list": (arch_flags or "").split(),
         "torch.mps_built": bool(mps and mps.is_built()),
     }
@@ -168,7 +174,7 @@ def why_no_cuda(torch: Any, caught: list[warnings.WarningMessage]) -> str | None
         return " ".join(str(caught[0].message).split())[:400]
     try:
         torch.cuda.init()
-    except Exception as error:
+    except (AssertionError, RuntimeError) as error:
         return " ".join(str(error).split())[:400]
     return None
 

@@ -1,0 +1,44 @@
+"""What the contract asks of every check script can be read without running it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from doctor.scripts import read_check
+from tests.checks.trial import SCRIPTS
+
+every_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+
+
+@every_script
+def test_source_keeps_to_the_grammar_of_python_3_8(script: Path) -> None:
+    ast.parse(script.read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+@every_script
+def test_header_lists_the_cases_that_the_script_has(script: Path) -> None:
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    assert set(read_check(script).header.cases) == _named(tree) | _tabled(tree)
+
+
+@every_script
+def test_script_says_what_a_failure_means(script: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
+    assert "fail" in docstring
+
+
+def _named(tree: ast.Module) -> set[str]:
+    """Return the names in calls of `REPORT.case("name")`."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    first = [call.args[0] for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "case" and call.args]
+    return {name.value for name in first if isinstance(name, ast.Constant) and isinstance(name.value, str)} - {""}
+
+
+def _tabled(tree: ast.Module) -> set[str]:
+    """Return the keys of the module's tables that lead from a case to its function."""
+    tables = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)]
+    functions = [table for table in tables if all(isinstance(value, ast.Name) for value in table.values)]
+    return {key.value for table in functions for key in table.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
