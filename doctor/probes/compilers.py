@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -62,15 +61,15 @@ def _chosen(host: Host, variable: str, names: tuple[str, ...]) -> Tool:
 
 def _named(host: Host, value: str, source: str) -> Tool:
     """Return the compiler that a variable names: a path, a folder (`-ccbin` takes one), or words that begin with ccache."""
-    if os.path.isdir(value):
-        path = next((found for name in ("gcc", "g++", "clang") if (found := host.which(os.path.join(value, name)))), None)
+    if Path(value).is_dir():
+        path = next((found for name in ("gcc", "g++", "clang") if (found := host.which(f"{value}/{name}"))), None)
         return Tool(value, source, path)
     try:
         words = shlex.split(value)
     except ValueError:
         words = [value]
     paths = [found for word in words if not word.startswith("-") and (found := host.which(word))]
-    launchers = [path for path in paths if os.path.basename(path) in {"ccache", "sccache", "distcc"}]
+    launchers = [path for path in paths if Path(path).name in {"ccache", "sccache", "distcc"}]
     return Tool(value, source, next((path for path in paths if path not in launchers), None))
 
 
@@ -90,8 +89,8 @@ def cuda_host(host: Host) -> Tool:
 def _build_tool(scene: Scene, name: str) -> tuple[str | None, str]:
     """Return path and, where a file tells it, version: the wheels' own commands are slow Python scripts, and cmake is slow."""
     python = scene.interpreter
-    folder = os.path.dirname(python.executable) if python else ""
-    if folder and (inside := scene.host.which(os.path.join(folder, name))):
+    folder = Path(python.executable).parent if python else None
+    if folder and (inside := scene.host.which(str(folder / name))):
         told = next((each.version for each in scene.distributions if each.name == name), "")
         return inside, told
     path = scene.host.which(name)
@@ -100,19 +99,27 @@ def _build_tool(scene: Scene, name: str) -> tuple[str | None, str]:
 
 def _shared_folder(host: Host, path: str) -> str:
     """Return cmake's major.minor out of the name of the one folder share/cmake-3.25 beside it."""
-    share = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(path))), "share")
+    share = Path(path).resolve().parent.parent / "share"
     found = [name for name in host.list(share) if re.fullmatch(r"cmake-\d+\.\d+", name)]
     return found[0].removeprefix("cmake-") if len(found) == 1 else ""
 
 
 def _ask(host: Host, paths: list[str], patience: float) -> Mapping[str, Ran]:
     def one(path: str) -> Ran:
+        if _is_stub(host, path):
+            return Ran(ended=Ended.NOT_STARTED, why="Apple's command line tools are not installed")
         # Messages are matched below, so they must come untranslated.
-        words = [path] if os.path.basename(path).lower() in {"cl", "cl.exe"} else [path, "--version"]
+        words = [path] if Path(path).name.lower() in {"cl", "cl.exe"} else [path, "--version"]
         return host.run(words, timeout=patience, limit=1 << 14, env={"LC_ALL": "C"}, cwd=Path("/"))
 
     with ThreadPoolExecutor(max_workers=max(len(paths), 1)) as pool:
         return dict(zip(paths, pool.map(one, paths), strict=True))
+
+
+def _is_stub(host: Host, path: str) -> bool:
+    # Without the tools behind it, a command in /usr/bin of a Mac opens a window that offers to install them.
+    homes = ("/Library/Developer/CommandLineTools", "/Applications/Xcode.app")
+    return host.platform == "darwin" and path.startswith("/usr/bin/") and not any(map(host.exists, homes))
 
 
 def _path(tool: Tool) -> Fact:
@@ -136,11 +143,11 @@ def _identity(tool: Tool, ran: Mapping[str, Ran]) -> tuple[Fact, Fact, Fact]:
 def identify(text: str) -> tuple[str | None, str | None]:
     """Return kind and version of a compiler out of what it prints about itself."""
     first = next((line for line in text.splitlines() if line.strip()), "")
-    if found := re.search(r"^(?:.*\s)?(Apple )?(?:clang|LLVM) version (\d+(?:\.\d+)*)", text, re.MULTILINE):
+    if found := re.search(r"(Apple )?\b(?:clang|LLVM) version (\d+(?:\.\d+)*)", text):
         return ("apple-clang" if found[1] else "clang"), found[2]
     if found := re.search(r"Microsoft.*?Version (\d+(?:\.\d+)+)", text):
         return "msvc", found[1]
-    if "Free Software Foundation" in text or re.match(r"\S*(?:gcc|g\+\+|cc|c\+\+)\S* \(", first):
+    if "(GCC)" in first or re.match(r"\S*(?:gcc|g\+\+|cc|c\+\+)[\w.-]* \(", first):
         # The distribution's own version stands in the brackets: g++ (Debian 12.2.0-14+deb12u1) 12.2.0
         version = _VERSION.search(re.sub(r"\([^()]*\)", " ", first).partition(" ")[2])
         return "gcc", version[1] if version else None
@@ -159,5 +166,7 @@ def _build_version(name: str, path: str | None, known: str, ran: Mapping[str, Ra
 def _why(ran: Ran) -> str:
     if ran.ended is Ended.TIMEOUT:
         return "it did not tell its version in time"
+    if ran.ended is Ended.NOT_STARTED:
+        return ran.why
     said = (ran.errors.strip() or ran.output.strip() or ran.why)[:120].partition("\n")[0]
     return f"exit code {ran.code}, and no version in: {said or '(nothing)'}"

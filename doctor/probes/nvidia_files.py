@@ -115,7 +115,7 @@ def _libcuda(host: Host) -> Seen:
         yield "nvidia.libcuda_version", present(version[1], target)
     else:
         yield "nvidia.libcuda_version", unknown("its file name holds no version", target)
-    folders = (os.path.dirname(path), *search_folders(host, "LIBRARY_PATH"), *_LINKER_FOLDERS)
+    folders = (str(Path(path).parent), *search_folders(host, "LIBRARY_PATH"), *_LINKER_FOLDERS)
     plain = next((f"{folder}/libcuda.so" for folder in folders if host.exists(f"{folder}/libcuda.so")), None)
     plain = plain or next(iter(loader_cache(host).get("libcuda.so", ())), None)
     yield "nvidia.libcuda_link", present(plain is not None, plain or "the linker's folders")

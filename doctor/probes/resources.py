@@ -15,6 +15,7 @@ BOUND = 2.0
 
 # cgroup v1 writes "no limit" as the largest multiple of a page below 2**63.
 _NO_LIMIT = 1 << 60
+_SHARED = "/dev/shm"  # noqa: S108 - its size is asked for, nothing is written
 
 
 def probe(scene: Scene) -> Seen:
@@ -102,10 +103,10 @@ def _used(host: Host, folder: str, names: tuple[str, str, str]) -> int:
 
 def _shared_memory(host: Host) -> Fact:
     try:
-        seen = os.statvfs(host.at("/dev/shm"))  # noqa: S108 - its size is asked for, nothing is written
+        seen = os.statvfs(host.at(_SHARED))
     except (OSError, AttributeError):
-        return absent("/dev/shm")
-    return present(seen.f_blocks * seen.f_frsize, "statvfs /dev/shm")
+        return absent(_SHARED)
+    return present(seen.f_blocks * seen.f_frsize, f"statvfs {_SHARED}")
 
 
 def _temporary(host: Host) -> Seen:

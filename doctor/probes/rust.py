@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -73,7 +72,7 @@ def _channel(text: str | None) -> str:
 def _toolchain(scene: Scene, patience: float) -> Seen:
     host = scene.host
     paths = {name: host.which(name) for name in ("rustc", "cargo")}
-    shim = any(path and host.exists(os.path.join(os.path.dirname(path), "rustup")) for path in paths.values())
+    shim = any(path and host.exists(Path(path).with_name("rustup")) for path in paths.values())
     if not shim:
         yield "rust.toolchain", absent("no rustup beside rustc")
         yield from _versions(host, paths, patience)

@@ -6,7 +6,6 @@ here because nothing did.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -95,7 +94,7 @@ def holding(host: Host, root: str, torch: Path | None) -> Holding:
     linkable = any(host.exists(f"{place}/{_LINKED}") for place in places)
     lacking = {**_lacking_tools(host, root), **_lacking_headers(host, root, torch)}
     if not linkable and not sources:
-        lacking[f"{os.path.basename(folder or 'lib64')}/{_LINKED}"] = "runtime"
+        lacking[f"{Path(folder or 'lib64').name}/{_LINKED}"] = "runtime"
     return Holding(
         missing=lacking,
         unlinkable=() if linkable else (_LINKED,),
@@ -145,7 +144,7 @@ def _is_wrapper(host: Host, root: str) -> bool:
     if host.exists(f"{root}/{_DEBIAN}") or any(host.exists(f"{root}/bin/{name}") for name in names):
         return False
     starts = host.read_bytes(nvcc, limit=2)
-    return starts == b"#!" or (starts is not None and "nvcc" not in os.path.basename(os.path.realpath(host.at(nvcc))))
+    return starts == b"#!" or (starts is not None and "nvcc" not in host.at(nvcc).resolve().name)
 
 
 def _lacking_headers(host: Host, root: str, torch: Path | None) -> dict[str, str]:

@@ -39,7 +39,7 @@ def toolkits(scene: Scene) -> list[Toolkit]:
     found: dict[str, Toolkit] = {}
     for root, origin in _roots(scene):
         real = os.path.realpath(scene.host.at(root))
-        if real not in found and os.path.isdir(real):
+        if real not in found and Path(real).is_dir():
             nvcc = scene.host.which(str(scene.host.at(f"{root}/bin/nvcc")))
             found[real] = Toolkit(root=root, origin=origin, packaging=_packaging(scene, root), nvcc=nvcc)
     return list(found.values())
@@ -61,7 +61,7 @@ def _roots(scene: Scene) -> Iterator[tuple[str, str]]:
         if value and (name, value) != broken:
             yield os.path.normpath(value), name
     if nvcc := host.which("nvcc"):
-        yield os.path.dirname(os.path.dirname(nvcc)), "PATH"
+        yield str(Path(nvcc).parent.parent), "PATH"
     yield "/usr/local/cuda", "/usr/local/cuda"
     yield from _lying_there(scene)
 

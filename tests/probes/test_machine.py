@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from doctor.host import Host
 from doctor.host.loader import find_library, loader_cache
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
 from doctor.probes import environment, machine, resources
 from doctor.probes.contract import Scene
-from tests.hosts import HANG, facts_of, made_host, python_at, put, values
+from tests.hosts import HANG, facts_of, made_host, put, python_at, values
 
 _WIDTH = {"x86_64": 0x0303, "aarch64": 0x0A03}.get(platform.machine(), 3)
 _UBUNTU = 'PRETTY_NAME="Ubuntu 22.04.5 LTS"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"\n# ID=no\n'
@@ -214,8 +215,6 @@ def test_a_hung_sysctl_costs_little(tmp_path: Path) -> None:
 
 
 def test_every_fact_has_a_name_in_the_vocabulary() -> None:
-    from doctor.host import Host
-
     scene = Scene(host=Host())
     names = [name for probe in (machine, resources, environment) for name in facts_of(probe.probe(scene))]
     assert [name for name in names if not is_known(name)] == []

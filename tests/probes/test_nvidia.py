@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -180,7 +179,7 @@ def test_device_nodes(tmp_path: Path, no_nvml: str) -> None:
 
 def test_libcuda_and_the_driver_behind_it(tmp_path: Path) -> None:
     host = made_host(tmp_path, {"/usr/lib64/libcuda.so.535.104.05": ""})
-    os.symlink("libcuda.so.535.104.05", tmp_path / "root/usr/lib64/libcuda.so.1")
+    (tmp_path / "root/usr/lib64/libcuda.so.1").symlink_to("libcuda.so.535.104.05")
     seen = _seen(host)
     assert seen["nvidia.libcuda"] == "/usr/lib64/libcuda.so.1"
     assert (seen["nvidia.libcuda_version"], seen["nvidia.libcuda_link"]) == ("535.104.05", False)
