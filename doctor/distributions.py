@@ -82,9 +82,7 @@ def duplicates(path: Sequence[str], known: Sequence[Distribution]) -> dict[str, 
     return found
 
 
-def requirements(
-    distribution: Distribution, interpreter: Interpreter, extras: Collection[str] = ()
-) -> tuple[Requirement, ...]:
+def requirements(distribution: Distribution, interpreter: Interpreter, extras: Collection[str] = ()) -> tuple[Requirement, ...]:
     """Return what a distribution asks for in the environment of `interpreter`, among what matters to the GPU stack.
 
     What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are left out.
@@ -142,7 +140,7 @@ def _requires(distribution: Distribution) -> Iterator[str]:
 
 
 def _folders(path: Sequence[str]) -> list[str]:
-    return [folder for folder in dict.fromkeys(path) if os.path.isdir(folder)]
+    return [folder for folder in dict.fromkeys(path) if Path(folder).is_dir()]
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
@@ -166,7 +164,7 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
     old = entry.name.endswith(".egg-info")
     head = _head(f"{entry.path}/PKG-INFO" if old and entry.is_dir() else entry.path if old else f"{entry.path}/METADATA")
     name, version = _NAME.search(head), _VERSION.search(head)
-    if not (name and version) and not old and not os.path.exists(f"{entry.path}/RECORD"):
+    if not (name and version) and not old and not (folder / "RECORD").exists():
         return None
     called, marked = _named(entry.name)
     called, marked = (normalized(name[1]) if name else called), (version[1] if version else marked)
@@ -176,9 +174,7 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
     except OSError:
         installed_at = 0.0
     direct = _head(f"{entry.path}/direct_url.json") if entry.is_dir() else ""
-    return Distribution(
-        name=called, version=marked, folder=folder, installer=installer, installed_at=installed_at, direct_url=direct
-    )
+    return Distribution(name=called, version=marked, folder=folder, installer=installer, installed_at=installed_at, direct_url=direct)
 
 
 def _head(path: str) -> str:
@@ -205,6 +201,6 @@ def _conda_names(folder: str) -> frozenset[str]:
 
 def _names(folder: Path) -> list[str]:
     try:
-        return os.listdir(folder)
+        return [path.name for path in folder.iterdir()]
     except OSError:
         return []

@@ -156,15 +156,11 @@ class Elf:
     def _strings(self, wanted: int) -> Iterator[str]:
         return (self._text(value) for tag, value in self._entries if tag == wanted)
 
-    def _chain(
-        self, shape: struct.Struct, table: int, count: int, *, following: int
-    ) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def _chain(self, shape: struct.Struct, table: int, count: int, *, following: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         address = self._entry(table)
         return self._walk(shape, self._offset(address), self._entry(count), following=following) if address else iter(())
 
-    def _walk(
-        self, shape: struct.Struct, at: int, count: int, *, following: int
-    ) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def _walk(self, shape: struct.Struct, at: int, count: int, *, following: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Walk rows that each say how far the next one is."""
         if count > _MOST_VERSIONS:
             raise ElfError(f"{count} versions")

@@ -18,6 +18,7 @@ from doctor.probes.contract import Interpreter
 
 _OLDEST = (3, 8)
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
 _WHERE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", ".pixi/envs/default/bin/python")
 _IN_PROJECT = (".venv", "venv", ".pixi/envs/default")
@@ -174,7 +175,7 @@ def _told(output: str) -> Mapping[str, object] | None:
 
 def _speakable(items: list[object]) -> list[str]:
     # A folder whose name is not UTF-8 cannot stand in a report; nothing of the stack lives in one.
-    return [item for item in items if isinstance(item, str) and item.isprintable()]
+    return [item for item in map(str, items) if not _SURROGATE.search(item)]
 
 
 def _silence(ran: Ran, timeout: float) -> str:
@@ -221,7 +222,7 @@ def _upwards(folder: Path) -> Iterator[Path]:
     home = Path.home()
     yield folder
     for parent in folder.parents:
-        if parent == home or folder == home or (folder / ".git").exists():
+        if home in (parent, folder) or (folder / ".git").exists():
             return
         folder = parent
         yield folder

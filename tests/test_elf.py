@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -126,16 +127,12 @@ def test_mutations_raise_nothing_but_the_declared_error(made: Path, data: st.Dat
         at = data.draw(st.one_of(st.integers(0, 1200), st.integers(0, len(body) - 9)))
         body[at : at + 8] = data.draw(st.binary(min_size=8, max_size=8))
     body = body[: data.draw(st.one_of(st.just(len(body)), st.integers(0, len(body))))]
-    try:
+    with suppress(ElfError):
         _everything(Elf(bytes(body)))
-    except ElfError as error:
-        assert str(error)
 
 
 @settings(max_examples=200, deadline=1000)
 @given(st.binary(max_size=400))
 def test_garbage_behind_the_magic_raises_nothing_but_the_declared_error(garbage: bytes) -> None:
-    try:
+    with suppress(ElfError):
         _everything(Elf(b"\x7fELF\x02\x01" + garbage))
-    except ElfError as error:
-        assert str(error)

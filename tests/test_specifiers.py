@@ -70,9 +70,7 @@ def _joined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 @settings(max_examples=200, deadline=None)
 @given(st.recursive(st.sampled_from(_ATOMS), _joined, max_leaves=5), st.sampled_from(["", "all"]))
 def test_markers_agree_with_packaging(marker: str, extra: str) -> None:
-    assert applies(marker, _ENVIRONMENT, [extra]) is any(
-        Marker(marker).evaluate({**_ENVIRONMENT, "extra": one}) for one in {"", extra}
-    )
+    assert applies(marker, _ENVIRONMENT, [extra]) is any(Marker(marker).evaluate({**_ENVIRONMENT, "extra": one}) for one in {"", extra})
 
 
 @pytest.mark.parametrize(
@@ -102,9 +100,7 @@ def test_lines_that_make_no_sense(text: str) -> None:
         read_line(text)
 
 
-@pytest.mark.parametrize(
-    "marker", ["python_version", "os.name == 'x'", "python_version <", "platform_system < 'L'", "(" * 999]
-)
+@pytest.mark.parametrize("marker", ["python_version", "os.name == 'x'", "python_version <", "platform_system < 'L'", "(" * 999])
 def test_markers_that_make_no_sense(marker: str) -> None:
     with pytest.raises(Nonsense):
         applies(marker, _ENVIRONMENT)

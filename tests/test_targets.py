@@ -72,6 +72,13 @@ def test_pythonpath_counts_and_its_noise_does_not(tmp_path: Path) -> None:
     assert not (tmp_path / "__pycache__").exists()
 
 
+def test_folders_with_strange_names_do_no_harm(tmp_path: Path) -> None:
+    folders = [tmp_path / "a b\u00a0c", tmp_path / "\udcff", tmp_path / "ü"]
+    host = Host(env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))})
+    path = describe(host, sys.executable).path
+    assert (str(folders[0]) in path, str(folders[1]) in path, str(folders[2]) in path) == (True, False, True)
+
+
 def test_a_real_virtual_environment_is_told_from_its_base(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "v")], check=True, timeout=60)
     told = describe(Host(), tmp_path / "v/bin/python")
@@ -87,8 +94,8 @@ def test_a_real_virtual_environment_is_told_from_its_base(tmp_path: Path) -> Non
         ("echo no module named encodings >&2; exit 1", "exit code 1: no module named encodings"),
         ("echo hello", "no Python interpreter"),
         ("echo '<<doctor-target:{1: :doctor-target>>'", "no Python interpreter"),
-        ("echo '<<doctor-target:{\"version\": \"3.12.1\"}:doctor-target>>'", "makes no sense"),
-        ("echo '<<doctor-target:{\"version\": \"2.7.18\"}:doctor-target>>'", "is Python 2.7.18; doctor examines 3.8"),
+        ('echo \'<<doctor-target:{"version": "3.12.1"}:doctor-target>>\'', "makes no sense"),
+        ('echo \'<<doctor-target:{"version": "2.7.18"}:doctor-target>>\'', "is Python 2.7.18; doctor examines 3.8"),
         ("head -c 5000000 /dev/zero", "no Python interpreter"),
     ],
 )

@@ -166,9 +166,7 @@ def _look(host: Host, asking: _Object, name: str, environment: tuple[str, ...], 
     return Resolved(None, "not found", asking.path.name)
 
 
-def _candidates(
-    host: Host, asking: _Object, name: str, environment: tuple[str, ...], machine: str
-) -> Iterator[tuple[Path, str]]:
+def _candidates(host: Host, asking: _Object, name: str, environment: tuple[str, ...], machine: str) -> Iterator[tuple[Path, str]]:
     yield from ((Path(folder, name), "DT_RPATH") for folder in asking.rpaths)
     yield from ((Path(folder, name), "LD_LIBRARY_PATH") for folder in environment)
     yield from ((Path(folder, name), "DT_RUNPATH") for folder in asking.runpath)
