@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.conditions import condition_holds
 from doctor.model.facts import State
+from doctor.model.issues import Condition
 from doctor.model.vocabulary import is_known
 from doctor.probes import files
 from tests.hosts import facts_of, put, values
@@ -88,6 +90,14 @@ def test_a_quoted_path_is_read(tmp_path: Path) -> None:
     record = site_of(tmp_path) / "torch-2.5.1.dist-info/RECORD"
     record.write_text('"torch/include/a,b.cuh",sha256=x,7\n', encoding="utf-8")
     assert _listed(_values(tmp_path)["files.damaged"])[0]["path"] == str(folder / "include/a,b.cuh")
+
+
+def test_a_condition_can_ask_for_an_ending(tmp_path: Path) -> None:
+    (_torch(tmp_path) / "lib/libgomp.so.1").unlink()
+    fact = facts_of(files.probe(seen_at(tmp_path)))["files.missing"]
+    library, module = (Condition(fact="files.missing", matches=ending) for ending in (r"\.so[.\d]*$", r"\.py$"))
+    assert condition_holds(library, {"files.missing": fact}).truth is True
+    assert condition_holds(module, {"files.missing": fact}).truth is False
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF" + bytes(4000)])
