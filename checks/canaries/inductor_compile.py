@@ -30,6 +30,7 @@ import math
 import os
 import random
 import re
+import subprocess
 import sys
 import time
 import traceback
@@ -208,9 +209,10 @@ def compiling() -> Iterator[None]:
 
 
 def root(error: BaseException) -> str:
-    """The innermost error in one line; of a compiler's output, its first error."""
-    inner = getattr(error, "inner_exception", None) or error.__cause__
-    while inner is not None:
+    """Give the innermost error in one line; of a compiler's output, its first error."""
+    inner: BaseException | None = error
+    # The end of a command says less than the error that quotes its output.
+    while inner is not None and not isinstance(inner, subprocess.CalledProcessError):
         error, inner = inner, getattr(inner, "inner_exception", None) or inner.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = next((line for line in lines if "error:" in line), lines[0] if lines else "")
