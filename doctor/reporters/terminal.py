@@ -1,0 +1,184 @@
+"""The report for a person at a terminal, or reading a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from doctor.model.facts import State, value_of
+from doctor.model.report import Report
+from doctor.model.scales import Severity
+from doctor.reporters.json import summary
+from doctor.reporters.terminal_checks import checks, logs, not_checked
+from doctor.reporters.terminal_findings import finding
+from doctor.reporters.terminal_machine import head, machine, wheel_tuple
+from doctor.reporters.terminal_page import QUIET, STYLES, Lines, Look, Part, blank, count, glyph, look, paragraph, said, span, written
+
+_OLD = 180
+"""Days after which what is known is called old."""
+
+_OF_INTEREST = (
+    "nvidia.",
+    "cuda.",
+    "compiler.",
+    "build.",
+    "torch.",
+    "triton.",
+    "gpu.",
+    "env.",
+    "libs.",
+    "files.",
+    "metal.",
+    "rust.",
+    "cargo.",
+    "host.",
+)
+
+
+def render(  # noqa: PLR0913 - what a terminal can show
+    report: Report, *, verbosity: int, width: int, colour: bool, unicode: bool, links: bool = False
+) -> str:
+    """Return the report as text: `verbosity` -1 is findings and the last line, 1 is everything; `width` counts cells.
+
+    Only commands, code and addresses may be longer than `width`, so that they can be copied whole.
+    """
+    how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity, links=links)
+    return written(page(report, how), how)
+
+
+def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
+    """Yield the lines of a report, in the order in which they are read; `catalog` adds what it was judged against."""
+    facts, quiet = report.observation.facts, how.verbosity < 0
+    if not quiet:
+        yield from head(report, how)
+        yield from wheel_tuple(facts, how)
+        yield from machine(facts, how)
+        yield from checks(report.observation.outcomes, how)
+    if how.wordy:
+        yield from logs(report.observation.outcomes, how)
+        yield from facts_of_interest(report, how)
+    yield from findings(report, how)
+    if not quiet:
+        yield from not_checked(report, how)
+    if how.wordy:
+        yield from ruled_out(report, how)
+    yield from foot(report, how, catalog=catalog)
+
+
+def findings(report: Report, how: Look) -> Lines:
+    """Yield every finding, or say what it means that there is none."""
+    windows = value_of(report.observation.facts, "host.os") == "windows"
+    for found in report.diagnosis.findings:
+        yield from finding(found, how, windows=windows, several_targets=len(report.observation.targets) > 1)
+    if how.verbosity >= 0 and (not report.diagnosis.findings or report.exit_code == 4):
+        yield blank()
+        yield from _nothing(report, how)
+
+
+def _nothing(report: Report, how: Look) -> Lines:
+    if report.exit_code == 4 and report.command == "diagnose":
+        text = (
+            "Nothing to judge: doctor recognises nothing in this log. --env FILE (a snapshot, or the text of collect_env) may tell it more."
+        )
+    elif report.exit_code == 4:
+        text = (
+            "Nothing to judge: this interpreter holds no framework that doctor knows (torch, JAX, TensorFlow, ONNX Runtime, Candle), "
+            "and no check ran. --python PATH examines another one; `doctor demo` shows what a report looks like."
+        )
+    elif summary(report).checked:
+        text = "Nothing found: the checks passed, and no known issue applies."
+        yield from paragraph(span(how, (text, "green")), how, label=(glyph("passed", how), "green"), column=3)
+        return
+    else:
+        text = "Nothing found, but no check ran either: this speaks of versions and files only."
+    yield from paragraph(span(how, text), how, label=(glyph("broken", how), "yellow"), column=3)
+
+
+def facts_of_interest(report: Report, how: Look) -> Lines:
+    """Yield the facts about the stack that are present, and why others are unknown."""
+    known = {name: fact for name, fact in sorted(report.observation.facts.items()) if name.startswith(_OF_INTEREST)}
+    shown = {name: fact for name, fact in known.items() if fact.state is not State.ABSENT}
+    packages = value_of(report.observation.facts, "packages")
+    if shown or packages:
+        yield blank()
+        yield from paragraph(span(how, ("Facts", "bold")), how)
+    column = min(max((len(name) for name in shown), default=0), 34) + 2
+    for name, fact in shown.items():
+        value = f"unknown: {fact.why}" if fact.state is State.UNKNOWN else _value(fact.value)
+        yield from paragraph(span(how, said(value, how, most=400)), how, label=(said(name, how, most=200), QUIET), column=column)
+    if isinstance(packages, dict):
+        listed = ", ".join(f"{name} {version}" for name, version in packages.items())
+        yield from paragraph(span(how, said(listed, how, most=20000)), how, label=("packages", QUIET), column=column)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(_value(item) for item in value) or "none"
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_value(item)}" for key, item in value.items())
+    return str(value)
+
+
+def ruled_out(report: Report, how: Look) -> Lines:
+    """Yield the known issues that were dismissed, and by what."""
+    if report.diagnosis.ruled_out:
+        yield blank()
+        yield from paragraph(span(how, ("Ruled out", "bold")), how)
+    for issue in report.diagnosis.ruled_out:
+        text = span(how, said(issue.title, how), (f"  ({said(issue.id, how)}: {said(issue.why, how)})", QUIET))
+        yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
+
+
+def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
+    """Yield what the judgement leans on, and as the last line the counts."""
+    yield blank()
+    if how.verbosity >= 0:
+        if len(report.diagnosis.findings) > 1 and (first := report.diagnosis.findings[0]).fixes:
+            yield from paragraph(
+                span(how, (said(first.fixes[0].title, how), "bold"), (f" ({said(first.id, how)})", QUIET)),
+                how,
+                indent=0,
+                label=("Do first:", "bold"),
+                column=10,
+            )
+        if catalog:
+            yield from paragraph(span(how, (_catalog(report, how), QUIET)), how, indent=0)
+    yield from paragraph(span(how, *_counts(report, how)), how, indent=0)
+
+
+def _catalog(report: Report, how: Look) -> str:
+    known, taken = report.catalog, report.observation.taken
+    parts = [
+        f"{count(known.issues, 'known issue')} of {known.newest_source}" if known.newest_source else count(known.issues, "known issue")
+    ]
+    if (age := _days(known.newest_source, taken)) > _OLD:
+        parts.append(f"{age // 30} months old then: upgrade canary-doctor")
+    if taken:
+        parts.append(f"{'recorded' if report.observation.recording else 'seen'} {taken[:16].replace('T', ' ')} UTC")
+    return said(glyph("dot", how).join(parts), how)
+
+
+def _days(older: str, newer: str) -> int:
+    try:
+        return (date.fromisoformat(newer[:10]) - date.fromisoformat(older[:10])).days
+    except ValueError:
+        return 0
+
+
+def _counts(report: Report, how: Look) -> Sequence[Part]:
+    total, seen = summary(report), report.observation
+    by_severity = [(total.error, Severity.ERROR), (total.warning, Severity.WARNING), (total.note, Severity.NOTE)]
+    parts: list[Part] = []
+    for number, severity in by_severity:
+        parts += [", " if parts else "", (count(number, severity.value), STYLES[severity] if number else QUIET)]
+    parts.append(f"{glyph('dot', how)}{count(total.checked, 'check')} ran, {total.skipped} skipped, {total.broken} broken")
+    if seen.interrupted:
+        parts.append((f"{glyph('dot', how)}interrupted", "bold yellow"))
+    if seen.recording:
+        parts.append((f"{glyph('dot', how)}a recording", "bold magenta"))
+    return parts
+
+
+__all__ = ["findings", "foot", "page", "render"]

@@ -1,0 +1,145 @@
+"""The checks in a report: one line for each way in which each of them ended, and what was not looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.text import Text
+
+from doctor.model.facts import Facts, value_of
+from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.model.report import Report
+from doctor.reporters.terminal_page import QUIET, Lines, Look, blank, count, elided, glyph, kept, paragraph, said, span, verbatim
+
+_LOG_LINES = 30
+_WORDS = {
+    Verdict.FAILED: "failed",
+    Verdict.CRASHED: "crashed",
+    Verdict.TIMED_OUT: "ran out of time",
+    Verdict.SKIPPED: "skipped",
+    Verdict.BROKEN: "broken, a fault of doctor",
+}
+_COLOURS = {Verdict.PASSED: "green", Verdict.SKIPPED: QUIET, Verdict.BROKEN: "yellow"}
+_LEFT_OUT = re.compile(r"^(?P<id>[\w-]+): .*\(--tier deep, up to (?P<seconds>\d+) s\)$", re.DOTALL)
+
+
+def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
+    """Yield the checks; devices on which one ended alike share a line."""
+    if not outcomes:
+        return
+    yield blank()
+    widest = min(max(len(outcome.id) for outcome in outcomes), 28)
+    for _, alike in groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases))):
+        yield from _check(tuple(alike), widest, how)
+
+
+def _check(alike: Sequence[Outcome], widest: int, how: Look) -> Lines:
+    first = alike[0]
+    style = "bold red" if first.verdict in RED else _COLOURS[first.verdict]
+    devices = _devices([outcome.device for outcome in alike if outcome.device])
+    seconds = "" if first.verdict is Verdict.SKIPPED else f"{sum(outcome.seconds for outcome in alike):.1f} s"
+    mark = "red" if first.verdict in RED else first.verdict.value
+    name = said(first.id, how, most=200)
+    rest = f"{name:<{widest}}  {said(devices, how, most=200):<6} {seconds:>7}  "
+    head = span(how, (f"{glyph(mark, how):<2} ", style), (rest, "" if first.verdict is Verdict.PASSED else style))
+    yield from _beside(head, span(how, (_why(first, how), QUIET if first.verdict in _COLOURS else "")), how)
+    if how.wordy:
+        for name, case in first.cases.items():
+            if case.verdict is not Verdict.PASSED:
+                told = f"{said(name, how)} {_WORDS[case.verdict]}: {said(case.reason, how)}"
+                yield from paragraph(span(how, (told, QUIET)), how, indent=5)
+
+
+def _beside(head: Text, why: Text, how: Look) -> Lines:
+    """Yield a check with its reason: on the same line where there is room, else below."""
+    if head.cell_len + why.cell_len <= how.width - 2:
+        yield from paragraph(head + why, how)
+    else:
+        yield from paragraph(head, how)
+        yield from paragraph(why, how, indent=5)
+
+
+def _why(outcome: Outcome, how: Look) -> str:
+    if outcome.verdict is Verdict.PASSED:
+        skipped = sum(case.verdict is Verdict.SKIPPED for case in outcome.cases.values())
+        return f"{skipped} of {count(len(outcome.cases), 'case')} skipped" if skipped else ""
+    ended = _WORDS[outcome.verdict] + (f" by {said(outcome.signal, how)}" if outcome.signal else "")
+    reason = _innermost(outcome)
+    if outcome.verdict is Verdict.SKIPPED and not how.wordy:
+        ended, reason = "", _first_sentence(reason)
+    reason = elided(said(reason, how, most=2000 if how.wordy else 240), how)
+    return ": ".join(part for part in (ended, reason) if part)
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[\w)])\.\s", text.strip(), maxsplit=1)[0]
+
+
+def _innermost(outcome: Outcome) -> str:
+    red = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
+    return outcome.reason or "; ".join(red)
+
+
+def _devices(devices: Sequence[str]) -> str:
+    """Write devices briefly: cpu, cuda:0-7."""
+    numbers = [int(device[5:]) for device in devices if re.fullmatch(r"cuda:\d{1,4}", device)]
+    if len(numbers) < 2 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return ", ".join(plain_id for device in devices if (plain_id := " ".join(device.split())))
+    others = [device for device in devices if not device.startswith("cuda:")]
+    return ", ".join([*others, f"cuda:{numbers[0]}-{numbers[-1]}"])
+
+
+def not_checked(report: Report, how: Look) -> Lines:
+    """Yield what was not looked at, and why."""
+    seen = report.observation
+    rows = [*_unreached(seen.facts, seen.outcomes), *_left_out(seen.left_out, how)]
+    if how.wordy:
+        rows += [f"{undecided.id} is undecided: it takes {', '.join(undecided.missing_facts)}" for undecided in report.diagnosis.undecided]
+    elif report.diagnosis.undecided:
+        rows.append(f"{count(len(report.diagnosis.undecided), 'known issue')} undecided for want of facts (-v names them)")
+    if rows and report.diagnosis.findings:
+        yield blank()
+    for row in rows:
+        yield from paragraph(span(how, said(row, how)), how, label=(glyph("skipped", how), QUIET), column=3)
+
+
+def _unreached(facts: Facts, outcomes: Sequence[Outcome]) -> list[str]:
+    """Say for which kind of device this torch was built that no check reached."""
+    reached = {(outcome.device or "").partition(":")[0] for outcome in outcomes if outcome.verdict in (Verdict.PASSED, *RED)}
+    if not outcomes or not reached - {""}:
+        return []
+    wanted = {"cuda": value_of(facts, "torch.build") == "cuda", "mps": value_of(facts, "torch.mps_built") is True}
+    rows = []
+    for kind, built in wanted.items():
+        if built and kind not in reached:
+            told = any((outcome.device or "").partition(":")[0] == kind for outcome in outcomes)
+            why = "" if told else value_of(facts, "torch.cuda_error") if kind == "cuda" else "Metal does not answer"
+            rows.append(f"no check ran on {kind}" + (f": {_first_sentence(str(why))}" if why else ""))
+    return rows
+
+
+def _left_out(left_out: Sequence[str], how: Look) -> list[str]:
+    found = [_LEFT_OUT.match(item) for item in left_out]
+    known = [item for item in found if item is not None]
+    if how.wordy or len(known) < 2 or len(known) < len(found):
+        return list(left_out)
+    minutes = sum(int(item["seconds"]) for item in known) / 60
+    return [f"{', '.join(item['id'] for item in known)}: --tier deep runs them, in {minutes:.0f} min at most"]
+
+
+def logs(outcomes: Sequence[Outcome], how: Look) -> Lines:
+    """Yield the last lines of what red and broken checks printed."""
+    for outcome in outcomes:
+        if outcome.log.strip() and (outcome.verdict in RED or outcome.verdict is Verdict.BROKEN):
+            yield blank()
+            where = f"{outcome.id} on {outcome.device}" if outcome.device else outcome.id
+            yield from paragraph(span(how, ("Log of " + said(where, how), "bold")), how)
+            lines = [kept(line, how) for line in outcome.log.splitlines() if line.strip()]
+            if len(lines) > _LOG_LINES:
+                yield from verbatim(
+                    f"{glyph('bar', how)} {glyph('more', how)} {len(lines) - _LOG_LINES} lines before", how, indent=2, style=QUIET
+                )
+            for line in lines[-_LOG_LINES:]:
+                yield from paragraph(span(how, line), how, label=(glyph("bar", how), QUIET), column=2)

@@ -1,0 +1,118 @@
+"""The findings of a report: what is wrong, what shows it, and what to do."""
+
+from __future__ import annotations
+
+from doctor.fixes.shell import line as shell_line
+from doctor.model.findings import Evidence, Finding
+from doctor.model.fixes import Fix
+from doctor.model.issues import FixKind, Recipe
+from doctor.model.scales import Severity
+from doctor.reporters.terminal_page import (
+    COLUMN,
+    COMMAND,
+    QUIET,
+    STYLES,
+    Lines,
+    Look,
+    blank,
+    elided,
+    glyph,
+    paragraph,
+    said,
+    span,
+    url,
+    verbatim,
+)
+
+_FEW = 3
+_FEW_FIXES = 2
+
+
+def finding(found: Finding, how: Look, *, windows: bool = False, several_targets: bool = False) -> Lines:
+    """Yield one finding; of a note, only what it is and its first fix, unless everything is wanted."""
+    style = STYLES[found.severity]
+    word = f"{glyph(found.severity.value, how)} {found.severity.value}"
+    yield blank()
+    yield from paragraph(span(how, (said(found.title, how), "bold")), how, indent=0, label=(word, style), column=COLUMN + 2)
+    where = f", about the {found.target}" if several_targets else ""
+    yield from paragraph(span(how, (f"{said(found.id, how)}, {found.confidence.value} confidence{where}", QUIET)), how, indent=COLUMN + 2)
+    if found.severity is Severity.NOTE and not how.wordy:
+        yield from _briefly(found, how)
+        return
+    yield from paragraph(span(how, elided(said(found.message, how), how)), how, indent=2)
+    yield from _evidence(found.evidence, how)
+    yield from _fixes(found, how, windows=windows)
+    yield from _links(found, how)
+
+
+def _briefly(found: Finding, how: Look) -> Lines:
+    if found.fixes:
+        more = f" (-v shows {'it' if len(found.fixes) == 1 else f'all {len(found.fixes)}'})"
+        yield from paragraph(span(how, said(found.fixes[0].title, how), (more, QUIET)), how, label=("fix", "bold"))
+    elif found.settles:
+        yield from _settles(found, how)
+    else:
+        yield from paragraph(span(how, said(found.message, how, most=240)), how)
+
+
+def _evidence(evidence: tuple[Evidence, ...], how: Look) -> Lines:
+    shown = evidence if how.wordy else evidence[:_FEW]
+    for number, piece in enumerate(shown):
+        source = piece.source + (f":{piece.line}" if piece.line is not None else "")
+        text = elided(said(piece.text, how, most=4000 if how.wordy else 240), how)
+        label = "seen" if number == 0 else ""
+        body = span(how, text, (f"  ({elided(said(source, how, most=400), how)})", QUIET) if source else "")
+        yield from paragraph(body, how, label=(label or " ", QUIET), column=COLUMN)
+    if len(evidence) > len(shown):
+        yield from paragraph(span(how, (f"and {len(evidence) - len(shown)} more (-v)", QUIET)), how, indent=2 + COLUMN)
+
+
+def _fixes(found: Finding, how: Look, *, windows: bool) -> Lines:
+    shown = found.fixes if how.wordy else found.fixes[:_FEW_FIXES]
+    for number, fix in enumerate(shown):
+        yield blank()
+        yield from _fix(fix, how, label="fix" if number == 0 else "or", windows=windows)
+    if len(found.fixes) > len(shown):
+        yield from paragraph(span(how, (f"and {len(found.fixes) - len(shown)} more (-v)", QUIET)), how, indent=2 + COLUMN)
+    yield from _settles(found, how)
+
+
+def _settles(found: Finding, how: Look) -> Lines:
+    if found.settles:
+        yield from paragraph(span(how, said(found.settles, how)), how, label=("decide", "bold"))
+
+
+def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
+    when = f"where {said(fix.when, how)}: " if fix.when else ""
+    title = span(how, (when, QUIET), said(fix.title, how), (f" ({noted})" if (noted := flags(fix)) else "", "yellow"))
+    yield from paragraph(title, how, label=(label, "bold"))
+    for step in fix.steps:
+        yield from verbatim(shell_line(step, windows=windows), how, indent=6, style=COMMAND)
+    for mark, text, style in (("-", fix.before, "red"), ("+", fix.after, "green")):
+        for line in text.splitlines():
+            yield from verbatim(f"{mark} {line}", how, indent=6, style=style)
+    if fix.verify:
+        yield from paragraph(span(how, ("then see that it took:", QUIET)), how, indent=2 + COLUMN)
+        yield from verbatim(fix.verify, how, indent=6, style=COMMAND)
+
+
+def flags(fix: Fix | Recipe) -> str:
+    """Say what to know before following a fix."""
+    said_of = {
+        "needs sudo": fix.sudo,
+        "reboot afterwards": fix.reboot,
+        "changes your source": fix.kind in ("edit", FixKind.EDIT),
+        "a workaround, no cure": not fix.lasting,
+        "risky: read it first": not fix.safe,
+    }
+    return ", ".join(words for words, holds in said_of.items() if holds)
+
+
+def _links(found: Finding, how: Look) -> Lines:
+    if found.symptoms or found.references:
+        yield blank()
+    if found.symptoms:
+        yield from paragraph(span(how, said(", ".join(found.symptoms), how)), how, label=("explains", QUIET))
+    shown = found.references if how.wordy else found.references[:_FEW]
+    for number, reference in enumerate(shown):
+        yield from url(reference, how, indent=2, label=("source" if number == 0 else " ", QUIET))
