@@ -1,0 +1,159 @@
+"""One known issue, or one check, for a person at a terminal."""
+
+from __future__ import annotations
+
+import msgspec
+
+from doctor.holes import as_text
+from doctor.model.checks import Check
+from doctor.model.issues import Affected, Condition, KnownIssue, Range, Recipe
+from doctor.reporters.terminal_findings import flags
+from doctor.reporters.terminal_page import (
+    COMMAND,
+    QUIET,
+    STYLES,
+    Lines,
+    Look,
+    blank,
+    glyph,
+    kept,
+    look,
+    paragraph,
+    said,
+    span,
+    url,
+    verbatim,
+    without_holes,
+    written,
+)
+
+
+def render(id_: str, issue: KnownIssue, *, width: int, colour: bool, unicode: bool) -> str:
+    """Return what is known about one issue; holes such as `{torch.version}` stay open."""
+    how = look(width=width, unicode=unicode, colour=colour, verbosity=1)
+    return written(_issue(id_, issue, how), how)
+
+
+def render_check(check: Check, *, width: int, colour: bool, unicode: bool) -> str:
+    """Return what one check does, what it needs and what its failure means."""
+    how = look(width=width, unicode=unicode, colour=colour, verbosity=1)
+    return written(_check(check, how), how)
+
+
+def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
+    word = f"{glyph(issue.severity.value, how)} {issue.severity.value}"
+    yield from paragraph(
+        span(how, (said(without_holes(issue.title, how), how), "bold")), how, indent=0, label=(word, STYLES[issue.severity]), column=11
+    )
+    yield from paragraph(span(how, (said(id_, how), QUIET)), how, indent=11)
+    yield blank()
+    yield from paragraph(span(how, said(issue.cause, how)), how)
+    yield from _recognised(issue, how)
+    for number, recipe in enumerate(issue.fixes):
+        yield blank()
+        yield from _recipe(recipe, how, label="or" if number else "fix")
+    yield from _background(issue, how)
+
+
+def _recognised(issue: KnownIssue, how: Look) -> Lines:
+    yield blank()
+    for number, row in enumerate(issue.affected):
+        yield from paragraph(span(how, said(_row(row), how)), how, label=("or" if number else "applies", QUIET))
+    if issue.certain:
+        yield from paragraph(span(how, "these facts alone prove it"), how, label=(" ", QUIET))
+    for number, signature in enumerate(issue.signatures):
+        also = f" with {' and '.join(signature.also)}" if signature.also else ""
+        unless = f" but not with {' or '.join(signature.unless)}" if signature.unless else ""
+        text = span(how, said(signature.pattern, how), (" " + said(also + unless, how), QUIET))
+        yield from paragraph(text, how, label=(" " if number else "in a log", QUIET))
+    for number, proof in enumerate(issue.proofs):
+        devices = f" on {', '.join(proof.devices)}" if proof.devices else ""
+        case = f", case {proof.case}" if proof.case else ""
+        yield from paragraph(span(how, said(f"{proof.check}{case}{devices}", how)), how, label=(" " if number else "shown by", QUIET))
+
+
+def _row(row: Affected) -> str:
+    packages = [f"{name} {' or '.join(_range(each) for each in ranges)}" for name, ranges in row.packages.items()]
+    return " and ".join([*packages, *(_condition(condition) for condition in row.when)])
+
+
+def _range(versions: Range) -> str:
+    match versions.introduced, versions.fixed:
+        case None, None:
+            return "of any version"
+        case first, None:
+            return f"from {first} on"
+        case None, last:
+            return f"before {last}"
+        case first, last:
+            return f"from {first}, before {last}"
+
+
+def _condition(condition: Condition) -> str:
+    if condition.range is not None:
+        return f"{condition.fact} {_range(condition.range)}"
+    if condition.one_of is not None:
+        return f"{condition.fact} is one of {as_text(condition.one_of)}"
+    if condition.matches is not None:
+        return f"{condition.fact} matches {condition.matches}"
+    if condition.equals is not msgspec.UNSET:
+        return f"{condition.fact} is {as_text(condition.equals)}"
+    there = condition.present is True or condition.absent is False
+    return f"{condition.fact} is {'there' if there else 'not there'}"
+
+
+def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
+    conditions = [recipe.condition] if recipe.condition else [_condition(condition) for condition in recipe.when]
+    when = f"where {said(' and '.join(conditions), how)}: " if conditions else ""
+    title = span(how, (when, QUIET), said(recipe.title, how), (f" ({noted})" if (noted := flags(recipe)) else "", "yellow"))
+    yield from paragraph(title, how, label=(label, "bold"))
+    for act in _acts(recipe):
+        yield from verbatim(act, how, indent=6, style=COMMAND)
+    for mark, side, style in (("-", "before", "red"), ("+", "after", "green")):
+        for line in recipe.edit.get(side, "").splitlines():
+            yield from verbatim(f"{mark} {kept(line, how)}", how, indent=6, style=style)
+
+
+def _acts(recipe: Recipe) -> list[str]:
+    acts = [f"{manager}: install {' '.join(packages)}" for manager, packages in recipe.system.items()]
+    acts += [f"uninstall {' '.join(recipe.uninstall)}"] if recipe.uninstall else []
+    acts += [" ".join(argv) for argv in recipe.run]
+    acts += [f"install {' '.join([*recipe.install, *(f'({option})' for option in recipe.options)])}"] if recipe.install else []
+    acts += [f"export {name}={value}" for name, value in recipe.env.items()]
+    return acts + ([f"in {recipe.edit['file']}:"] if "file" in recipe.edit else [])
+
+
+def _background(issue: KnownIssue, how: Look) -> Lines:
+    yield blank()
+    told = f"{issue.verified.how} on {issue.verified.checked.isoformat()}" + (f": {issue.verified.note}" if issue.verified.note else "")
+    yield from paragraph(span(how, said(told, how)), how, label=("verified", QUIET))
+    for label, ids in (("explains", issue.symptoms), ("related", issue.related)):
+        if ids:
+            yield from paragraph(span(how, said(", ".join(ids), how)), how, label=(label, QUIET))
+    for reference in issue.references:
+        yield from paragraph(
+            span(how, said(reference.what, how), (f" (opened {reference.opened.isoformat()})", QUIET)), how, label=("source", QUIET)
+        )
+        yield from url(reference.url, how, indent=2, label=" ")
+
+
+def _check(check: Check, how: Look) -> Lines:
+    header = check.header
+    yield from paragraph(span(how, (said(check.id, how), "bold"), (f"  {header.kind.value}, {header.tier.value}", QUIET)), how, indent=0)
+    yield from paragraph(span(how, said(header.summary, how)), how)
+    for part in check.explanation.split("\n\n"):
+        yield blank()
+        yield from paragraph(span(how, said(part, how)), how)
+    yield blank()
+    rows = {
+        "needs": ", ".join(header.needs) or "nothing but the interpreter",
+        "devices": "every device that answers" if header.devices == "each" else "none: it looks at the machine",
+        "cases": ", ".join(header.cases),
+        "bound": f"{header.timeout:.0f} s for the whole check",
+        "python": check.requires_python,
+    }
+    for label, text in rows.items():
+        if text:
+            yield from paragraph(span(how, said(text, how)), how, label=(label, QUIET))
+    yield from paragraph(span(how, "by hand, with the interpreter in question:"), how, label=("run", QUIET))
+    yield from verbatim(f"python {check.path}", how, indent=6, style=COMMAND)
