@@ -180,7 +180,8 @@ def _speakable(items: list[object]) -> list[str]:
 
 def _silence(ran: Ran, timeout: float) -> str:
     """Say how an interpreter failed to describe itself."""
-    last = next((line.strip() for line in reversed((ran.errors or ran.output).splitlines()) if line.strip()), "")
+    lines = [line.strip() for line in reversed((ran.errors or ran.output).splitlines()) if line.strip()]
+    last = next((line for line in lines if "Error" in line), lines[0] if lines else "")
     said = f": {last[:200].rstrip('.')}." if last else " and said nothing."
     match ran.ended:
         case Ended.NOT_STARTED:

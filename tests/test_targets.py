@@ -115,6 +115,12 @@ def test_an_interpreter_that_never_ends_is_given_up(script: Make, body: str) -> 
     assert time.monotonic() - begun < 5
 
 
+def test_a_wrong_home_is_named_in_the_error() -> None:
+    host = Host(env={**os.environ, "PYTHONHOME": "/nowhere"})
+    with pytest.raises(TargetError, match=r"exit code 1: .*encodings"):
+        describe(host, sys.executable)
+
+
 def test_missing_and_unstartable_interpreters_are_errors(tmp_path: Path) -> None:
     garbage = tmp_path / "python"
     garbage.write_bytes(b"\x7fELF garbage")
