@@ -194,13 +194,15 @@ def _device(document: Document) -> str | None:
 
 
 def _document(result: Path) -> Document | str:
-    try:
-        if result.stat().st_size > _RESULT_LIMIT:
-            return f"the script's result is larger than {_RESULT_LIMIT} bytes"
-        return msgspec.json.decode(result.read_bytes(), type=Document)
-    except FileNotFoundError:
+    # Read as a host reads: what the script left may be a pipe, a device or a folder.
+    data = Host().read_bytes(result, limit=_RESULT_LIMIT + 1)
+    if data is None:
         return "the script ended without writing its result"
-    except (OSError, msgspec.DecodeError, RecursionError) as error:
+    if len(data) > _RESULT_LIMIT:
+        return f"the script's result is larger than {_RESULT_LIMIT} bytes"
+    try:
+        return msgspec.json.decode(data, type=Document)
+    except (msgspec.DecodeError, RecursionError) as error:
         return f"the script's result cannot be read: {error}"
 
 
