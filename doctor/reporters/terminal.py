@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from itertools import dropwhile
 
 from doctor.model.facts import State, value_of
 from doctor.model.report import Report
@@ -43,7 +44,7 @@ def render(  # noqa: PLR0913 - what a terminal can show
     Only commands, code and addresses may be longer than `width`, so that they can be copied whole.
     """
     how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity, links=links)
-    return written(page(report, how), how)
+    return written(dropwhile(lambda line: not line, page(report, how)), how)
 
 
 def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
@@ -173,7 +174,9 @@ def _counts(report: Report, how: Look) -> Sequence[Part]:
     parts: list[Part] = []
     for number, severity in by_severity:
         parts += [", " if parts else "", (count(number, severity.value), STYLES[severity] if number else QUIET)]
-    parts.append(f"{glyph('dot', how)}{count(total.checked, 'check')} ran, {total.skipped} skipped, {total.broken} broken")
+    parts.append(f"{glyph('dot', how)}{total.checked} checked, {total.skipped} skipped, {total.broken} broken")
+    if report.exit_code == 4:
+        parts.append((f"{glyph('dot', how)}nothing to judge", "bold yellow"))
     if seen.interrupted:
         parts.append((f"{glyph('dot', how)}interrupted", "bold yellow"))
     if seen.recording:

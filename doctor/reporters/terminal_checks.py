@@ -30,26 +30,27 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
     if not outcomes:
         return
     yield blank()
-    widest = min(max(len(outcome.id) for outcome in outcomes), 28)
-    for _, alike in groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases))):
-        yield from _check(tuple(alike), widest, how)
+    ends = groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases)))
+    groups = [tuple(alike) for _, alike in ends]
+    names = max(len(said(alike[0].id, how, most=60)) for alike in groups)
+    devices = max(len(_devices(alike, how)) for alike in groups)
+    for alike in groups:
+        yield from _check(alike, f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{devices}}", how)
 
 
-def _check(alike: Sequence[Outcome], widest: int, how: Look) -> Lines:
+def _check(alike: Sequence[Outcome], name: str, how: Look) -> Lines:
     first = alike[0]
     style = "bold red" if first.verdict in RED else _COLOURS[first.verdict]
-    devices = _devices([outcome.device for outcome in alike if outcome.device])
     seconds = "" if first.verdict is Verdict.SKIPPED else f"{sum(outcome.seconds for outcome in alike):.1f} s"
-    mark = "red" if first.verdict in RED else first.verdict.value
-    name = said(first.id, how, most=200)
-    rest = f"{name:<{widest}}  {said(devices, how, most=200):<6} {seconds:>7}  "
-    head = span(how, (f"{glyph(mark, how):<2} ", style), (rest, "" if first.verdict is Verdict.PASSED else style))
-    yield from _beside(head, span(how, (_why(first, how), QUIET if first.verdict in _COLOURS else "")), how)
-    if how.wordy:
-        for name, case in first.cases.items():
-            if case.verdict is not Verdict.PASSED:
-                told = f"{said(name, how)} {_WORDS[case.verdict]}: {said(case.reason, how)}"
-                yield from paragraph(span(how, (told, QUIET)), how, indent=5)
+    mark = glyph("red" if first.verdict in RED else first.verdict.value, how)
+    why = _why(first, how)
+    head = span(how, (f"{mark:<2} ", style), (f"{name} {seconds:>7}  ", "" if first.verdict is Verdict.PASSED else style))
+    yield from _beside(head, span(how, (why, QUIET if first.verdict in _COLOURS else "")), how)
+    for case_name, case in first.cases.items() if how.wordy else ():
+        reason = said(case.reason, how)
+        if case.verdict is not Verdict.PASSED and not (reason and reason in why):
+            told = f"{said(case_name, how)} {_WORDS[case.verdict]}: {reason}"
+            yield from paragraph(span(how, (told, QUIET)), how, indent=5)
 
 
 def _beside(head: Text, why: Text, how: Look) -> Lines:
@@ -82,13 +83,13 @@ def _innermost(outcome: Outcome) -> str:
     return outcome.reason or "; ".join(red)
 
 
-def _devices(devices: Sequence[str]) -> str:
+def _devices(alike: Sequence[Outcome], how: Look) -> str:
     """Write devices briefly: cpu, cuda:0-7."""
-    numbers = [int(device[5:]) for device in devices if re.fullmatch(r"cuda:\d{1,4}", device)]
-    if len(numbers) < 2 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
-        return ", ".join(plain_id for device in devices if (plain_id := " ".join(device.split())))
-    others = [device for device in devices if not device.startswith("cuda:")]
-    return ", ".join([*others, f"cuda:{numbers[0]}-{numbers[-1]}"])
+    devices = [outcome.device for outcome in alike if outcome.device]
+    numbers = [int(device[5:]) for device in devices if re.fullmatch(r"cuda:[0-9]{1,4}", device)]
+    if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        devices = [*(device for device in devices if not device.startswith("cuda:")), f"cuda:{numbers[0]}-{numbers[-1]}"]
+    return said(", ".join(devices), how, most=40)
 
 
 def not_checked(report: Report, how: Look) -> Lines:

@@ -21,9 +21,9 @@ def head(report: Report, how: Look) -> Lines:
     seen = report.observation
     if seen.recording:
         another = " another machine than yours; doctor check looks at yours"
-        yield span(how, (" RECORDING ", "bold reverse magenta"), (another, "bold magenta"))
+        yield from paragraph(span(how, (" RECORDING ", "bold reverse magenta"), (another, "bold magenta")), how, indent=0)
     if seen.interrupted:
-        yield span(how, (" INTERRUPTED ", "bold reverse yellow"), (" what follows is not complete", "bold yellow"))
+        yield from paragraph(span(how, (" INTERRUPTED ", "bold reverse yellow"), (" this is not complete", "bold yellow")), how, indent=0)
     targets = ", ".join(_target(target) for target in seen.targets)
     doing = f"{report.command} of {targets}" if targets else report.command
     parts: list[Part] = [(f"canary-doctor {report.doctor_version}", "bold"), glyph("dot", how), said(doing, how)]
@@ -75,7 +75,9 @@ def _told(facts: Facts, name: str, form: str = "{}", *, absent: str = "", called
 
 
 def _gib(size: Any) -> str:
-    return f"{size / 2**30:.0f} GiB" if isinstance(size, int | float) and size >= 10 * 2**30 else f"{(size or 0) / 2**30:.1f} GiB"
+    if not isinstance(size, int) or not 0 < size < 2**60:
+        return ""
+    return f"{size / 2**30:.0f} GiB" if size >= 10 * 2**30 else f"{size / 2**30:.1f} GiB"
 
 
 def _python(facts: Facts) -> str:
@@ -93,8 +95,7 @@ def _python(facts: Facts) -> str:
 
 
 def _host(facts: Facts) -> str:
-    limit = value_of(facts, "host.memory_limit_bytes")
-    memory = value_of(facts, "host.memory_bytes")
+    limit, memory = _gib(value_of(facts, "host.memory_limit_bytes")), _gib(value_of(facts, "host.memory_bytes"))
     cpus = value_of(facts, "host.cpu_count")
     system = _told(facts, "host.distribution") or _told(facts, "host.os")
     if container := value_of(facts, "host.container"):
@@ -105,7 +106,7 @@ def _host(facts: Facts) -> str:
         _told(facts, "host.jetson"),
         "translated by Rosetta" if value_of(facts, "host.rosetta") is True else "",
         f"{cpus} CPU{'' if cpus == 1 else 's'}" if cpus else "",
-        f"{_gib(limit)} memory (limit)" if limit else f"{_gib(memory)} memory" if memory else "",
+        f"{limit} memory (limit)" if limit else f"{memory} memory" if memory else "",
     )
 
 
@@ -128,7 +129,7 @@ def _gpu_name(gpu: Any) -> str:
         return as_text(gpu)
     capability, memory = gpu.get("capability"), gpu.get("memory_bytes")
     arch = f"sm_{str(capability).replace('.', '')}" if capability else ""
-    details = _list(arch, _gib(memory) if isinstance(memory, int) else "", "MIG" if gpu.get("mig") else "")
+    details = _list(arch, _gib(memory), "MIG" if gpu.get("mig") else "")
     return as_text(gpu.get("name") or "GPU") + (f" ({details})" if details else "")
 
 

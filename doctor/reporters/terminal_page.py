@@ -37,6 +37,7 @@ _GLYPHS = {
     "more": ("…", "..."),
 }
 _LONGEST = 4000
+_ROOM = 24
 _LONG_PATH = re.compile(r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}")
 _COMMAND_LINE = re.compile(r"^(\s*):(?=:)")
 
@@ -121,13 +122,16 @@ def span(how: Look, *parts: Part) -> Text:
 
 
 def paragraph(body: Text, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None) -> Lines:
-    """Wrap a text beside a label; further lines stand under the first."""
+    """Wrap a text beside a label, or below it where there is no room; further lines stand under the first."""
     column = COLUMN if label and column is None else column or 0
     head = span(how, " " * indent, label)
     head.pad_right(max(indent + column - head.cell_len, 0))
     if column and head.cell_len > indent + column:
         head.append(" ")
-    lines = body.wrap(how.console, max(how.width - head.cell_len, 16), overflow="fold") or [Text()]
+    if how.width - head.cell_len < _ROOM < how.width - indent:
+        yield _harmless(head)
+        head = Text(" " * (indent + 2))
+    lines = body.wrap(how.console, max(how.width - head.cell_len, 2), overflow="fold") or [Text()]
     for number, line in enumerate(lines):
         yield _harmless((head if number == 0 else Text(" " * head.cell_len)) + line)
 
