@@ -198,7 +198,9 @@ def run_example(name: str, example: Example, catalog: Catalog) -> str:
 
 
 def _observation(example: Example, catalog: Catalog) -> Observation:
-    facts: dict[str, Fact] = {key: absent("example") if value is None else present(value, "example") for key, value in example.facts.items()}
+    facts: dict[str, Fact] = {
+        key: absent("example") if value is None else present(value, "example") for key, value in example.facts.items()
+    }
     target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path="example")
     workspace = Target(name="cargo", kind=TargetKind.CARGO, path="example")
     return Observation(

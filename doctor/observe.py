@@ -52,7 +52,7 @@ def observe(request: Request, progress: Progress) -> Observation:
     """Look once at everything; raises TargetError where the interpreter that was asked for does not start."""
     started = time.monotonic()
     scene, choice, why = _scene(request)
-    facts, failures = probe_all(scene, progress)
+    facts, failures = probe_all(scene)
     facts |= {name: present(value, "assumed") for name, value in request.assumed.items()}
     if why:
         facts["python.executable"] = unknown(why, "targets")
@@ -67,7 +67,7 @@ def observe(request: Request, progress: Progress) -> Observation:
     if not request.canaries or scene.interpreter is None:
         return msgspec.structs.replace(observation, left_out=_left_out(request))
     deadline = started + request.budget if request.budget else float("inf")
-    return _with_checks(observation, request, scene, deadline, progress)
+    return _with_checks(observation, request, deadline, progress)
 
 
 def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
@@ -86,9 +86,7 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
 def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
     found = []
     if scene.interpreter and choice:
-        found.append(
-            Target(name="interpreter", kind=TargetKind.INTERPRETER, path=scene.interpreter.executable, chosen_by=choice.chosen_by)
-        )
+        found.append(Target(name="interpreter", kind=TargetKind.INTERPRETER, path=scene.interpreter.executable, chosen_by=choice.chosen_by))
     if scene.workspace:
         found.append(Target(name="cargo", kind=TargetKind.CARGO, path=str(scene.workspace), chosen_by="--project"))
     return tuple(found)
@@ -101,7 +99,7 @@ def probes() -> tuple[ModuleType, ...]:
     return tuple(module for module in modules if hasattr(module, "probe"))
 
 
-def probe_all(scene: Scene, progress: Progress, modules: Iterable[ModuleType] | None = None) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
+def probe_all(scene: Scene, modules: Iterable[ModuleType] | None = None) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
     """Run probes side by side; one that raises or hangs costs its own facts, and is named."""
     running = [_Running(module, scene) for module in (probes() if modules is None else modules)]
     facts: dict[str, Fact] = {}
@@ -146,7 +144,7 @@ class _Running:
             facts[item[0]] = item[1]
 
 
-def _with_checks(observation: Observation, request: Request, scene: Scene, deadline: float, progress: Progress) -> Observation:
+def _with_checks(observation: Observation, request: Request, deadline: float, progress: Progress) -> Observation:
     facts, outcomes = dict(observation.facts), list[Outcome]()
     plan = _plan(observation, request, deadline)
     pending = [check for check in request.checks if _in_tier(check, request.tier)]
@@ -160,9 +158,7 @@ def _with_checks(observation: Observation, request: Request, scene: Scene, deadl
         interrupted = True
         done = {outcome.id for outcome in outcomes}
         outcomes += [skipped(check, plan, "interrupted") for check in pending if check.id not in done]
-    return msgspec.structs.replace(
-        observation, facts=facts, outcomes=tuple(outcomes), left_out=_left_out(request), interrupted=interrupted
-    )
+    return msgspec.structs.replace(observation, facts=facts, outcomes=tuple(outcomes), left_out=_left_out(request), interrupted=interrupted)
 
 
 def _run(checks: Sequence[Check], plan: Plan, facts: dict[str, Fact], outcomes: list[Outcome], progress: Progress) -> None:
@@ -232,7 +228,11 @@ def chosen(checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]
     """Return the checks that the globs of `--only` and `--skip` leave; what another check leans on stays."""
     kept = [check for check in checks.values() if not only or _matches(check.id, only)]
     kept = [check for check in kept if not _matches(check.id, skip)]
-    needed = [check for check in checks.values() if check.header.kind is Kind.FACTS and kept and check not in kept and not _matches(check.id, skip)]
+    needed = [
+        check
+        for check in checks.values()
+        if check.header.kind is Kind.FACTS and kept and check not in kept and not _matches(check.id, skip)
+    ]
     return (*needed, *kept)
 
 

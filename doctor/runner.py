@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from doctor.errors import DoctorError
-from doctor.host import Ended, Host, Ran, run
+from doctor.host import Ended, Host, Ran, regular_bytes, run
 from doctor.model.checks import Check, Tier
 from doctor.model.outcomes import RED, Case, Outcome, Verdict
 from doctor.text import plain
@@ -194,8 +194,7 @@ def _device(document: Document) -> str | None:
 
 
 def _document(result: Path) -> Document | str:
-    # Read as a host reads: what the script left may be a pipe, a device or a folder.
-    data = Host().read_bytes(result, limit=_RESULT_LIMIT + 1)
+    data = regular_bytes(result, _RESULT_LIMIT + 1)
     if data is None:
         return "the script ended without writing its result"
     if len(data) > _RESULT_LIMIT:

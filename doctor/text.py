@@ -9,7 +9,19 @@ from collections.abc import Mapping
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _ASSIGNED = re.compile(r"""(?<![\w.-])([\w.-]{1,100})(["']?\s{0,4}[=:]\s{0,4})("[^"\n]*"|'[^'\n]*'|[^\s,;&"'=][^\s,;&"']*)""")
 _WORDS = re.compile(r"[_.-]+")
-_TELLING = ("token", "secret", "password", "passwd", "passphrase", "credential", "credentials", "apikey", "accesskey", "privatekey", "secretkey")
+_TELLING = (
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "credential",
+    "credentials",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "secretkey",
+)
 _PAIRS = ("api_key", "access_key", "private_key", "secret_key")
 _IN_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)[^/\s:@]{1,256}(?::[^/\s@]{0,256})?@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/-]{8,}=*")

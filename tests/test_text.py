@@ -46,7 +46,9 @@ def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
 
 
 def test_escapes_and_control_characters_go() -> None:
-    assert plain("\x1b[31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07\x00\x08 a\u202eb\r\nc\rd\te") == "red link abc\nd\te".replace("abc", "ab\nc")
+    assert plain("\x1b[31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07\x00\x08 a\u202eb\r\nc\rd\te") == "red link abc\nd\te".replace(
+        "abc", "ab\nc"
+    )
 
 
 @given(st.text())
@@ -55,7 +57,9 @@ def test_plain_text_controls_nothing(text: str) -> None:
     assert plain(plain(text)) == plain(text)
 
 
-@pytest.mark.parametrize("text", ["a" * 200_000, "token" * 40_000, "://" * 60_000, "x=" * 90_000, "bearer " * 30_000, "https://a:" + "b" * 150_000])
+@pytest.mark.parametrize(
+    "text", ["a" * 200_000, "token" * 40_000, "://" * 60_000, "x=" * 90_000, "bearer " * 30_000, "https://a:" + "b" * 150_000]
+)
 def test_long_lines_cost_linear_time(text: str) -> None:
     started = time.process_time()
     without_secrets(text)
@@ -65,7 +69,10 @@ def test_long_lines_cost_linear_time(text: str) -> None:
 
 def test_names_are_masked_as_whole_words() -> None:
     mask = Mask({"$HOME": "/home/alice", "<user>": "alice", "<host>": "box1"})
-    assert mask("/home/alice/venv of alice on box1, malice in boxes /home/alices") == "$HOME/venv of <user> on <host>, malice in boxes /home/alices"
+    assert (
+        mask("/home/alice/venv of alice on box1, malice in boxes /home/alices")
+        == "$HOME/venv of <user> on <host>, malice in boxes /home/alices"
+    )
 
 
 def test_short_names_are_left_alone() -> None:

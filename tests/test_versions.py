@@ -29,7 +29,9 @@ from doctor.versions import in_range, major, minor, public
         ("1.0", "not a version", None, None),
     ],
 )
-def test_a_version_lies_inside_or_outside_or_cannot_be_told(version: str, introduced: str | None, fixed: str | None, inside: bool | None) -> None:
+def test_a_version_lies_inside_or_outside_or_cannot_be_told(
+    version: str, introduced: str | None, fixed: str | None, inside: bool | None
+) -> None:
     assert in_range(version, introduced=introduced, fixed=fixed) is inside
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Table
 from doctor.model.facts import absent, present
-from doctor.model.issues import Affected, Condition, KnownIssue, Proof, Range, Recipe, Reference, Signature, Verified
-from doctor.model.issues import FixKind
+from doctor.model.issues import Affected, Condition, FixKind, KnownIssue, Proof, Range, Recipe, Reference, Signature, Verified
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.scales import Severity

@@ -21,7 +21,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage; 3 doctor could not do its job; 4 nothing to judge; 130 interrupted.",
+    epilog="Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage; 3 doctor could not do its job; 4 nothing to judge; "
+    "130 interrupted.",
 )
 app.command()(check.check)
 app.command()(check.snapshot)

@@ -12,7 +12,6 @@ import typer
 
 from doctor import catalog as catalogs
 from doctor import examine, observe
-
 from doctor.cli import options, screen
 from doctor.errors import UsageError
 from doctor.host import Host
@@ -43,7 +42,7 @@ def check(
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    _debug: options.Debug = False,
 ) -> int:
     """Examine an interpreter and a Cargo workspace, run the canaries there, and say what heals them.
 
@@ -84,7 +83,7 @@ def snapshot(
     no_canaries: options.NoCanaries = False,
     timeout: options.Timeout = None,
     budget: options.Budget = None,
-    debug: options.Debug = False,
+    _debug: options.Debug = False,
 ) -> int:
     """Save what was seen, to be judged elsewhere with `doctor check --from FILE`; names and secrets are masked."""
     request = observe.Request(
@@ -110,7 +109,7 @@ def demo(
     format_: options.FormatOption = options.Format.TEXT,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    _debug: options.Debug = False,
 ) -> int:
     """Show a report: a recording of a sick machine, judged here and now. The exit code is 0."""
     recorded = examine.read_observation(Path(__file__).parent.parent / "recordings" / "demo.json")
@@ -166,6 +165,3 @@ def _near(word: str, known: Sequence[str]) -> str:
 
     close = get_close_matches(word, known, n=1)
     return f"; did you mean {close[0]}?" if close else "; doctor list shows them"
-
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -37,14 +37,14 @@ def list_(matrices: options.Matrices = None) -> int:
     from doctor.reporters import listing
 
     look = screen.style()
-    screen.put(
-        listing.render(catalogs.load(matrices or ()), load_checks(), width=look.width, colour=look.colour, unicode=look.unicode)
-    )
+    screen.put(listing.render(catalogs.load(matrices or ()), load_checks(), width=look.width, colour=look.colour, unicode=look.unicode))
     return 0
 
 
 def lint(
-    folder: Annotated[Optional[Path], typer.Argument(metavar="[DIR]", help="A folder with issues/ and compat/; default: doctor's own.")] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="A folder with issues/ and compat/; default: doctor's own.")
+    ] = None,
 ) -> int:
     """Check a catalog: every fault at once, with its file, its place and a sentence; the examples inside are run."""
     from doctor.lint import lint as find_faults

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -38,7 +38,7 @@ class SeverityChoice(str, Enum):
 
 
 Python = Annotated[
-    Optional[str],
+    str | None,
     typer.Option(
         "--python",
         "-p",
@@ -49,52 +49,65 @@ Python = Annotated[
     ),
 ]
 Project = Annotated[
-    Path, typer.Option("--project", metavar="DIR", help="The project: where ./.venv and a Cargo workspace are looked for.", rich_help_panel=_TARGET)
+    Path,
+    typer.Option(
+        "--project", metavar="DIR", help="The project: where ./.venv and a Cargo workspace are looked for.", rich_help_panel=_TARGET
+    ),
 ]
 From = Annotated[
-    Optional[Path],
+    Path | None,
     typer.Option("--from", metavar="FILE", help="Judge a snapshot (or a JSON report) instead of this machine.", rich_help_panel=_TARGET),
 ]
 Assume = Annotated[
-    Optional[list[str]],
-    typer.Option("--assume", metavar="FACT", help="Judge as if there: gpu=sm_90, driver=535.104 (for a build host without GPU).", rich_help_panel=_TARGET),
+    list[str] | None,
+    typer.Option(
+        "--assume",
+        metavar="FACT",
+        help="Judge as if there: gpu=sm_90, driver=535.104 (for a build host without GPU).",
+        rich_help_panel=_TARGET,
+    ),
 ]
 Logs = Annotated[
-    Optional[list[Path]],
-    typer.Option("--log", metavar="FILE", help="The log of something that failed, judged beside the machine; - is standard input.", rich_help_panel=_TARGET),
+    list[Path] | None,
+    typer.Option(
+        "--log",
+        metavar="FILE",
+        help="The log of something that failed, judged beside the machine; - is standard input.",
+        rich_help_panel=_TARGET,
+    ),
 ]
 Only = Annotated[
-    Optional[list[str]],
-    typer.Option("--only", metavar="GLOB", help="Run only these checks, judge only these known issues (see doctor list).", rich_help_panel=_CHECKS),
+    list[str] | None,
+    typer.Option(
+        "--only", metavar="GLOB", help="Run only these checks, judge only these known issues (see doctor list).", rich_help_panel=_CHECKS
+    ),
 ]
 Skip = Annotated[
-    Optional[list[str]],
+    list[str] | None,
     typer.Option("--skip", metavar="GLOB", help="Leave out these checks and known issues.", rich_help_panel=_CHECKS),
 ]
-Tier = Annotated[
-    TierChoice, typer.Option("--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS)
-]
+Tier = Annotated[TierChoice, typer.Option("--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS)]
 NoCanaries = Annotated[
     bool, typer.Option("--no-canaries", help="Only look at files and tools; import nothing, run no check.", rich_help_panel=_CHECKS)
 ]
 Timeout = Annotated[
-    Optional[float], typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Bound on each check.", rich_help_panel=_CHECKS)
+    float | None, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Bound on each check.", rich_help_panel=_CHECKS)
 ]
 Budget = Annotated[
-    Optional[float], typer.Option("--budget", metavar="SECONDS", min=0.1, help="Bound on the whole run.", rich_help_panel=_CHECKS)
+    float | None, typer.Option("--budget", metavar="SECONDS", min=0.1, help="Bound on the whole run.", rich_help_panel=_CHECKS)
 ]
 Expect = Annotated[
-    Optional[list[str]],
+    list[str] | None,
     typer.Option("--expect", metavar="DEVICE", help="Fail unless a check reached this device: cuda, cuda:2, mps.", rich_help_panel=_CHECKS),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Format on standard output.", rich_help_panel=_OUTPUT)]
-FailOn = Annotated[
-    SeverityChoice, typer.Option("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT)
-]
+FailOn = Annotated[SeverityChoice, typer.Option("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT)]
 Matrices = Annotated[
-    Optional[list[Path]],
+    list[Path] | None,
     typer.Option("--matrices", metavar="DIR", help="A folder with more known issues and tables.", rich_help_panel=_OUTPUT),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Findings and the last line only.", rich_help_panel=_OUTPUT)]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="All evidence, logs, what was ruled out and by what.", rich_help_panel=_OUTPUT)]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="All evidence, logs, what was ruled out and by what.", rich_help_panel=_OUTPUT)
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the trace where doctor itself fails.", rich_help_panel=_OUTPUT)]

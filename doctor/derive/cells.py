@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from doctor.holes import as_text
 from doctor.conditions import all_hold, condition_holds, same
+from doctor.holes import as_text
 from doctor.model.compat import Column, Table
 from doctor.model.facts import Fact, Facts, State, absent, present, unknown
 from doctor.versions import in_range

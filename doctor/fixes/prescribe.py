@@ -45,7 +45,7 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
         after=fill_sentence(recipe.edit.get("after", ""), facts, captures),
         safe=recipe.safe and not _managed(recipe, facts),
         lasting=recipe.lasting,
-        sudo=recipe.sudo or bool(recipe.system) and value_of(facts, "host.package_manager") != "brew",
+        sudo=recipe.sudo or (bool(recipe.system) and value_of(facts, "host.package_manager") != "brew"),
         reboot=recipe.reboot,
         verify=fill(recipe.verify, facts, captures) or "",
     )

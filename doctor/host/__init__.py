@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.host.door import Host
+from doctor.host.door import Host, regular_bytes
 from doctor.host.process import Ended, Ran, run
 
-__all__ = ["Ended", "Host", "Ran", "run"]
+__all__ = ["Ended", "Host", "Ran", "regular_bytes", "run"]

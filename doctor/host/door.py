@@ -14,6 +14,16 @@ from doctor.host.process import Ended, Ran, run
 _READ_LIMIT = 8 << 20
 
 
+def regular_bytes(path: Path, limit: int) -> bytes | None:
+    """Return the bytes of a regular file, at most `limit`; None for anything else, and never a wait for a pipe to be filled."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    except (OSError, ValueError):
+        return None
+
+
 class Host:
     """A machine to look at.
 
@@ -49,12 +59,7 @@ class Host:
 
     def read_bytes(self, path: str | Path, *, limit: int = _READ_LIMIT) -> bytes | None:
         """Return the bytes of a regular file, at most `limit`; None where it cannot be read."""
-        try:
-            descriptor = os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            with os.fdopen(descriptor, "rb") as file:
-                return file.read(limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-        except (OSError, ValueError):
-            return None
+        return regular_bytes(self.at(path), limit)
 
     def exists(self, path: str | Path) -> bool:
         """Say whether a path is there; a path that may not be looked at counts as not there."""

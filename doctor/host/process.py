@@ -67,9 +67,15 @@ class _Drain:
             del self._tail[:surplus]
             self._dropped += surplus
 
-    def text(self, wait: float) -> str:
-        """Return what was read; waits at most `wait` seconds, since a grandchild may hold the pipe open for ever."""
-        self._thread.join(wait)
+    def ended(self) -> bool:
+        """Say whether the pipe came to its end; waits a moment, not longer, since a grandchild may hold it open for ever."""
+        self._thread.join(_DRAIN_SECONDS)
+        return not self._thread.is_alive()
+
+    def text(self) -> str:
+        """Return what was read so far."""
+        if self.ended():
+            self._pipe.close()
         head, tail = bytes(self._head), bytes(self._tail)
         gap = f"\n[… {self._dropped} bytes left out …]\n".encode() if self._dropped else b""
         return (head + gap + tail).decode("utf-8", "replace")
@@ -136,7 +142,7 @@ def run(
     """
     started = time.monotonic()
     try:
-        child = subprocess.Popen(  # noqa: S603 - the caller built argv; no shell is involved
+        child = subprocess.Popen(
             list(argv),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -155,22 +161,14 @@ def run(
         child.wait()
         raise
     seconds = time.monotonic() - started
-    if ended is not Ended.ITSELF or any(not drain_done(drain) for drain in drains):
+    if ended is not Ended.ITSELF or not all(drain.ended() for drain in drains):
         kill_tree(child)
     code = child.wait()
-    output, errors = ([drain.text(_DRAIN_SECONDS) for drain in drains] + [""])[:2]
+    output, errors = ([drain.text() for drain in drains] + [""])[:2]
     return Ran(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
 
 
-def drain_done(drain: _Drain) -> bool:
-    """Say whether a pipe reached its end within the time allowed after the command ended."""
-    drain._thread.join(_DRAIN_SECONDS)  # noqa: SLF001 - same module
-    return not drain._thread.is_alive()  # noqa: SLF001
-
-
-def _wait(
-    child: subprocess.Popen[bytes], deadline: float, memory: int | None, tick: Callable[[float], None] | None
-) -> Ended:
+def _wait(child: subprocess.Popen[bytes], deadline: float, memory: int | None, tick: Callable[[float], None] | None) -> Ended:
     started, weighed = time.monotonic(), time.monotonic()
     while True:
         try:

@@ -9,12 +9,10 @@ import msgspec
 
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, unmet_requirements, violated_tables
 from doctor.match.issues import Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
-from doctor.match.proofs import Spot
 from doctor.match.signatures import texts
 from doctor.match.table import Result, Ruling
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import EvidenceKind, Finding
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation, Target, TargetKind
 from doctor.model.report import Diagnosis, RuledOut, Undecided

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from doctor.holes import as_text, fill_sentence
 from doctor.match.issues import fact_evidence
@@ -46,7 +46,7 @@ def _red_check(outcome: Outcome) -> Finding:
         title=" ".join(filter(None, (label(outcome), _ENDED[outcome.verdict], how))),
         severity=Severity.ERROR,
         confidence=Confidence.MEDIUM,
-        message=f"The check did on this machine what it stands for, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
+        message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
         evidence=tuple(seen),
         recipes=(_look_again(outcome),),
     )
@@ -72,7 +72,7 @@ def broken_checks(observation: Observation) -> Iterator[Finding]:
                 title=f"{label(outcome)} is broken and says nothing about this stack",
                 severity=Severity.WARNING,
                 confidence=Confidence.HIGH,
-                message="The check script itself failed, so what it stands for was not looked at. This is a fault of doctor: please report it.",
+                message="The check script itself failed, so what it stands for was not looked at. Please report this fault of doctor.",
                 evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=label(outcome)),),
                 recipes=(_look_again(outcome),),
             )
@@ -109,18 +109,22 @@ def _unmet(name: str, facts: Facts, target: str) -> Finding:
     found = f"{wanted} {installed} is installed" if installed else f"{wanted} is not installed"
     evidence = [Evidence(kind=EvidenceKind.FACT, text=f"{package} {version} asks for {wanted}{specifier}; {found}", source="METADATA")]
     if isinstance(moved, dict):
-        story = f"{moved.get('package')} came {moved.get('at')} by {moved.get('installer') or 'an unnamed installer'}, after {moved.get('later_than')}"
-        evidence.append(Evidence(kind=EvidenceKind.FACT, text=story, source="installation times"))
+        evidence.append(Evidence(kind=EvidenceKind.FACT, text=_story(moved), source="installation times"))
     return Finding(
         id=f"requires/{package}/{wanted}",
         target=target,
         title=f"{package} {version} asks for {wanted}{specifier}, and {found.removeprefix(wanted).strip()}",
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        message=f"What is installed is not what {package} was released with; an installer moved one of the two after the other.",
+        message=f"What is installed is not what {package} was released with. Most often a later installation moved one of the two.",
         evidence=tuple(evidence),
         recipes=_restore(package, wanted, specifier),
     )
+
+
+def _story(moved: Mapping[str, object]) -> str:
+    by = moved.get("installer") or "an installer that left no name"
+    return f"{moved.get('package')} came at {moved.get('at')} by {by}, after {moved.get('later_than')}"
 
 
 def _restore(package: str, wanted: str, specifier: str) -> tuple[Recipe, ...]:
@@ -132,7 +136,12 @@ def _restore(package: str, wanted: str, specifier: str) -> tuple[Recipe, ...]:
     )
     if wanted == "torch":
         return (
-            Recipe(kind=FixKind.REINSTALL, title=f"Keep this torch, and take the {package} that fits it", install=("torch=={torch.version}", package), options=("upgrade",)),
+            Recipe(
+                kind=FixKind.REINSTALL,
+                title=f"Keep this torch, and take the {package} that fits it",
+                install=("torch=={torch.release}", package),
+                options=("upgrade",),
+            ),
             keep,
         )
     return (keep,)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from doctor.holes import as_text, fill_sentence
 from doctor.conditions import Held, any_holds, lookup, row_holds
+from doctor.holes import as_text, fill_sentence
 from doctor.match.proofs import Spot, held_against
 from doctor.match.signatures import Seen, Text, find
 from doctor.match.table import Canary, Result, Ruling, judge

@@ -46,7 +46,7 @@ def judge(applies: bool | None, *, signature: bool, canary: Canary) -> Result:
             return Result(Ruling.FINDING, Confidence.MEDIUM)
         case True, Canary.NOT_RUN:
             return Result(Ruling.PREDICTED, Confidence.MEDIUM)
-        case (True | None), Canary.PASSED:
+        case ((True | None), Canary.PASSED):
             return Result(Ruling.RULED_OUT)
         case None, _:
             return Result(Ruling.UNDECIDED)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests import toy
 
 from doctor.derive import derive
 from doctor.model.compat import Column, Source, Table
 from doctor.model.facts import Fact, State, unknown, value_of
+from tests import toy
 
 NOTHING = toy.catalog()
 
@@ -61,7 +61,11 @@ def test_no_cuda_rule_speaks_of_another_build(build: str) -> None:
 
 DRIVER = Table(
     title="Oldest driver",
-    columns={"cuda": Column(fact="torch.cuda_version", key=True), "driver": Column(fact="nvidia.driver_version", judge=True), "tag": Column(fact="torch.cuda_tag")},
+    columns={
+        "cuda": Column(fact="torch.cuda_version", key=True),
+        "driver": Column(fact="nvidia.driver_version", judge=True),
+        "tag": Column(fact="torch.cuda_tag"),
+    },
     sources={"doc": Source(what="doc", opened=toy.date(2026, 11, 21), evidence="documentation")},
     rows=(
         {"cuda": {"from": "12.0", "before": "13.0"}, "driver": {"from": "525.60.13"}, "tag": "cu12", "source": ["doc"]},

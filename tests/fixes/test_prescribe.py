@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests import toy
-
 from doctor.fixes.prescribe import prescribe
 from doctor.match import diagnose
 from doctor.model.fixes import Fix
 from doctor.model.issues import FixKind, Recipe
+from tests import toy
 
 FACTS = {"torch.version": "1.13.1", "python.executable": "/venv/bin/python", "python.has_pip": True, "host.package_manager": "apt"}
 
@@ -25,7 +24,9 @@ def recipe(**changes: Any) -> Recipe:
 
 
 def test_a_recipe_is_filled_with_what_was_seen() -> None:
-    (fix,) = fixes(recipe(title="From {torch.version} by {log.amount}", install=("torch>=2.{log.amount}",), verify="{python.executable} -V"))
+    (fix,) = fixes(
+        recipe(title="From {torch.version} by {log.amount}", install=("torch>=2.{log.amount}",), verify="{python.executable} -V")
+    )
     assert fix.title == "From 1.13.1 by 3"
     assert fix.steps[0].argv == ("/venv/bin/python", "-m", "pip", "install", "torch>=2.3")
     assert fix.verify == "/venv/bin/python -V"

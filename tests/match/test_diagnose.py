@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests import toy
 
 from doctor.match import diagnose
 from doctor.model.compat import Column, Source, Table
@@ -11,6 +10,7 @@ from doctor.model.findings import EvidenceKind, Finding
 from doctor.model.issues import Affected, Proof, Signature
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.scales import Confidence, Severity
+from tests import toy
 
 OLD, NEW = {"torch.version": "1.13.1"}, {"torch.version": "2.13.0"}
 CATALOG = toy.catalog(torch__wrong_sum=toy.issue())
@@ -94,7 +94,10 @@ def test_a_red_check_is_not_hung_on_an_issue_when_its_text_names_another() -> No
 def test_a_signature_wants_its_companions_and_not_its_opposites() -> None:
     picky = toy.issue(affected=(), proofs=(), signatures=(Signature(pattern="E0384", also=("flash-attn",), unless=("tutorial",)),))
     catalog = toy.catalog(candle__build=picky)
-    told = {text: bool(diagnose(toy.seen({}, log=text), catalog).findings) for text in ("E0384", "E0384\nflash-attn", "E0384 flash-attn tutorial")}
+    told = {
+        text: bool(diagnose(toy.seen({}, log=text), catalog).findings)
+        for text in ("E0384", "E0384\nflash-attn", "E0384 flash-attn tutorial")
+    }
     assert told == {"E0384": False, "E0384\nflash-attn": True, "E0384 flash-attn tutorial": False}
 
 
@@ -124,7 +127,9 @@ def test_a_wish_that_is_not_met_is_a_warning() -> None:
 
 
 def test_a_wish_that_an_issue_explains_is_told_once() -> None:
-    issue = toy.issue(certain=True, signatures=(), proofs=(), affected=(Affected(when=(toy.condition("requires.torchvision.torch.met", equals=False),)),))
+    issue = toy.issue(
+        certain=True, signatures=(), proofs=(), affected=(Affected(when=(toy.condition("requires.torchvision.torch.met", equals=False),)),)
+    )
     found = diagnose(toy.seen(UNMET), toy.catalog(torchvision__other_torch=issue)).findings
     assert [finding.id for finding in found] == ["torchvision/other-torch"]
 
@@ -134,7 +139,9 @@ def test_a_violated_table_is_told_with_its_own_sentence() -> None:
         title="Oldest driver",
         columns={
             "cuda": Column(fact="torch.cuda_version", key=True),
-            "driver": Column(fact="nvidia.driver_version", judge=True, severity=Severity.ERROR, says="CUDA {cuda} wants driver {wanted}, not {seen}"),
+            "driver": Column(
+                fact="nvidia.driver_version", judge=True, severity=Severity.ERROR, says="CUDA {cuda} wants driver {wanted}, not {seen}"
+            ),
         },
         sources={"doc": Source(what="doc", opened=toy.date(2026, 11, 21), evidence="documentation")},
         rows=({"cuda": "13.0", "driver": {"from": "580"}, "source": ["doc"]},),
