@@ -12,11 +12,12 @@ _ALONE = {(8, 7), (5, 3), (6, 2), (7, 2)}
 _RENAMED = {(10, 1): (11, 0)}
 
 
-def runs(arch: str, capability: str) -> bool:
+def runs(arch: str, capability: str, *, unified: bool = False) -> bool:
     """Say whether code for `arch` (`sm_86`, `compute_90`, `sm_90a`) runs on a device of `capability` (`8.9`).
 
     Machine code runs within its major version on the same or a later minor; `compute_` is PTX and runs on anything later; an
-    `a` suffix runs on that very capability alone, `f` within the family.
+    `a` suffix runs on that very capability alone, `f` within the family. `unified`: built with CUDA 13.2 or later, which made Orin
+    (8.7) a device like any other of its generation.
     """
     parts, device = _ARCH.match(arch), _pair(capability)
     if parts is None or device is None:
@@ -25,7 +26,8 @@ def runs(arch: str, capability: str) -> bool:
     device = _RENAMED.get(device, device)
     if arch.startswith("compute_"):
         return device >= code
-    if parts[3] == "a" or code in _ALONE or device in _ALONE:
+    alone = _ALONE - {(8, 7)} if unified else _ALONE
+    if parts[3] == "a" or code in alone or device in alone:
         return device == code
     return device[0] == code[0] and device[1] >= code[1]
 
@@ -35,6 +37,6 @@ def _pair(capability: str) -> tuple[int, int] | None:
     return (int(first), int(second)) if first.isdigit() and second.isdigit() else None
 
 
-def uncovered(archs: Sequence[str], capabilities: Iterable[str]) -> list[str]:
+def uncovered(archs: Sequence[str], capabilities: Iterable[str], *, unified: bool = False) -> list[str]:
     """Return the capabilities that none of the architectures runs on."""
-    return [capability for capability in dict.fromkeys(capabilities) if not any(runs(arch, capability) for arch in archs)]
+    return [here for here in dict.fromkeys(capabilities) if not any(runs(arch, here, unified=unified) for arch in archs)]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from doctor.conditions import lookup
 from doctor.derive.arch import uncovered
 from doctor.derive.cells import table_facts
+from doctor.derive.wheels import wanted_tag
 from doctor.holes import as_text
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
-from doctor.versions import major, minor, public
+from doctor.versions import in_range, major, minor, public
 
 Named: TypeAlias = Iterator[tuple[str, Fact]]
 _SOURCE = "derived"
+_BYTES_A_JOB = 6 << 30
 
 
 def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
@@ -23,8 +28,9 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
         _add(known, step(known))
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
-    for step in (_arch_list, _coverage, _toolkit, _triton, _tuple):
+    for step in (_arch_list, _coverage, _toolkit, _triton, _build, _tuple):
         _add(known, step(known))
+    _add(known, _tag(known, catalog))
     return known
 
 
@@ -36,13 +42,13 @@ def _add(known: dict[str, Fact], more: Named) -> None:
 
 def _from(facts: Facts, *names: str, make: Callable[..., Any]) -> Fact:
     """Make a fact out of others: absent if one of them is absent or `make` gives None, unknown if one of them is unknown."""
-    parts = {name: facts.get(name) for name in names}
-    if any(fact is not None and fact.state is State.ABSENT for fact in parts.values()):
+    parts = {name: lookup(name, facts) for name in names}
+    if any(fact.state is State.ABSENT for fact in parts.values()):
         return absent(_SOURCE)
-    missing = [name for name, fact in parts.items() if fact is None or fact.state is State.UNKNOWN]
+    missing = [name for name, fact in parts.items() if fact.state is State.UNKNOWN]
     if missing:
         return unknown(f"not known: {', '.join(missing)}", _SOURCE)
-    value = make(*(fact.value for fact in parts.values() if fact is not None))
+    value = make(*(fact.value for fact in parts.values()))
     return absent(_SOURCE) if value is None else present(value, _SOURCE)
 
 
@@ -57,12 +63,10 @@ def _torch(facts: Facts) -> Named:
 
 def _packages(facts: Facts) -> Named:
     yield "package.torch.version", _from(facts, "torch.version", make=str)
-    yield "flash-attn.wheel_fits_torch", _wheel_fits(facts, "flash-attn")
-
-
-def _wheel_fits(facts: Facts, package: str) -> Fact:
-    """Whether the torch in the local part of a wheel's version is the one that is installed."""
-    return _from(facts, f"package.{package}.wheel_torch", "torch.version", make=lambda built, here: minor(built) == minor(here))
+    yield "python.minor", _from(facts, "python.version", make=minor)
+    built, abi = "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"
+    yield "flash-attn.wheel_fits_torch", _from(facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here))
+    yield "flash-attn.wheel_fits_abi", _from(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here)
 
 
 def _gpus(facts: Facts) -> Named:
@@ -71,6 +75,8 @@ def _gpus(facts: Facts) -> Named:
 
     yield "nvidia.capabilities", _from(facts, "nvidia.gpus", make=capabilities)
     yield "nvidia.gpu_names", _from(facts, "nvidia.gpus", make=lambda gpus: [gpu["name"] for gpu in gpus if gpu.get("name")] or None)
+    on_the_side = "compat" in str(value_of(facts, "nvidia.libcuda") or "")
+    yield "nvidia.forward_compatibility", present(True, _SOURCE) if on_the_side else absent(_SOURCE)
     yield "nvidia.driver_branch", _from(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)
 
 
@@ -89,11 +95,22 @@ def _arch_list(facts: Facts) -> Named:
 
 
 def _coverage(facts: Facts) -> Named:
-    def missing(archs: list[str], capabilities: list[str]) -> list[str] | None:
-        return uncovered(archs, capabilities) or None
+    unified = in_range(str(value_of(facts, "torch.cuda_version")), introduced="13.2") is True
 
-    on_cuda = value_of(facts, "torch.build") == "cuda"
-    yield "gpu.unsupported_by_torch", _from(facts, "torch.arch_list", "nvidia.capabilities", make=missing) if on_cuda else absent(_SOURCE)
+    def missing(_build: str, archs: list[str], here: list[str]) -> list[str] | None:
+        return uncovered(archs, here, unified=unified) or None
+
+    build = lookup("torch.build", facts)
+    judged = build.value == "cuda" or build.state is State.UNKNOWN
+    names = ("torch.build", "torch.arch_list", "nvidia.capabilities")
+    yield "gpu.unsupported_by_torch", _from(facts, *names, make=missing) if judged else absent(_SOURCE)
+    yield "gpu.flash_attn_archs", _from(facts, "nvidia.capabilities", make=_flash_attn_archs)
+    yield "gpu.arch_list", _from(facts, "nvidia.capabilities", make=lambda here: ";".join(sorted(set(here), key=_capability)))
+
+
+def _flash_attn_archs(capabilities: list[str]) -> str | None:
+    """Return the targets of flash-attn's own build, one a generation: its code for 8.0 serves all of 8.x (setup.py of 2.8.3)."""
+    return ";".join(f"{generation}0" for generation in sorted({_capability(one)[0] for one in capabilities}) if generation >= 8) or None
 
 
 def _toolkit(facts: Facts) -> Named:
@@ -121,6 +138,32 @@ def _triton(facts: Facts) -> Named:
             return
     wanted = "compat.torch.triton.wanted"
     yield "triton.fits_torch", _from(facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin))
+
+
+def _build(facts: Facts) -> Named:
+    yield "build.max_jobs", _from(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs)
+    yield "cuda.pip_root", _from(facts, "torch.path", "torch.cuda_version", make=_pip_root)
+    if value_of(facts, "torch.build") == "cuda" and lookup("torch.specializes_symbolic", facts).state is State.UNKNOWN:
+        yield "torch.specializes_symbolic", _from(facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0"))
+
+
+def _max_jobs(cores: int, free: int) -> int:
+    """Return how many compilers to run at once: a flash-attn unit takes some five gigabytes, and something must be left over."""
+    return max(1, min(int(cores), int(free) // _BYTES_A_JOB))
+
+
+def _pip_root(torch: str, cuda: str) -> str | None:
+    generation = major(cuda)
+    return str(Path(torch).parent / "nvidia" / f"cu{generation}") if generation and generation >= 13 else None
+
+
+def _tag(facts: Facts, catalog: Catalog) -> Named:
+    archs, drivers = catalog.tables.get("torch-archs"), catalog.tables.get("cuda-driver")
+    if archs is None or drivers is None:
+        return
+    names = ("torch.release", "host.machine", "nvidia.driver_version", "nvidia.capabilities")
+    pick = partial(wanted_tag, archs=archs, drivers=drivers)
+    yield "torch.wanted_tag", _from(facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3]))
 
 
 _TUPLE = (

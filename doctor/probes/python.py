@@ -70,6 +70,8 @@ def _folders(host: Host, interpreter: Interpreter) -> Seen:
 def _installed_with(scene: Scene, interpreter: Interpreter) -> Seen:
     pip = next((one for one in scene.distributions if one.name == "pip"), None)
     yield "python.has_pip", present(pip is not None, str(pip.folder) if pip else interpreter.prefix)
+    uv = scene.host.which("uv")
+    yield "python.uv", present(uv, "PATH") if uv else absent("PATH")
     name, source = _installer(scene, interpreter)
     yield "python.installer", present(name, source) if name else absent(source)
     lock = scene.host.cwd / _LOCKS.get(name, "uv.lock")
