@@ -42,7 +42,7 @@ def wheel_tuple(facts: Facts, how: Look) -> Lines:
         return
     entries = [as_text(value) if name in _SPEAKS_FOR_ITSELF else f"{name} {as_text(value)}" for name, value in known.items()]
     dot, line = glyph("dot", how), ""
-    for entry in entries:
+    for entry in (said(entry, how) for entry in entries):
         longer = f"{line}{dot}{entry}" if line else entry
         if line and len(longer) > how.width:
             yield from paragraph(span(how, (line, "bold")), how, indent=0)
@@ -72,6 +72,11 @@ def _told(facts: Facts, name: str, form: str = "{}", *, absent: str = "", called
     if fact.state is State.UNKNOWN:
         return f"{called} not known: {fact.why}".strip() if called else ""
     return form.format(as_text(fact.value)) if fact.state is State.PRESENT else absent
+
+
+def _either(facts: Facts, name: str, true: str, false: str) -> str:
+    value = value_of(facts, name)
+    return true if value is True else false if value is False else ""
 
 
 def _gib(size: Any) -> str:
@@ -173,21 +178,21 @@ def _build(facts: Facts) -> str:
     version, kind = value_of(facts, "compiler.cxx_version"), value_of(facts, "compiler.cxx_kind")
     compiler = f"{kind or 'C++ compiler'} {version or ''}".strip()
     found = value_of(facts, "compiler.cxx") or version
-    headers = {True: "Python.h", False: "no Python.h"}
+    headers = _either(facts, "python.headers", "Python.h", "no Python.h")
     return _list(
         compiler if found else _told(facts, "compiler.cxx", absent="no C++ compiler", called="C++ compiler"),
         "too new for this nvcc" if value_of(facts, "cuda.host_compiler_fits") is False else "",
         _told(facts, "build.ninja", "ninja {}", absent="no ninja"),
-        headers.get(value_of(facts, "python.headers"), "") if "python.headers" in facts else "",
+        headers,
     )
 
 
 def _triton(facts: Facts) -> str:
-    fits = {True: "the one torch asks for", False: "not the one torch asks for"}
+    fits = _either(facts, "triton.fits_torch", "the one torch asks for", "not the one torch asks for")
     if value_of(facts, "torch.version") is None and value_of(facts, "triton.version") is None:
         return ""
     told = _told(facts, "triton.version", absent="not installed", called="triton")
-    return _list(told, fits.get(value_of(facts, "triton.fits_torch"), "") if value_of(facts, "triton.version") else "")
+    return _list(told, fits if value_of(facts, "triton.version") else "")
 
 
 def _rust(facts: Facts) -> str:

@@ -38,6 +38,9 @@ _GLYPHS = {
 }
 _LONGEST = 4000
 _ROOM = 24
+_SEPARATORS = {0x2028: " ", 0x2029: " "}
+"""Line and paragraph separators of Unicode: no control characters, yet some programs end a line there."""
+
 _LONG_PATH = re.compile(r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}")
 _COMMAND_LINE = re.compile(r"^(\s*):(?=:)")
 
@@ -161,6 +164,7 @@ def count(number: int, what: str) -> str:
 
 
 def _spelled(text: str, how: Look) -> str:
+    text = text.translate(_SEPARATORS)
     return text if how.unicode else text.encode("ascii", "backslashreplace").decode()
 
 

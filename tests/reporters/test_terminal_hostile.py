@@ -159,7 +159,7 @@ looks = st.fixed_dictionaries(
 
 
 @given(text=texts, facts=st.dictionaries(st.sampled_from(NAMES), values.map(fact), max_size=12), look=looks)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_whatever_comes_is_rendered_and_controls_nothing(text: str, facts: dict[str, Fact], look: dict[str, Any]) -> None:
     """Rendering never fails, and writes no control character but line feeds and, where wanted, colours."""
     report = all_of(text)
