@@ -1,0 +1,108 @@
+"""Runs the command line as a user does: another process, another folder, its own environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+_SETTINGS = ("CANARY_", "CONDA_", "CUDA_", "DOCTOR_", "NVCC_", "PIXI_", "TORCH", "TRITON_", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "LIBRARY_PATH")
+_TRACE = "Traceback (most recent call last)"
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command gave."""
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The JSON report on standard output."""
+        document: dict[str, Any] = json.loads(self.out)
+        return document
+
+    def finding(self, rule: str) -> dict[str, Any]:
+        """Return the finding of a rule; the test fails where there is none."""
+        found = {finding["id"]: finding for finding in self.report["findings"]}
+        assert rule in found, f"no finding {rule}, only {sorted(found)}"
+        return dict(found[rule])
+
+    def outcomes(self, check: str) -> list[dict[str, Any]]:
+        """Return the outcomes of a check, one for each device."""
+        return [outcome for outcome in self.report["outcomes"] if outcome["id"] == check]
+
+
+def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return this environment without what would lead doctor to another patient, and `more` on top."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
+    return {**kept, "NO_COLOR": "1", **(more or {})}
+
+
+def doctor(
+    *arguments: str | Path,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 240,
+    command: Sequence[str] = (sys.executable, "-m", "doctor"),
+) -> Said:
+    """Run doctor in a folder to its end; a trace on its standard error is a failure of the test, whatever the test is about."""
+    started = time.monotonic()
+    argv = [*command, *map(str, arguments)]
+    ran = subprocess.run(argv, cwd=cwd, env=environment(env), capture_output=True, text=True, timeout=timeout, check=False)
+    assert _TRACE not in ran.stderr or "--debug" in arguments, ran.stderr
+    return Said(code=ran.returncode, out=ran.stdout, err=ran.stderr, seconds=time.monotonic() - started)
+
+
+def check(*arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240) -> Said:
+    """Run `doctor check --format json` in a folder."""
+    return doctor("check", "--format", "json", *arguments, cwd=cwd, env=env, timeout=timeout)
+
+
+class Running:
+    """A command that is still running, to be interrupted."""
+
+    def __init__(self, *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> None:
+        argv = [sys.executable, "-m", "doctor", "check", "--format", "json", *map(str, arguments)]
+        self._child = subprocess.Popen(
+            argv, cwd=cwd, env=environment(env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        self._started = time.monotonic()
+
+    def interrupt(self, timeout: float = 20) -> Said:
+        """Do what Ctrl-C does, and return what the command says then."""
+        os.killpg(self._child.pid, signal.SIGINT)
+        try:
+            out, err = self._child.communicate(timeout=timeout)
+        finally:
+            if self._child.poll() is None:
+                self._child.kill()
+                self._child.communicate()
+        assert _TRACE not in err, err
+        return Said(code=self._child.returncode, out=out, err=err, seconds=time.monotonic() - self._started)
+
+
+def wait_for(path: Path, seconds: float = 60) -> None:
+    """Wait until a file is there."""
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} did not appear within {seconds:g} s"
+        time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,91 @@
+"""Stand-ins for what goes wrong: check scripts, packages and interpreters that misbehave in one way each."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+from doctor.host import Host
+from doctor.model.outcomes import Outcome
+from doctor.runner import Batch, Plan, run_checks
+from doctor.scripts import read_check
+
+_HEADER = """\
+# /// script
+# requires-python = ">=3.8"
+# dependencies = []
+#
+# [tool.doctor]
+# kind = "canary"
+# summary = "A stand-in"
+# timeout = 30
+# ///
+\"\"\"A stand-in.\"\"\"
+import json, os, signal, subprocess, sys, time
+
+def put(doing=None, **result):
+    results = [{"device": "cpu", **result}] if result else []
+    with open(os.environ["CANARY_RESULT"], "w") as file:
+        json.dump({"contract": 1, "results": results, "doing": doing}, file)
+
+def act(case="forward"):
+    put({"device": "cpu", "case": case, "act": True}, verdict="running")
+
+"""
+
+
+def script(folder: Path, body: str) -> Path:
+    """Write a check script that runs `body`; `act()` and `put(...)` write its result."""
+    path = folder / "stand_in.py"
+    path.write_text(_HEADER + textwrap.dedent(body), encoding="utf-8")
+    return path
+
+
+def run_script(folder: Path, body: str, *, timeout: float = 20, budget: float | None = None, executable: str = sys.executable) -> Batch:
+    """Run a stand-in script as doctor would, and return what it gave."""
+    import time
+
+    deadline = float("inf") if budget is None else time.monotonic() + budget
+    plan = Plan(executable=executable, target="interpreter", host=Host(), timeout=timeout, deadline=deadline)
+    (_, batch), *more = run_checks([read_check(script(folder, body))], plan, lambda _what, _seconds: None)
+    assert not more
+    return batch
+
+
+def outcome(folder: Path, body: str, **options: float) -> Outcome:
+    """Run a stand-in script that has one outcome, and return it."""
+    (only,) = run_script(folder, body, **options).outcomes  # type: ignore[arg-type]
+    return only
+
+
+def program(path: Path, body: str) -> Path:
+    """Write a shell script that stands in for a tool."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+Package = Callable[[str], Path]
+
+
+def package(python: Path, name: str, version: str, body: str) -> None:
+    """Put a package into an environment, with the metadata that an installer would leave."""
+    site = next((python.parents[1] / "lib").glob("python*/site-packages"))
+    (site / name).mkdir()
+    (site / name / "__init__.py").write_text(textwrap.dedent(body), encoding="utf-8")
+    (site / name / "version.py").write_text(f"__version__ = {version!r}\ncuda = '13.0'\nhip = None\n", encoding="utf-8")
+    info = site / f"{name}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+    (info / "INSTALLER").write_text("uv\n", encoding="utf-8")
+    names = [f"{name}/__init__.py", f"{name}/version.py", *(f"{info.name}/{part}" for part in ("METADATA", "INSTALLER", "RECORD"))]
+    (info / "RECORD").write_text("".join(f"{part},,\n" for part in names), encoding="utf-8")
+
+
+def on_path(folder: Path) -> dict[str, str]:
+    """Return the setting that makes the tools of a folder win."""
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
