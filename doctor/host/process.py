@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -18,6 +19,8 @@ import msgspec
 _POSIX = os.name == "posix"
 _DRAIN_SECONDS = 0.5
 _POLL_SECONDS = 0.02
+_MARK = "CANARY_RUN"
+"""Set for every command, so that what it leaves behind can be told from everything else, whatever its session and its parent."""
 
 
 class Ended(Enum):
@@ -81,17 +84,27 @@ class _Drain:
         return (head + gap + tail).decode("utf-8", "replace")
 
 
-def kill_tree(leader: subprocess.Popen[bytes]) -> None:
-    """Kill the process group that `leader` leads, and every descendant that left it."""
+def kill_tree(leader: subprocess.Popen[bytes], mark: str) -> None:
+    """Kill the process group that `leader` leads, every descendant that left it, and every orphan that carries `mark`."""
     strays = _descendants(leader.pid) if _POSIX else []
     with contextlib.suppress(OSError):
         if _POSIX:
             os.killpg(leader.pid, signal.SIGKILL)
         else:
             leader.kill()
-    for pid in strays:
+    for pid in (*strays, *_marked(mark)):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
+
+
+def _marked(mark: str) -> list[int]:
+    """Return the processes that inherited a mark; a child loses it only where somebody takes its environment away."""
+    needle, found = f"{_MARK}={mark}\0".encode(), []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            if needle in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+    return found
 
 
 def _children_by_parent() -> dict[int, list[int]]:
@@ -137,17 +150,17 @@ def run(
     """Run `argv` to its end, or kill its whole process tree after `timeout` seconds or above `memory` resident bytes.
 
     At most `limit` bytes of each stream are kept, its beginning and its end. Standard input is closed. `tick` is called with
-    the seconds passed, some fifty times a second. Never raises for what the command does; an interrupt of doctor itself kills
-    the tree and is raised again.
+    the seconds passed, some fifty times a second; such a command leaves nothing behind even where it ended well. Never raises
+    for what the command does; an interrupt of doctor itself kills the tree and is raised again.
     """
-    started = time.monotonic()
+    started, mark = time.monotonic(), uuid.uuid4().hex
     try:
         child = subprocess.Popen(
             list(argv),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if merge else subprocess.PIPE,
-            env=dict(env) if env is not None else None,
+            env={**(os.environ if env is None else env), _MARK: mark},
             cwd=cwd,
             start_new_session=True,
         )
@@ -157,12 +170,12 @@ def run(
     try:
         ended = _wait(child, started + timeout, memory, tick)
     except BaseException:
-        kill_tree(child)
+        kill_tree(child, mark)
         child.wait()
         raise
     seconds = time.monotonic() - started
-    if ended is not Ended.ITSELF or not all(drain.ended() for drain in drains):
-        kill_tree(child)
+    if ended is not Ended.ITSELF or tick is not None or not all(drain.ended() for drain in drains):
+        kill_tree(child, mark)
     code = child.wait()
     output, errors = ([drain.text() for drain in drains] + [""])[:2]
     return Ran(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
