@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-_SETTINGS = ("CANARY_", "CONDA_", "CUDA_", "DOCTOR_", "NVCC_", "PIXI_", "TORCH", "TRITON_", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "LIBRARY_PATH")
+_SETTINGS = ("CANARY_", "CONDA_", "CUDA_", "DOCTOR_", "LD_", "LIBRARY_PATH", "NVCC_", "PIXI_", "TORCH", "TRITON_", "VIRTUAL_ENV")
 _TRACE = "Traceback (most recent call last)"
 
 

@@ -169,7 +169,9 @@ def test_a_temporary_folder_that_cannot_be_written_is_told(patient: Path, tmp_pa
 
 
 def _may_mount() -> bool:
-    probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False) if os.name == "posix" and os.geteuid() == 0 else None
+    probe = (
+        subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False) if os.name == "posix" and os.geteuid() == 0 else None
+    )
     return probe is not None and probe.returncode == 0
 
 

@@ -141,7 +141,9 @@ _SPAWN = """
 
 
 @pytest.mark.parametrize("session", [False, True], ids=["same session", "own session"])
-@pytest.mark.parametrize("end", ["put(None, verdict='passed')", "act(); time.sleep(600)", "act(); os.abort()"], ids=["passes", "hangs", "dies"])
+@pytest.mark.parametrize(
+    "end", ["put(None, verdict='passed')", "act(); time.sleep(600)", "act(); os.abort()"], ids=["passes", "hangs", "dies"]
+)
 def test_a_grandchild_neither_holds_up_the_run_nor_outlives_it(tmp_path: Path, end: str, session: bool) -> None:
     note = tmp_path / "pid"
     started = time.monotonic()

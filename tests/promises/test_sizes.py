@@ -14,7 +14,7 @@ _MODULE_LINES = 250
 _CHECK_LINES = 300
 """More for a check script, which may import nothing of ours."""
 _FUNCTION_LINES = 40
-_APART = re.compile(r"""(?msx) \A\# [ ] /// [ ] script$ .*? ^\# [ ] ///\n (\"{3} .*? \"{3}\n)?  |  ^\# [ ] --- [ ] report: .*? ^\# [ ] --- [ ] end [ ] of [ ] report [ ] ---\n""")
+_APART = re.compile(r'(?ms)\A# /// script$.*?^# ///\n(""".*?"""\n)?|^# --- report: .*?^# --- end of report ---\n')
 """What a check script says about itself, and the part that is the same in all of them."""
 
 
