@@ -47,7 +47,7 @@ def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
     )
     yield from paragraph(span(how, (said(id_, how), QUIET)), how, indent=11)
     yield blank()
-    yield from paragraph(span(how, said(issue.cause, how)), how)
+    yield from paragraph(issue.cause, how)
     yield from _recognised(issue, how)
     for number, recipe in enumerate(issue.fixes):
         yield blank()
@@ -58,9 +58,9 @@ def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
 def _recognised(issue: KnownIssue, how: Look) -> Lines:
     yield blank()
     for number, row in enumerate(issue.affected):
-        yield from paragraph(span(how, said(_row(row), how)), how, label=("or" if number else "applies", QUIET))
+        yield from paragraph(_row(row), how, label=("or" if number else "applies", QUIET))
     if issue.certain:
-        yield from paragraph(span(how, "these facts alone prove it"), how, label=(" ", QUIET))
+        yield from paragraph("these facts alone prove it", how, label=(" ", QUIET))
     for number, signature in enumerate(issue.signatures):
         also = f" with {' and '.join(signature.also)}" if signature.also else ""
         unless = f" but not with {' or '.join(signature.unless)}" if signature.unless else ""
@@ -69,7 +69,7 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
     for number, proof in enumerate(issue.proofs):
         devices = f" on {', '.join(proof.devices)}" if proof.devices else ""
         case = f", case {proof.case}" if proof.case else ""
-        yield from paragraph(span(how, said(f"{proof.check}{case}{devices}", how)), how, label=(" " if number else "shown by", QUIET))
+        yield from paragraph(f"{proof.check}{case}{devices}", how, label=(" " if number else "shown by", QUIET))
 
 
 def _row(row: Affected) -> str:
@@ -126,10 +126,10 @@ def _acts(recipe: Recipe) -> list[str]:
 def _background(issue: KnownIssue, how: Look) -> Lines:
     yield blank()
     told = f"{issue.verified.how} on {issue.verified.checked.isoformat()}" + (f": {issue.verified.note}" if issue.verified.note else "")
-    yield from paragraph(span(how, said(told, how)), how, label=("verified", QUIET))
+    yield from paragraph(told, how, label=("verified", QUIET))
     for label, ids in (("explains", issue.symptoms), ("related", issue.related)):
         if ids:
-            yield from paragraph(span(how, said(", ".join(ids), how)), how, label=(label, QUIET))
+            yield from paragraph(", ".join(ids), how, label=(label, QUIET))
     for reference in issue.references:
         yield from paragraph(
             span(how, said(reference.what, how), (f" (opened {reference.opened.isoformat()})", QUIET)), how, label=("source", QUIET)
@@ -140,10 +140,10 @@ def _background(issue: KnownIssue, how: Look) -> Lines:
 def _check(check: Check, how: Look) -> Lines:
     header = check.header
     yield from paragraph(span(how, (said(check.id, how), "bold"), (f"  {header.kind.value}, {header.tier.value}", QUIET)), how, indent=0)
-    yield from paragraph(span(how, said(header.summary, how)), how)
+    yield from paragraph(header.summary, how)
     for part in check.explanation.split("\n\n"):
         yield blank()
-        yield from paragraph(span(how, said(part, how)), how)
+        yield from paragraph(part, how)
     yield blank()
     rows = {
         "needs": ", ".join(header.needs) or "nothing but the interpreter",
@@ -154,6 +154,6 @@ def _check(check: Check, how: Look) -> Lines:
     }
     for label, text in rows.items():
         if text:
-            yield from paragraph(span(how, said(text, how)), how, label=(label, QUIET))
-    yield from paragraph(span(how, "by hand, with the interpreter in question:"), how, label=("run", QUIET))
+            yield from paragraph(text, how, label=(label, QUIET))
+    yield from paragraph("by hand, with the interpreter in question:", how, label=("run", QUIET))
     yield from verbatim(f"python {check.path}", how, indent=6, style=COMMAND)

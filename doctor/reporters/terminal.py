@@ -36,9 +36,7 @@ _OF_INTEREST = (
 )
 
 
-def render(  # noqa: PLR0913 - what a terminal can show
-    report: Report, *, verbosity: int, width: int, colour: bool, unicode: bool, links: bool = False
-) -> str:
+def render(report: Report, *, verbosity: int, width: int, colour: bool, unicode: bool, links: bool = False) -> str:
     """Return the report as text: `verbosity` -1 is findings and the last line, 1 is everything; `width` counts cells.
 
     Only commands, code and addresses may be longer than `width`, so that they can be copied whole.

@@ -11,7 +11,21 @@ from rich.text import Text
 from doctor.model.facts import Facts, value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
-from doctor.reporters.terminal_page import QUIET, Lines, Look, blank, count, elided, glyph, kept, paragraph, said, span, verbatim
+from doctor.reporters.terminal_page import (
+    QUIET,
+    Lines,
+    Look,
+    blank,
+    count,
+    elided,
+    facts_wanted,
+    glyph,
+    kept,
+    paragraph,
+    said,
+    span,
+    verbatim,
+)
 
 _LOG_LINES = 30
 _WORDS = {
@@ -97,13 +111,13 @@ def not_checked(report: Report, how: Look) -> Lines:
     seen = report.observation
     rows = [*_unreached(seen.facts, seen.outcomes), *_left_out(seen.left_out, how)]
     if how.wordy:
-        rows += [f"{undecided.id} is undecided: it takes {', '.join(undecided.missing_facts)}" for undecided in report.diagnosis.undecided]
+        rows += [f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}" for issue in report.diagnosis.undecided]
     elif report.diagnosis.undecided:
         rows.append(f"{count(len(report.diagnosis.undecided), 'known issue')} undecided for want of facts (-v names them)")
     if rows and report.diagnosis.findings:
         yield blank()
     for row in rows:
-        yield from paragraph(span(how, said(row, how)), how, label=(glyph("skipped", how), QUIET), column=3)
+        yield from paragraph(row, how, label=(glyph("skipped", how), QUIET), column=3)
 
 
 def _unreached(facts: Facts, outcomes: Sequence[Outcome]) -> list[str]:

@@ -16,6 +16,7 @@ from doctor.reporters.terminal_page import (
     Look,
     blank,
     elided,
+    facts_wanted,
     glyph,
     paragraph,
     said,
@@ -79,7 +80,7 @@ def _fixes(found: Finding, how: Look, *, windows: bool) -> Lines:
 
 def _settles(found: Finding, how: Look) -> Lines:
     if found.settles:
-        yield from paragraph(span(how, said(found.settles, how)), how, label=("decide", "bold"))
+        yield from paragraph(f"{facts_wanted(found.settles.split(', '))} would settle it", how, label=("unsure", "bold"))
 
 
 def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
@@ -112,7 +113,7 @@ def _links(found: Finding, how: Look) -> Lines:
     if found.symptoms or found.references:
         yield blank()
     if found.symptoms:
-        yield from paragraph(span(how, said(", ".join(found.symptoms), how)), how, label=("explains", QUIET))
+        yield from paragraph(", ".join(found.symptoms), how, label=("explains", QUIET))
     shown = found.references if how.wordy else found.references[:_FEW]
     for number, reference in enumerate(shown):
         yield from url(reference, how, indent=2, label=("source" if number == 0 else " ", QUIET))

@@ -57,7 +57,7 @@ def machine(facts: Facts, how: Look) -> Lines:
     if rows:
         yield blank()
     for label, text in rows:
-        yield from paragraph(span(how, said(text, how)), how, label=(label, QUIET))
+        yield from paragraph(text, how, label=(label, QUIET))
 
 
 def _list(*parts: str) -> str:

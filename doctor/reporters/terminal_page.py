@@ -12,6 +12,7 @@ from rich.text import Text
 
 from doctor.holes import HOLE
 from doctor.model.scales import Severity
+from doctor.model.vocabulary import FACTS
 from doctor.text import plain
 
 Lines: TypeAlias = Iterator[Text]
@@ -124,8 +125,12 @@ def span(how: Look, *parts: Part) -> Text:
     return line
 
 
-def paragraph(body: Text, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None) -> Lines:
-    """Wrap a text beside a label, or below it where there is no room; further lines stand under the first."""
+def paragraph(body: Text | str, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None) -> Lines:
+    """Wrap a text beside a label, or below it where there is no room; further lines stand under the first.
+
+    A bare string may be foreign: it is flattened to one line first.
+    """
+    body = span(how, said(body, how)) if isinstance(body, str) else body
     column = COLUMN if label and column is None else column or 0
     head = span(how, " " * indent, label)
     head.pad_right(max(indent + column - head.cell_len, 0))
@@ -151,6 +156,11 @@ def url(address: str, how: Look, *, indent: int, label: Part = "") -> Lines:
     head = span(how, " " * indent, label)
     head.pad_right(max(indent + COLUMN - head.cell_len, 0))
     yield _harmless(head + Text(address, f"{QUIET} link {address}" if how.links and " " not in address else QUIET))
+
+
+def facts_wanted(names: Iterable[str]) -> str:
+    """Name facts that are missing, each with what it means."""
+    return ", ".join(f"{name} ({FACTS[name]})" if name in FACTS else name for name in names)
 
 
 def blank() -> Text:

@@ -197,7 +197,7 @@ def sick() -> Report:
         wrong_torch(),
         lesser(Severity.WARNING, "check/toy-other", title="toy-other is broken and says nothing about this stack"),
         lesser(Severity.NOTE, "toy/exposed", fixes=wrong_torch().fixes),
-        lesser(Severity.NOTE, "toy/unsure", confidence=Confidence.LOW, settles="toy.fact would decide: run the program once"),
+        lesser(Severity.NOTE, "toy/unsure", confidence=Confidence.LOW, settles="toy.fact, torch.version"),
     )
     rest = Diagnosis(
         undecided=(Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact",)),),
