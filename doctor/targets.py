@@ -82,7 +82,7 @@ def choose_interpreter(host: Host, python: str | None, project: Path, *, own: Pa
     if python is not None:
         return Choice(path=_asked(host, python), chosen_by="--python")
     own = own or Path(sys.prefix)
-    found = _active(host) or _in_project(project) or _conda(host, base=True) or _on_path(host, own)
+    found = _active(host) or _in_project(project, own) or _conda(host, base=True) or _on_path(host, own)
     return found or Choice(path=Path(sys.executable), chosen_by="nothing else was found", own=True)
 
 
@@ -124,9 +124,15 @@ def _active(host: Host) -> Choice | None:
     return _named(host, "VIRTUAL_ENV") or _conda(host, base=False)
 
 
-def _in_project(project: Path) -> Choice | None:
-    found = ((name, _inside(project / name)) for name in _IN_PROJECT)
+def _in_project(project: Path, own: Path) -> Choice | None:
+    found = ((name, _inside(project / name)) for name in _IN_PROJECT if not _is_only_ours(project / name, own))
     return next((Choice(path=path, chosen_by=name) for name, path in found if path), None)
+
+
+def _is_only_ours(prefix: Path, own: Path) -> bool:
+    """Say whether an environment is the one doctor was put into, and holds nothing that doctor is about."""
+    same = prefix.is_dir() and prefix.resolve() == own.resolve()
+    return same and not any(any(prefix.glob(f"{lib}/site-packages/torch")) for lib in ("lib*/python*", "Lib"))
 
 
 def _on_path(host: Host, own: Path) -> Choice | None:

@@ -191,3 +191,18 @@ def test_the_workspace_is_where_the_lock_lies(tmp_path: Path) -> None:
     assert find_workspace(member) == tmp_path / "repo"
     (tmp_path / "repo/crates/Cargo.lock").touch()
     assert find_workspace(member) == tmp_path / "repo/crates"
+
+
+@pytest.mark.parametrize(("holds_torch", "chosen_by"), [(True, ".venv"), (False, "python3 on PATH")])
+def test_doctors_own_environment_in_the_project_counts_only_where_it_holds_a_stack(
+    tmp_path: Path, holds_torch: bool, chosen_by: str
+) -> None:
+    own, elsewhere = tmp_path / ".venv", tmp_path / "bin"
+    for path in (own / "bin" / "python", elsewhere / "python3"):
+        path.parent.mkdir(parents=True)
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+    if holds_torch:
+        (own / "lib/python3.11/site-packages/torch").mkdir(parents=True)
+    host = Host(env={"PATH": str(elsewhere)}, cwd=tmp_path)
+    assert choose_interpreter(host, None, tmp_path, own=own).chosen_by == chosen_by
