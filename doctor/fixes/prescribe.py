@@ -41,6 +41,7 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
         title=fill_sentence(recipe.title, facts, captures),
         steps=steps,
         when=fill_sentence(recipe.condition, facts, captures),
+        file=fill_sentence(recipe.edit.get("file", ""), facts, captures),
         before=fill_sentence(recipe.edit.get("before", ""), facts, captures),
         after=fill_sentence(recipe.edit.get("after", ""), facts, captures),
         safe=recipe.safe and not _managed(recipe, facts),

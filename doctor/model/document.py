@@ -42,6 +42,7 @@ class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
     sudo: bool
     reboot: bool
     verify: str
+    file: str = ""
     before: str = ""
     after: str = ""
 

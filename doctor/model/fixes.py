@@ -20,6 +20,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     steps: tuple[Command, ...] = ()
     when: str = ""
+    file: str = ""
     before: str = ""
     after: str = ""
     safe: bool = True

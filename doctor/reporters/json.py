@@ -100,6 +100,7 @@ def _fix(fix: Fix, *, windows: bool) -> FixDocument:
         sudo=fix.sudo,
         reboot=fix.reboot,
         verify=fix.verify,
+        file=fix.file,
         before=fix.before,
         after=fix.after,
     )
