@@ -28,6 +28,7 @@ from doctor.reporters.terminal_page import (
 )
 
 _LOG_LINES = 30
+_ROOM = 20
 _WORDS = {
     Verdict.FAILED: "failed",
     Verdict.CRASHED: "crashed",
@@ -59,17 +60,22 @@ def _check(alike: Sequence[Outcome], name: str, how: Look) -> Lines:
     mark = glyph("red" if first.verdict in RED else first.verdict.value, how)
     why = _why(first, how)
     head = span(how, (f"{mark:<2} ", style), (f"{name} {seconds:>7}  ", "" if first.verdict is Verdict.PASSED else style))
-    yield from _beside(head, span(how, (why, QUIET if first.verdict in _COLOURS else "")), how)
+    told = span(how, (why, QUIET if first.verdict in _COLOURS else ""))
+    yield from _beside(head, told, how, brief=first.verdict is Verdict.SKIPPED and not how.wordy)
     for case_name, case in first.cases.items() if how.wordy else ():
         reason = said(case.reason, how)
         if case.verdict is not Verdict.PASSED and not (reason and reason in why):
-            told = f"{said(case_name, how)} {_WORDS[case.verdict]}: {reason}"
-            yield from paragraph(span(how, (told, QUIET)), how, indent=5)
+            yield from paragraph(span(how, (f"{said(case_name, how)} {_WORDS[case.verdict]}: {reason}", QUIET)), how, indent=5)
 
 
-def _beside(head: Text, why: Text, how: Look) -> Lines:
-    """Yield a check with its reason: on the same line where there is room, else below."""
-    if head.cell_len + why.cell_len <= how.width - 2:
+def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
+    """Yield a check with its reason: on the same line where there is room, else below, or cut where it need not be whole."""
+    room = how.width - 2 - head.cell_len
+    if brief and why.cell_len > room >= _ROOM:
+        more = glyph("more", how)
+        why.truncate(room - len(more))
+        why.append(more, QUIET)
+    if why.cell_len <= room:
         yield from paragraph(head + why, how)
     else:
         yield from paragraph(head, how)
