@@ -27,6 +27,8 @@ from doctor.reporters.terminal_page import (
     written,
 )
 
+_VERIFIED = {"reproduced": "reproduced", "thread": "confirmed in the threads below", "documented": "documented by its makers"}
+
 
 def render(id_: str, issue: KnownIssue, *, width: int, colour: bool, unicode: bool) -> str:
     """Return what is known about one issue; holes such as `{torch.version}` stay open."""
@@ -125,7 +127,8 @@ def _acts(recipe: Recipe) -> list[str]:
 
 def _background(issue: KnownIssue, how: Look) -> Lines:
     yield blank()
-    told = f"{issue.verified.how} on {issue.verified.checked.isoformat()}" + (f": {issue.verified.note}" if issue.verified.note else "")
+    told = f"{_VERIFIED.get(issue.verified.how, issue.verified.how)}, {issue.verified.checked.isoformat()}"
+    told += f": {issue.verified.note}" if issue.verified.note else ""
     yield from paragraph(told, how, label=("verified", QUIET))
     for label, ids in (("explains", issue.symptoms), ("related", issue.related)):
         if ids:
