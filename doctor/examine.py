@@ -11,11 +11,11 @@ import msgspec
 
 from doctor import __version__
 from doctor.derive import derive
-from doctor.errors import DoctorError
+from doctor.errors import DoctorError, UsageError
 from doctor.fixes import prescribe
 from doctor.match import diagnose
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts, State, present
+from doctor.model.facts import Facts, State
 from doctor.model.findings import Finding
 from doctor.model.observation import Log, Observation
 from doctor.model.report import CatalogStamp, Report
@@ -66,16 +66,18 @@ def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, comma
 
 
 def exit_code(report: Report, wanted: Wanted) -> int:
-    """Return 1 for a finding at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130."""
+    """Return 1 for a finding at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130.
+
+    Checks that were to run and were all skipped judged nothing; without checks (`--no-canaries`) a framework's files are judged.
+    """
     order = list(Severity)
     if report.observation.interrupted:
         return 130
     if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.findings):
         return 1
-    judged = ran_anything(report.observation.outcomes)
-    if not wanted.only_checks:
-        judged = judged or has_framework(report.observation.facts)
-    return 0 if judged else 4
+    outcomes = report.observation.outcomes
+    by_facts = not outcomes and not wanted.only_checks and has_framework(report.observation.facts)
+    return 0 if by_facts or ran_anything(outcomes) else 4
 
 
 def has_framework(facts: Facts) -> bool:
@@ -112,26 +114,29 @@ def _unmet(device: str, facts: Facts) -> Finding:
 
 
 def read_observation(path: Path) -> Observation:
-    """Read a snapshot, or a JSON report, which holds one; raises InputError with what is wrong with the file."""
+    """Read a snapshot, or a JSON report, which holds one; raises UsageError where there is none, InputError for what is wrong with it."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Observation)
-    except (OSError, msgspec.DecodeError, RecursionError) as error:
+        return msgspec.json.decode(_content(path), type=Observation)
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(f"{path}: no snapshot of doctor, and no JSON report: {error}") from None
 
 
 def read_log(path: Path, text: bytes | None = None) -> Log:
-    """Read a log, bounded, without control characters; raises InputError where it cannot be read."""
+    """Read a log, bounded, without control characters; raises UsageError where it cannot be read."""
+    content = _content(path) if text is None else text[:_LOG_LIMIT]
+    return Log(source=str(path), lines=tuple(plain(content.decode("utf-8", "replace")).split("\n")))
+
+
+def _content(path: Path) -> bytes:
     try:
-        if text is None:
-            with path.open("rb") as file:
-                text = file.read(_LOG_LIMIT)
+        with path.open("rb") as file:
+            return file.read(_LOG_LIMIT)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    return Log(source=str(path), lines=tuple(plain(text.decode("utf-8", "replace")).split("\n")))
+        raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
 def assumed(declared: Sequence[str]) -> Mapping[str, Any]:
-    """Turn `gpu=sm_90` and `driver=535.104` into the facts that they declare; raises InputError for anything else."""
+    """Turn `gpu=sm_90` and `driver=535.104` into the facts that they declare; raises UsageError for anything else."""
     facts: dict[str, Any] = {}
     for item in declared:
         key, _, value = item.partition("=")
@@ -142,8 +147,5 @@ def assumed(declared: Sequence[str]) -> Mapping[str, Any]:
         elif key == "driver" and value[:1].isdigit():
             facts["nvidia.driver_version"] = value
         else:
-            raise InputError(f"--assume {item}: say gpu=sm_90 or driver=535.104")
+            raise UsageError(f"--assume {item}: say gpu=sm_90 or driver=535.104")
     return facts
-
-
-__all__ = ["InputError", "Wanted", "assumed", "examine", "exit_code", "has_framework", "present", "read_log", "read_observation"]

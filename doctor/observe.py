@@ -25,7 +25,7 @@ from doctor.model.facts import Fact, State, absent, present, unknown, value_of
 from doctor.model.observation import Log, Observation, ProbeFailure, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.probes.contract import Scene
-from doctor.runner import Plan, Progress, is_precompiled, run_checks, skipped
+from doctor.runner import Plan, Progress, ScratchError, is_precompiled, run_checks, skipped
 from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
 
 _PROBE_BOUND = 20.0
@@ -169,9 +169,12 @@ def _run(checks: Sequence[Check], plan: Plan, facts: dict[str, Fact], outcomes: 
             outcomes.append(skipped(check, plan, why))
         else:
             able.append(check)
-    for check, batch in run_checks(able, plan, progress):
-        facts |= _reported(check, batch.facts)
-        outcomes += batch.outcomes
+    try:
+        for check, batch in run_checks(able, plan, progress):
+            facts |= _reported(check, batch.facts)
+            outcomes += batch.outcomes
+    except ScratchError as error:
+        outcomes += [skipped(check, plan, str(error)) for check in able]
 
 
 def _plan(observation: Observation, request: Request, deadline: float) -> Plan:
