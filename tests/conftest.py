@@ -8,14 +8,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
+import msgspec
 import pytest
 
 from tests import environments
+from tests.command import Said, check
+from tests.fingerprint import changes, fingerprint
 from tests.toolkit import assemble
 
-_PATIENTS = {"bare_python", "torch_python", "nvcc_python", "torch251_python", "torch260_python", "toolkit", "clone"}
+_PATIENTS = {"bare_python", "torch_python", "nvcc_python", "torch251_python", "torch260_python", "toolkit", "clone", "healthy"}
 
 Clone = Callable[..., Path]
+
+
+class Healthy(msgspec.Struct, frozen=True, kw_only=True):
+    """What doctor says about torch 2.13.0, and the paths that it touched in each folder that it must not touch."""
+
+    said: Said
+    touched: dict[str, list[str]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,6 +87,28 @@ def torch260_python() -> Path:
 def torch251_python() -> Path:
     """Return the interpreter of an environment with torch 2.5.1."""
     return _patient("torch251")
+
+
+@pytest.fixture(scope="session")
+def healthy(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Healthy:
+    """Return what doctor says about `torch_python`, all quick canaries included."""
+    folders, env = furnish(tmp_path_factory.mktemp("healthy"), torch_python)
+    before = {name: fingerprint(folder) for name, folder in folders.items()}
+    said = check("--python", torch_python, cwd=folders["project"], env=env)
+    touched = {name: changes(before[name], fingerprint(folder)) for name, folder in folders.items()}
+    left = [path.name for path in Path(env["TMPDIR"]).iterdir()]
+    return Healthy(said=said, touched={**touched, "temporary": left})
+
+
+def furnish(folder: Path, python: Path) -> tuple[dict[str, Path], dict[str, str]]:
+    """Make a home folder and a project; return them and the patient's folder, and the settings that make doctor live there."""
+    home, project, temporary = folder / "home", folder / "project", folder / "temporary"
+    for made in (home / ".cache", home / ".config", project, temporary):
+        made.mkdir(parents=True)
+    (project / "pyproject.toml").write_text('[project]\nname = "mine"\nversion = "1"\n', encoding="utf-8")
+    (project / "train.py").write_text("import torch\n", encoding="utf-8")
+    folders = {"home": home, "project": project, "patient": python.parents[1]}
+    return folders, {"HOME": str(home), "TMPDIR": str(temporary)}
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,27 @@
+"""A fault that came and went with releases of torch: the canary finds it in the one and not in the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.command import check
+
+SYMBOLIC = "torch/inductor-symbolic-triton-constant"
+
+
+def test_the_symbolic_constant_of_torch_251_is_found(torch251_python: Path, tmp_path: Path) -> None:
+    said = check("--python", torch251_python, "--only", "inductor-compile", cwd=tmp_path)
+    assert said.code == 1
+    found = said.finding(SYMBOLIC)
+    assert found["severity"] == "error"
+    assert found["confidence"] in ("high", "medium")
+    assert said.report["findings"][0] == found
+    assert any("torch==2.6.0" in command for command in found["fixes"][0]["commands"])
+    assert {outcome["verdict"] for outcome in said.outcomes("inductor-compile")} == {"failed"}
+
+
+def test_torch_260_is_healed_of_it(torch260_python: Path, tmp_path: Path) -> None:
+    said = check("--python", torch260_python, "--only", "inductor-compile", cwd=tmp_path)
+    assert said.code == 0
+    assert SYMBOLIC not in {finding["id"] for finding in said.report["findings"]}
+    assert {outcome["verdict"] for outcome in said.outcomes("inductor-compile")} == {"passed"}
