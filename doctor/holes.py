@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from doctor.model.facts import Facts, State
@@ -36,12 +36,12 @@ def as_text(value: Any) -> str:
     return _UNSAFE.sub(" ", str(value))
 
 
-def fill(template: str, facts: Facts, captures: Mapping[str, str]) -> str | None:
-    """Return the template with every hole filled, or None where one cannot be."""
+def fill(template: str, facts: Facts, captures: Mapping[str, str], *, quote: Callable[[str], str] = str) -> str | None:
+    """Return the template with every hole filled, or None where one cannot be; `quote` is applied to what fills a hole."""
     values = {name: seen(name, facts, captures) for name in names(template)}
     if any(value is None or value == [] for value in values.values()):
         return None
-    return HOLE.sub(lambda hole: as_text(values[hole[1]]), template)
+    return HOLE.sub(lambda hole: quote(as_text(values[hole[1]])), template)
 
 
 def fill_sentence(template: str, facts: Facts, captures: Mapping[str, str]) -> str:

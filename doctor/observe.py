@@ -2,48 +2,51 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import queue
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
 
-import doctor.probes
 from doctor import __version__
 from doctor.distributions import installed
 from doctor.host import Host
 from doctor.model.checks import Check, Kind, Tier
 from doctor.model.facts import Fact, State, absent, present, unknown, value_of
-from doctor.model.observation import Log, Observation, ProbeFailure, Target, TargetKind
+from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.probes.contract import Scene
+from doctor.probing import probe_all
 from doctor.runner import Plan, Progress, ScratchError, is_precompiled, run_checks, skipped
 from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
 
-_PROBE_BOUND = 20.0
+_MEMORY_SHARE = 0.85
+"""Of the memory that is free: above it a check is stopped, before the kernel chooses whom to stop."""
+
 _FIRST = "torch-runtime"
 """The fact script that proves torch and each device alive; the canaries lean on it."""
 
 
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """How far to go: whether to run checks at all, which tier of them, and the seconds for each check and for the whole run."""
+
+    canaries: bool = True
+    tier: Tier = Tier.QUICK
+    timeout: float | None = None
+    budget: float | None = None
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look at, and how far to go; times in seconds."""
+    """What to look at, and how far to go."""
 
     host: Host
     project: Path
     python: str | None = None
     checks: Sequence[Check] = ()
-    canaries: bool = True
-    tier: Tier = Tier.QUICK
-    timeout: float | None = None
-    budget: float | None = None
+    bounds: Bounds = Bounds()
     assumed: Mapping[str, Any] = msgspec.field(default_factory=dict)
     logs: Sequence[Log] = ()
 
@@ -64,9 +67,9 @@ def observe(request: Request, progress: Progress) -> Observation:
         logs=tuple(request.logs),
         probe_failures=failures,
     )
-    if not request.canaries or scene.interpreter is None:
+    if not request.bounds.canaries or scene.interpreter is None:
         return msgspec.structs.replace(observation, left_out=_left_out(request))
-    deadline = started + request.budget if request.budget else float("inf")
+    deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     return _with_checks(observation, request, deadline, progress)
 
 
@@ -92,62 +95,10 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
     return tuple(found)
 
 
-def probes() -> tuple[ModuleType, ...]:
-    """Return every module in the folder of probes that holds one."""
-    names = sorted(info.name for info in pkgutil.iter_modules(doctor.probes.__path__))
-    modules = [importlib.import_module(f"doctor.probes.{name}") for name in names]
-    return tuple(module for module in modules if hasattr(module, "probe"))
-
-
-def probe_all(scene: Scene, modules: Iterable[ModuleType] | None = None) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
-    """Run probes side by side; one that raises or hangs costs its own facts, and is named."""
-    running = [_Running(module, scene) for module in (probes() if modules is None else modules)]
-    facts: dict[str, Fact] = {}
-    failures = []
-    for task in running:
-        seen, failure = task.result()
-        facts |= seen
-        if failure:
-            failures.append(ProbeFailure(probe=task.name, why=failure))
-    return facts, tuple(failures)
-
-
-class _Running:
-    """One probe in a thread of its own, which is left behind where it does not come back."""
-
-    def __init__(self, module: ModuleType, scene: Scene) -> None:
-        self.name = module.__name__.rpartition(".")[2]
-        self._bound = float(getattr(module, "BOUND", _PROBE_BOUND))
-        self._started = time.monotonic()
-        self._seen: queue.SimpleQueue[tuple[str, Fact] | str] = queue.SimpleQueue()
-        threading.Thread(target=self._run, args=(module, scene), daemon=True).start()
-
-    def _run(self, module: ModuleType, scene: Scene) -> None:
-        try:
-            for item in module.probe(scene):
-                self._seen.put(item)
-        except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
-            self._seen.put(f"{type(error).__name__}: {error}")
-        else:
-            self._seen.put("")
-
-    def result(self) -> tuple[dict[str, Fact], str]:
-        """Return the facts so far and why the probe did not finish, if it did not."""
-        facts: dict[str, Fact] = {}
-        while True:
-            try:
-                item = self._seen.get(timeout=max(self._started + self._bound - time.monotonic(), 0.001))
-            except queue.Empty:
-                return facts, f"gave no answer within {self._bound:.0f} s"
-            if isinstance(item, str):
-                return facts, item
-            facts[item[0]] = item[1]
-
-
 def _with_checks(observation: Observation, request: Request, deadline: float, progress: Progress) -> Observation:
     facts, outcomes = dict(observation.facts), list[Outcome]()
     plan = _plan(observation, request, deadline)
-    pending = [check for check in request.checks if _in_tier(check, request.tier)]
+    pending = [check for check in request.checks if _in_tier(check, request.bounds.tier)]
     interrupted = False
     try:
         _run([check for check in pending if check.id == _FIRST], plan, facts, outcomes, progress)
@@ -187,9 +138,10 @@ def _plan(observation: Observation, request: Request, deadline: float) -> Plan:
         executable=observation.targets[0].path,
         target=observation.targets[0].name,
         host=request.host,
-        tier=request.tier,
-        timeout=request.timeout,
+        tier=request.bounds.tier,
+        timeout=request.bounds.timeout,
         deadline=deadline,
+        memory=int(free * _MEMORY_SHARE) if (free := value_of(facts, "host.memory_available_bytes")) else None,
         settings={name: str(value) for name, value in settings.items() if value},
         precompiled=is_precompiled(Path(path)) if path else True,
     )
@@ -221,9 +173,9 @@ def _reported(check: Check, facts: Mapping[str, Any]) -> dict[str, Fact]:
 
 
 def _left_out(request: Request) -> tuple[str, ...]:
-    if not request.canaries:
+    if not request.bounds.canaries:
         return ("the canaries (--no-canaries)",)
-    deep = [check for check in request.checks if not _in_tier(check, request.tier)]
+    deep = [check for check in request.checks if not _in_tier(check, request.bounds.tier)]
     return tuple(f"{check.id}: {check.header.summary} (--tier deep, up to {check.header.timeout:.0f} s)" for check in deep)
 
 

@@ -29,6 +29,7 @@ _KNOWN = re.compile(
     r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}"
     r"|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{20}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})\b"
 )
+_COMMAND = re.compile(r"(?m)^(\s*)::")
 HIDDEN = "[hidden]"
 
 
@@ -46,6 +47,17 @@ def without_secrets(text: str) -> str:
     return _KNOWN.sub(HIDDEN, text)
 
 
+def _whole(name: str) -> re.Pattern[str]:
+    """Match a name where it stands alone; a path may follow anything (`-I/home/alice`)."""
+    before = "" if name.startswith("/") else r"(?<![\w.-])"
+    return re.compile(rf"{before}{re.escape(name)}(?![\w-])")
+
+
+def harmless(text: str) -> str:
+    """Break what a runner of GitHub Actions takes for a command: `::` at the beginning of a line, `##[` anywhere."""
+    return _COMMAND.sub(r"\1: :", text).replace("##[", "## [")
+
+
 def _hide_assigned(found: re.Match[str]) -> str:
     words = _WORDS.split(found[1].lower())
     telling = any(word.endswith(_TELLING) for word in words) or any(pair in "_".join(words) for pair in _PAIRS)
@@ -58,7 +70,7 @@ class Mask:
     def __init__(self, names: Mapping[str, str]) -> None:
         """`names` maps a placeholder (`$HOME`, `<user>`, `<host>`) to what it stands for; short names are left alone."""
         ordered = sorted(names.items(), key=lambda item: -len(item[1]))
-        self._rules = [(re.compile(rf"(?<![\w.-]){re.escape(real)}(?![\w-])"), mask) for mask, real in ordered if len(real) >= 4]
+        self._rules = [(_whole(real), mask) for mask, real in ordered if len(real) >= 4]
 
     def __call__(self, text: str) -> str:
         """Return the text masked."""

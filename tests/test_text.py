@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.text import HIDDEN, Mask, plain, without_secrets
+from doctor.text import HIDDEN, Mask, harmless, plain, without_secrets
 
 SECRETS = [
     "HF_TOKEN=hf_AbCdEfGhIjKlMnOpQrStUvWx",
@@ -73,6 +73,14 @@ def test_names_are_masked_as_whole_words() -> None:
         mask("/home/alice/venv of alice on box1, malice in boxes /home/alices")
         == "$HOME/venv of <user> on <host>, malice in boxes /home/alices"
     )
+
+
+def test_a_path_is_masked_behind_a_flag() -> None:
+    assert Mask({"$HOME": "/home/alice"})("gcc -I/home/alice/include") == "gcc -I$HOME/include"
+
+
+def test_nothing_speaks_to_a_workflow_runner() -> None:
+    assert harmless("a\n  ::error::x\n##[group]y std::vector") == "a\n  : :error::x\n## [group]y std::vector"
 
 
 def test_short_names_are_left_alone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,9 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.scripts import load_checks
 from doctor.share import shareable, who, without_any_secrets
+
+_NONE = ("",)
+"""The globs of checks where `--only` names known issues alone."""
 
 
 def check(
@@ -48,31 +52,16 @@ def check(
 
     Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened.
     """
-    known, checks = catalogs.load(matrices or ()), load_checks()
-    wanted = examine.Wanted(
-        fail_on=Severity(fail_on.value),
-        expect=tuple(expect or ()),
-        only=_issue_globs(only or (), known, checks),
-        skip=tuple(skip or ()),
-        only_checks=bool(only) and any(_names(checks, [glob]) for glob in only or ()),
-    )
+    known, checks, logs = catalogs.load(matrices or ()), load_checks(), _logs(log or ())
+    issues, runs = _chosen(only or (), known, checks)
     if from_ is not None:
-        seen = examine.read_observation(from_)
-        seen = msgspec.structs.replace(seen, logs=(*seen.logs, *_logs(log or ())))
+        seen = _replayed(from_, logs)
     else:
-        request = observe.Request(
-            host=Host(),
-            project=_folder(project),
-            python=python,
-            checks=observe.chosen(checks, _check_globs(only or (), checks), skip or ()),
-            canaries=not no_canaries,
-            tier=Tier(tier.value),
-            timeout=timeout,
-            budget=budget,
-            assumed=examine.assumed(assume or ()),
-            logs=_logs(log or ()),
-        )
-        seen = _look(request)
+        bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
+        request = _request(python, project, observe.chosen(checks, runs, skip or ()), bounds)
+        seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ()), logs=logs))
+    wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
+    wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE)
     return _report(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose)
 
 
@@ -86,15 +75,8 @@ def snapshot(
     _debug: options.Debug = False,
 ) -> int:
     """Save what was seen, to be judged elsewhere with `doctor check --from FILE`; names and secrets are masked."""
-    request = observe.Request(
-        host=Host(),
-        project=_folder(project),
-        python=python,
-        checks=tuple(load_checks().values()),
-        canaries=not no_canaries,
-        timeout=timeout,
-        budget=budget,
-    )
+    bounds = observe.Bounds(canaries=not no_canaries, timeout=timeout, budget=budget)
+    request = _request(python, project, tuple(load_checks().values()), bounds)
     seen = _look(request)
     text = msgspec.json.format(msgspec.json.encode(shareable(seen, who(request.host.env))), indent=2).decode() + "\n"
     if str(output) == "-":
@@ -119,6 +101,15 @@ def demo(
     return 0
 
 
+def _request(python: str | None, project: Path, checks: Sequence[Check], bounds: observe.Bounds) -> observe.Request:
+    return observe.Request(host=Host(), project=_folder(project), python=python, checks=checks, bounds=bounds)
+
+
+def _replayed(path: Path, logs: tuple[Log, ...]) -> Observation:
+    seen = examine.read_observation(path)
+    return msgspec.structs.replace(seen, logs=(*seen.logs, *logs))
+
+
 def _look(request: observe.Request) -> Observation:
     with screen.spinner() as progress:
         return observe.observe(request, progress)
@@ -141,23 +132,21 @@ def _folder(project: Path) -> Path:
     return project.resolve()
 
 
-def _check_globs(only: Sequence[str], checks: Mapping[str, Check]) -> tuple[str, ...]:
-    named = tuple(glob for glob in only if _names(checks, [glob]))
-    return named or (("",) if only else ())
+def _chosen(only: Sequence[str], known: Catalog, checks: Mapping[str, Check]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Sort the globs of `--only` into those of known issues and those of checks; one that names nothing at all is a mistake.
 
-
-def _issue_globs(only: Sequence[str], known: Catalog, checks: Mapping[str, Check]) -> tuple[str, ...]:
-    """Return the globs of `--only` that name known issues; a glob that names nothing at all is a mistake."""
+    Where there are globs and none names a check, the glob of checks is one that matches none.
+    """
+    issues = tuple(glob for glob in only if _names(known.issues, glob))
+    runs = tuple(glob for glob in only if _names(checks, glob))
     for glob in only:
-        if not _names(checks, [glob]) and not _names(known.issues, [glob]):
+        if glob not in (*issues, *runs):
             raise UsageError(f"--only {glob}: no check and no known issue has such an id{_near(glob, [*checks, *known.issues])}")
-    return tuple(glob for glob in only if _names(known.issues, [glob]))
+    return issues, runs or (_NONE if only else ())
 
 
-def _names(ids: Mapping[str, object], globs: Sequence[str]) -> list[str]:
-    from fnmatch import fnmatchcase
-
-    return [name for name in ids if any(fnmatchcase(name, glob) for glob in globs)]
+def _names(ids: Mapping[str, object], glob: str) -> bool:
+    return any(fnmatchcase(name, glob) for name in ids)
 
 
 def _near(word: str, known: Sequence[str]) -> str:

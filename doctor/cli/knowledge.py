@@ -22,11 +22,10 @@ def explain(
     from doctor.reporters import explain as reporter
 
     known, checks, look = catalogs.load(matrices or ()), load_checks(), screen.style()
-    how = {"width": look.width, "colour": look.colour, "unicode": look.unicode}
     if id_ in known.issues:
-        screen.put(reporter.render(id_, known.issues[id_], **how))
+        screen.put(reporter.render(id_, known.issues[id_], width=look.width, colour=look.colour, unicode=look.unicode))
     elif id_.removeprefix("canary/") in checks:
-        screen.put(reporter.render_check(checks[id_.removeprefix("canary/")], **how))
+        screen.put(reporter.render_check(checks[id_.removeprefix("canary/")], width=look.width, colour=look.colour, unicode=look.unicode))
     else:
         raise UsageError(f"{id_}: no known issue and no check has this id{_near(id_, [*known.issues, *checks])}")
     return 0

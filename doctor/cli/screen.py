@@ -15,6 +15,7 @@ from doctor.cli.options import Format
 from doctor.errors import DoctorError
 from doctor.model.report import Report
 from doctor.runner import Progress
+from doctor.text import harmless, plain
 
 
 class WriteError(DoctorError):
@@ -89,7 +90,7 @@ def render(report: Report, kind: Format, *, verbosity: int = 0) -> str:
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not the report."""
     with contextlib.suppress(OSError, UnicodeEncodeError):
-        print(text, file=sys.stderr, flush=True)
+        print(harmless(plain(text)), file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from doctor.conditions import lookup
@@ -19,6 +18,8 @@ from doctor.versions import in_range, major, minor, public
 Named: TypeAlias = Iterator[tuple[str, Fact]]
 _SOURCE = "derived"
 _BYTES_A_JOB = 6 << 30
+_ONE_FOLDER = 13
+"""From CUDA 13 on pip's packages share one folder; before, each had its own."""
 
 
 def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
@@ -48,7 +49,11 @@ def _from(facts: Facts, *names: str, make: Callable[..., Any]) -> Fact:
     missing = [name for name, fact in parts.items() if fact.state is State.UNKNOWN]
     if missing:
         return unknown(f"not known: {', '.join(missing)}", _SOURCE)
-    value = make(*(fact.value for fact in parts.values()))
+    try:
+        value = make(*(fact.value for fact in parts.values()))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # A replayed snapshot is foreign: its facts can hold anything that JSON can.
+        return unknown(f"odd value: {', '.join(names)}", _SOURCE)
     return absent(_SOURCE) if value is None else present(value, _SOURCE)
 
 
@@ -154,7 +159,7 @@ def _max_jobs(cores: int, free: int) -> int:
 
 def _pip_root(torch: str, cuda: str) -> str | None:
     generation = major(cuda)
-    return str(Path(torch).parent / "nvidia" / f"cu{generation}") if generation and generation >= 13 else None
+    return f"{torch.rpartition('/')[0]}/nvidia/cu{generation}" if generation and generation >= _ONE_FOLDER else None
 
 
 def _tag(facts: Facts, catalog: Catalog) -> Named:

@@ -8,6 +8,7 @@ import msgspec
 
 from doctor.conditions import all_hold, condition_holds
 from doctor.fixes import installer
+from doctor.fixes.shell import quoted
 from doctor.holes import fill, fill_each, fill_sentence
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
@@ -48,7 +49,7 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
         lasting=recipe.lasting,
         sudo=recipe.sudo or (bool(recipe.system) and value_of(facts, "host.package_manager") != "brew"),
         reboot=recipe.reboot,
-        verify=fill(recipe.verify, facts, captures) or "",
+        verify=fill(recipe.verify, facts, captures, quote=quoted) or "",
     )
 
 

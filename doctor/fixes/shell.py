@@ -18,13 +18,14 @@ def line(command: Command, *, windows: bool = False, home: str = "") -> str:
         settings = [f'set "{name}={value}"' for name, value in command.env.items()]
         run = [subprocess.list2cmdline(command.argv)] if command.argv else []
         return " && ".join([*([f'cd /d "{command.cwd}"'] if command.cwd else []), *settings, *run])
-    words = " ".join(_quote(word, home) for word in command.argv)
-    settings = [f"{name}={_quote(value, home)}" for name, value in command.env.items()]
+    words = " ".join(quoted(word, home) for word in command.argv)
+    settings = [f"{name}={quoted(value, home)}" for name, value in command.env.items()]
     said = " ".join(filter(None, [*settings, words])) if words else "export " + " ".join(settings)
-    return f"cd {_quote(command.cwd, home)} && {said}" if command.cwd else said
+    return f"cd {quoted(command.cwd, home)} && {said}" if command.cwd else said
 
 
-def _quote(word: str, home: str) -> str:
+def quoted(word: str, home: str = "") -> str:
+    """Quote one word for a POSIX shell; the variables that recipes build on stay variables."""
     if home and (word == home or word.startswith(home.rstrip("/") + "/")):
         rest = word[len(home.rstrip("/")) :]
         return f"$HOME{rest}" if not rest or shlex.quote(rest) == rest else f'"$HOME"{shlex.quote(rest)}'

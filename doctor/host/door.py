@@ -71,7 +71,7 @@ class Host:
     def list(self, path: str | Path) -> tuple[str, ...]:
         """Return the sorted names in a folder; empty where it cannot be listed."""
         try:
-            return tuple(sorted(os.listdir(self.at(path))))
+            return tuple(sorted(entry.name for entry in self.at(path).iterdir()))
         except (OSError, ValueError):
             return ()
 

@@ -155,15 +155,7 @@ def run(
     """
     started, mark = time.monotonic(), uuid.uuid4().hex
     try:
-        child = subprocess.Popen(
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if merge else subprocess.PIPE,
-            env={**(os.environ if env is None else env), _MARK: mark},
-            cwd=cwd,
-            start_new_session=True,
-        )
+        child = _started(argv, {**(os.environ if env is None else env), _MARK: mark}, cwd, merge=merge)
     except (OSError, ValueError) as error:
         return Ran(ended=Ended.NOT_STARTED, why=str(error))
     drains = [_Drain(pipe, limit) for pipe in (child.stdout, child.stderr) if pipe is not None]
@@ -179,6 +171,18 @@ def run(
     code = child.wait()
     output, errors = ([drain.text() for drain in drains] + [""])[:2]
     return Ran(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
+
+
+def _started(argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, merge: bool) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        list(argv),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if merge else subprocess.PIPE,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,
+    )
 
 
 def _wait(child: subprocess.Popen[bytes], deadline: float, memory: int | None, tick: Callable[[float], None] | None) -> Ended:

@@ -12,7 +12,7 @@ from doctor.match.issues import Weighed, explained_by_text, finding, is_foreign,
 from doctor.match.signatures import texts
 from doctor.match.table import Result, Ruling
 from doctor.model.catalog import Catalog
-from doctor.model.findings import EvidenceKind, Finding
+from doctor.model.findings import Finding
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation, Target, TargetKind
 from doctor.model.report import Diagnosis, RuledOut, Undecided
@@ -52,10 +52,7 @@ def _generic(
 
 
 def _cited(findings: Iterable[Finding]) -> Iterable[str]:
-    for found in findings:
-        for evidence in found.evidence:
-            if evidence.kind is EvidenceKind.FACT:
-                yield evidence.text.partition(" = ")[0]
+    return (evidence.fact for found in findings for evidence in found.evidence if evidence.fact)
 
 
 def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:

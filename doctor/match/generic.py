@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from doctor.holes import as_text, fill_sentence
-from doctor.match.issues import fact_evidence
+from doctor.match.issues import fact_evidence, requirement
 from doctor.match.proofs import Spot
 from doctor.match.signatures import label
 from doctor.model.catalog import Catalog
@@ -103,28 +103,17 @@ def _unmet(name: str, facts: Facts, target: str) -> Finding:
     pair = name.removeprefix("requires.").removesuffix(".met")
     package, _, wanted = pair.partition(".")
     specifier = as_text(value_of(facts, f"requires.{pair}.specifier") or "")
-    installed = value_of(facts, f"requires.{pair}.installed")
-    moved = value_of(facts, f"requires.{pair}.moved")
-    version = value_of(facts, f"package.{package}.version")
-    found = f"{wanted} {installed} is installed" if installed else f"{wanted} is not installed"
-    evidence = [Evidence(kind=EvidenceKind.FACT, text=f"{package} {version} asks for {wanted}{specifier}; {found}", source="METADATA")]
-    if isinstance(moved, dict):
-        evidence.append(Evidence(kind=EvidenceKind.FACT, text=_story(moved), source="installation times"))
+    moved = f"requires.{pair}.moved"
     return Finding(
         id=f"requires/{package}/{wanted}",
         target=target,
-        title=f"{package} {version} asks for {wanted}{specifier}, and {found.removeprefix(wanted).strip()}",
+        title=requirement(name, facts).replace("; ", ", and "),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         message=f"What is installed is not what {package} was released with. Most often a later installation moved one of the two.",
-        evidence=tuple(evidence),
+        evidence=tuple(fact_evidence(cited, facts) for cited in (name, moved) if value_of(facts, cited) is not None),
         recipes=_restore(package, wanted, specifier),
     )
-
-
-def _story(moved: Mapping[str, object]) -> str:
-    by = moved.get("installer") or "an installer that left no name"
-    return f"{moved.get('package')} came at {moved.get('at')} by {by}, after {moved.get('later_than')}"
 
 
 def _restore(package: str, wanted: str, specifier: str) -> tuple[Recipe, ...]:

@@ -21,12 +21,13 @@ class EvidenceKind(Enum):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that speaks for a finding; `line` counts from 1 in the log named by `source`."""
+    """One thing that speaks for a finding; `line` counts from 1 in the log named by `source`, `fact` is the name of a fact."""
 
     kind: EvidenceKind
     text: str
     source: str = ""
     line: int | None = None
+    fact: str = ""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

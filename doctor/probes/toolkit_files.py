@@ -151,9 +151,7 @@ def _lacking_headers(host: Host, root: str, torch: Path | None) -> dict[str, str
     wanted = _HEADERS | (_TORCH_HEADERS | _torch_includes(host, torch) if torch else {})
     nested = "cccl/" if host.exists(f"{root}/include/cccl") or _headers_major(host, root) >= 13 else ""
     return {
-        f"include/{nested if owner == 'cccl' else ''}{name}": owner
-        for name, owner in wanted.items()
-        if header(host, root, name) is None
+        f"include/{nested if owner == 'cccl' else ''}{name}": owner for name, owner in wanted.items() if header(host, root, name) is None
     }
 
 

@@ -84,6 +84,8 @@ def _nothing(report: Report, how: Look) -> Lines:
             "Nothing to judge: this interpreter holds no framework that doctor knows (torch, JAX, TensorFlow, ONNX Runtime, Candle), "
             "and no check ran. --python PATH examines another one; `doctor demo` shows what a report looks like."
         )
+    elif report.observation.interrupted:
+        text = "Nothing found so far; the examination was interrupted."
     elif summary(report).checked:
         text = "Nothing found: the checks passed, and no known issue applies."
         yield from paragraph(span(how, (text, "green")), how, label=(glyph("passed", how), "green"), column=3)

@@ -24,6 +24,7 @@ FLOORS: tuple[set[str], ...] = (
     {"conditions", "contract"},
     {"derive", "match", "fixes", "distributions", "modules"},
     {"targets", "probes", "runner", "lint", "reporters"},
+    {"probing"},
     {"observe"},
     {"examine"},
     {"cli", "generate"},
@@ -42,7 +43,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 """What is imported in these modules (and those below them) only."""
 
 _PURE = ("conditions", "derive", "fixes", "holes", "match", "model", "reporters", "versions", "specifiers")
-_IMPURE = {"io", "os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
+_IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 
 

@@ -14,8 +14,8 @@ _MODULE_LINES = 250
 _CHECK_LINES = 300
 """More for a check script, which may import nothing of ours."""
 _FUNCTION_LINES = 40
-_APART = re.compile(r'(?ms)\A# /// script$.*?^# ///\n(""".*?"""\n)?|^# --- report: .*?^# --- end of report ---\n')
-"""What a check script says about itself, and the part that is the same in all of them."""
+_APART = re.compile(r'(?ms)\A# /// script$.*?^# ///\n(""".*?"""\n)?|^# --- (report|torch): .*?^# --- end of \2 ---\n')
+"""What a check script says about itself, and the parts that are the same in several of them."""
 
 
 @pytest.mark.parametrize("path", modules("doctor", "checks"), ids=lambda path: str(path.relative_to(ROOT)))

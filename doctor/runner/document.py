@@ -1,0 +1,54 @@
+"""The file that a check script leaves behind, and how it is read (see checks/README.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doctor.host import regular_bytes
+from doctor.model.outcomes import Case
+
+_LIMIT = 4 << 20
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of `results` in the file that a check script writes."""
+
+    verdict: str
+    device: str | None = None
+    reason: str = ""
+    seconds: float = 0.0
+    cases: dict[str, Case] = msgspec.field(default_factory=dict)
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Doing(msgspec.Struct, frozen=True, kw_only=True):
+    """What the script was about when it last wrote its file."""
+
+    device: str | None = None
+    case: str = ""
+    act: bool = False
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """The file that a check script writes (see checks/README.md)."""
+
+    contract: int
+    facts: dict[str, Any] = msgspec.field(default_factory=dict)
+    results: tuple[Record, ...] = ()
+    doing: Doing | None = None
+
+
+def read(result: Path) -> Document | str:
+    """Return the document, or the reason why there is none; whatever the script put in its place, this does not wait."""
+    data = regular_bytes(result, _LIMIT + 1)
+    if data is None:
+        return "the script ended without writing its result"
+    if len(data) > _LIMIT:
+        return f"the script's result is larger than {_LIMIT} bytes"
+    try:
+        return msgspec.json.decode(data, type=Document)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return f"the script's result cannot be read: {error}"
