@@ -27,7 +27,7 @@ def test_nothing_is_found(healthy: Healthy) -> None:
 
 
 @pytest.mark.parametrize("canary", _CANARIES)
-def test_the_canaries_sing_on_the_processor(healthy: Healthy, canary: str) -> None:
+def test_the_canaries_pass_on_the_cpu(healthy: Healthy, canary: str) -> None:
     assert {outcome["device"]: outcome["verdict"] for outcome in healthy.said.outcomes(canary)}["cpu"] == "passed"
 
 
