@@ -102,6 +102,7 @@ def _lint_issue(name: str, issue: KnownIssue, known: dict[str, KnownIssue], chec
 
 def _lint_conditions(issue: KnownIssue) -> Iterator[str]:
     rows = [(f"affected[{number}]", row.when) for number, row in enumerate(issue.affected)]
+    rows += [(f"milder[{number}]", one.when) for number, one in enumerate(issue.milder)]
     rows += [(f"fixes[{number}]", recipe.when) for number, recipe in enumerate(issue.fixes)]
     for place, conditions in rows:
         for number, condition in enumerate(conditions):

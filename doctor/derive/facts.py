@@ -120,6 +120,8 @@ def _flash_attn_archs(capabilities: list[str]) -> str | None:
 
 def _toolkit(facts: Facts) -> Named:
     yield "cuda.matches_torch", _from(facts, "cuda.version", "torch.cuda_version", make=_difference)
+    parts = ("nvidia-cuda-nvcc", "nvidia-nvvm")
+    yield "cuda.mixed_packages", _from(facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts))
     yield "cuda.host_compiler_fits", _host_compiler_fits(facts)
 
 
@@ -127,6 +129,12 @@ def _difference(toolkit: str, torch: str) -> str:
     if major(toolkit) != major(torch):
         return "major"
     return "same" if minor(toolkit) == minor(torch) else "minor"
+
+
+def _mixed(parts: tuple[str, ...], nvcc: str, nvvm: str) -> list[str] | None:
+    """Name both where nvvm is of a newer release: nvcc's own ptxas does not know the PTX that it writes."""
+    newer = in_range(nvvm, introduced=nvcc) and minor(nvvm) != minor(nvcc)
+    return [f"{part} {version}" for part, version in zip(parts, (nvcc, nvvm), strict=True)] if newer else None
 
 
 def _host_compiler_fits(facts: Facts) -> Fact:

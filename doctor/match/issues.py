@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from doctor.conditions import Held, any_holds, lookup, row_holds
+from doctor.conditions import Held, all_hold, any_holds, condition_holds, lookup, row_holds
 from doctor.holes import as_text, fill_sentence
 from doctor.match.proofs import Spot, held_against
 from doctor.match.signatures import Seen, Text, find
@@ -78,7 +78,7 @@ def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding
         id=held.id,
         target=target,
         title=fill_sentence(held.issue.title, facts, captures),
-        severity=Severity.NOTE if capped else held.issue.severity,
+        severity=Severity.NOTE if capped else _severity(held.issue, facts),
         confidence=confidence,
         message=fill_sentence(held.issue.cause, facts, captures).strip(),
         evidence=_evidence(held, facts),
@@ -88,6 +88,11 @@ def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding
         symptoms=held.issue.symptoms,
         settles=", ".join(missing),
     )
+
+
+def _severity(issue: KnownIssue, facts: Facts) -> Severity:
+    holding = [one.severity for one in issue.milder if all_hold(condition_holds(part, facts) for part in one.when).truth]
+    return max([issue.severity, *holding], key=list(Severity).index)
 
 
 def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:

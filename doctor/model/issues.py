@@ -137,6 +137,13 @@ class Example(_Entry, frozen=True, kw_only=True):
     confidence: Confidence | None = None
 
 
+class Milder(_Entry, frozen=True, kw_only=True):
+    """A circumstance in which the issue costs less: nothing selects the broken toolkit, say."""
+
+    severity: Severity
+    when: tuple[Condition, ...]
+
+
 class KnownIssue(_Entry, frozen=True, kw_only=True):
     """One entry of the catalog; its id is its path, `component/slug`."""
 
@@ -153,3 +160,4 @@ class KnownIssue(_Entry, frozen=True, kw_only=True):
     fixes: tuple[Recipe, ...] = ()
     related: tuple[str, ...] = ()
     symptoms: tuple[str, ...] = ()
+    milder: tuple[Milder, ...] = ()

@@ -61,6 +61,7 @@ FACTS: dict[str, str] = {
     "cuda.headers_version": "major.minor of its headers, as cuda.h says",
     "cuda.nvcc": "path of its nvcc",
     "cuda.nvcc_version": "full version of its nvcc",
+    "cuda.mixed_packages": "pip packages of the compiler whose releases do not go together: nvidia-nvvm newer than nvidia-cuda-nvcc",
     "cuda.missing": "files that building a torch extension needs and the toolkit lacks",
     "cuda.missing_owners": "packages that own those files, by their names on the package index",
     "cuda.missing_requirements": "exact requirements that bring those files back, where pip made the toolkit",

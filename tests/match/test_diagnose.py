@@ -7,7 +7,7 @@ import pytest
 from doctor.match import diagnose
 from doctor.model.compat import Column, Source, Table
 from doctor.model.findings import EvidenceKind, Finding
-from doctor.model.issues import Affected, Proof, Signature
+from doctor.model.issues import Affected, Milder, Proof, Signature
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.scales import Confidence, Severity
 from tests import toy
@@ -38,6 +38,13 @@ def test_facts_that_prove_the_fault_keep_their_severity() -> None:
     certain = toy.catalog(torch__wrong_sum=toy.issue(certain=True))
     found = diagnose(toy.seen(OLD), certain).findings[0]
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
+
+
+def test_where_it_costs_less_it_is_told_as_less() -> None:
+    rule = Milder(severity=Severity.WARNING, when=(toy.condition("cuda.selected", equals=False),))
+    mild = toy.catalog(torch__wrong_sum=toy.issue(certain=True, milder=(rule,)))
+    told = [diagnose(toy.seen({**OLD, "cuda.selected": chosen}), mild).findings[0].severity for chosen in (True, False, None)]
+    assert told == [Severity.ERROR, Severity.WARNING, Severity.ERROR]
 
 
 def test_a_check_that_passes_beats_the_version() -> None:
