@@ -81,8 +81,9 @@ def exit_code(report: Report, wanted: Wanted) -> int:
 
 
 def has_framework(facts: Facts) -> bool:
-    """Say whether the targets hold anything that doctor is about."""
-    return any((fact := facts.get(name)) is not None and fact.state is not State.ABSENT for name in _FRAMEWORKS)
+    """Say whether the targets hold anything that doctor is about; a torch whose version cannot be told is there all the same."""
+    states = {name: fact.state for name in _FRAMEWORKS if (fact := facts.get(name)) is not None}
+    return State.PRESENT in states.values() or states.get("torch.version") is State.UNKNOWN
 
 
 def _kept(catalog: Catalog, wanted: Wanted) -> Catalog:

@@ -26,7 +26,14 @@ def prescribe(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
 def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
     """Return the fixes of one finding that apply here and whose holes can all be filled."""
     written = [_write(recipe, facts, found.captures) for recipe in found.recipes if _fits(recipe, facts)]
-    return [fix for fix in written if fix is not None]
+    workspace = value_of(facts, "cargo.workspace")
+    return [_standing(fix, str(workspace)) if workspace else fix for fix in written if fix is not None]
+
+
+def _standing(fix: Fix, workspace: str) -> Fix:
+    """Have cargo's commands run in the workspace; everything else names its target itself."""
+    steps = tuple(msgspec.structs.replace(step, cwd=workspace) if step.argv[:1] == ("cargo",) else step for step in fix.steps)
+    return msgspec.structs.replace(fix, steps=steps)
 
 
 def _fits(recipe: Recipe, facts: Facts) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -66,7 +67,7 @@ DRIVER = Table(
         "driver": Column(fact="nvidia.driver_version", judge=True),
         "tag": Column(fact="torch.cuda_tag"),
     },
-    sources={"doc": Source(what="doc", opened=toy.date(2026, 11, 21), evidence="documentation")},
+    sources={"doc": Source(what="doc", opened=date(2026, 11, 21), evidence="documentation")},
     rows=(
         {"cuda": {"from": "12.0", "before": "13.0"}, "driver": {"from": "525.60.13"}, "tag": "cu12", "source": ["doc"]},
         {"cuda": ["13.0", "13.2"], "driver": {"from": "580"}, "source": ["doc"]},

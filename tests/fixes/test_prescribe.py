@@ -60,6 +60,11 @@ def test_a_system_interpreter_is_not_safe_to_install_into() -> None:
     assert not fix.safe
 
 
+def test_cargo_is_run_in_the_workspace() -> None:
+    (fix,) = fixes(recipe(run=(("cargo", "update", "-p", "half"), ("rm", "x"))), **{"cargo.workspace": "/ws"})
+    assert [step.cwd for step in fix.steps] == ["/ws", None]
+
+
 def test_an_edit_shows_before_and_after() -> None:
     (fix,) = fixes(recipe(kind=FixKind.EDIT, edit={"file": "build.rs", "before": "let b", "after": "let mut b"}))
     assert (fix.before, fix.after, fix.steps) == ("let b", "let mut b", ())

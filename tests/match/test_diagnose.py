@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from doctor.match import diagnose
@@ -150,7 +152,7 @@ def test_a_violated_table_is_told_with_its_own_sentence() -> None:
                 fact="nvidia.driver_version", judge=True, severity=Severity.ERROR, says="CUDA {cuda} wants driver {wanted}, not {seen}"
             ),
         },
-        sources={"doc": Source(what="doc", opened=toy.date(2026, 11, 21), evidence="documentation")},
+        sources={"doc": Source(what="doc", opened=date(2026, 11, 21), evidence="documentation")},
         rows=({"cuda": "13.0", "driver": {"from": "580"}, "source": ["doc"]},),
     )
     facts = {
