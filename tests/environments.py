@@ -19,6 +19,7 @@ _CUDA_13 = ("nvidia-cuda-nvcc==13.0.*", "nvidia-cuda-crt==13.0.*", "nvidia-nvvm=
 PATIENTS: dict[str, tuple[str, ...]] = {
     "bare": (),
     "torch": ("torch==2.13.0", *_TORCH),
+    "torch_pip": ("torch==2.13.0", *_TORCH, "pip"),
     "nvcc": ("torch==2.13.0", *_TORCH, *_CUDA_13),
     "torch260": ("torch==2.6.0", *_TORCH),
     "torch251": ("torch==2.5.1", *_TORCH),

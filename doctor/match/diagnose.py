@@ -62,12 +62,17 @@ def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
 
 
 def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Order findings by what to do first: severity, then confidence; a cause comes before its symptoms and names them."""
+    """Order findings by what to do first: severity, then confidence; a cause comes before its symptoms and names them.
+
+    A cause ranks with the worst of its symptoms, for it is what to mend.
+    """
     told = [_with_symptoms(found, findings) for found in findings]
     symptoms = {symptom for found in told for symptom in found.symptoms}
+    worst = {found.id: _SEVERITIES.index(found.severity) for found in sorted(told, key=lambda found: -_SEVERITIES.index(found.severity))}
 
     def key(found: Finding) -> tuple[int, bool, int, str]:
-        return (_SEVERITIES.index(found.severity), found.id in symptoms, _CONFIDENCES.index(found.confidence), found.id)
+        severity = min(_SEVERITIES.index(found.severity), *(worst[symptom] for symptom in found.symptoms), len(_SEVERITIES))
+        return (severity, found.id in symptoms, _CONFIDENCES.index(found.confidence), found.id)
 
     return tuple(sorted(told, key=key))
 

@@ -29,13 +29,16 @@ _FEW = 3
 _FEW_FIXES = 2
 
 
+_WHAT = {"cargo": "Cargo workspace"}
+
+
 def finding(found: Finding, how: Look, *, windows: bool = False, several_targets: bool = False) -> Lines:
     """Yield one finding; of a note, only what it is and its first fix, unless everything is wanted."""
     style = STYLES[found.severity]
     word = f"{glyph(found.severity.value, how)} {found.severity.value}"
     yield blank()
     yield from paragraph(span(how, (said(found.title, how), "bold")), how, indent=0, label=(word, style), column=COLUMN + 2)
-    where = f", about the {found.target}" if several_targets else ""
+    where = f", about the {_WHAT.get(found.target, found.target)}" if several_targets else ""
     yield from paragraph(span(how, (f"{said(found.id, how)}, {found.confidence.value} confidence{where}", QUIET)), how, indent=COLUMN + 2)
     if found.severity is Severity.NOTE and not how.wordy:
         yield from _briefly(found, how)

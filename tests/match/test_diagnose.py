@@ -174,6 +174,15 @@ def test_worse_comes_first_and_a_cause_before_its_symptoms() -> None:
     assert found[1].symptoms == ("requires/torchvision/torch",)
 
 
+def test_a_cause_ranks_with_the_worst_of_its_symptoms() -> None:
+    cause = toy.issue(
+        title="torch was moved", certain=True, proofs=(), signatures=(), symptoms=("torch/wrong-sum",), severity=Severity.WARNING
+    )
+    wrong = toy.issue(certain=True, proofs=(), signatures=())
+    found = diagnose(toy.seen(OLD), toy.catalog(torch__wrong_sum=wrong, torch__moved=cause)).findings
+    assert [(finding.id, finding.severity) for finding in found] == [("torch/moved", Severity.WARNING), ("torch/wrong-sum", Severity.ERROR)]
+
+
 def test_an_issue_of_cargo_is_not_undecided_where_no_workspace_is_examined() -> None:
     crate = toy.issue(affected=(Affected(when=(toy.condition("crate.half.version", present=True),)),), signatures=(), proofs=())
     assert diagnose(toy.seen(NEW), toy.catalog(candle__half=crate)).undecided == ()
