@@ -79,9 +79,9 @@ class Running:
         )
         self._started = time.monotonic()
 
-    def interrupt(self, timeout: float = 20) -> Said:
-        """Do what Ctrl-C does, and return what the command says then."""
-        os.killpg(self._child.pid, signal.SIGINT)
+    def interrupt(self, number: signal.Signals = signal.SIGINT, timeout: float = 20) -> Said:
+        """Do what Ctrl-C does, or send another signal, and return what the command says then."""
+        os.killpg(self._child.pid, number)
         try:
             out, err = self._child.communicate(timeout=timeout)
         finally:

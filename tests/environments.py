@@ -8,11 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
+_STALE_SECONDS = 6 * 3600
 _TORCH = ("numpy", "setuptools")
 _CUDA_13 = ("nvidia-cuda-nvcc==13.0.*", "nvidia-cuda-crt==13.0.*", "nvidia-nvvm==13.0.*", "nvidia-cuda-cccl==13.0.*")
 
@@ -59,12 +61,21 @@ def variant(name: str, *more: str) -> Path:
     Its files are hard links into uv's cache: replace a file, never write into one.
     """
     like = patient(name)
+    _forget()
     folder = root() / "variants" / uuid.uuid4().hex[:12]
     make(folder, PATIENTS[name])
     _link_bytecode(like.parents[1], folder)
     if more:
         install(interpreter(folder), *more)
     return interpreter(folder)
+
+
+def _forget() -> None:
+    """Remove the variants of runs that were killed before they could."""
+    for folder in (root() / "variants").glob("*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove(python: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -188,7 +189,8 @@ def test_a_full_disk_is_told(patient: Path, tmp_path: Path) -> None:
     assert any(outcome["verdict"] in ("skipped", "broken") for outcome in said.report["outcomes"])
 
 
-def test_an_interrupt_gives_what_was_seen_and_leaves_no_child(patient: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_gives_what_was_seen_and_leaves_no_child(patient: Path, tmp_path: Path, number: signal.Signals) -> None:
     note = tmp_path / "pid"
     package(
         patient,
@@ -206,7 +208,7 @@ def test_an_interrupt_gives_what_was_seen_and_leaves_no_child(patient: Path, tmp
     scratch.mkdir()
     running = Running("--python", patient, cwd=tmp_path, env={"TMPDIR": str(scratch)})
     wait_for(note)
-    said = running.interrupt()
+    said = running.interrupt(number)
     assert said.code == 130
     assert said.report["interrupted"] is True
     assert said.report["facts"]["torch.version"]["value"] == "2.13.0"
