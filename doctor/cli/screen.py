@@ -45,6 +45,8 @@ def style(stream: object = None) -> Style:
 
 def put(text: str) -> None:
     """Write the report to standard output; raises WriteError where that fails, and is silent where the reader has gone."""
+    if sys.stdout is None:
+        raise WriteError("the report cannot be written: standard output is closed")
     try:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()

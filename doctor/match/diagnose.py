@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, unmet_requirements, violated_tables
+from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
 from doctor.match.issues import Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
+from doctor.match.requirements import unmet_requirements
 from doctor.match.signatures import texts
 from doctor.match.table import Result, Ruling
 from doctor.model.catalog import Catalog

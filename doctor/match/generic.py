@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.holes import as_text, fill_sentence
-from doctor.match.issues import fact_evidence, requirement
+from doctor.match.evidence import fact_evidence
 from doctor.match.proofs import Spot
 from doctor.match.signatures import label
 from doctor.model.catalog import Catalog
@@ -90,50 +90,6 @@ def failed_probes(observation: Observation, target: str) -> Iterator[Finding]:
             message="Its facts are unknown, and what depends on them was not judged.",
             evidence=(Evidence(kind=EvidenceKind.FACT, text=failure.why, source=failure.probe),),
         )
-
-
-def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
-    """Yield a warning for each package of the stack that asks for something else than what is installed."""
-    for name in sorted(facts):
-        if name.startswith("requires.") and name.endswith(".met") and name not in cited and value_of(facts, name) is False:
-            yield _unmet(name, facts, target)
-
-
-def _unmet(name: str, facts: Facts, target: str) -> Finding:
-    pair = name.removeprefix("requires.").removesuffix(".met")
-    package, _, wanted = pair.partition(".")
-    specifier = as_text(value_of(facts, f"requires.{pair}.specifier") or "")
-    moved = f"requires.{pair}.moved"
-    return Finding(
-        id=f"requires/{package}/{wanted}",
-        target=target,
-        title=requirement(name, facts).replace("; ", ", and "),
-        severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        message=f"What is installed is not what {package} was released with. Most often a later installation moved one of the two.",
-        evidence=tuple(fact_evidence(cited, facts) for cited in (name, moved) if value_of(facts, cited) is not None),
-        recipes=_restore(package, wanted, specifier),
-    )
-
-
-def _restore(package: str, wanted: str, specifier: str) -> tuple[Recipe, ...]:
-    keep = Recipe(
-        kind=FixKind.PIN,
-        title=f"Install the {wanted} that {package} asks for",
-        install=(f"{wanted}{specifier}",),
-        verify="",
-    )
-    if wanted == "torch":
-        return (
-            Recipe(
-                kind=FixKind.REINSTALL,
-                title=f"Keep this torch, and take the {package} that fits it",
-                install=("torch=={torch.release}", package),
-                options=("upgrade",),
-            ),
-            keep,
-        )
-    return (keep,)
 
 
 def violated_tables(catalog: Catalog, facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from doctor.conditions import Held, all_hold, any_holds, condition_holds, lookup, row_holds
-from doctor.holes import as_text, fill_sentence
+from doctor.conditions import Held, all_hold, any_holds, condition_holds, row_holds
+from doctor.holes import fill_sentence
+from doctor.match.evidence import fact_evidence
 from doctor.match.proofs import Spot, held_against
 from doctor.match.signatures import Seen, Text, find
 from doctor.match.table import Canary, Result, Ruling, judge
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts, value_of
+from doctor.model.facts import Facts
 from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.issues import KnownIssue
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
 
-_PARTS = 4
 _CARGO = ("crate.", "cargo.", "rust.")
 
 
@@ -102,36 +102,6 @@ def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:
         for spot in sorted(held.red, key=lambda spot: (spot.check, spot.device or "", spot.case))
     ]
     return (*said, *(fact_evidence(name, facts) for name in dict.fromkeys(held.applies.facts)))
-
-
-def fact_evidence(name: str, facts: Facts) -> Evidence:
-    """Quote a fact as evidence; a requirement is told as a sentence."""
-    fact = lookup(name, facts)
-    shown = as_text(fact.value) if fact.value is not None else fact.state.value
-    text = requirement(name, facts) or f"{name} = {shown}"
-    return Evidence(kind=EvidenceKind.FACT, text=text, source=fact.source, fact=name)
-
-
-def requirement(name: str, facts: Facts) -> str:
-    """Tell `requires.<package>.<wanted>.met` or `.moved` as a sentence; empty for any other fact."""
-    parts = name.split(".")
-    if parts[0] != "requires" or len(parts) < _PARTS or parts[-1] not in ("met", "moved"):
-        return ""
-    pair, package, wanted = ".".join(parts[1:-1]), parts[1], ".".join(parts[2:-1])
-    if parts[-1] == "moved":
-        return _moved(value_of(facts, name))
-    version, specifier, here = (
-        value_of(facts, key) for key in (f"package.{package}.version", f"requires.{pair}.specifier", f"requires.{pair}.installed")
-    )
-    asked = " ".join(filter(None, (package, version, "asks for", f"{wanted}{specifier or ''}")))
-    return f"{asked}; {f'{here} is installed' if here else 'it is not installed'}"
-
-
-def _moved(moved: Any) -> str:
-    if not isinstance(moved, dict):
-        return ""
-    by = moved.get("installer") or "an installer that left no name"
-    return f"{moved.get('package')} was installed at {moved.get('at')} by {by}, after {moved.get('later_than')}"
 
 
 def is_foreign(missing: Sequence[str], kinds: frozenset[str]) -> bool:

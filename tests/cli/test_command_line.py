@@ -162,6 +162,13 @@ def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
     assert ran.stderr == ""
 
 
+def test_a_standard_output_that_is_closed_is_said(saved: Path) -> None:
+    shell = f"{sys.executable} -m doctor check --from {saved} >&-"
+    ran = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 3
+    assert "standard output is closed" in ran.stderr
+
+
 def test_a_full_disk_behind_standard_output_is_said(saved: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(

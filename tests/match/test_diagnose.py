@@ -131,8 +131,16 @@ UNMET = {
 
 def test_a_wish_that_is_not_met_is_a_warning() -> None:
     found = only(toy.seen(UNMET))
-    assert (found.id, found.severity) == ("requires/torchvision/torch", Severity.WARNING)
+    assert (found.id, found.severity) == ("requires/torchvision", Severity.WARNING)
     assert found.title == "torchvision 0.19.1 asks for torch==2.4.1, and 2.13.0 is installed"
+
+
+def test_many_wishes_of_one_package_are_told_once() -> None:
+    names = ("nccl", "cudnn", "cublas", "cufft")
+    more = {f"requires.torch.{name}.{key}": value for name in names for key, value in (("met", False), ("specifier", "==1"))}
+    found = only(toy.seen({**NEW, **more}))
+    assert found.title == "torch does not find 4 packages as it asks for them: cublas, cudnn, cufft …"
+    assert found.recipes[0].install == ("cublas==1", "cudnn==1", "cufft==1", "nccl==1")
 
 
 def test_a_wish_that_an_issue_explains_is_told_once() -> None:
@@ -170,8 +178,8 @@ def test_a_violated_table_is_told_with_its_own_sentence() -> None:
 def test_worse_comes_first_and_a_cause_before_its_symptoms() -> None:
     cause = toy.issue(title="torch was moved", certain=True, proofs=(), signatures=(), symptoms=("requires/*",), severity=Severity.WARNING)
     found = diagnose(toy.seen({**UNMET, **OLD}, toy.outcome("failed", product="failed")), toy.catalog(torch__moved=cause)).findings
-    assert [finding.id for finding in found] == ["canary/toy-add", "torch/moved", "requires/torchvision/torch"]
-    assert found[1].symptoms == ("requires/torchvision/torch",)
+    assert [finding.id for finding in found] == ["canary/toy-add", "torch/moved", "requires/torchvision"]
+    assert found[1].symptoms == ("requires/torchvision",)
 
 
 def test_a_cause_ranks_with_the_worst_of_its_symptoms() -> None:

@@ -1,0 +1,42 @@
+"""Quote facts as evidence, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.conditions import lookup
+from doctor.holes import as_text
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Evidence, EvidenceKind
+
+_PARTS = 4
+
+
+def fact_evidence(name: str, facts: Facts) -> Evidence:
+    """Quote a fact as evidence; a requirement is told as a sentence."""
+    fact = lookup(name, facts)
+    shown = as_text(fact.value) if fact.value is not None else fact.state.value
+    text = requirement(name, facts) or f"{name} = {shown}"
+    return Evidence(kind=EvidenceKind.FACT, text=text, source=fact.source, fact=name)
+
+
+def requirement(name: str, facts: Facts) -> str:
+    """Tell `requires.<package>.<wanted>.met` or `.moved` as a sentence; empty for any other fact."""
+    parts = name.split(".")
+    if parts[0] != "requires" or len(parts) < _PARTS or parts[-1] not in ("met", "moved"):
+        return ""
+    pair, package, wanted = ".".join(parts[1:-1]), parts[1], ".".join(parts[2:-1])
+    if parts[-1] == "moved":
+        return _moved(value_of(facts, name))
+    version, specifier, here = (
+        value_of(facts, key) for key in (f"package.{package}.version", f"requires.{pair}.specifier", f"requires.{pair}.installed")
+    )
+    asked = " ".join(filter(None, (package, version, "asks for", f"{wanted}{specifier or ''}")))
+    return f"{asked}; {f'{here} is installed' if here else 'it is not installed'}"
+
+
+def _moved(moved: Any) -> str:
+    if not isinstance(moved, dict):
+        return ""
+    by = moved.get("installer") or "an installer that left no name"
+    return f"{moved.get('package')} was installed at {moved.get('at')} by {by}, after {moved.get('later_than')}"

@@ -1,0 +1,75 @@
+"""What a package of the stack asks for and does not get, told once for each package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from doctor.holes import as_text
+from doctor.match.evidence import fact_evidence, requirement
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Finding
+from doctor.model.issues import FixKind, Recipe
+from doctor.model.scales import Confidence, Severity
+
+_NAMED = 3
+
+
+class Wish(NamedTuple):
+    """A requirement that is not met: the fact that says so, what is wanted, and in which versions."""
+
+    fact: str
+    wanted: str
+    specifier: str
+
+
+def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
+    """Yield a warning for each package of the stack that asks for something else than what is installed."""
+    wishes: dict[str, list[Wish]] = {}
+    for name in sorted(facts):
+        if name.startswith("requires.") and name.endswith(".met") and name not in cited and value_of(facts, name) is False:
+            pair = name.removeprefix("requires.").removesuffix(".met")
+            package, _, wanted = pair.partition(".")
+            specifier = as_text(value_of(facts, f"requires.{pair}.specifier") or "")
+            wishes.setdefault(package, []).append(Wish(name, wanted, specifier))
+    for package, unmet in wishes.items():
+        yield _unmet(package, unmet, facts, target)
+
+
+def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> Finding:
+    moved = [wish.fact.removesuffix("met") + "moved" for wish in wishes]
+    return Finding(
+        id=f"requires/{package}",
+        target=target,
+        title=_title(package, wishes, facts),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        message=f"What is installed is not what {package} was released with. Most often a later installation moved one of the two.",
+        evidence=tuple(
+            fact_evidence(name, facts) for name in (*(wish.fact for wish in wishes), *moved) if value_of(facts, name) is not None
+        ),
+        recipes=_restore(package, wishes),
+    )
+
+
+def _title(package: str, wishes: Sequence[Wish], facts: Facts) -> str:
+    if len(wishes) == 1:
+        return requirement(wishes[0].fact, facts).replace("; ", ", and ")
+    named = ", ".join(wish.wanted for wish in wishes[:_NAMED]) + (" …" if len(wishes) > _NAMED else "")
+    return f"{package} does not find {len(wishes)} packages as it asks for them: {named}"
+
+
+def _restore(package: str, wishes: Sequence[Wish]) -> tuple[Recipe, ...]:
+    """Return what to install; where torch itself is what moved, the package is what to move by preference."""
+    what = wishes[0].wanted if len(wishes) == 1 else "packages"
+    wanted = tuple(f"{wish.wanted}{wish.specifier}" for wish in wishes)
+    give = Recipe(kind=FixKind.PIN, title=f"Install the {what} that {package} asks for", install=wanted)
+    if not any(wish.wanted == "torch" for wish in wishes):
+        return (give,)
+    keep = Recipe(
+        kind=FixKind.REINSTALL,
+        title=f"Keep this torch, and take the {package} that fits it",
+        install=("torch=={torch.release}", package),
+        options=("upgrade",),
+    )
+    return (keep, give)
