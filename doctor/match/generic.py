@@ -12,11 +12,20 @@ from doctor.model.catalog import Catalog
 from doctor.model.compat import Column, Table
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.issues import Condition, FixKind, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.scales import Confidence, Severity
 
+_IMPORT = "torch-runtime"
+_AGAIN = Recipe(
+    kind=FixKind.REINSTALL,
+    title="Install torch again, the same release",
+    when=(Condition(fact="package.torch.installer", one_of=("uv", "pip")),),
+    condition="what the import says names a file of torch's own",
+    install=("torch=={torch.release}",),
+    options=("reinstall",),
+)
 _ENDED = {
     Verdict.FAILED: "failed",
     Verdict.CRASHED: "crashed",
@@ -38,17 +47,18 @@ def _is_explained(outcome: Outcome, explained: frozenset[Spot]) -> bool:
 
 def _red_check(outcome: Outcome) -> Finding:
     cases = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
-    how = f"by {outcome.signal}" if outcome.signal else ""
     seen = [Evidence(kind=EvidenceKind.OUTCOME, text=text, source=label(outcome)) for text in cases or [outcome.reason] if text]
+    in_import = outcome.id == _IMPORT and outcome.device is None
+    what = "import torch" if in_import else label(outcome)
     return Finding(
         id=f"canary/{outcome.id}",
         target=outcome.target,
-        title=" ".join(filter(None, (label(outcome), _ENDED[outcome.verdict], how))),
+        title=" ".join(filter(None, (what, _ENDED[outcome.verdict], f"by {outcome.signal}" if outcome.signal else ""))),
         severity=Severity.ERROR,
         confidence=Confidence.MEDIUM,
         message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
         evidence=tuple(seen),
-        recipes=(_look_again(outcome),),
+        recipes=(*((_AGAIN,) if in_import else ()), _look_again(outcome)),
     )
 
 
