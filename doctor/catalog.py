@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,6 +103,8 @@ def _merge(catalogs: Sequence[Catalog]) -> Catalog:
 
 
 def _stamped(issues: dict[str, KnownIssue], tables: dict[str, Table]) -> Catalog:
+    import hashlib  # of the compiled catalog the digest is part
+
     digest = hashlib.sha256(msgspec.msgpack.encode((issues, tables), order="sorted")).hexdigest()
     opened = [reference.opened for issue in issues.values() for reference in issue.references]
     opened += [source.opened for table in tables.values() for source in table.sources.values()]

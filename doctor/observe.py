@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,8 +19,8 @@ from doctor.model.checks import Check, Kind, Tier
 from doctor.model.facts import Fact, State, absent, present, unknown, value_of
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
-from doctor.probes.contract import Scene
-from doctor.probing import probe_all
+from doctor.probes.contract import Interpreter, Scene
+from doctor.probing import probe_all, probes
 from doctor.runner import Plan, Progress, ScratchError, is_precompiled, run_checks, skipped
 from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
 
@@ -77,13 +78,21 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
     workspace = find_workspace(request.project)
     try:
         choice = choose_interpreter(request.host, request.python, request.project)
-        interpreter = describe(request.host, choice.path)
+        interpreter = _described(request.host, choice.path)
     except TargetError as error:
         if request.python is not None or workspace is None:
             raise
         return Scene(host=request.host, workspace=workspace), None, str(error)
     scene = Scene(host=request.host, interpreter=interpreter, distributions=installed(interpreter.path), workspace=workspace)
     return scene, choice, ""
+
+
+def _described(host: Host, path: Path) -> Interpreter:
+    """Start the interpreter, and load the probes while it answers."""
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(describe, host, path)
+        probes()
+        return answer.result()
 
 
 def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:

@@ -1,4 +1,4 @@
-"""Run every probe, side by side, each bounded in time."""
+"""Run every probe, each bounded in time, so that one that raises or hangs costs its own facts only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pkgutil
 import queue
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
+from typing import TypeAlias
 
 import doctor.probes
 from doctor.model.facts import Fact
@@ -17,6 +18,9 @@ from doctor.probes.contract import Scene
 
 _BOUND = 20.0
 """Seconds for a probe that names no bound of its own."""
+
+_Said: TypeAlias = "queue.SimpleQueue[tuple[str, Fact] | str]"
+"""What a probe says: facts, and at last why it did not finish, or an empty text."""
 
 
 def probes() -> tuple[ModuleType, ...]:
@@ -27,45 +31,68 @@ def probes() -> tuple[ModuleType, ...]:
 
 
 def probe_all(scene: Scene, modules: Iterable[ModuleType] | None = None) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
-    """Run probes side by side; one that raises or hangs costs its own facts, and is named."""
-    running = [_Running(module, scene) for module in (probes() if modules is None else modules)]
+    """Run probes; those that wait for tools each have a thread, and the rest shares one.
+
+    Reading files holds the interpreter's lock: side by side, such probes would only hand it to and fro, some ten thousand times.
+    """
+    chosen = probes() if modules is None else tuple(modules)
+    waiting = [module for module in chosen if getattr(module, "WAITS", False)]
+    rest = [module for module in chosen if module not in waiting]
+    lanes = [_Lane([module], scene) for module in waiting] + [_Lane(rest, scene)]
     facts: dict[str, Fact] = {}
     failures = []
-    for task in running:
-        seen, failure = task.result()
+    for name, seen, failure in (result for lane in lanes for result in lane.results()):
         facts |= seen
         if failure:
-            failures.append(ProbeFailure(probe=task.name, why=failure))
+            failures.append(ProbeFailure(probe=name, why=failure))
     return facts, tuple(failures)
 
 
-class _Running:
-    """One probe in a thread of its own, which is left behind where it does not come back."""
+class _Lane:
+    """Probes that run one after another in a thread; where one hangs, it is left behind and the next ones get another thread."""
 
-    def __init__(self, module: ModuleType, scene: Scene) -> None:
-        self.name = module.__name__.rpartition(".")[2]
-        self._bound = float(getattr(module, "BOUND", _BOUND))
-        self._started = time.monotonic()
-        self._seen: queue.SimpleQueue[tuple[str, Fact] | str] = queue.SimpleQueue()
-        threading.Thread(target=self._run, args=(module, scene), daemon=True).start()
+    def __init__(self, modules: Sequence[ModuleType], scene: Scene) -> None:
+        self._modules, self._scene = modules, scene
+        self._said: list[_Said] = [queue.SimpleQueue() for _ in modules]
+        self._begun = time.monotonic()
+        self._turn = 0
+        self._start(0)
 
-    def _run(self, module: ModuleType, scene: Scene) -> None:
-        try:
-            for item in module.probe(scene):
-                self._seen.put(item)
-        except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
-            self._seen.put(f"{type(error).__name__}: {error}")
-        else:
-            self._seen.put("")
+    def _start(self, first: int) -> None:
+        threading.Thread(target=self._run, args=(first,), daemon=True).start()
 
-    def result(self) -> tuple[dict[str, Fact], str]:
-        """Return the facts so far and why the probe did not finish, if it did not."""
+    def _run(self, first: int) -> None:
+        for number in range(first, len(self._modules)):
+            if number < self._turn:
+                return
+            _listen(self._modules[number], self._scene, self._said[number])
+
+    def results(self) -> Iterator[tuple[str, dict[str, Fact], str]]:
+        """Yield, for each probe, its name, its facts, and why it did not finish, if it did not."""
+        for number, module in enumerate(self._modules):
+            facts, failure = self._collect(number, float(getattr(module, "BOUND", _BOUND)))
+            yield module.__name__.rpartition(".")[2], facts, failure
+            self._begun = time.monotonic()
+
+    def _collect(self, number: int, bound: float) -> tuple[dict[str, Fact], str]:
         facts: dict[str, Fact] = {}
         while True:
             try:
-                item = self._seen.get(timeout=max(self._started + self._bound - time.monotonic(), 0.001))
+                item = self._said[number].get(timeout=max(self._begun + bound - time.monotonic(), 0.001))
             except queue.Empty:
-                return facts, f"gave no answer within {self._bound:.0f} s"
+                self._turn = number + 1
+                self._start(self._turn)
+                return facts, f"gave no answer within {bound:.0f} s"
             if isinstance(item, str):
                 return facts, item
             facts[item[0]] = item[1]
+
+
+def _listen(module: ModuleType, scene: Scene, said: _Said) -> None:
+    try:
+        for item in module.probe(scene):
+            said.put(item)
+    except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
+        said.put(f"{type(error).__name__}: {error}")
+    else:
+        said.put("")

@@ -52,7 +52,8 @@ def check(
 
     Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened.
     """
-    known, checks, logs = catalogs.load(matrices or ()), load_checks(), _logs(log or ())
+    known, logs = catalogs.load(matrices or ()), _logs(log or ())
+    checks = load_checks() if only or not no_canaries else {}
     issues, runs = _chosen(only or (), known, checks)
     if from_ is not None:
         seen = _replayed(from_, logs)

@@ -14,6 +14,7 @@ from doctor.host import Ended, Host, Ran
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene, Seen
 
+WAITS = True
 BOUND = 6.0
 
 _C = ("cc", "gcc", "clang", "cl")

@@ -2,7 +2,8 @@
 
 A probe is a module in this folder with a function `probe(scene: Scene) -> Iterator[tuple[str, Fact]]`. It may raise: then it
 becomes one failed probe, and the facts it gave before stay. It must bound every tool it runs (`Host.run` does) and must not
-import a framework. `BOUND` is the seconds after which the rest of it is given up.
+import a framework. `BOUND` is the seconds after which the rest of it is given up; `WAITS = True` says that it waits for tools, and so
+may run beside those that read files.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ _CHECKED = re.compile(
 # The rest (tests, type stubs, static libraries, licences) is what people delete on purpose to make an image smaller.
 _ENDINGS = {".py": "module", ".so": "library", ".h": "header", ".hpp": "header", ".cuh": "header"}
 _SUFFIXES = tuple(_ENDINGS)
+_FIELDS = 3
 _ON_PURPOSE = re.compile(r"/tests?/|/test_[^/]*$")
 
 
@@ -94,16 +95,16 @@ def _wrong(one: Distribution) -> Iterator[_Wrong]:
 def recorded_files(text: str) -> Iterator[tuple[str, int | None]]:
     """Yield path and size of what a RECORD lists and what matters: modules, libraries, headers and programs.
 
-    The size is None where RECORD does not say. RECORD of torch has 12,000 lines, hence no csv module but for quoted lines.
+    The size is None where RECORD does not say. RECORD of torch has 12,000 lines, hence no csv module but for quoted ones.
     """
     for line in text.split("\n"):
-        path, _, size = line.rpartition(",")
-        path = path.rpartition(",")[0]
-        if line[:1] == '"':
-            path, _, size = (*next(csv.reader([line])), "", "")[:3]
+        parts = line.split(",")
+        if len(parts) != _FIELDS or line[0] == '"':
+            parts = [*next(csv.reader([line]), ()), "", "", ""]
+        path, size = parts[0], parts[2]
         if not path.endswith(_SUFFIXES) and not kind_of(path):
             continue
-        if path[0] != "." and path[0] != "/" and ("/test" not in path or not _ON_PURPOSE.search(path)):
+        if path[0] not in "./" and ("/test" not in path or not _ON_PURPOSE.search(path)):
             yield path, int(size) if size.rstrip().isdecimal() else None
 
 

@@ -13,6 +13,7 @@ from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes import nvidia_files as files
 from doctor.probes.contract import Scene, Seen
 
+WAITS = True
 BOUND = 12.0
 
 _QUERY = "index,name,compute_cap,memory.total,mig.mode.current,driver_version"

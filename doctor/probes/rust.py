@@ -21,6 +21,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+WAITS = True
 BOUND = 6.0
 
 _LARGEST_LOCK = 4 << 20

@@ -10,6 +10,7 @@ from doctor.model.facts import absent, present, unknown
 from doctor.modules import constants, folder_of, searched
 from doctor.probes.contract import Scene, Seen
 
+WAITS = True
 BOUND = 10.0
 
 _BRINGERS = frozenset({"triton", "triton-windows", "triton-nightly", "triton-rocm", "triton-xpu"}) | {

@@ -49,7 +49,7 @@ def test_uninstall_asks_nothing() -> None:
 
 
 def test_the_package_manager_of_this_machine_is_used_or_none() -> None:
-    wanted = {"apt": ("g++",), "dnf": ("gcc-c++",)}
+    wanted: dict[str, tuple[str, ...]] = {"apt": ("g++",), "dnf": ("gcc-c++",)}
     assert system(wanted, facts(host__package_manager="dnf")) is not None
     found = system(wanted, facts(host__package_manager="apt"))
     assert found is not None

@@ -1,0 +1,56 @@
+"""A probe that raises or hangs costs its own facts, and no other's."""
+
+from __future__ import annotations
+
+import time
+from types import ModuleType
+
+import pytest
+
+from doctor.host import Host
+from doctor.model.facts import present
+from doctor.model.observation import ProbeFailure
+from doctor.probes.contract import Scene, Seen
+from doctor.probing import probe_all
+
+SCENE = Scene(host=Host(env={}))
+
+
+def module(name: str, *, hang: float = 0, fail: bool = False, waits: bool = False) -> ModuleType:
+    """Make a module that holds a probe: it gives one fact, and then hangs, fails or gives a second one."""
+
+    def probe(_scene: Scene) -> Seen:
+        yield f"{name}.first", present(1, name)
+        time.sleep(hang)
+        if fail:
+            raise RuntimeError("broke")
+        yield f"{name}.second", present(2, name)
+
+    made = ModuleType(f"probes.{name}")
+    made.probe = probe  # type: ignore[attr-defined]
+    made.WAITS = waits  # type: ignore[attr-defined]
+    made.BOUND = 0.3  # type: ignore[attr-defined]
+    return made
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_one_that_hangs_is_left_behind(waits: bool) -> None:
+    started = time.monotonic()
+    facts, failures = probe_all(SCENE, [module("a"), module("b", hang=30, waits=waits), module("c", hang=30, waits=waits), module("d")])
+    assert sorted(facts) == ["a.first", "a.second", "b.first", "c.first", "d.first", "d.second"]
+    assert [failure.probe for failure in failures] == ["b", "c"]
+    assert failures[0].why.startswith("gave no answer within")
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_one_that_fails_keeps_what_it_gave(waits: bool) -> None:
+    facts, failures = probe_all(SCENE, [module("a", fail=True, waits=waits), module("b")])
+    assert sorted(facts) == ["a.first", "b.first", "b.second"]
+    assert failures == (ProbeFailure(probe="a", why="RuntimeError: broke"),)
+
+
+def test_one_that_was_left_behind_and_comes_back_says_nothing_twice() -> None:
+    facts, failures = probe_all(SCENE, [module("a", hang=0.5), *(module(f"b{number}", hang=0.1) for number in range(5))])
+    assert [failure.probe for failure in failures] == ["a"]
+    assert len(facts) == 11
