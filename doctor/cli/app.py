@@ -11,6 +11,7 @@ import typer
 
 from doctor import __version__
 from doctor.cli import check, knowledge
+from doctor.cli.names import shadow
 from doctor.cli.screen import say
 from doctor.errors import DoctorError, UsageError
 
@@ -42,9 +43,13 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def doctor(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
+    _version_wanted: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     """Examine the GPU stack of another interpreter or Cargo workspace, and say what heals it."""
+    if (other := shadow()) is not None:
+        say(f"doctor: on this PATH `doctor` is another tool, {other}; call this one canary-doctor")
 
 
 def main() -> NoReturn:

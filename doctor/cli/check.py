@@ -14,6 +14,7 @@ import typer
 from doctor import catalog as catalogs
 from doctor import examine, observe
 from doctor.cli import options, screen
+from doctor.cli.names import near
 from doctor.errors import UsageError
 from doctor.host import Host
 from doctor.model.catalog import Catalog
@@ -142,16 +143,9 @@ def _chosen(only: Sequence[str], known: Catalog, checks: Mapping[str, Check]) ->
     runs = tuple(glob for glob in only if _names(checks, glob))
     for glob in only:
         if glob not in (*issues, *runs):
-            raise UsageError(f"--only {glob}: no check and no known issue has such an id{_near(glob, [*checks, *known.issues])}")
+            raise UsageError(f"--only {glob}: no check and no known issue has such an id{near(glob, [*checks, *known.issues])}")
     return issues, runs or (_NONE if only else ())
 
 
 def _names(ids: Mapping[str, object], glob: str) -> bool:
     return any(fnmatchcase(name, glob) for name in ids)
-
-
-def _near(word: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]}?" if close else "; doctor list shows them"

@@ -10,6 +10,7 @@ import typer
 from doctor import catalog as catalogs
 from doctor.bundled import bundled
 from doctor.cli import options, screen
+from doctor.cli.names import near
 from doctor.errors import UsageError
 from doctor.scripts import load_checks
 
@@ -27,7 +28,7 @@ def explain(
     elif id_.removeprefix("canary/") in checks:
         screen.put(reporter.render_check(checks[id_.removeprefix("canary/")], width=look.width, colour=look.colour, unicode=look.unicode))
     else:
-        raise UsageError(f"{id_}: no known issue and no check has this id{_near(id_, [*known.issues, *checks])}")
+        raise UsageError(f"{id_}: no known issue and no check has this id{near(id_, [*known.issues, *checks])}")
     return 0
 
 
@@ -70,10 +71,3 @@ def schema(name: Annotated[str, typer.Argument(metavar="NAME", help="report, obs
         raise UsageError(f"{name}: choose one of {', '.join(kinds)}")
     screen.put(msgspec.json.format(msgspec.json.encode(msgspec.json.schema(kinds[name])), indent=2).decode())
     return 0
-
-
-def _near(word: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]}?" if close else "; doctor list shows them"

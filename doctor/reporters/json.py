@@ -74,33 +74,10 @@ def summary(report: Report) -> SummaryDocument:
 
 
 def _finding(found: Finding, *, windows: bool) -> FindingDocument:
-    return FindingDocument(
-        id=found.id,
-        target=found.target,
-        title=found.title,
-        severity=found.severity,
-        confidence=found.confidence,
-        message=found.message,
-        evidence=found.evidence,
-        fixes=tuple(_fix(fix, windows=windows) for fix in found.fixes),
-        references=found.references,
-        symptoms=found.symptoms,
-        settles=found.settles,
-    )
+    fixes = tuple(_fix(fix, windows=windows) for fix in found.fixes)
+    return msgspec.convert({**msgspec.structs.asdict(found), "fixes": fixes}, FindingDocument)
 
 
 def _fix(fix: Fix, *, windows: bool) -> FixDocument:
-    return FixDocument(
-        kind=fix.kind,
-        title=fix.title,
-        commands=tuple(line(step, windows=windows) for step in fix.steps),
-        when=fix.when,
-        safe=fix.safe,
-        lasting=fix.lasting,
-        sudo=fix.sudo,
-        reboot=fix.reboot,
-        verify=fix.verify,
-        file=fix.file,
-        before=fix.before,
-        after=fix.after,
-    )
+    commands = tuple(line(step, windows=windows) for step in fix.steps)
+    return msgspec.convert({**msgspec.structs.asdict(fix), "commands": commands}, FixDocument)

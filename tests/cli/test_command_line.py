@@ -216,6 +216,16 @@ def test_a_device_that_was_expected_and_not_reached_is_an_error(saved: Path) -> 
     assert json.loads(ran.stdout)["findings"][0]["id"] == "expect/cuda"
 
 
+@pytest.mark.parametrize(("body", "warned"), [("print('another tool')", True), ("from doctor.cli import main", False)])
+def test_another_tools_doctor_on_the_path_is_named(body: str, warned: bool, tmp_path: Path) -> None:
+    other = tmp_path / "doctor"
+    other.write_text(f"#!/usr/bin/env python3\n{body}\n")
+    other.chmod(0o755)
+    said = doctor("schema", "issue", PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert (str(other) in said.stderr, "canary-doctor" in said.stderr) == (warned, warned)
+    assert said.returncode == 0
+
+
 def test_help_and_version_and_listing() -> None:
     assert doctor("--version").stdout.startswith("canary-doctor ")
     assert "--no-canaries" in doctor("check", "--help").stdout
