@@ -27,6 +27,12 @@ from doctor.targets import Choice, TargetError, choose_interpreter, describe, fi
 _MEMORY_SHARE = 0.85
 """Of the memory that is free: above it a check is stopped, before the kernel chooses whom to stop."""
 
+_FOLLOWS = {
+    "nvidia.capabilities": ("nvidia.gpus", "nvidia.gpu_names", "nvidia.capability_min", "nvidia.capability_max"),
+    "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
+}
+"""What this machine says of its own GPU and driver, which does not hold of a declared one."""
+
 _FIRST = "torch-runtime"
 """The fact script that proves torch and each device alive; the canaries lean on it."""
 
@@ -57,6 +63,8 @@ def observe(request: Request, progress: Progress) -> Observation:
     started = time.monotonic()
     scene, choice, why = _scene(request)
     facts, failures = probe_all(scene)
+    told = {name for declared in request.assumed for name in _FOLLOWS.get(declared, ())}
+    facts = {name: fact for name, fact in facts.items() if name not in told}
     facts |= {name: present(value, "assumed") for name, value in request.assumed.items()}
     if why:
         facts["python.executable"] = unknown(why, "targets")

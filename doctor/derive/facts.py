@@ -86,9 +86,8 @@ def _gpus(facts: Facts) -> Named:
 
 
 def _stack(facts: Facts) -> Named:
-    seen = {**facts, **dict(_gpus(facts))}
     for name, pick in (("nvidia.capability_min", min), ("nvidia.capability_max", max)):
-        yield name, _from(seen, "nvidia.capabilities", make=lambda all_, pick=pick: pick(all_, key=_capability))
+        yield name, _from(facts, "nvidia.capabilities", make=lambda all_, pick=pick: pick(all_, key=_capability))
 
 
 def _capability(text: str) -> tuple[int, ...]:

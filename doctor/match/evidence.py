@@ -16,7 +16,7 @@ def fact_evidence(name: str, facts: Facts) -> Evidence:
     """Quote a fact as evidence; a requirement is told as a sentence."""
     fact = lookup(name, facts)
     shown = as_text(fact.value) if fact.value is not None else fact.state.value
-    text = requirement(name, facts) or f"{name} = {shown}"
+    text = requirement(name, facts) or _violation(name, facts) or f"{name} = {shown}"
     return Evidence(kind=EvidenceKind.FACT, text=text, source=fact.source, fact=name)
 
 
@@ -33,6 +33,14 @@ def requirement(name: str, facts: Facts) -> str:
     )
     asked = " ".join(filter(None, (package, version, "asks for", f"{wanted}{specifier or ''}")))
     return f"{asked}; {f'{here} is installed' if here else 'it is not installed'}"
+
+
+def _violation(name: str, facts: Facts) -> str:
+    """Tell `compat.<table>.<column>` = violated by what the table wants; empty for any other fact."""
+    wanted = value_of(facts, f"{name}.wanted")
+    if not name.startswith("compat.") or value_of(facts, name) != "violated" or wanted is None:
+        return ""
+    return f"{name.rpartition('.')[2]} {as_text(wanted)} is wanted"
 
 
 def _moved(moved: Any) -> str:

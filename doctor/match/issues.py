@@ -18,6 +18,9 @@ from doctor.model.issues import KnownIssue
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
 
+_SETTING = frozenset({"torch.build", "host.os", "host.container", "host.machine", "cuda.selected", "cuda.packaging"})
+"""Facts that say where an issue can be at all: quoted after those that tell."""
+
 _CARGO = ("crate.", "cargo.", "rust.")
 
 
@@ -101,7 +104,8 @@ def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:
         Evidence(kind=EvidenceKind.OUTCOME, text=f"{spot.check} {spot.case}".strip() + " failed", source=spot.device or "")
         for spot in sorted(held.red, key=lambda spot: (spot.check, spot.device or "", spot.case))
     ]
-    return (*said, *(fact_evidence(name, facts) for name in dict.fromkeys(held.applies.facts)))
+    telling = sorted(dict.fromkeys(held.applies.facts), key=lambda name: name in _SETTING)
+    return (*said, *(fact_evidence(name, facts) for name in telling))
 
 
 def is_foreign(missing: Sequence[str], kinds: frozenset[str]) -> bool:

@@ -207,6 +207,7 @@ def test_what_is_declared_is_judged_as_if_it_were_there(saved: Path, bare_python
     facts = json.loads(ran.stdout)["facts"]
     assert (facts["nvidia.capabilities"]["value"], facts["nvidia.capabilities"]["source"]) == (["9.0"], "assumed")
     assert facts["nvidia.driver_version"]["value"] == "535.104"
+    assert (facts["nvidia.capability_max"]["value"], facts["nvidia.driver_branch"]["value"]) == ("9.0", "535")
     assert doctor("check", "--assume", "gpu=big").returncode == 2
 
 
