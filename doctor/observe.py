@@ -149,6 +149,7 @@ def _plan(observation: Observation, request: Request, deadline: float) -> Plan:
     facts = observation.facts
     path = value_of(facts, "torch.path")
     settings = {"CANARY_TOOLKIT": value_of(facts, "cuda.home"), "CANARY_SITE": (value_of(facts, "python.site_packages") or [None])[0]}
+    settings["CANARY_TOOLKIT_SELECTED"] = "0" if value_of(facts, "cuda.selected") is False else None
     capability = (value_of(facts, "nvidia.capabilities") or [None])[0]
     settings["CANARY_ARCH"] = "sm_" + capability.replace(".", "") if capability else None
     return Plan(

@@ -329,6 +329,8 @@ def build(folder: Path, data: dict[str, Any], cases: dict[str, Any]) -> None:
     with REPORT.case("toolkit"):
         bench = Bench(folder, find_toolkit())
         data["toolkit"] = str(bench.toolkit)
+        if os.environ.get("CANARY_TOOLKIT_SELECTED") == "0":
+            data["matters"] = "warning"
         toolkit(bench, data)
     if bench is None or cases["toolkit"]["verdict"] != "passed":
         return

@@ -119,6 +119,10 @@ def _flash_attn_archs(capabilities: list[str]) -> str | None:
 
 def _toolkit(facts: Facts) -> Named:
     yield "cuda.matches_torch", _from(facts, "cuda.version", "torch.cuda_version", make=_difference)
+    yield (
+        "cuda.compiler_fits_headers",
+        _from(facts, "cuda.version", "cuda.headers_version", make=lambda one, other: minor(one) == minor(other)),
+    )
     parts = ("nvidia-cuda-nvcc", "nvidia-nvvm")
     yield "cuda.mixed_packages", _from(facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts))
     yield "cuda.host_compiler_fits", _host_compiler_fits(facts)

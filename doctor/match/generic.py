@@ -54,12 +54,17 @@ def _red_check(outcome: Outcome) -> Finding:
         id=f"canary/{outcome.id}",
         target=outcome.target,
         title=" ".join(filter(None, (what, _ENDED[outcome.verdict], f"by {outcome.signal}" if outcome.signal else ""))),
-        severity=Severity.ERROR,
+        severity=_matters(outcome),
         confidence=Confidence.MEDIUM,
         message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
         evidence=tuple(seen),
         recipes=(*((_AGAIN,) if in_import else ()), _look_again(outcome)),
     )
+
+
+def _matters(outcome: Outcome) -> Severity:
+    told = outcome.data.get("matters")
+    return next((severity for severity in Severity if severity.value == told), Severity.ERROR)
 
 
 def _look_again(outcome: Outcome) -> Recipe:

@@ -189,6 +189,7 @@ FACTS: dict[str, str] = {
     "gpu.flash_attn_archs": "what FLASH_ATTN_CUDA_ARCHS wants for these GPUs: 80;90",
     "gpu.arch_list": "distinct capabilities, joined by ; as TORCH_CUDA_ARCH_LIST wants them",
     "cuda.matches_torch": "same, minor or major: how the toolkit's CUDA differs from torch's",
+    "cuda.compiler_fits_headers": "false where nvcc and the headers beside it are of different CUDA releases",
     "cuda.host_compiler_fits": "false where the host compiler is newer than nvcc accepts",
     "cuda.supports_gpu": "false where nvcc cannot compile for a GPU of this machine",
     "flash-attn.wheel_fits_torch": "false where the wheel of flash-attn names another torch than the one installed",

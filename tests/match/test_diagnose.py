@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
+import msgspec
 import pytest
 
 from doctor.match import diagnose
@@ -86,6 +87,12 @@ def test_a_red_check_that_nothing_explains_is_an_error(verdict: str) -> None:
     found = only(toy.seen(NEW, toy.outcome(verdict, product=verdict)))
     assert (found.id, found.severity) == ("canary/toy-add", Severity.ERROR)
     assert found.recipes
+
+
+@pytest.mark.parametrize(("told", "severity"), [({}, "error"), ({"matters": "warning"}, "warning"), ({"matters": 3}, "error")])
+def test_a_check_may_say_that_its_failure_matters_less(told: dict[str, object], severity: str) -> None:
+    red = msgspec.structs.replace(toy.outcome("failed", product="failed"), data=told)
+    assert only(toy.seen(NEW, red)).severity.value == severity
 
 
 def test_a_red_check_that_an_issue_explains_is_told_once() -> None:
