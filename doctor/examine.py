@@ -15,7 +15,7 @@ from doctor.errors import DoctorError, UsageError
 from doctor.fixes import prescribe
 from doctor.match import diagnose
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts, State
+from doctor.model.facts import Facts, State, value_of
 from doctor.model.findings import Finding
 from doctor.model.observation import Log, Observation
 from doctor.model.report import CatalogStamp, Report
@@ -96,9 +96,9 @@ def _matches(name: str, globs: Sequence[str]) -> bool:
 
 
 def _reached(device: str, facts: Facts) -> bool:
-    alive = facts.get("torch.devices")
+    alive = value_of(facts, "torch.devices")
     kind, _, count = device.partition(":")
-    found = [name for name in (alive.value or [] if alive else []) if str(name).partition(":")[0] == kind]
+    found = [name for name in (alive if isinstance(alive, list) else []) if str(name).partition(":")[0] == kind]
     return len(found) >= (int(count) if count.isdigit() else 1)
 
 

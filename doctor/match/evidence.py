@@ -29,9 +29,10 @@ def requirement(name: str, facts: Facts) -> str:
     if parts[-1] == "moved":
         return _moved(value_of(facts, name))
     version, specifier, here = (
-        value_of(facts, key) for key in (f"package.{package}.version", f"requires.{pair}.specifier", f"requires.{pair}.installed")
+        as_text(value_of(facts, key) or "")
+        for key in (f"package.{package}.version", f"requires.{pair}.specifier", f"requires.{pair}.installed")
     )
-    asked = " ".join(filter(None, (package, version, "asks for", f"{wanted}{specifier or ''}")))
+    asked = " ".join(filter(None, (package, version, "asks for", f"{wanted}{specifier}")))
     return f"{asked}; {f'{here} is installed' if here else 'it is not installed'}"
 
 
