@@ -23,7 +23,7 @@ _AGAIN = Recipe(
     title="Install torch again, the same release",
     when=(Condition(fact="package.torch.installer", one_of=("uv", "pip")),),
     condition="what the import says names a file of torch's own",
-    install=("torch=={torch.release}",),
+    install=("torch=={package.torch.version}",),
     options=("reinstall",),
 )
 _ENDED = {
