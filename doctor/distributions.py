@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from doctor.host import regular_bytes
 from doctor.probes.contract import Distribution, Interpreter
 from doctor.specifiers import Line, Nonsense, applies, read_line
 
@@ -178,16 +179,7 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
 
 
 def _head(path: str) -> str:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return ""
-    try:
-        return os.read(descriptor, _HEAD).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(descriptor)
+    return (regular_bytes(Path(path), _HEAD) or b"").decode("utf-8", "replace")
 
 
 def _conda_names(folder: str) -> frozenset[str]:
