@@ -163,7 +163,6 @@ FACTS: dict[str, str] = {
     "files.damaged": "files whose size is not the one that RECORD lists, in the same form",
     "files.damaged_packages": "packages with such files, as torch==2.13.0",
     "files.lfs_pointers": "libraries that are the text of a git-lfs pointer",
-    "files.reinstall": "requirements that bring the damaged and missing files back at the versions that are installed",
     "libs.resolved": "CUDA library names and the file each would resolve to: {path, how, by}",
     "libs.shadowed": "CUDA libraries that would come from elsewhere than the target's own packages: {soname, by, expected, how}",
     "libs.ld_library_path": "folders of LD_LIBRARY_PATH that hold CUDA libraries",
