@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from doctor import __version__
 from doctor.derive import derive
 from doctor.errors import DoctorError, UsageError
 from doctor.fixes import prescribe
+from doctor.globs import matches_any
 from doctor.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, State, value_of
@@ -53,7 +53,7 @@ def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, comma
     seen = msgspec.structs.replace(observation, facts=derive(observation.facts, known))
     diagnosis = prescribe(diagnose(seen, known), seen.facts)
     unmet = tuple(_unmet(device, seen.facts) for device in wanted.expect if not _reached(device, seen.facts))
-    findings = tuple(found for found in diagnosis.findings if not _matches(found.id, wanted.skip))
+    findings = tuple(found for found in diagnosis.findings if not matches_any(found.id, wanted.skip))
     diagnosis = msgspec.structs.replace(diagnosis, findings=(*unmet, *findings))
     report = Report(
         command=command,
@@ -87,12 +87,8 @@ def has_framework(facts: Facts) -> bool:
 
 
 def _kept(catalog: Catalog, wanted: Wanted) -> Catalog:
-    kept = {name: issue for name, issue in catalog.issues.items() if not wanted.only or _matches(name, wanted.only)}
+    kept = {name: issue for name, issue in catalog.issues.items() if not wanted.only or matches_any(name, wanted.only)}
     return msgspec.structs.replace(catalog, issues=kept)
-
-
-def _matches(name: str, globs: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def _reached(device: str, facts: Facts) -> bool:

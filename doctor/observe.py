@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import msgspec
 
 from doctor import __version__
 from doctor.distributions import installed
+from doctor.globs import matches_any
 from doctor.host import Host
 from doctor.model.checks import Check, Kind, Tier
 from doctor.model.facts import Fact, State, absent, present, unknown, value_of
@@ -199,18 +199,14 @@ def _left_out(request: Request) -> tuple[str, ...]:
 
 def chosen(checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]) -> tuple[Check, ...]:
     """Return the checks that the globs of `--only` and `--skip` leave; what another check leans on stays."""
-    kept = [check for check in checks.values() if not only or _matches(check.id, only)]
-    kept = [check for check in kept if not _matches(check.id, skip)]
+    kept = [check for check in checks.values() if not only or matches_any(check.id, only)]
+    kept = [check for check in kept if not matches_any(check.id, skip)]
     needed = [
         check
         for check in checks.values()
-        if check.header.kind is Kind.FACTS and kept and check not in kept and not _matches(check.id, skip)
+        if check.header.kind is Kind.FACTS and kept and check not in kept and not matches_any(check.id, skip)
     ]
     return (*needed, *kept)
-
-
-def _matches(name: str, globs: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def ran_anything(outcomes: Iterable[Outcome]) -> bool:

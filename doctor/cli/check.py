@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from doctor import examine, observe
 from doctor.cli import options, screen
 from doctor.cli.names import near
 from doctor.errors import UsageError
+from doctor.globs import matches_any
 from doctor.host import Host
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check, Tier
@@ -139,13 +139,9 @@ def _chosen(only: Sequence[str], known: Catalog, checks: Mapping[str, Check]) ->
 
     Where there are globs and none names a check, the glob of checks is one that matches none.
     """
-    issues = tuple(glob for glob in only if _names(known.issues, glob))
-    runs = tuple(glob for glob in only if _names(checks, glob))
+    issues = tuple(glob for glob in only if any(matches_any(name, (glob,)) for name in known.issues))
+    runs = tuple(glob for glob in only if any(matches_any(name, (glob,)) for name in checks))
     for glob in only:
         if glob not in (*issues, *runs):
             raise UsageError(f"--only {glob}: no check and no known issue has such an id{near(glob, [*checks, *known.issues])}")
     return issues, runs or (_NONE if only else ())
-
-
-def _names(ids: Mapping[str, object], glob: str) -> bool:
-    return any(fnmatchcase(name, glob) for name in ids)

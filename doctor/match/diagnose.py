@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 
 import msgspec
 
+from doctor.globs import matches_any
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
 from doctor.match.issues import Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
 from doctor.match.requirements import unmet_requirements
@@ -79,7 +79,7 @@ def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _with_symptoms(found: Finding, findings: Sequence[Finding]) -> Finding:
-    ids = [other.id for other in findings if other.id != found.id and any(fnmatchcase(other.id, glob) for glob in found.symptoms)]
+    ids = [other.id for other in findings if other.id != found.id and matches_any(other.id, found.symptoms)]
     return msgspec.structs.replace(found, symptoms=tuple(dict.fromkeys(ids)))
 
 

@@ -17,7 +17,7 @@ else:
     import tomli as tomllib
 
 FLOORS: tuple[set[str], ...] = (
-    {"doctor", "errors", "bundled", "text", "versions"},
+    {"doctor", "errors", "bundled", "globs", "text", "versions"},
     {"elf", "share", "specifiers"},
     {"model"},
     {"host", "holes", "catalog", "scripts"},
@@ -42,7 +42,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 }
 """What is imported in these modules (and those below them) only."""
 
-_PURE = ("conditions", "derive", "fixes", "holes", "match", "model", "reporters", "versions", "specifiers")
+_PURE = ("conditions", "derive", "fixes", "globs", "holes", "match", "model", "reporters", "versions", "specifiers")
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 
