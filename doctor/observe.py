@@ -12,16 +12,17 @@ from typing import Any
 import msgspec
 
 from doctor import __version__
+from doctor.checking import check_all
 from doctor.distributions import installed
 from doctor.globs import matches_any
 from doctor.host import Host
 from doctor.model.checks import Check, Kind, Tier
-from doctor.model.facts import Fact, State, absent, present, unknown, value_of
+from doctor.model.facts import present, unknown, value_of
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.probes.contract import Interpreter, Scene
 from doctor.probing import probe_all, probes
-from doctor.runner import Plan, Progress, ScratchError, is_precompiled, run_checks, skipped
+from doctor.runner import Plan, Progress, is_precompiled
 from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
 
 _MEMORY_SHARE = 0.85
@@ -32,9 +33,6 @@ _FOLLOWS = {
     "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
 }
 """What this machine says of its own GPU and driver, which does not hold of a declared one."""
-
-_FIRST = "torch-runtime"
-"""The fact script that proves torch and each device alive; the canaries lean on it."""
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,36 +111,12 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
 
 
 def _with_checks(observation: Observation, request: Request, deadline: float, progress: Progress) -> Observation:
-    facts, outcomes = dict(observation.facts), list[Outcome]()
-    plan = _plan(observation, request, deadline)
     pending = [check for check in request.checks if _in_tier(check, request.bounds.tier)]
-    interrupted = False
-    try:
-        _run([check for check in pending if check.id == _FIRST], plan, facts, outcomes, progress)
-        facts |= _import_fact(outcomes, facts)
-        plan = msgspec.structs.replace(plan, devices=tuple(value_of(facts, "torch.devices") or ()))
-        _run([check for check in pending if check.id != _FIRST], plan, facts, outcomes, progress)
-    except KeyboardInterrupt:
-        interrupted = True
-        done = {outcome.id for outcome in outcomes}
-        outcomes += [skipped(check, plan, "interrupted") for check in pending if check.id not in done]
-    return msgspec.structs.replace(observation, facts=facts, outcomes=tuple(outcomes), left_out=_left_out(request), interrupted=interrupted)
-
-
-def _run(checks: Sequence[Check], plan: Plan, facts: dict[str, Fact], outcomes: list[Outcome], progress: Progress) -> None:
-    """Run those checks whose needs are met, and put down what they gave as it comes."""
-    able = []
-    for check in checks:
-        if why := _unmet_need(check, facts):
-            outcomes.append(skipped(check, plan, why))
-        else:
-            able.append(check)
-    try:
-        for check, batch in run_checks(able, plan, progress):
-            facts |= _reported(check, batch.facts)
-            outcomes += batch.outcomes
-    except ScratchError as error:
-        outcomes += [skipped(check, plan, str(error)) for check in able]
+    done = check_all(pending, _plan(observation, request, deadline), observation.facts, progress)
+    facts = {**observation.facts, **done.facts}
+    return msgspec.structs.replace(
+        observation, facts=facts, outcomes=done.outcomes, left_out=_left_out(request), interrupted=done.interrupted
+    )
 
 
 def _plan(observation: Observation, request: Request, deadline: float) -> Plan:
@@ -167,27 +141,6 @@ def _plan(observation: Observation, request: Request, deadline: float) -> Plan:
 
 def _in_tier(check: Check, tier: Tier) -> bool:
     return check.header.tier is Tier.QUICK or tier is Tier.DEEP
-
-
-def _unmet_need(check: Check, facts: Mapping[str, Fact]) -> str:
-    for need in check.header.needs:
-        fact = facts.get("torch.version" if need == "torch" else "triton.version" if need == "triton" else f"package.{need}.version")
-        if fact is None or fact.state is State.ABSENT:
-            return f"{need} is not installed in this interpreter"
-        if need == "torch" and (imports := facts.get("torch.imports")) is not None and imports.value is False:
-            return "import torch does not work here"
-    return ""
-
-
-def _import_fact(outcomes: Sequence[Outcome], facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    dead = [outcome for outcome in outcomes if outcome.id == _FIRST and outcome.device is None and outcome.verdict in RED]
-    if dead:
-        return {"torch.imports": present(False, _FIRST)}
-    return {"torch.imports": present(True, _FIRST)} if "torch.import_seconds" in facts else {}
-
-
-def _reported(check: Check, facts: Mapping[str, Any]) -> dict[str, Fact]:
-    return {name: absent(check.id) if value is None else present(value, check.id) for name, value in facts.items()}
 
 
 def _left_out(request: Request) -> tuple[str, ...]:

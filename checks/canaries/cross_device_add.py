@@ -8,7 +8,7 @@
 # needs = ["torch"]
 # tier = "quick"
 # timeout = 120
-# devices = "each"
+# devices = "together"
 # cases = ["mixed-devices", "two-handles", "round-trip", "every-pair"]
 # ///
 """What two devices, or two handles of one device, exchange arrives unchanged: a sum has both its operands.

@@ -9,6 +9,7 @@
 # tier = "quick"
 # timeout = 60
 # devices = "host"
+# nursery = true
 # cases = []
 # ///
 """What torch says of itself once it runs, and which of its devices answer.
@@ -246,6 +247,7 @@ def main() -> None:
     """Import, ask, and prove each device alive."""
     torch = importing()
     if torch is not None:
+        globals().get("NURSERY", lambda: None)()
         REPORT.results.pop()
         REPORT.facts.update(build(torch))
         REPORT.facts["torch.devices"] = []

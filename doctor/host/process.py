@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import threading
 import time
@@ -12,15 +11,17 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import msgspec
 
-_POSIX = os.name == "posix"
+from doctor.host.trees import MARK, kill_tree, tree_memory
+
 _DRAIN_SECONDS = 0.5
 _POLL_SECONDS = 0.02
-_MARK = "CANARY_RUN"
-"""Set for every command, so that what it leaves behind can be told from everything else, whatever its session and its parent."""
+_WEIGH_SECONDS = 0.2
+_REAP_SECONDS = 10.0
+"""How long the end of what was killed may take; something that hangs in the kernel is left to it."""
 
 
 class Ended(Enum):
@@ -46,6 +47,40 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     def ok(self) -> bool:
         """Whether the command ended by itself with exit code 0."""
         return self.ended is Ended.ITSELF and self.code == 0
+
+
+class Leader(Protocol):
+    """The process that a command starts with; it leads a process group of its own."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+
+    def within(self, seconds: float | None) -> int | None:
+        """Wait for its end, and return its exit code (negative for a signal); None where that takes longer."""
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command may take: seconds, bytes kept of each stream, resident bytes; `tick` is called with the seconds passed."""
+
+    timeout: float
+    limit: int = 1 << 20
+    memory: int | None = None
+    tick: Callable[[float], None] | None = None
+
+
+class Child:
+    """A child of this process."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child, self.pid = child, child.pid
+
+    def within(self, seconds: float | None) -> int | None:
+        """Wait for its end."""
+        try:
+            return self._child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
 
 
 class _Drain:
@@ -84,58 +119,6 @@ class _Drain:
         return (head + gap + tail).decode("utf-8", "replace")
 
 
-def kill_tree(leader: subprocess.Popen[bytes], mark: str) -> None:
-    """Kill the process group that `leader` leads, every descendant that left it, and every orphan that carries `mark`."""
-    strays = _descendants(leader.pid) if _POSIX else []
-    with contextlib.suppress(OSError):
-        if _POSIX:
-            os.killpg(leader.pid, signal.SIGKILL)
-        else:
-            leader.kill()
-    for pid in (*strays, *_marked(mark)):
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _marked(mark: str) -> list[int]:
-    """Return the processes that inherited a mark; a child loses it only where somebody takes its environment away."""
-    needle, found = f"{_MARK}={mark}\0".encode(), []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError):
-            if needle in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-    return found
-
-
-def _children_by_parent() -> dict[int, list[int]]:
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            children.setdefault(parent, []).append(int(entry.name))
-    return children
-
-
-def _descendants(pid: int) -> list[int]:
-    children = _children_by_parent()
-    found, todo = [], [pid]
-    while todo:
-        kids = children.get(todo.pop(), [])
-        found += kids
-        todo += kids
-    return found
-
-
-def tree_memory(pid: int) -> int:
-    """Return the resident bytes of a process and all its descendants; 0 where /proc does not tell."""
-    page = os.sysconf("SC_PAGE_SIZE") if _POSIX else 4096
-    total = 0
-    for member in (pid, *_descendants(pid)):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            total += int(Path(f"/proc/{member}/statm").read_text().split()[1]) * page
-    return total
-
-
 def run(
     argv: Sequence[str],
     *,
@@ -146,34 +129,46 @@ def run(
     memory: int | None = None,
     merge: bool = False,
     tick: Callable[[float], None] | None = None,
+    mark: str | None = None,
 ) -> Ran:
-    """Run `argv` to its end, or kill its whole process tree after `timeout` seconds or above `memory` resident bytes.
-
-    At most `limit` bytes of each stream are kept, its beginning and its end. Standard input is closed. `tick` is called with
-    the seconds passed, some fifty times a second; such a command leaves nothing behind even where it ended well. Never raises
-    for what the command does; an interrupt of doctor itself kills the tree and is raised again.
-    """
-    started, mark = time.monotonic(), uuid.uuid4().hex
+    """Run `argv` to its end within bounds (see `follow`); standard input is closed. Never raises for what the command does."""
+    bounds = Bounds(timeout=timeout, limit=limit, memory=memory, tick=tick)
+    mark = mark or uuid.uuid4().hex
     try:
-        child = _started(argv, {**(os.environ if env is None else env), _MARK: mark}, cwd, merge=merge)
+        child = start(argv, {**(os.environ if env is None else env), MARK: mark}, cwd, merge=merge)
     except (OSError, ValueError) as error:
         return Ran(ended=Ended.NOT_STARTED, why=str(error))
-    drains = [_Drain(pipe, limit) for pipe in (child.stdout, child.stderr) if pipe is not None]
+    return follow(Child(child), [pipe for pipe in (child.stdout, child.stderr) if pipe is not None], mark, bounds)
+
+
+def follow(leader: Leader, pipes: Sequence[IO[bytes]], mark: str, bounds: Bounds) -> Ran:
+    """Stay with a command to its end, or kill its whole process tree when it goes beyond its bounds.
+
+    The beginning and the end of each stream are kept. A command with a `tick`, which is called some fifty times a second, leaves
+    nothing behind even where it ended well. Whatever `tick` raises, or an interrupt of doctor itself, kills the tree and is raised again.
+    """
+    started = time.monotonic()
+    drains = [_Drain(pipe, bounds.limit) for pipe in pipes]
     try:
-        ended = _wait(child, started + timeout, memory, tick)
+        ended = _wait(leader, started, bounds)
     except BaseException:
-        kill_tree(child, mark)
-        child.wait()
+        kill_tree(leader.pid, mark)
+        leader.within(_REAP_SECONDS)
+        for drain in drains:
+            drain.text()
         raise
     seconds = time.monotonic() - started
-    if ended is not Ended.ITSELF or tick is not None or not all(drain.ended() for drain in drains):
-        kill_tree(child, mark)
-    code = child.wait()
+    if ended is not Ended.ITSELF or bounds.tick is not None or not all(drain.ended() for drain in drains):
+        kill_tree(leader.pid, mark)
+    code = leader.within(_REAP_SECONDS)
     output, errors = ([drain.text() for drain in drains] + [""])[:2]
     return Ran(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
 
 
-def _started(argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, merge: bool) -> subprocess.Popen[bytes]:
+def start(
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, merge: bool, keep: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a command in a session of its own, with the descriptors in `keep`; raises OSError or ValueError where it does not start."""
     return subprocess.Popen(
         list(argv),
         stdin=subprocess.DEVNULL,
@@ -182,23 +177,22 @@ def _started(argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, m
         env=dict(env),
         cwd=cwd,
         start_new_session=True,
+        pass_fds=tuple(keep),
     )
 
 
-def _wait(child: subprocess.Popen[bytes], deadline: float, memory: int | None, tick: Callable[[float], None] | None) -> Ended:
-    started, weighed = time.monotonic(), time.monotonic()
+def _wait(leader: Leader, started: float, bounds: Bounds) -> Ended:
+    deadline, weighed = started + bounds.timeout, started
     while True:
-        try:
-            child.wait(_POLL_SECONDS if tick or memory else max(deadline - time.monotonic(), 0))
-        except subprocess.TimeoutExpired:
-            now = time.monotonic()
-            if tick:
-                tick(now - started)
-            if now >= deadline:
-                return Ended.TIMEOUT
-            if memory and now - weighed > 0.2:
-                weighed = now
-                if tree_memory(child.pid) > memory:
-                    return Ended.MEMORY
-        else:
+        now = time.monotonic()
+        if leader.within(_POLL_SECONDS if bounds.tick or bounds.memory else max(deadline - now, 0)) is not None:
             return Ended.ITSELF
+        now = time.monotonic()
+        if bounds.tick:
+            bounds.tick(now - started)
+        if now >= deadline:
+            return Ended.TIMEOUT
+        if bounds.memory and now - weighed > _WEIGH_SECONDS:
+            weighed = now
+            if tree_memory(leader.pid) > bounds.memory:
+                return Ended.MEMORY

@@ -22,15 +22,27 @@ class Kind(Enum):
     FACTS = "facts"
 
 
+class Reach(Enum):
+    """Which devices one start of a script is told: each has a start of its own, all go together, or none, for what is about the machine."""
+
+    EACH = "each"
+    TOGETHER = "together"
+    HOST = "host"
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The table `[tool.doctor]` of a check script; `timeout` is in seconds and bounds the whole script."""
+    """The table `[tool.doctor]` of a check script; `timeout` is in seconds and bounds the whole script.
+
+    A script with `nursery` shares its imports with those that run after it (see checks/nursery.py).
+    """
 
     kind: Kind
     summary: str
     needs: tuple[str, ...] = ()
     tier: Tier = Tier.QUICK
     timeout: float = 120.0
-    devices: str = "host"
+    devices: Reach = Reach.HOST
+    nursery: bool = False
     cases: tuple[str, ...] = ()
 
 

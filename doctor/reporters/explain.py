@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from doctor.holes import as_text
-from doctor.model.checks import Check
+from doctor.model.checks import Check, Reach
 from doctor.model.issues import Affected, Condition, KnownIssue, Range, Recipe
 from doctor.reporters.terminal_findings import flags
 from doctor.reporters.terminal_page import (
@@ -140,6 +140,13 @@ def _background(issue: KnownIssue, how: Look) -> Lines:
         yield from url(reference.url, how, indent=2, label=" ")
 
 
+_DEVICES = {
+    Reach.EACH: "every device that answers, each in a process of its own",
+    Reach.TOGETHER: "every device that answers, all in one process",
+    Reach.HOST: "none: it looks at the machine",
+}
+
+
 def _check(check: Check, how: Look) -> Lines:
     header = check.header
     yield from paragraph(span(how, (said(check.id, how), "bold"), (f"  {header.kind.value}, {header.tier.value}", QUIET)), how, indent=0)
@@ -150,7 +157,7 @@ def _check(check: Check, how: Look) -> Lines:
     yield blank()
     rows = {
         "needs": ", ".join(header.needs) or "nothing but the interpreter",
-        "devices": "every device that answers" if header.devices == "each" else "none: it looks at the machine",
+        "devices": _DEVICES[header.devices],
         "cases": ", ".join(header.cases),
         "bound": f"{header.timeout:.0f} s for the whole check",
         "python": check.requires_python,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.runner.run import Plan, Progress, ScratchError, is_precompiled, run_checks, skipped
+from doctor.runner.line import Line, Progress
+from doctor.runner.start import is_precompiled
+from doctor.runner.units import Plan, Unit, skipped, units
 from doctor.runner.verdicts import Batch
 
-__all__ = ["Batch", "Plan", "Progress", "ScratchError", "is_precompiled", "run_checks", "skipped"]
+__all__ = ["Batch", "Line", "Plan", "Progress", "Unit", "is_precompiled", "skipped", "units"]

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from doctor.host import Host
+from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Outcome
-from doctor.runner import Batch, Plan, run_checks
+from doctor.runner import Batch, Line, Plan, units
 from doctor.scripts import read_check
 
 _HEADER = """\
@@ -22,7 +23,7 @@ _HEADER = """\
 # kind = "canary"
 # summary = "A stand-in"
 # timeout = 30
-# ///
+{more}# ///
 \"\"\"A stand-in.\"\"\"
 import json, os, signal, subprocess, sys, time
 
@@ -37,10 +38,10 @@ def act(case="forward"):
 """
 
 
-def script(folder: Path, body: str) -> Path:
-    """Write a check script that runs `body`; `act()` and `put(...)` write its result."""
-    path = folder / "stand_in.py"
-    path.write_text(_HEADER + textwrap.dedent(body), encoding="utf-8")
+def script(folder: Path, body: str, *, name: str = "stand_in", more: str = "") -> Path:
+    """Write a check script that runs `body`; `act()` and `put(...)` write its result, `more` are further lines of its header."""
+    path = folder / f"{name}.py"
+    path.write_text(_HEADER.replace("{more}", textwrap.indent(more, "# ")) + textwrap.dedent(body), encoding="utf-8")
     return path
 
 
@@ -50,8 +51,10 @@ def run_script(folder: Path, body: str, *, timeout: float = 20, budget: float | 
 
     deadline = float("inf") if budget is None else time.monotonic() + budget
     plan = Plan(executable=executable, target="interpreter", host=Host(), timeout=timeout, deadline=deadline)
-    (_, batch), *more = run_checks([read_check(script(folder, body))], plan, lambda _what, _seconds: None)
-    assert not more
+    with Scratch() as scratch:
+        line = Line(scratch, lambda _what, _seconds: None)
+        line.add(units(read_check(script(folder, body)), plan))
+        ((_, batch),) = line
     return batch
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.model.checks import Check, Header, Kind, Tier
+from doctor.model.checks import Check, Header, Kind, Reach, Tier
 from doctor.model.compat import Column, Source, Table
 from doctor.model.issues import Affected, FixKind, KnownIssue, Proof, Range, Recipe, Signature
 from doctor.model.scales import Severity
@@ -18,7 +18,7 @@ CHECK = Check(
     id="toy-add",
     path=Path("/checks/canaries/toy_add.py"),
     header=Header(
-        kind=Kind.CANARY, summary="Adds [bold]toys", needs=("torch",), tier=Tier.DEEP, timeout=600, devices="each", cases=("sum",)
+        kind=Kind.CANARY, summary="Adds [bold]toys", needs=("torch",), tier=Tier.DEEP, timeout=600, devices=Reach.EACH, cases=("sum",)
     ),
     requires_python=">=3.8",
     explanation="Adding works.\n\nA failure means\nthat it does not.",

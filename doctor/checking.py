@@ -1,0 +1,114 @@
+"""Every check whose needs are met: first the one that proves torch and its devices alive, then what leans on it, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from doctor.host.scratch import Scratch, ScratchError
+from doctor.model.checks import Check
+from doctor.model.facts import Fact, Facts, State, absent, present, value_of
+from doctor.model.outcomes import RED, Outcome
+from doctor.runner import Batch, Line, Plan, Progress, Unit, skipped, units
+
+FIRST = "torch-runtime"
+"""The fact script that proves torch and each device alive; what needs torch leans on it."""
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks gave, in their order; an interrupt leaves the rest skipped."""
+
+    outcomes: tuple[Outcome, ...]
+    facts: Mapping[str, Fact]
+    interrupted: bool = False
+
+
+def check_all(checks: Sequence[Check], plan: Plan, facts: Facts, progress: Progress) -> Checked:
+    """Run checks in the target; `facts` is what the probes saw. Never raises for what a check does."""
+    run = _Run(checks, plan, facts)
+    try:
+        with Scratch() as scratch:
+            run.through(Line(scratch, progress))
+    except ScratchError as error:
+        run.skip_the_rest(str(error))
+    except KeyboardInterrupt:
+        run.skip_the_rest("interrupted")
+        return Checked(outcomes=run.in_order(), facts=run.seen, interrupted=True)
+    return Checked(outcomes=run.in_order(), facts=run.seen)
+
+
+class _Run:
+    """Which checks and units are still to come, and what the others gave."""
+
+    def __init__(self, checks: Sequence[Check], plan: Plan, facts: Facts) -> None:
+        self._checks, self._plan = tuple(checks), plan
+        self._facts = facts
+        self.seen: dict[str, Fact] = {}
+        self._outcomes: list[Outcome] = []
+        self._to_come, self._open = list(checks), list[Unit]()
+
+    def through(self, line: Line) -> None:
+        """Begin with what proves torch alive and with what does without torch; the rest follows once the devices are known."""
+        first = [check for check in self._checks if check.id == FIRST]
+        leaning = [check for check in self._checks if first and check not in first and "torch" in check.header.needs]
+        self._enter(line, first)
+        self._enter(line, [check for check in self._checks if check not in (*first, *leaning)])
+        if not any(unit.check.id == FIRST for unit in self._open):
+            self._enter(line, leaning)
+        for unit, batch in line:
+            self._open.remove(unit)
+            self._outcomes += batch.outcomes
+            self.seen |= _reported(unit.check, batch.facts)
+            if unit.check.id == FIRST:
+                self.seen |= _import_fact(batch)
+                self._plan = msgspec.structs.replace(self._plan, devices=tuple(value_of(self.seen, "torch.devices") or ()))
+                self._enter(line, leaning)
+
+    def _enter(self, line: Line, checks: Sequence[Check]) -> None:
+        """Put those checks whose needs are met into the line."""
+        for check in checks:
+            self._to_come.remove(check)
+            if why := _unmet_need(check, {**self._facts, **self.seen}):
+                self._outcomes.append(skipped(check, self._plan, why))
+            else:
+                self._open += (found := units(check, self._plan))
+                line.add(found)
+
+    def skip_the_rest(self, why: str) -> None:
+        """Say of everything that has not ended why there is nothing to say."""
+        self._outcomes += [unit.skipped(why) for unit in self._open]
+        self._outcomes += [skipped(check, self._plan, why) for check in self._to_come]
+
+    def in_order(self) -> tuple[Outcome, ...]:
+        """Return the outcomes in the order of the checks, and of the devices within each."""
+        checks = [check.id for check in self._checks]
+        devices = [None, *self._plan.devices]
+        last = len(devices)
+        return tuple(
+            sorted(
+                self._outcomes,
+                key=lambda outcome: (checks.index(outcome.id), devices.index(outcome.device) if outcome.device in devices else last),
+            )
+        )
+
+
+def _unmet_need(check: Check, facts: Mapping[str, Fact]) -> str:
+    for need in check.header.needs:
+        fact = facts.get("torch.version" if need == "torch" else "triton.version" if need == "triton" else f"package.{need}.version")
+        if fact is None or fact.state is State.ABSENT:
+            return f"{need} is not installed in this interpreter"
+        if need == "torch" and (imports := facts.get("torch.imports")) is not None and imports.value is False:
+            return "import torch does not work here"
+    return ""
+
+
+def _import_fact(batch: Batch) -> dict[str, Fact]:
+    if any(outcome.device is None and outcome.verdict in RED for outcome in batch.outcomes):
+        return {"torch.imports": present(False, FIRST)}
+    return {"torch.imports": present(True, FIRST)} if "torch.import_seconds" in batch.facts else {}
+
+
+def _reported(check: Check, facts: Mapping[str, Any]) -> dict[str, Fact]:
+    return {name: absent(check.id) if value is None else present(value, check.id) for name, value in facts.items()}

@@ -1,0 +1,76 @@
+"""The line of units that wait: those whose lanes are free run side by side, and none overtakes one that waits for the same lane."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeAlias
+
+from doctor.host.scratch import Scratch
+from doctor.runner.start import start
+from doctor.runner.units import Lane, Unit
+from doctor.runner.verdicts import Batch
+
+_POLL_SECONDS = 0.1
+
+Progress: TypeAlias = Callable[[str, float], None]
+"""Called with what is going on and the seconds it has taken."""
+
+
+class _Stopped(Exception):
+    """Doctor is being interrupted, and so is everything that runs."""
+
+
+class Line:
+    """Iterate over it to run what was added; more may be added meanwhile. Leaving it early stops what runs."""
+
+    def __init__(self, scratch: Scratch, progress: Progress) -> None:
+        self._scratch, self._progress = scratch, progress
+        self._waiting: list[Unit] = []
+        self._running: dict[Future[Batch], tuple[Unit, float]] = {}
+        self._stop = threading.Event()
+        self._width = max(1, _processors())
+
+    def add(self, units: Iterable[Unit]) -> None:
+        """Put units at the end of the line."""
+        self._waiting += units
+
+    def __iter__(self) -> Iterator[tuple[Unit, Batch]]:
+        """Yield each unit with what it gave, in the order of their ends."""
+        with ThreadPoolExecutor(self._width) as pool:
+            try:
+                while self._waiting or self._running:
+                    self._begin(pool)
+                    yield from self._ended()
+            finally:
+                self._stop.set()
+
+    def _begin(self, pool: ThreadPoolExecutor) -> None:
+        taken: set[Lane] = {lane for unit, _ in self._running.values() for lane in unit.lanes}
+        for unit in tuple(self._waiting):
+            if not unit.lanes & taken and len(self._running) < self._width:
+                self._waiting.remove(unit)
+                self._running[pool.submit(start, unit, self._scratch, self._tick)] = (unit, time.monotonic())
+            taken |= unit.lanes
+
+    def _tick(self, _seconds: float) -> None:
+        if self._stop.is_set():
+            raise _Stopped
+
+    def _ended(self) -> Iterator[tuple[Unit, Batch]]:
+        ended, _ = wait(self._running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in ended:
+            unit, _ = self._running.pop(future)
+            yield unit, future.result()
+        if self._running:
+            names = dict.fromkeys(unit.check.id for unit, _ in self._running.values())
+            longest = max(time.monotonic() - begun for _, begun in self._running.values())
+            self._progress(", ".join(names), longest)
+
+
+def _processors() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

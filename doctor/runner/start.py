@@ -1,0 +1,119 @@
+"""Start one unit in the target interpreter, by itself or in the nursery, and say what it gave."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from doctor.bundled import bundled
+from doctor.host import Bounds, Ran, run
+from doctor.host.nursery import NurseryError
+from doctor.host.scratch import Scratch
+from doctor.model.outcomes import Outcome, Verdict
+from doctor.runner.units import Unit
+from doctor.runner.verdicts import Batch, judged
+
+_BOOT = "import runpy,sys;sys.path[:]=[p for p in sys.path if p];sys.argv=sys.argv[1:];runpy.run_path(sys.argv[0],run_name='__main__')"
+_LOG_LIMIT = 256 << 10
+_UNTOLD = frozenset({Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.BROKEN})
+"""Ends that a fork itself can bring about; a wrong number is not one of them."""
+_OF_THE_FORK = "in forked subprocess"
+"""What torch says of CUDA where the parent had touched it."""
+_CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "TRITON_CACHE_DIR": "triton",
+    "TRITON_HOME": "triton-home",
+    "TORCH_EXTENSIONS_DIR": "extensions",
+    "CUDA_CACHE_PATH": "cuda",
+    "XDG_CACHE_HOME": "cache",
+    "TORCH_HOME": "torch",
+    "NUMBA_CACHE_DIR": "numba",
+    "MPLCONFIGDIR": "matplotlib",
+}
+"""Every folder that a check might fill, by the variable that moves it into the temporary one."""
+
+
+def start(unit: Unit, scratch: Scratch, tick: Callable[[float], None]) -> Batch:
+    """Run a unit; where torch is shared and the end could be the fork's doing, run it again by itself: its own start has the last word."""
+    nursery = scratch.nursery
+    if nursery and nursery.settled and "torch" in unit.check.header.needs:
+        batch = _tried(unit, scratch, tick, forked=True)
+        if batch is not None and not _doubtful(batch):
+            return batch
+    return _tried(unit, scratch, tick, forked=False) or Batch(outcomes=())
+
+
+def _doubtful(batch: Batch) -> bool:
+    return any(outcome.verdict in _UNTOLD or _OF_THE_FORK in outcome.reason for outcome in batch.outcomes)
+
+
+def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], *, forked: bool) -> Batch | None:
+    """Run a unit once; None where the nursery makes no child."""
+    bound = min(unit.plan.timeout or unit.check.header.timeout, unit.plan.deadline - time.monotonic())
+    if bound <= 0:
+        return Batch(outcomes=(unit.skipped("the time budget of the whole run was used up"),))
+    home = scratch.folder / (unit.name + ("" if forked else "-alone"))
+    try:
+        home.mkdir()
+        env = _environment(unit, scratch.folder, home)
+    except OSError as error:
+        return Batch(outcomes=(unit.skipped(f"no room to run in: {error}"),))
+    bounds = Bounds(timeout=bound, limit=_LOG_LIMIT, memory=unit.plan.memory, tick=tick)
+    try:
+        ran = _forked(unit, scratch, env, home, bounds) if forked else _alone(unit, scratch, env, home, bounds)
+    except NurseryError:
+        return None
+    base = Outcome(id=unit.check.id, target=unit.plan.target, verdict=Verdict.BROKEN)
+    batch = judged(base, ran, home / "result.json", bound)
+    shutil.rmtree(home, ignore_errors=True)
+    return batch
+
+
+def _forked(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds) -> Ran:
+    if scratch.nursery is None:
+        raise NurseryError("there is none")
+    return scratch.nursery.run(unit.check.path, env, home, scratch.mark(), bounds)
+
+
+def _alone(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds) -> Ran:
+    command = [unit.plan.executable, "-c", _BOOT]
+    script = str(unit.check.path)
+    # Apple's frameworks do not survive a fork, and Windows has none.
+    if unit.check.header.nursery and scratch.nursery is None and unit.plan.host.platform.startswith("linux"):
+        return scratch.new_nursery().open([*command, str(bundled("checks") / "nursery.py"), script], env, home, scratch.mark(), bounds)
+    return run(
+        [*command, script],
+        timeout=bounds.timeout,
+        env=env,
+        cwd=home,
+        limit=bounds.limit,
+        memory=bounds.memory,
+        merge=True,
+        tick=bounds.tick,
+        mark=scratch.mark(),
+    )
+
+
+def _environment(unit: Unit, scratch: Path, home: Path) -> dict[str, str]:
+    plan, caches, temporary = unit.plan, scratch / "caches", home / "tmp"
+    temporary.mkdir()
+    bytecode = {"PYTHONDONTWRITEBYTECODE": "1"} if plan.precompiled else {"PYTHONPYCACHEPREFIX": str(caches / "bytecode")}
+    return {
+        **{name: value for name, value in plan.host.env.items() if name not in ("PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")},
+        **{name: str(caches / folder) for name, folder in _CACHES.items()},
+        **bytecode,
+        "TMPDIR": str(temporary),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONFAULTHANDLER": "1",
+        "CANARY_RESULT": str(home / "result.json"),
+        "CANARY_TIER": plan.tier.value,
+        **({"CANARY_DEVICES": ",".join(unit.devices)} if unit.devices else {}),
+        **plan.settings,
+    }
+
+
+def is_precompiled(package: Path) -> bool:
+    """Say whether a package carries bytecode for this run to read; where it does not, ours goes into the temporary folder."""
+    return any((package / "__pycache__").glob("__init__.*.pyc")) if package.is_dir() else True

@@ -1,0 +1,91 @@
+"""What may run side by side does, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from doctor.host import Host
+from doctor.host.scratch import Scratch
+from doctor.model.checks import Reach
+from doctor.model.outcomes import Verdict
+from doctor.runner import Line, Plan, Unit, units
+from doctor.scripts import read_check
+from tests.faults.standins import script
+
+_SPAN = """
+    begun = time.time()
+    time.sleep(0.4)
+    put(None, verdict="passed", data={"begun": begun, "ended": time.time(), "told": os.environ.get("CANARY_DEVICES")})
+"""
+_PLAN = Plan(executable=sys.executable, target="interpreter", host=Host(), devices=("cpu", "cuda:0"))
+
+
+def _spans(folder: Path, reaches: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[float, float]]:
+    """Run a script for each reach, on four processors; return when each began and ended, by the name of its unit."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    found = {}
+    with Scratch() as scratch:
+        line = Line(scratch, lambda _what, _seconds: None)
+        for number, reach in enumerate(reaches):
+            line.add(units(read_check(script(folder, _SPAN, name=f"{reach}_{number}", more=f'devices = "{reach}"\n')), _PLAN))
+        for unit, batch in line:
+            (outcome,) = batch.outcomes
+            assert outcome.verdict is Verdict.PASSED, outcome
+            assert outcome.data["told"] == (",".join(unit.devices) or None)
+            found[unit.name] = (outcome.data["begun"], outcome.data["ended"])
+    return found
+
+
+def _beside(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def test_devices_and_the_host_go_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spans = _spans(tmp_path, ["each", "host"], monkeypatch)
+    assert set(spans) == {"each-0-cpu", "each-0-cuda-0", "host-1"}
+    assert all(_beside(one, other) for one in spans.values() for other in spans.values())
+
+
+def test_one_device_does_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spans = _spans(tmp_path, ["each", "each"], monkeypatch)
+    assert not _beside(spans["each-0-cpu"], spans["each-1-cpu"])
+    assert not _beside(spans["each-0-cuda-0"], spans["each-1-cuda-0"])
+
+
+def test_what_needs_every_device_waits_for_all_and_is_not_overtaken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spans = _spans(tmp_path, ["each", "together", "each"], monkeypatch)
+    alone = spans.pop("together-1")
+    assert not any(_beside(alone, other) for other in spans.values())
+    assert all(spans[name][1] <= alone[0] for name in spans if name.startswith("each-0"))
+    assert all(spans[name][0] >= alone[1] for name in spans if name.startswith("each-2"))
+
+
+def test_without_devices_a_script_finds_them_by_itself(tmp_path: Path) -> None:
+    plan = Plan(executable=sys.executable, target="interpreter", host=Host())
+    check = read_check(script(tmp_path, _SPAN, more='devices = "each"\n'))
+    assert [(unit.devices, unit.name) for unit in units(check, plan)] == [((), "stand-in")]
+    assert check.header.devices is Reach.EACH
+
+
+def test_leaving_the_line_stops_what_runs(tmp_path: Path) -> None:
+    started = time.monotonic()
+    plan = Plan(executable=sys.executable, target="interpreter", host=Host())
+
+    def leave(_what: str, seconds: float) -> None:
+        if seconds > 0.5:
+            raise KeyboardInterrupt
+
+    def iterate() -> list[Unit]:
+        with Scratch() as scratch:
+            line = Line(scratch, leave)
+            line.add(units(read_check(script(tmp_path, "act()\ntime.sleep(600)")), plan))
+            return [unit for unit, _ in line]
+
+    with pytest.raises(KeyboardInterrupt):
+        iterate()
+    assert time.monotonic() - started < 8
