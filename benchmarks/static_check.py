@@ -11,32 +11,20 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests import command, environments
+from benchmarks.timing import Run, install, measure, middle, span, subject
+from tests import environments
 
-_MIB = 1024 if sys.platform == "linux" else 1024 * 1024
-"""What ru_maxrss counts in, to a MiB."""
 DOCTOR, COLLECT_ENV, IMPORT = "doctor check --no-canaries", "python -m torch.utils.collect_env", 'python -c "import torch"'
 TARGETS = {COLLECT_ENV: 0.15, IMPORT: 0.25}
 """At most this share of the time of each."""
-
-
-class Run(msgspec.Struct, frozen=True):
-    """One run of one command: seconds by the clock, MiB at the peak."""
-
-    seconds: float
-    memory: float
 
 
 def main() -> int:
@@ -55,47 +43,16 @@ def main() -> int:
 
 def commands(python: Path, folder: Path) -> dict[str, Sequence[str]]:
     """Install doctor from its wheel, and return what is measured, by the name that the table gives it."""
-    environments.make(folder / "venv", ("--compile-bytecode", str(environments.build_wheel(folder))))
-    doctor = environments.interpreter(folder / "venv").with_name("doctor")
     return {
-        DOCTOR: (str(doctor), "check", "--no-canaries", "--python", str(python)),
+        DOCTOR: (str(install(folder / "venv")), "check", "--no-canaries", "--python", str(python)),
         COLLECT_ENV: (str(python), "-m", "torch.utils.collect_env"),
         IMPORT: (str(python), "-c", "import torch"),
     }
 
 
-def measure(measured: Mapping[str, Sequence[str]], times: int, folder: Path) -> dict[str, list[Run]]:
-    """Run every command once for nothing, and then all of them in turns."""
-    env = {name: value for name, value in command.environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
-    for argv in measured.values():
-        once(argv, folder, env)
-    runs: dict[str, list[Run]] = {name: [] for name in measured}
-    for _ in range(times):
-        for name, argv in measured.items():
-            runs[name].append(once(argv, folder, env))
-    return runs
-
-
-def once(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Run:
-    """Run a command and return what it took; raises SystemExit where it fails."""
-    started = time.perf_counter()
-    child = subprocess.Popen(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.perf_counter() - started
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode not in ({0, 1, 4} if "check" in argv else {0}):
-        raise SystemExit(f"{' '.join(argv)}: exit code {child.returncode}")
-    return Run(seconds, usage.ru_maxrss / _MIB)
-
-
 def share(runs: Mapping[str, Sequence[Run]], other: str) -> float:
     """Return how doctor's median time compares with that of another command."""
     return middle(runs[DOCTOR]) / middle(runs[other])
-
-
-def middle(runs: Sequence[Run]) -> float:
-    """Return the median of the seconds."""
-    return statistics.median(run.seconds for run in runs)
 
 
 def table(runs: Mapping[str, Sequence[Run]]) -> str:
@@ -105,17 +62,10 @@ def table(runs: Mapping[str, Sequence[Run]]) -> str:
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, found in runs.items():
-        spread = f"{min(run.seconds for run in found):.2f} – {max(run.seconds for run in found):.2f}"
         target = f"≤ {TARGETS[name]}" if name in TARGETS else ""
         ratio = f"{share(runs, name):.2f}" if name in TARGETS else ""
-        lines.append(f"| `{name}` | {middle(found):.2f} | {spread} | {max(run.memory for run in found):.0f} | {ratio} | {target} |")
+        lines.append(f"| `{name}` | {middle(found):.2f} | {span(found)} | {max(run.memory for run in found):.0f} | {ratio} | {target} |")
     return "\n".join(lines)
-
-
-def subject(python: Path) -> str:
-    """Say which torch is examined, and in which Python."""
-    program = "import sys, torch; print(f'torch {torch.__version__}, Python {sys.version.split()[0]}')"
-    return subprocess.run([str(python), "-c", program], capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import signal
 import sys
 import tempfile
 import traceback
+import warnings
 from typing import Any
 
 DEVICES = ("/dev/nvidia", "/dev/kfd", "/dev/dri", "/dev/dxg")
@@ -66,7 +67,10 @@ class Nursery:
         """Fork; true in the parent, false in the child."""
         sys.stdout.flush()
         sys.stderr.flush()
-        pid = os.fork()
+        with warnings.catch_warnings():
+            # Python 3.12 warns of any thread. Those that are there belong to libraries that stop them around a fork (OpenBLAS does).
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
         if pid:
             self.children.add(pid)
             self.tell(made=pid)

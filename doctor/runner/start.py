@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from doctor.bundled import bundled
 from doctor.host import Bounds, Ran, run
 from doctor.host.nursery import NurseryError
 from doctor.host.scratch import Scratch
-from doctor.model.outcomes import Outcome, Verdict
+from doctor.model.outcomes import Verdict
 from doctor.runner.units import Unit
 from doctor.runner.verdicts import Batch, judged
 
@@ -65,7 +67,7 @@ def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], *, forke
         ran = _forked(unit, scratch, env, home, bounds) if forked else _alone(unit, scratch, env, home, bounds)
     except NurseryError:
         return None
-    base = Outcome(id=unit.check.id, target=unit.plan.target, verdict=Verdict.BROKEN)
+    base = msgspec.structs.replace(unit.skipped(""), verdict=Verdict.BROKEN)
     batch = judged(base, ran, home / "result.json", bound)
     shutil.rmtree(home, ignore_errors=True)
     return batch
