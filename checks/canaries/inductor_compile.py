@@ -292,11 +292,10 @@ class Trial:
         with REPORT.act(), inductor_config().patch(compile_threads=WORKERS):
             workers = importlib.import_module("torch._inductor.async_compile")
             try:
-                workers.AsyncCompile.process_pool().submit(os.getpid).result(timeout=PATIENCE)
+                await_worker(workers.AsyncCompile.process_pool())
                 self.halve()
-            except (futures.TimeoutError, futures.CancelledError, futures.BrokenExecutor) as error:
-                waited = f"no answer within {PATIENCE} s" if isinstance(error, futures.TimeoutError) else root(error)
-                raise Ending("failed", f"a process of Inductor's pool of compile workers died: {waited}") from error
+            except futures.BrokenExecutor as error:
+                raise Ending("failed", f"a worker process that compiles for Inductor died: {root(error)}") from error
             finally:
                 workers.shutdown_compile_workers()
 
@@ -306,6 +305,18 @@ class Trial:
             got = torch.compile(half)(self.leaves[1]).tolist()
         if got != [each / 2 for each in self.w]:
             raise Ending("failed", f"compiled by workers: the half of {self.w[0]} is {got[0]}")
+
+
+def await_worker(pool: Any) -> None:
+    """Get an answer from a worker. Where the process that leads them is killed, torch itself may wait for ever."""
+    answer, leader, deadline = pool.submit(os.getpid), getattr(pool, "process", None), time.monotonic() + PATIENCE
+    while not answer.done():
+        if leader is not None and leader.poll() is not None:
+            raise Ending("failed", f"the process that leads Inductor's compile workers died with exit code {leader.returncode}")
+        if time.monotonic() > deadline:
+            raise Ending("failed", f"no worker process that compiles for Inductor answered within {PATIENCE} s")
+        futures.wait([answer], timeout=0.2)
+    answer.result()
 
 
 def half(w: Any) -> Any:

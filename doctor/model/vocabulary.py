@@ -157,6 +157,11 @@ FACTS: dict[str, str] = {
     "triton.distributions": "distributions that bring a module called triton",
     "triton.ptxas": "path of the ptxas it would use",
     "triton.ptxas_version": "version of that ptxas",
+    "cache.*.path": "folder where inductor, triton, extensions (of torch) or cuda would keep what this user compiles",
+    "cache.unwritable": "those that this user cannot write: {path, cache, owner}",
+    "cache.noexec": "those that libraries cannot be loaded from, for the disk is mounted noexec",
+    "cache.network": "those on a network disk: {path, cache, type}",
+    "cache.stale_locks": "lock files of interrupted extension builds, an hour old and held by no process: the next build waits for ever",
     # files
     "files.missing": "files that the stack's RECORD lists and that are not there: {path, kind, package, requirement, size, wanted_size}",
     "files.missing_packages": "packages that miss files, as torch==2.13.0",
