@@ -152,6 +152,7 @@ FACTS: dict[str, str] = {
     "torch.import_seconds": "how long import torch took",
     "torch.import_warnings": "first lines of the warnings it printed",
     "torch.imports": "false where import torch failed, crashed or hung",
+    "fla.delta_rule_disabled": "true where flash-linear-attention keeps fused_recurrent_delta_rule out of compiled graphs",
     "triton.version": "version of the module, whichever distribution brought it",
     "triton.path": "folder of the package",
     "triton.distributions": "distributions that bring a module called triton",
