@@ -227,7 +227,8 @@ def root(error: BaseException) -> str:
         error, inner = inner, getattr(inner, "inner_exception", None) or inner.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = next((line for line in lines if "error:" in line), lines[0] if lines else "")
-    return f"{type(error).__name__}: {said}"[:400]
+    died = f" (the compiler died of signal {-inner.returncode})" if inner is not None and inner.returncode < 0 else ""
+    return f"{type(error).__name__}: {said}"[:400] + died
 
 
 class Trial:

@@ -35,8 +35,9 @@ for cell in plan["cells"]:
         finally:
             sys.stdout.flush(), sys.stderr.flush()
             os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    open(os.path.join(cell["folder"], "code"), "w").write(str(code))
+    _, status, used = os.wait4(child, 0)
+    ended = {"exit_code": os.waitstatus_to_exitcode(status), "cpu_seconds": used.ru_utime + used.ru_stime}
+    json.dump(ended, open(os.path.join(cell["folder"], "ended.json"), "w"))
 """
 
 
@@ -65,6 +66,6 @@ def run_grid(
 
 def _document(home: Path) -> Document:
     document: Document = json.loads((home / "result.json").read_text(encoding="utf-8"))
-    document["exit_code"] = int((home / "code").read_text(encoding="utf-8"))
+    document.update(json.loads((home / "ended.json").read_text(encoding="utf-8")))
     document["log"] = (home / "log").read_text(encoding="utf-8", errors="replace")
     return document

@@ -15,7 +15,11 @@ from tests.checks.trial import CHECKS, Document, only_result, reasons
 
 SCRIPT = "canaries/inductor_compile.py"
 
-PRELOAD = "import torch, torch._dynamo, torch._inductor.compile_fx, torch._inductor.async_compile, triton.language"
+# Which vectors this processor has is tried with a dozen compilations, which no cell is about.
+PRELOAD = """
+import torch, torch._dynamo, torch._inductor.compile_fx, torch._inductor.config, triton.language
+torch._inductor.config.cpp.vec_isa_ok = True
+"""
 
 FORWARD, BACKWARD, DYNAMIC = (".exp()", ".sin()"), (".cos()",), (".exp()", "ks0")
 NOT_FIRST = (".cos()", "ks0")
@@ -86,7 +90,6 @@ def kernel(old: str, new: str, *, within: tuple[str, ...] = (), without: tuple[s
 
 
 EXPECTED = {
-    "sine is cosine": {"forward": "compiled forward: element 0 is"},
     "last tile": {"forward": "compiled forward: element 0 is"},
     "idle thread": {"forward": "compiled forward: element"},
     "gradient by x": {"backward": "compiled gradient by x: element 0 is"},
@@ -101,7 +104,7 @@ EXPECTED = {
     "caller in C++": {"cpp-wrapper": "compiled with cpp_wrapper: element 0 is"},
     "absent": {"forward": "InvalidCxxCompiler: No working C++ compiler found"},
     "refuses": {"forward": "CppCompileError: cc1plus: error: no licence left"},
-    "crashes": {"forward": "SIGSEGV"},
+    "crashes": {"forward": "C++ compile error (the compiler died of signal 11)"},
     "no-python": {"forward": "fatal error: Python.h: No such file or directory"},
     "no-omp": {"forward": "fatal error: omp.h: No such file or directory"},
 }
@@ -112,7 +115,6 @@ def cells(folder: Path) -> dict[str, Cell]:
     idle = "if (omp_get_thread_num()) continue; float tmp_acc0 = 0;"
     return {
         "healthy": Cell(settings=DEEP),
-        "sine is cosine": kernel(".sin()", ".cos()", within=FORWARD, without=NOT_FIRST),
         "last tile": kernel("x1<static_cast<int64_t>(131L)", "x1<static_cast<int64_t>(128L)", within=FORWARD, without=NOT_FIRST),
         "idle thread": kernel("float tmp_acc0 = 0;", idle, within=FORWARD, without=NOT_FIRST),
         "gradient by x": kernel(".cos()", ".sin()", within=BACKWARD),
