@@ -291,7 +291,10 @@ class Trial:
     def compile_workers(self) -> None:
         """Let processes of their own compile; where Inductor has C++ to compile, threads wait for the compiler instead."""
         with REPORT.act(), inductor_config().patch(compile_threads=WORKERS):
-            workers = importlib.import_module("torch._inductor.async_compile")
+            try:
+                workers = importlib.import_module("torch._inductor.async_compile")
+            except ModuleNotFoundError:
+                raise Ending("skipped", f"torch {torch.__version__} has its workers elsewhere; they moved with 2.4") from None
             try:
                 await_worker(workers.AsyncCompile.process_pool())
                 self.halve()

@@ -32,7 +32,7 @@ OTHER_COMPILER = (
     NO_CACHE
     + """
 torch._inductor.config.cpp.cxx = (None, {path!r})
-torch._inductor.config.cpp.vec_isa_ok = False
+torch._inductor.config.cpp.vec_isa_ok = torch._inductor.config.cpp_cache_precompile_headers = False
 """
 )
 REWRITE = (
