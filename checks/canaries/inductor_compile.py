@@ -44,7 +44,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
@@ -171,8 +171,7 @@ torch = load("torch")
 
 WIDTH, ROWS, MORE_ROWS = 131, 131, (197, 263)
 SIZES = (517, 775)
-WORKERS = 2
-PATIENCE = 60
+PATIENCE = 120
 SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 triton = tl = copy_jit = None  # Triton and Dynamo look for these here; `load_triton` fills them
 NO_BACKEND = re.compile(r"Unsupported device type|Device \w+ not supported")
@@ -238,7 +237,7 @@ class Trial:
         self.device, self.rng = device, rng
         self.x, self.w = draw(rng, ROWS, WIDTH), draw(rng, WIDTH)
         self.leaves = [self.put(drawn).requires_grad_() for drawn in (self.x, self.w)]
-        self.cold = 0.0
+        self.cold, self.config = 0.0, None
 
     def put(self, drawn: Any) -> Any:
         """Give the numbers to the device."""
@@ -285,12 +284,12 @@ class Trial:
 
     def cpp_wrapper(self) -> None:
         """Let Inductor write the caller of its kernels in C++ too."""
-        with inductor_config().patch(cpp_wrapper=True), torch.no_grad():
+        with self.config.patch(cpp_wrapper=True), torch.no_grad():
             self.forward("compiled with cpp_wrapper")
 
     def compile_workers(self) -> None:
         """Let processes of their own compile; where Inductor has C++ to compile, threads wait for the compiler instead."""
-        with REPORT.act(), inductor_config().patch(compile_threads=WORKERS):
+        with REPORT.act(), self.config.patch(compile_threads=2):
             try:
                 workers = importlib.import_module("torch._inductor.async_compile")
             except ModuleNotFoundError:
@@ -306,7 +305,7 @@ class Trial:
     def halve(self) -> None:
         """Compile a function that no other case compiles."""
         with compiling(), torch.no_grad():
-            got = torch.compile(half)(self.leaves[1]).tolist()
+            got = torch.compile(lambda w: w / 2)(self.leaves[1]).tolist()
         if got != [each / 2 for each in self.w]:
             raise Ending("failed", f"compiled by workers: the half of {self.w[0]} is {got[0]}")
 
@@ -314,23 +313,12 @@ class Trial:
 def await_worker(pool: Any) -> None:
     """Get an answer from a worker. Where the process that leads them is killed, torch itself may wait for ever."""
     answer, leader, deadline = pool.submit(os.getpid), getattr(pool, "process", None), time.monotonic() + PATIENCE
-    while not answer.done():
+    while not futures.wait([answer], timeout=0.2).done:
         if leader is not None and leader.poll() is not None:
             raise Ending("failed", f"the process that leads Inductor's compile workers died with exit code {leader.returncode}")
         if time.monotonic() > deadline:
             raise Ending("failed", f"no worker process that compiles for Inductor answered within {PATIENCE} s")
-        futures.wait([answer], timeout=0.2)
     answer.result()
-
-
-def half(w: Any) -> Any:
-    """What the workers compile."""
-    return w / 2
-
-
-def inductor_config() -> Any:
-    """Give the settings of Inductor; torch may have read those in the environment long ago."""
-    return importlib.import_module("torch._inductor.config")
 
 
 def copy_kernel(x_ptr, y_ptr, NUMEL: tl.constexpr, BLOCK: tl.constexpr):  # noqa: ANN001, ANN201, N803
@@ -408,40 +396,31 @@ def stop(graph: Any, handed: list[Any]) -> None:
     raise Ending("skipped", "no kernel in the graph")
 
 
-def certainly(*_: object, **__: object) -> bool:
-    """Answer every question with yes."""
-    return True
-
-
 @contextmanager
 def a_gpu_pretended() -> Iterator[None]:
     """Let Dynamo trace Triton kernels on a machine that could not run them."""
     homes = [importlib.import_module(name) for name in ("torch.utils._triton", "torch._dynamo.utils")]
-    patches = [mock.patch.object(home, "has_triton", certainly) for home in homes if hasattr(home, "has_triton")]
-    for patch in patches:
-        patch.start()
-    try:
+    with ExitStack() as pretences:
+        for home in homes:
+            if hasattr(home, "has_triton"):
+                pretences.enter_context(mock.patch.object(home, "has_triton", lambda *_, **__: True))  # noqa: PT008 - Dynamo reads it
         yield
-    finally:
-        for patch in patches:
-            patch.stop()
 
 
 def examine(device: str, data: dict[str, Any]) -> None:
     """Try everything on one device."""
     data["seed"] = random.SystemRandom().getrandbits(32)
-    rng = random.Random(data["seed"])
-    trial = Trial(device, rng)
+    trial = Trial(device, random.Random(data["seed"]))
     with compiling():
-        # More than one would start a pool of workers first, which costs seconds.
-        inductor_config().compile_threads = 1
+        # More than one thread would start a pool of workers first. What stands in the environment may have been read long ago.
+        trial.config = importlib.import_module("torch._inductor.config")
+        trial.config.compile_threads = 1
     compiles = trial.quick()
     with REPORT.case("user-triton-constant"):
-        user_triton_constant(device, rng, data)
-    if not compiles:
-        return
-    trial.warm(data)
-    if os.environ.get("CANARY_TIER") == "deep":
+        user_triton_constant(device, trial.rng, data)
+    if compiles:
+        trial.warm(data)
+    if compiles and os.environ.get("CANARY_TIER") == "deep":
         with REPORT.case("compile-workers"):
             trial.compile_workers()
         with REPORT.case("cpp-wrapper"):
