@@ -85,9 +85,3 @@ def test_torch_251_with_the_fix_in_its_files_is_ruled_out(clone: Clone, tmp_path
     assert constant(said) == "passed"
     assert SYMBOLIC not in {finding["id"] for finding in said.report["findings"]}
     assert SYMBOLIC in {out["id"] for out in said.report["ruled_out"]}
-
-
-def test_the_advice_for_torch_251_leaves_cuda_alone(torch251_python: Path, tmp_path: Path) -> None:
-    said = examined(torch251_python, tmp_path)
-    assert "torch==2.6.0" in advice(said)
-    assert not [word for word in ("cuda", "nvidia", "driver", "toolkit", "cu12") if word in advice(said).lower()]
