@@ -7,16 +7,23 @@
 # summary = "Compiles a small function with torch.compile, differentiates it, and feeds a size to a Triton kernel"
 # needs = ["torch"]
 # tier = "quick"
-# timeout = 240
+# timeout = 420
 # devices = "each"
-# cases = ["forward", "backward", "dynamic-shapes", "user-triton-constant"]
+# cases = ["forward", "backward", "dynamic-shapes", "user-triton-constant", "cpp-wrapper", "compile-workers"]
 # ///
 """TorchInductor compiles for this device, and what it compiles is right: forward, backward and at a second size.
 
-A failure is most often a tool that Inductor calls (a C++ compiler, Python.h, Triton, setuptools), and the reason
-carries the innermost error. `user-triton-constant` hands a size to a `tl.constexpr` parameter of a Triton kernel
-of the user's own: where Dynamo keeps that size symbolic, Inductor writes a name that nobody defines
-(`name 's2' is not defined`). Without a GPU, what Dynamo hands on is looked at instead; that is where it goes wrong.
+A failure is most often a tool that Inductor calls (a C++ compiler, OpenMP, Python.h, Triton, setuptools), and the
+reason carries the innermost error. The sizes are such that the loops run in several threads and end in a remainder.
+
+`user-triton-constant` hands a size to a `tl.constexpr` parameter of a Triton kernel of the user's own: where Dynamo
+keeps that size symbolic, Inductor writes a name that nobody defines (`name 's2' is not defined`). Without a GPU,
+what Dynamo hands on is looked at instead; that is where it goes wrong.
+
+In the deep tier, `cpp-wrapper` lets Inductor write the caller of its kernels in C++ too, and `compile-workers` lets
+processes of their own compile, as torch does by itself where Triton compiles; a killed one is told as such.
+
+The time of the first compile, with every tool that it starts, stands beside that of the same compile from its cache.
 
 The oracle is `math` in plain Python. An element is right within 64 u S, with u the unit roundoff of float32 and S
 the sum of the absolute terms: a few roundoffs for each sine and exponential and for the order of a short sum.
@@ -32,10 +39,12 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent import futures
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
@@ -111,8 +120,8 @@ class Report:
 
 # --- end of report ---
 
-# One thread compiles in this process; more would start a pool of workers first, which costs seconds.
-os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+# torch may have been imported before, and the temporary folder asked for; headers are precompiled there.
+tempfile.tempdir = None
 
 
 # --- torch: the same in every canary that imports it, kept so by a test ---
@@ -160,8 +169,9 @@ REPORT = Report()
 torch = load("torch")
 # --- end of torch ---
 
-WIDTH = 16
+WIDTH, ROWS, MORE_ROWS = 131, 131, (197, 263)
 SIZES = (517, 775)
+PATIENCE = 120
 SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 triton = tl = copy_jit = None  # Triton and Dynamo look for these here; `load_triton` fills them
 NO_BACKEND = re.compile(r"Unsupported device type|Device \w+ not supported")
@@ -216,33 +226,99 @@ def root(error: BaseException) -> str:
         error, inner = inner, getattr(inner, "inner_exception", None) or inner.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = next((line for line in lines if "error:" in line), lines[0] if lines else "")
-    return f"{type(error).__name__}: {said}"[:400]
+    died = f" (the compiler died of signal {-inner.returncode})" if inner is not None and inner.returncode < 0 else ""
+    return f"{type(error).__name__}: {said}"[:400] + died
 
 
-def trial(device: str, rng: random.Random, cases: dict[str, Any]) -> None:
-    """Compile once, differentiate, and come back with other sizes."""
-    compiled: Any = None
-    x, w = draw(rng, 5, WIDTH), draw(rng, WIDTH)
-    leaves = [torch.tensor(drawn, dtype=torch.float32, device=device, requires_grad=True) for drawn in (x, w)]
-    with REPORT.case("forward"):
+class Trial:
+    """The same small function on one device, compiled in several ways."""
+
+    def __init__(self, device: str, rng: random.Random) -> None:
+        self.device, self.rng = device, rng
+        self.x, self.w = draw(rng, ROWS, WIDTH), draw(rng, WIDTH)
+        self.leaves = [self.put(drawn).requires_grad_() for drawn in (self.x, self.w)]
+        self.cold, self.config = 0.0, None
+
+    def put(self, drawn: Any) -> Any:
+        """Give the numbers to the device."""
+        return torch.tensor(drawn, dtype=torch.float32, device=self.device)
+
+    def forward(self, what: str) -> tuple[Any, Any]:
+        """Compile afresh, from the cache if that holds it; return the function and what it gave."""
         with compiling():
+            importlib.import_module("torch._dynamo").reset()
             compiled = torch.compile(small)
-            result = compiled(*leaves)
+            result = compiled(*self.leaves)
             got = result.tolist()
-        compare(got, values(x, w), "compiled forward")
-    if cases["forward"]["verdict"] != "passed":
-        return
-    with REPORT.case("backward"):
-        with compiling():
-            by_x, by_w = (grad.flatten().tolist() for grad in torch.autograd.grad(result.sum(), leaves))
-        for what, got, terms in zip(("x", "w"), (by_x, by_w), slopes(x, w)):
-            compare(got, terms, f"compiled gradient by {what}")
-    with REPORT.case("dynamic-shapes"):
-        for rows in 7, 11:
-            x = draw(rng, rows, WIDTH)
+        compare(got, values(self.x, self.w), what)
+        return compiled, result
+
+    def quick(self) -> bool:
+        """Compile once, differentiate, and come back with other sizes; say whether anything compiles at all."""
+        compiled = result = None
+        with REPORT.case("forward"):
+            started = time.monotonic()
+            compiled, result = self.forward("compiled forward")
+            self.cold = time.monotonic() - started
+        if compiled is None:
+            return False
+        with REPORT.case("backward"):
             with compiling():
-                got = compiled(torch.tensor(x, dtype=torch.float32, device=device), leaves[1]).tolist()
-            compare(got, values(x, w), f"compiled again for {rows} rows")
+                grads = [grad.flatten().tolist() for grad in torch.autograd.grad(result.sum(), self.leaves)]
+            for what, got, terms in zip(("x", "w"), grads, slopes(self.x, self.w)):
+                compare(got, terms, f"compiled gradient by {what}")
+        with REPORT.case("dynamic-shapes"):
+            for rows in MORE_ROWS:
+                x = draw(self.rng, rows, WIDTH)
+                with compiling(), torch.no_grad():
+                    got = compiled(self.put(x), self.leaves[1]).tolist()
+                compare(got, values(x, self.w), f"compiled again for {rows} rows")
+        return True
+
+    def warm(self, data: dict[str, Any]) -> None:
+        """Compile what was compiled before, and tell what the cache saves."""
+        started = time.monotonic()
+        self.forward("compiled from the cache")
+        data.update(cold_seconds=round(self.cold, 3), warm_seconds=round(time.monotonic() - started, 3))
+        data["told"] = [f"the first compile took {data['cold_seconds']:.1f} s, the same one from its cache {data['warm_seconds']:.2f} s"]
+
+    def cpp_wrapper(self) -> None:
+        """Let Inductor write the caller of its kernels in C++ too."""
+        with self.config.patch(cpp_wrapper=True), torch.no_grad():
+            self.forward("compiled with cpp_wrapper")
+
+    def compile_workers(self) -> None:
+        """Let processes of their own compile; where Inductor has C++ to compile, threads wait for the compiler instead."""
+        with REPORT.act(), self.config.patch(compile_threads=2):
+            try:
+                workers = importlib.import_module("torch._inductor.async_compile")
+            except ModuleNotFoundError:
+                raise Ending("skipped", f"torch {torch.__version__} has its workers elsewhere; they moved with 2.4") from None
+            try:
+                await_worker(workers.AsyncCompile.process_pool())
+                self.halve()
+            except futures.BrokenExecutor as error:
+                raise Ending("failed", f"a worker process that compiles for Inductor died: {root(error)}") from error
+            finally:
+                workers.shutdown_compile_workers()
+
+    def halve(self) -> None:
+        """Compile a function that no other case compiles."""
+        with compiling(), torch.no_grad():
+            got = torch.compile(lambda w: w / 2)(self.leaves[1]).tolist()
+        if got != [each / 2 for each in self.w]:
+            raise Ending("failed", f"compiled by workers: the half of {self.w[0]} is {got[0]}")
+
+
+def await_worker(pool: Any) -> None:
+    """Get an answer from a worker. Where the process that leads them is killed, torch itself may wait for ever."""
+    answer, leader, deadline = pool.submit(os.getpid), getattr(pool, "process", None), time.monotonic() + PATIENCE
+    while not futures.wait([answer], timeout=0.2).done:
+        if leader is not None and leader.poll() is not None:
+            raise Ending("failed", f"the process that leads Inductor's compile workers died with exit code {leader.returncode}")
+        if time.monotonic() > deadline:
+            raise Ending("failed", f"no worker process that compiles for Inductor answered within {PATIENCE} s")
+    answer.result()
 
 
 def copy_kernel(x_ptr, y_ptr, NUMEL: tl.constexpr, BLOCK: tl.constexpr):  # noqa: ANN001, ANN201, N803
@@ -320,23 +396,35 @@ def stop(graph: Any, handed: list[Any]) -> None:
     raise Ending("skipped", "no kernel in the graph")
 
 
-def certainly(*_: object, **__: object) -> bool:
-    """Answer every question with yes."""
-    return True
-
-
 @contextmanager
 def a_gpu_pretended() -> Iterator[None]:
     """Let Dynamo trace Triton kernels on a machine that could not run them."""
     homes = [importlib.import_module(name) for name in ("torch.utils._triton", "torch._dynamo.utils")]
-    patches = [mock.patch.object(home, "has_triton", certainly) for home in homes if hasattr(home, "has_triton")]
-    for patch in patches:
-        patch.start()
-    try:
+    with ExitStack() as pretences:
+        for home in homes:
+            if hasattr(home, "has_triton"):
+                pretences.enter_context(mock.patch.object(home, "has_triton", lambda *_, **__: True))  # noqa: PT008 - Dynamo reads it
         yield
-    finally:
-        for patch in patches:
-            patch.stop()
+
+
+def examine(device: str, data: dict[str, Any]) -> None:
+    """Try everything on one device."""
+    data["seed"] = random.SystemRandom().getrandbits(32)
+    trial = Trial(device, random.Random(data["seed"]))
+    with compiling():
+        # More than one thread would start a pool of workers first. What stands in the environment may have been read long ago.
+        trial.config = importlib.import_module("torch._inductor.config")
+        trial.config.compile_threads = 1
+    compiles = trial.quick()
+    with REPORT.case("user-triton-constant"):
+        user_triton_constant(device, trial.rng, data)
+    if compiles:
+        trial.warm(data)
+    if compiles and os.environ.get("CANARY_TIER") == "deep":
+        with REPORT.case("compile-workers"):
+            trial.compile_workers()
+        with REPORT.case("cpp-wrapper"):
+            trial.cpp_wrapper()
 
 
 def main() -> None:
@@ -348,11 +436,7 @@ def main() -> None:
             if any(os.environ.get(name) == "1" for name in SWITCHES):
                 raise Ending("skipped", f"torch.compile is switched off by {' or '.join(SWITCHES)}")
             reach(device)
-            data["seed"] = random.SystemRandom().getrandbits(32)
-            rng = random.Random(data["seed"])
-            trial(device, rng, REPORT.results[-1]["cases"])
-            with REPORT.case("user-triton-constant"):
-                user_triton_constant(device, rng, data)
+            examine(device, data)
     REPORT.write(doing=None)
 
 

@@ -29,6 +29,7 @@ from doctor.reporters.terminal_page import (
 
 _LOG_LINES = 30
 _ROOM = 20
+_TOLD_LINES = 8
 _WORDS = {
     Verdict.FAILED: "failed",
     Verdict.CRASHED: "crashed",
@@ -62,10 +63,21 @@ def _check(alike: Sequence[Outcome], name: str, how: Look) -> Lines:
     head = span(how, (f"{mark:<2} ", style), (f"{name} {seconds:>7}  ", "" if first.verdict is Verdict.PASSED else style))
     told = span(how, (why, QUIET if first.verdict in _COLOURS else ""))
     yield from _beside(head, told, how, brief=first.verdict is Verdict.SKIPPED and not how.wordy)
+    for line in _told(alike):
+        yield from paragraph(span(how, (said(line, how, most=200), QUIET)), how, indent=5)
     for case_name, case in first.cases.items() if how.wordy else ():
         reason = said(case.reason, how)
         if case.verdict is not Verdict.PASSED and not (reason and reason in why):
             yield from paragraph(span(how, (f"{said(case_name, how)} {_WORDS[case.verdict]}: {reason}", QUIET)), how, indent=5)
+
+
+def _told(alike: Sequence[Outcome]) -> list[str]:
+    """Return what checks tell beside their verdict, `data.told`; where devices differ in it, with the device."""
+    lists = [outcome.data.get("told") for outcome in alike]
+    lines = [[str(line) for line in told[:_TOLD_LINES]] if isinstance(told, list) else [] for told in lists]
+    if all(each == lines[0] for each in lines):
+        return lines[0]
+    return [f"{outcome.device}: {line}" for outcome, each in zip(alike, lines, strict=True) for line in each]
 
 
 def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:

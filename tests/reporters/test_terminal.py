@@ -214,3 +214,27 @@ def test_links_are_only_for_terminals_that_know_them() -> None:
     """An address becomes a link where that is asked for."""
     assert "\x1b]8;" in render("sick", colour=True, links=True)
     assert "\x1b]8;" not in render("sick", colour=True)
+
+
+def with_told(*told: Any) -> str:
+    """Render checks that tell something beside their verdict, each on a device of its own."""
+    outcomes = tuple(reports.outcome("toy-compile", device=f"cuda:{number}", data={"told": each}) for number, each in enumerate(told))
+    text = terminal.render(reports.report(outcomes=outcomes), verbosity=0, width=80, colour=False, unicode=True)
+    return text[text.index("toy-compile") :]
+
+
+def test_what_a_check_tells_stands_below_it() -> None:
+    """Once, where all devices tell the same; else with the device."""
+    assert with_told(["first 12.3 s, again 0.1 s"]).splitlines()[1].strip() == "first 12.3 s, again 0.1 s"
+    assert with_told(["the same"], ["the same"]).count("the same") == 1
+    text = with_told(["first 12.3 s"], ["first 2.1 s", "and more"], [])
+    assert [line.strip() for line in text.splitlines()[1:4]] == ["cuda:0: first 12.3 s", "cuda:1: first 2.1 s", "cuda:1: and more"]
+
+
+@pytest.mark.parametrize("told", [None, "text", 7, {"a": 1}, [], [["nested"]], ["\x1b[31mred\x07", "x" * 9999], ["line"] * 500])
+def test_what_a_check_tells_may_be_anything(told: Any) -> None:
+    """It comes from a program of somebody else's environment."""
+    text = with_told(told, ["sane"])
+    assert "\x1b" not in text
+    assert len(text.splitlines()) < 30
+    assert "cuda:1: sane" in text
