@@ -404,7 +404,8 @@ def into_view(rng: random.Random, device: str, dtypes: list[str]) -> None:
             for op, write in WRITES.items():
                 with REPORT.act():
                     got, spilled = written(layout, write, a, b, maker(device, dtype))
-                compare(got[0] if op == "mm" else got, want[0] if op == "mm" else want, dtype, f"{op} into a {name} view")
+                one = op in ("mm", "addmm")
+                compare(got[0] if one else got, want[0] if one else want, dtype, f"{op} into a {name} view")
                 if spilled:
                     raise Ending("failed", f"{op} into a {name} view, {dtype}: {spilled} elements outside the view were written")
 
@@ -425,6 +426,8 @@ WRITES = {
     "matmul": lambda a, b, view: torch.matmul(a, b, out=view),
     "bmm": lambda a, b, view: torch.bmm(a, b, out=view),
     "mm": lambda a, b, view: torch.mm(a[0], b[0], out=view[0]),
+    "addmm": lambda a, b, view: torch.addmm(torch.zeros_like(view[0]), a[0], b[0], out=view[0]),
+    "baddbmm": lambda a, b, view: torch.baddbmm(torch.zeros_like(view), a, b, out=view),
     "copy_": lambda a, b, view: view.copy_(torch.matmul(a, b)),
 }
 
@@ -447,13 +450,17 @@ def slopes(a: list[Matrix], b: list[Matrix], g: list[Matrix]) -> dict[str, Any]:
     """Work out by hand what `gradients` asks autograd for."""
     fed, incoming = ([row for matrix in batch for row in matrix] for batch in (a, g))
     left, right = products(g, map(flip, b)), products(map(flip, a), g)
+    bias = [[[(BETA * value, 0.0) for value in row] for row in matrix] for matrix in g]
+    scaled = [
+        [[[(ALPHA * exact, ALPHA * allowed) for exact, allowed in row] for row in matrix] for matrix in side] for side in (left, right)
+    ]
     return {
-        "matmul, left": left,
-        "matmul, right": right,
+        **dict.fromkeys(("matmul, left", "einsum, left"), left),
+        **dict.fromkeys(("matmul, right", "einsum, right"), right),
         "linear, input": products(g, [flip(b[0])] * len(g)),
         "linear, weight": product(flip(incoming), fed),
-        "baddbmm, bias": [[[(BETA * value, 0.0) for value in row] for row in matrix] for matrix in g],
-        "baddbmm, left": [[[(ALPHA * exact, ALPHA * allowed) for exact, allowed in row] for row in matrix] for matrix in left],
+        **dict(zip(("baddbmm, bias", "baddbmm, left", "baddbmm, right"), (bias, *scaled))),
+        **dict(zip(("addmm, bias", "addmm, left", "addmm, right"), (bias[0], scaled[0][0], scaled[1][0]))),
     }
 
 
@@ -473,17 +480,25 @@ class Incoming(torch.autograd.Function):
 
 
 def gradients(a: Any, b: Any, g: Any) -> dict[str, Any]:
-    """Differentiate a product, a linear layer and a product with a bias by their operands."""
+    """Differentiate products, a linear layer and products with a bias by their operands."""
     weight = b[0].t().detach().requires_grad_()
     c = torch.zeros(g.shape, dtype=g.dtype, device=g.device, requires_grad=True)
     a.requires_grad_()
     b.requires_grad_()
-    found = {
-        ("matmul, left", "matmul, right"): torch.autograd.grad(Incoming.apply(torch.matmul(a, b), g), (a, b)),
-        ("linear, input", "linear, weight"): torch.autograd.grad(Incoming.apply(torch.nn.functional.linear(a, weight), g), (a, weight)),
-        ("baddbmm, bias", "baddbmm, left"): torch.autograd.grad(Incoming.apply(torch.baddbmm(c, a, b, beta=BETA, alpha=ALPHA), g), (c, a)),
+    one, left, right = (operand[0].detach().requires_grad_() for operand in (c, a, b))
+    scale = {"beta": BETA, "alpha": ALPHA}
+    asked = {
+        "matmul": (torch.matmul(a, b), g, {"left": a, "right": b}),
+        "einsum": (torch.einsum("bij,bjk->bik", a, b), g, {"left": a, "right": b}),
+        "linear": (torch.nn.functional.linear(a, weight), g, {"input": a, "weight": weight}),
+        "baddbmm": (torch.baddbmm(c, a, b, **scale), g, {"bias": c, "left": a, "right": b}),
+        "addmm": (torch.addmm(one, left, right, **scale), g[0], {"bias": one, "left": left, "right": right}),
     }
-    return {what: slope.tolist() for names, slopes_ in found.items() for what, slope in zip(names, slopes_)}
+    found = {}
+    for op, (result, gradient, operands) in asked.items():
+        by_operand = torch.autograd.grad(Incoming.apply(result, gradient), tuple(operands.values()))
+        found.update({f"{op}, {what}": slope.tolist() for what, slope in zip(operands, by_operand)})
+    return found
 
 
 def to_one_output(rng: random.Random, device: str) -> None:

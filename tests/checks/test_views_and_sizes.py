@@ -1,4 +1,4 @@
-"""A healthy processor passes the canaries over views with an older torch too, and every size of the deep tier; faults are in the gallery."""
+"""The canaries over views pass with an older torch too, and every size of the deep tier passes; faults are in the gallery."""
 
 from __future__ import annotations
 
