@@ -9,16 +9,17 @@
 # tier = "quick"
 # timeout = 300
 # devices = "each"
-# cases = ["long-inner", "wide-columns", "huge-batch"]
+# cases = ["long-inner", "wide-columns", "huge-batch", "one-output-gradient"]
 # ///
 """Products stay right where a dimension is long, wide or huge; picked elements agree with sums made in plain Python.
 
 A failure means that a matmul kernel of this device loses or invents terms beyond a size: a tile that is not clipped,
 an index that overflows. Splitting the product, or the CPU, gets around it.
 
-All three sizes are known to be wrong somewhere on Metal (numbers of issues of pytorch/pytorch): inner lengths from 32767
+All of these are known to be wrong somewhere on Metal (numbers of issues of pytorch/pytorch): inner lengths from 32767
 on with 16 rows and columns or more, where the answer depends on what lies behind the operands (193487, 195163); more
-than 32768 columns (111634, 116769, 122045); results beyond 2**32 elements of an operand that is not contiguous (197636).
+than 32768 columns (111634, 116769, 122045); results beyond 2**32 elements of an operand that is not contiguous (197636);
+the gradient of a linear layer with one output, over more rows than a page of 16 KB holds (189565).
 The operands are drawn as Python lists of eighths up to two, and lie before NaN. So the longest sum here is exact in float32
 in any order, and an element is right within the rounding of the result, |x| u; in float16 a sum of length k over products
 of absolute sum S is right within (k + 4) u S.
@@ -239,6 +240,21 @@ def huge_batch(rng: random.Random, device: str) -> None:
         compare([matrix[i, j].item() for i, j in places], wants, "float16", f"bmm, matrix {index} of {count}, right operand transposed")
 
 
+def one_output_gradient(rng: random.Random, device: str) -> None:
+    """Hand the repeated gradient of a sum to a linear layer with one output."""
+    rows, inner = 3840, 33
+    fed, weight, slope = draw(rng, inner), draw(rng, inner), draw(rng, 1)[0]
+    with REPORT.act():
+        x = torch.tensor([fed] * rows, dtype=torch.float32, device=device, requires_grad=True)
+        w = torch.tensor([weight], dtype=torch.float32, device=device, requires_grad=True)
+        by_input, by_weight = torch.autograd.grad(torch.nn.functional.linear(x, w).sum() * slope, (x, w))
+        got, summed = by_input.tolist(), by_weight.tolist()[0]
+    wants = [(slope * value, abs(slope * value)) for value in weight]
+    compare([value for row in got for value in row], wants * rows, "float32", f"gradient of linear to one output over {rows} rows, input")
+    wants = [(rows * slope * value, abs(rows * slope * value)) for value in fed]
+    compare(summed, wants, "float32", f"gradient of linear to one output over {rows} rows, weight")
+
+
 def only_deep(cost: str) -> None:
     """Leave out what costs much."""
     if os.environ.get("CANARY_TIER") != "deep":
@@ -253,7 +269,7 @@ def room(device: str) -> int:
     return int(limit()) - int(torch.mps.driver_allocated_memory()) if limit else 0
 
 
-CASES = {"long-inner": long_inner, "wide-columns": wide_columns, "huge-batch": huge_batch}
+CASES = {"long-inner": long_inner, "wide-columns": wide_columns, "huge-batch": huge_batch, "one-output-gradient": one_output_gradient}
 
 
 def main() -> None:

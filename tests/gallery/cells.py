@@ -96,8 +96,6 @@ def _layouts() -> Iterator[Cell]:
         may = frozenset({"into-view"}) if layout == "transposed" else frozenset[str]()
         install = ("products", {"ops": ["bmm"], "kind": "operand ignored", "layout": layout})
         yield Cell(_MATMUL, install, frozenset({layout, "backward"}), may, (layout,))
-    one = ("products", {"ops": ["mm"], "kind": "operand ignored", "layout": "expanded"})
-    yield Cell(_MATMUL, one, frozenset({"backward"}), frozenset(), ("gradient of linear to one output, input",))
     for dtype in "float64", "float16", "bfloat16":
         install = ("products", {"ops": ["bmm"], "kind": "strides ignored", "dtype": dtype})
         yield Cell(_MATMUL, install, _STEPPED | {"into-view", "backward"}, _UNSTEPPED, (f", {dtype}: largest error", _BMM))
@@ -193,11 +191,15 @@ def _elementwise_cell(case: str, op: str, kind: str) -> Cell:
 
 def _large() -> Iterator[Cell]:
     """Yield faults that begin with a size."""
-    both = ["mm", "bmm"]
-    long, every = frozenset({"long-inner"}), frozenset({"long-inner", "wide-columns", "huge-batch"})
+    both, rows = ["mm", "bmm"], "gradient of linear to one output over 3840 rows"
+    long, gradient = frozenset({"long-inner"}), frozenset({"one-output-gradient"})
+    every = long | gradient | {"wide-columns", "huge-batch"}
     yield Cell(_LARGE, ("products", {"ops": both}), settings=_DEEP)
-    for kind in "last tile dropped", "terms invented":
-        yield Cell(_LARGE, ("products", {"ops": both, "kind": kind}), long, frozenset(), ("^mm, inner length 32769, float32",))
+    yield Cell(_LARGE, ("products", {"ops": both, "kind": "terms invented"}), long, frozenset(), ("^mm, inner length 32769, float32",))
+    said = (f"^(mm, inner length 32769|{rows}, weight), float32",)
+    yield Cell(_LARGE, ("products", {"ops": both, "kind": "last tile dropped"}), long | gradient, frozenset(), said)
+    repeated = ("products", {"ops": ["mm"], "kind": "operand ignored", "layout": "expanded"})
+    yield Cell(_LARGE, repeated, gradient, frozenset(), (f"^{rows}, input",))
     deep = {"columns overflow": frozenset({"wide-columns"}), "last batch dropped": every, "strides ignored": frozenset({"huge-batch"})}
     for kind, red in deep.items():
         yield Cell(_LARGE, ("products", {"ops": both, "kind": kind}), red, frozenset(), ("picked elements are wrong",), _DEEP)
