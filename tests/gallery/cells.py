@@ -117,7 +117,9 @@ def _destinations() -> Iterator[Cell]:
         ("baddbmm_", "destination strides ignored", bias, "^baddbmm_, transposed bias"),
     ]
     for op, kind, red, says in table:
-        yield Cell(_MATMUL, ("products", {"ops": [op], "kind": kind}), red, frozenset(), (says,))
+        # torch itself writes a baddbmm into some views by addmm_.
+        may = view if op == "addmm_" else frozenset[str]()
+        yield Cell(_MATMUL, ("products", {"ops": [op], "kind": kind}), red, may, (says,))
 
 
 def _attention() -> Iterator[Cell]:

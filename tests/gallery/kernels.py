@@ -289,7 +289,8 @@ def _unary(function: Callable[[float], float]) -> Callable[[Fault], Callable[...
 def _sorted(fault: Fault) -> Callable[..., Any]:
     def kernel(x: Any, dim: int = -1, descending: bool = False) -> Any:
         rows = fault.seen(x).movedim(dim, -1)
-        places = (rows.unsqueeze(-1) > rows.unsqueeze(-2)).sum(-1)  # the numbers of a row differ: a rank is a place
+        one, other = rows.unsqueeze(-1), rows.unsqueeze(-2)
+        places = ((one > other) | (one == other).tril(-1)).sum(-1)  # by rank; equal ones stay in their order
         order = torch.zeros_like(places).scatter_(-1, places, torch.arange(rows.shape[-1]).expand_as(places).contiguous())
         return rows.gather(-1, order).movedim(-1, dim), order.movedim(-1, dim)
 
