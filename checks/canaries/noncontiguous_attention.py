@@ -26,6 +26,7 @@ That moves a weight by 8 u s of itself; n exponentials, their sum and the sum of
 n counts the keys that are not masked. So an element is right within (8 s + 2 n + 8) u W, with W the sum of the weighted
 absolute values. A gradient runs through four such steps and two products more: it is right within 4 (8 s + 2 n + d + 8) u
 times the sum of the absolute values of its terms, d the width of a head; bfloat16 would be allowed too much there and is left out.
+Where the environment lets products of float32 be rounded to TF32 or bfloat16, that is the unit roundoff of float32.
 What lies between the elements of a view is NaN, and so is memory of the size of a result before it is asked for.
 
 Cases that Metal, or CUDA, is known to have got wrong (numbers of issues and pulls of pytorch/pytorch): queries with their
@@ -262,7 +263,7 @@ def mixed(shares: list[float], doubt: float, values: list[list[float]]) -> list[
 
 def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
     """Raise where an element is further off than rounding in that dtype explains, and say where it is worst."""
-    unit = torch.finfo(getattr(torch, dtype)).eps / 2
+    unit = roundoff(dtype)
     got, wants = flat(got), flat(wants)
     if len(got) != len(wants):
         raise Ending("failed", f"{what}, {dtype}: the result has {len(got)} elements, expected {len(wants)}")
@@ -271,6 +272,12 @@ def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
         error, allowed = max((abs(value - exact) if math.isfinite(value) else math.inf, allowed) for value, exact, allowed in wrong)
         said = f"largest error {error:.3g}, allowed {allowed:.3g}; {len(wrong)} of {len(got)} elements are wrong"
         raise Ending("failed", f"{what}, {dtype}: {said}")
+
+
+def roundoff(dtype: str) -> float:
+    """The unit roundoff: for float32, of what its products are rounded to on purpose where that was asked for (TF32, bfloat16)."""
+    coarse = {"high": 2**-11, "medium": 2**-9}.get(torch.get_float32_matmul_precision()) if dtype == "float32" else None
+    return coarse or torch.finfo(getattr(torch, dtype)).eps / 2
 
 
 def flat(values: Any) -> list[Any]:
