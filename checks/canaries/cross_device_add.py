@@ -8,16 +8,21 @@
 # needs = ["torch"]
 # tier = "quick"
 # timeout = 120
-# devices = "together"
-# cases = ["mixed-devices", "two-handles", "round-trip", "every-pair"]
+# devices = "each"
+# cases = ["mixed-devices", "two-handles", "round-trip", "every-pair", "peer-access-off", "pairs-through-host"]
 # ///
 """What two devices, or two handles of one device, exchange arrives unchanged: a sum has both its operands.
 
-A failure means silent corruption: a second operand that is ignored, a copy that brings other bytes. Between two GPUs
-the usual culprit is peer-to-peer access that the board (IOMMU, ACS) does not carry: `NCCL_P2P_DISABLE=1` avoids it.
+A failure means silent corruption: a second operand that is ignored, a copy that brings other bytes. Between two GPUs it
+tells which path loses them: the one torch takes (peer to peer, where the driver says that it can), the driver's own detour
+with peer access switched off, or an explicit one through host memory. Where only the first fails, the bytes are lost between
+the boards: `.cpu().to(...)` gets around it, and `NCCL_P2P_DISABLE=1` for what NCCL copies, which is nothing of this.
 
 The oracle is plain Python: whole numbers, small enough to be exact in float32, are added in lists; bytes are
-compared with the bytes that were drawn. Destinations are poisoned, and every trial has fresh tensors.
+compared with the bytes that were drawn. Destinations are poisoned, every trial has fresh tensors, and the direct path comes
+first: a copy has been seen to be right once the same bytes had gone through the host (pytorch/pytorch 87363). Peer access is
+switched by `cudaDeviceDisablePeerAccess` of the runtime that torch has loaded, for torch has no switch; memory of
+`expandable_segments` does not heed it. Metal has been seen to read a host scalar at the wrong offset (187117, 191929).
 """
 
 from __future__ import annotations
@@ -155,19 +160,27 @@ torch = load("torch")
 COUNT = 1 << 14
 SIZES = (1, 511, 4097, (1 << 20) + 3, 8 << 20)
 NAN = float("nan")
+NOT_ENABLED = 705  # cudaErrorPeerAccessNotEnabled
 
 
-def numbers(rng: random.Random) -> list[int]:
+def numbers(rng: random.Random, count: int = COUNT, bits: int = 20) -> list[int]:
     """Draw whole numbers, none of them zero, whose sums are exact in float32."""
-    return [rng.choice((-1, 1)) * rng.randint(1, 1 << 20) for _ in range(COUNT)]
+    return [rng.choice((-1, 1)) * rng.randint(1, 1 << bits) for _ in range(count)]
 
 
 def compare(got: list[float], want: list[int], what: str) -> None:
     """Raise at the first element that differs."""
     wrong = [index for index, (value, expected) in enumerate(zip(got, want)) if value != expected]
-    if wrong:
-        first = wrong[0]
-        raise Ending("failed", f"{what}: {len(wrong)} of {len(want)} sums are wrong, the first is {got[first]:.0f}, expected {want[first]}")
+    if wrong or len(got) != len(want):
+        first = wrong[0] if wrong else min(len(got), len(want)) - 1
+        raise Ending(
+            "failed", f"{what}: {len(wrong)} of {len(want)} values are wrong, the first is {got[first]:.0f}, expected {want[first]}"
+        )
+
+
+def floats(values: list[int], device: Any) -> Any:
+    """Make a tensor of whole numbers."""
+    return torch.tensor(values, dtype=torch.float32, device=device)
 
 
 def sums(x: Any, y: Any) -> dict[str, Any]:
@@ -178,31 +191,56 @@ def sums(x: Any, y: Any) -> dict[str, Any]:
 
 
 def mixed_devices(device: str, rng: random.Random) -> None:
-    """Add a host tensor to one of the device: an error is right, and so is the sum; other numbers are not."""
+    """Combine a tensor of the device with one of the host and of each other GPU: an error is right, and so is the answer."""
     if device == "cpu":
         raise Ending("skipped", "needs an accelerator beside the CPU")
     a, b = numbers(rng), numbers(rng)
-    want = [x + y for x, y in zip(a, b)]
+    total = [x + y for x, y in zip(a, b)]
+    few = numbers(rng, 64, 8), numbers(rng, 64, 8)
+    product = [sum(x * y for x, y in zip(*few))]
     ways = {
-        "device + host": lambda x, y: x + y,
-        "host + device": lambda x, y: y + x,
-        "device + host in place": lambda x, y: x.add_(y),
-        "device + host into out": lambda x, y: torch.add(x, y, out=torch.full_like(x, NAN)),
+        "device + {}": (lambda x, y: x + y, total),
+        "{} + device": (lambda x, y: y + x, total),
+        "device + {} in place": (lambda x, y: x.add_(y), total),
+        "device + {} into out": (lambda x, y: torch.add(x, y, out=torch.full_like(x, NAN)), total),
+        "cat of device and {}": (lambda x, y: torch.cat((x, y)), a + b),
+        "where of device and {}": (lambda x, y: torch.where(x > 0, x, y), [x if x > 0 else y for x, y in zip(a, b)]),
     }
-    for what, add in ways.items():
+    for other in ["cpu", *peers(device)]:
+        there = "host" if other == "cpu" else other
+        for what, (combine, want) in ways.items():
+            with REPORT.act():
+                got = guarded(combine, floats(a, device), floats(b, other))
+            if got is not None:
+                compare(got, want, what.format(there))
         with REPORT.act():
-            got = guarded(add, torch.tensor(a, dtype=torch.float32, device=device), torch.tensor(b, dtype=torch.float32))
+            got = guarded(lambda x, y: (x[None] @ y[:, None])[0], floats(few[0], device), floats(few[1], other))
         if got is not None:
-            compare(got, want, what)
-    with REPORT.act():
-        shifted = (torch.tensor(a, dtype=torch.float32, device=device) + torch.tensor(float(b[0]))).tolist()
-    compare(shifted, [x + b[0] for x in a], "device + a host scalar")
+            compare(got, product, f"device @ {there}")
+    host_scalars(device, a, b)
 
 
-def guarded(add: Any, x: Any, y: Any) -> list[float] | None:
-    """Give the sum, or None where torch refused it."""
+def host_scalars(device: str, a: list[int], b: list[int]) -> None:
+    """Add and multiply by host tensors without dimensions: one of its own, and one that is an element of a longer tensor."""
+    for what, scalar, value in (
+        ("a host scalar", floats(b, "cpu")[0].clone(), b[0]),
+        ("an element of a host tensor", floats(b, "cpu")[5], b[5]),
+    ):
+        with REPORT.act():
+            x = floats(a, device)
+            got = {
+                "device + ": (x + scalar).tolist(),
+                "in place, device + ": x.clone().add_(scalar).tolist(),
+                "from device, ": (scalar - x).tolist(),
+            }
+        for how, values in got.items():
+            compare(values, [value - each if how == "from device, " else each + value for each in a], f"{how}{what}")
+
+
+def guarded(combine: Any, x: Any, y: Any) -> list[float] | None:
+    """Give the answer, or None where torch refused it."""
     try:
-        return add(x, y).tolist()
+        return combine(x, y).tolist()
     except RuntimeError as error:
         if "device" not in str(error) or "CUDA error" in str(error):
             raise
@@ -215,8 +253,8 @@ def two_handles(device: str, rng: random.Random) -> None:
     second = torch.device(first.type, first.index or 0)
     a, b = numbers(rng), numbers(rng)
     with REPORT.act():
-        x = torch.tensor(a, dtype=torch.float32, device=first) * 3
-        y = torch.tensor(b, dtype=torch.float32, device=second) * 5
+        x = floats(a, first) * 3
+        y = floats(b, second) * 5
         got = {what: tensor.tolist() for what, tensor in sums(x, y).items()}
     for what, values in got.items():
         compare(values, [3 * x + 5 * y for x, y in zip(a, b)], f"{what} on two handles of {device}")
@@ -233,23 +271,115 @@ def round_trip(device: str, rng: random.Random) -> None:
                 within = poisoned(size, device, drawn)
                 within.copy_(there)
                 got = content(within, pinned)
-            same(got, drawn, f"host to {device} and back, {'pinned' if pinned else 'pageable'}")
+            wrong = differing(got, drawn)
+            if wrong:
+                raise Ending("failed", f"host to {device} and back, {'pinned' if pinned else 'pageable'}: {wrong}")
 
 
 def every_pair(device: str, rng: random.Random) -> None:
-    """Copy random bytes from this GPU to each other one, with tensors that no earlier copy has touched."""
-    others = [other for other in devices() if other.startswith("cuda") and other != device]
-    if not device.startswith("cuda") or not others:
-        raise Ending("skipped", "needs two CUDA devices")
+    """Copy from this GPU to each other one the way torch does, with tensors that no earlier copy has touched."""
+    over_all_pairs(device, rng, "as torch copies", lambda there, here: there.copy_(here))
+
+
+def peer_access_off(device: str, rng: random.Random) -> None:
+    """Copy with peer access switched off in both directions; then the driver carries the bytes through the host."""
+    runtime = loaded_runtime()
+    if peers(device) and runtime is None:
+        raise Ending("skipped", "no CUDA runtime is loaded that could switch peer access")
+
+    def copy(there: Any, here: Any) -> None:
+        with without_peer_access(runtime, here.device, there.device):
+            there.copy_(here)
+            torch.cuda.synchronize(there.device)
+
+    over_all_pairs(device, rng, "with peer access off", copy)
+
+
+def pairs_through_host(device: str, rng: random.Random) -> None:
+    """Copy by way of the host's memory, pinned where there is such."""
+    over_all_pairs(device, rng, "through the host", lambda there, here: there.copy_(by_host(here)))
+
+
+def by_host(here: Any) -> Any:
+    """Bring a tensor to pinned host memory."""
+    home = torch.empty(here.shape, dtype=here.dtype, pin_memory=here.device.type == "cuda")
+    return home.copy_(here)
+
+
+def over_all_pairs(device: str, rng: random.Random, path: str, copy: Any) -> None:
+    """Carry random bytes from a GPU to each other one; say of every pair how that path ended."""
+    others = peers(device)
+    if not others:
+        raise Ending("skipped", "needs two GPUs of one kind")
+    lost, pairs = [], REPORT.results[-1]["data"].setdefault("pairs", {})
     for other in others:
-        for size in SIZES:
-            drawn = draw(rng, size)
-            with REPORT.act():
-                there = poisoned(size, other, drawn)
-                torch.cuda.synchronize(other)
-                there.copy_(host(drawn, pinned=False).to(device))
-                got = content(there, pinned=False)
-            same(got, drawn, f"{device} to {other}")
+        pair = pairs.setdefault(f"{device} to {other}", {"peer_access": can_access(device, other)})
+        pair[path] = first_loss(device, other, rng, copy)
+        if pair[path] != "exact":
+            possible = {True: "possible", False: "not possible", None: "not known"}[pair["peer_access"]]
+            lost.append(f"{device} to {other} {path} (peer access {possible}): {pair[path]}")
+    if lost:
+        raise Ending("failed", "; ".join(lost))
+
+
+def first_loss(device: str, other: str, rng: random.Random, copy: Any) -> str:
+    """Carry bytes of several sizes from one GPU to another; say where they first came out wrong."""
+    for size in SIZES:
+        drawn = draw(rng, size)
+        with REPORT.act():
+            there = poisoned(size, other, drawn)
+            getattr(torch, other.partition(":")[0]).synchronize(other)
+            copy(there, host(drawn, pinned=False).to(device))
+            got = content(there, pinned=False)
+        wrong = differing(got, drawn)
+        if wrong:
+            return wrong
+    return "exact"
+
+
+def peers(device: str) -> list[str]:
+    """Name the other GPUs of a device's kind, whether this run was asked about them or not."""
+    kind = device.partition(":")[0]
+    count = getattr(torch, kind).device_count() if kind in ("cuda", "xpu") else 0
+    return [other for other in (f"{kind}:{index}" for index in range(count)) if other != device]
+
+
+def can_access(device: str, other: str) -> bool | None:
+    """Say whether the driver lets one GPU read another; None where it cannot be asked."""
+    if not device.startswith("cuda"):
+        return None
+    return bool(torch.cuda.can_device_access_peer(torch.device(device), torch.device(other)))
+
+
+def loaded_runtime() -> Any:
+    """Open the CUDA runtime that this process has loaded already."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            paths = sorted({line.split(maxsplit=5)[5].strip() for line in maps if "/libcudart.so" in line})
+    except OSError:
+        return None
+    return ctypes.CDLL(paths[0]) if paths else None
+
+
+@contextmanager
+def without_peer_access(runtime: Any, one: Any, other: Any) -> Iterator[None]:
+    """Switch peer access off between two GPUs, and afterwards on again where it was."""
+    switched = []
+    for here, there in ((one, other), (other, one)):
+        with torch.cuda.device(here):
+            code = runtime.cudaDeviceDisablePeerAccess(there.index)
+        if code == 0:
+            switched.append((here, there))
+            continue
+        runtime.cudaGetLastError()  # torch would take it for an error of its own
+        if code != NOT_ENABLED:
+            raise Ending("skipped", f"cudaDeviceDisablePeerAccess ended with error {code}")
+    try:
+        yield
+    finally:
+        for here, there in switched:
+            with torch.cuda.device(here):
+                runtime.cudaDeviceEnablePeerAccess(there.index, 0)
 
 
 def draw(rng: random.Random, size: int) -> bytes:
@@ -278,14 +408,22 @@ def content(tensor: Any, pinned: bool) -> bytes:
     return ctypes.string_at(home.data_ptr(), tensor.numel())
 
 
-def same(got: bytes, drawn: bytes, what: str) -> None:
-    """Raise where bytes differ."""
-    if got != drawn:
-        wrong = [index for index, (x, y) in enumerate(zip(got, drawn)) if x != y]
-        raise Ending("failed", f"{what}: {len(wrong)} of {len(drawn)} bytes differ, the first at {wrong[0]}")
+def differing(got: bytes, drawn: bytes) -> str:
+    """Say which bytes differ; nothing where none does."""
+    if got == drawn:
+        return ""
+    wrong = [index for index, (x, y) in enumerate(zip(got, drawn)) if x != y]
+    return f"{len(wrong)} of {len(drawn)} bytes differ, the first at {wrong[0]}"
 
 
-CASES = {"mixed-devices": mixed_devices, "two-handles": two_handles, "round-trip": round_trip, "every-pair": every_pair}
+CASES = {
+    "mixed-devices": mixed_devices,
+    "two-handles": two_handles,
+    "round-trip": round_trip,
+    "every-pair": every_pair,
+    "peer-access-off": peer_access_off,
+    "pairs-through-host": pairs_through_host,
+}
 
 
 def main() -> None:

@@ -80,6 +80,7 @@ def _gpus(facts: Facts) -> Named:
 
     yield "nvidia.capabilities", _from(facts, "nvidia.gpus", make=capabilities)
     yield "nvidia.gpu_names", _from(facts, "nvidia.gpus", make=lambda gpus: [gpu["name"] for gpu in gpus if gpu.get("name")] or None)
+    yield "nvidia.gpu_count", _from(facts, "nvidia.gpus", make=lambda gpus: len(gpus) or None)
     on_the_side = "compat" in str(value_of(facts, "nvidia.libcuda") or "")
     yield "nvidia.forward_compatibility", present(True, _SOURCE) if on_the_side else absent(_SOURCE)
     yield "nvidia.driver_branch", _from(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)

@@ -30,6 +30,8 @@ FACTS: dict[str, str] = {
     "host.tmp_free_bytes": "free space in the folder for temporary files",
     "host.tmp_noexec": "true where the folder for temporary files forbids execution",
     "host.iommu": "true where an IOMMU translates (not passthrough)",
+    "host.acs": "true where a PCIe bridge above an NVIDIA GPU redirects what devices send each other; absent without such a GPU",
+    "host.virtual_machine": "true inside a virtual machine",
     "env.*": "an environment variable that steers the stack",
     # NVIDIA
     "nvidia.driver_version": "version of the loaded kernel driver",
@@ -37,6 +39,7 @@ FACTS: dict[str, str] = {
     "nvidia.cuda_version": "newest CUDA that the driver speaks, major.minor",
     "nvidia.gpus": "list of {index, name, capability, memory_bytes, mig}",
     "nvidia.gpu_names": "names of the GPUs",
+    "nvidia.gpu_count": "how many GPUs the driver shows",
     "nvidia.capabilities": "compute capability of each GPU, as 9.0",
     "nvidia.capability_min": "lowest compute capability",
     "nvidia.capability_max": "highest compute capability",

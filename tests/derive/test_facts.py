@@ -49,6 +49,11 @@ def test_a_gpu_without_code_in_the_wheel() -> None:
     assert (value_of(facts, "nvidia.capability_min"), value_of(facts, "nvidia.capability_max")) == ("7.0", "9.0")
 
 
+@pytest.mark.parametrize(("gpus", "count"), [([{"index": 0}, {"index": 1}], 2), ([], None), (None, None)])
+def test_gpus_are_counted(gpus: list[dict[str, int]] | None, count: int | None) -> None:
+    assert value_of(derived(nvidia__gpus=gpus), "nvidia.gpu_count") == count
+
+
 def test_capabilities_are_numbers_not_texts() -> None:
     gpus = [{"capability": "12.0"}, {"capability": "9.0"}]
     assert value_of(derived(nvidia__gpus=gpus), "nvidia.capability_max") == "12.0"

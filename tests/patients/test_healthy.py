@@ -9,7 +9,14 @@ import pytest
 from tests.command import check, doctor
 from tests.conftest import Healthy
 
-_CANARIES = ("cross-device-add", "inductor-compile", "noncontiguous-matmul")
+_CANARIES = (
+    "cross-device-add",
+    "inductor-compile",
+    "large-matmul",
+    "noncontiguous-attention",
+    "noncontiguous-matmul",
+    "noncontiguous-ops",
+)
 
 
 @pytest.fixture(autouse=True)

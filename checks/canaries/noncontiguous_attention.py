@@ -1,0 +1,510 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = ["torch"]
+#
+# [tool.doctor]
+# kind = "canary"
+# summary = "Attends over views that are not contiguous and compares with a softmax in plain Python"
+# needs = ["torch"]
+# tier = "quick"
+# timeout = 120
+# devices = "each"
+# cases = [
+#     "transposed-heads", "packed", "time-first", "strided", "repeated-heads", "causal", "masked", "odd-keys", "value-width",
+#     "grouped-heads", "backward",
+# ]
+# ///
+"""`scaled_dot_product_attention` over the views that models hand it, and its gradients, agree with a softmax in plain Python.
+
+A failure means that a fused attention kernel of this device reads queries, keys, values or a mask by the wrong strides,
+reads past them, or attends to what is masked: models give wrong tokens and no error. `.contiguous()` on the operands,
+an explicit mask in place of `is_causal`, or the math backend gets around it.
+
+The oracle never enters torch. Queries and keys are plus or minus one and the mask is of quarters, so that a score has no
+rounding but that of the scale: at most 4 u s, where u is the unit roundoff and s the largest absolute score of its row.
+That moves a weight by 8 u s of itself; n exponentials, their sum and the sum of n weighted values add 2 (n + 4) u, where
+n counts the keys that are not masked. So an element is right within (8 s + 2 n + 8) u W, with W the sum of the weighted
+absolute values. A gradient runs through four such steps and two products more: it is right within 4 (8 s + 2 n + d + 8) u
+times the sum of the absolute values of its terms, d the width of a head; bfloat16 would be allowed too much there and is left out.
+Where the environment lets products of float32 be rounded to TF32 or bfloat16, that is the unit roundoff of float32.
+What lies between the elements of a view is NaN, and so is memory of the size of a result before it is asked for.
+
+Cases that Metal, or CUDA, is known to have got wrong (numbers of issues and pulls of pytorch/pytorch): queries with their
+heads permuted and at most eight steps (163597), all three with a batch of two and more (170837, 181133), numbers of keys
+that 32 does not divide (169222), grouped heads over 1024 keys (174861), values of another width (176767), is_causal in half
+precision (195910); on CUDA, a mask beside keys and values that are not contiguous (112577).
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+
+# --- report: the same in every check, kept so by a test ---
+class Ending(Exception):
+    """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
+
+
+class Report:
+    """What was seen and what is being done, on disk before and after every risky step."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.results: list[dict[str, Any]] = []
+        self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
+
+    def write(self, doing: dict[str, Any] | None) -> None:
+        """Replace the file in one step; where none is asked for, print the document once it is done."""
+        document = {"contract": 1, "facts": self.facts, "results": self.results, "doing": doing}
+        text, path = json.dumps(document, indent=1), os.environ.get("CANARY_RESULT")
+        if path:
+            with open(path + ".part", "w", encoding="utf-8") as part:
+                part.write(text)
+            os.replace(path + ".part", path)
+        elif doing is None:
+            print(text)
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
+        self.write({**self.doing, "act": True})
+        try:
+            yield
+        except Ending:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            raise Ending("failed", " ".join(f"{type(error).__name__}: {error}".split())[:400]) from error
+        self.write(self.doing)
+
+    @contextmanager
+    def result(self, device: str | None) -> Iterator[dict[str, Any]]:
+        """Hold what a device gives (None: the machine): failed with any case, skipped with all."""
+        entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
+        self.results.append(entry)
+        started = time.monotonic()
+        with self.case("", entry):
+            yield entry["data"]
+            for verdict in "failed", "skipped":
+                said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
+                if said and (verdict == "failed" or len(said) == len(entry["cases"])):
+                    raise Ending(verdict, "; ".join(said))
+        entry["seconds"] = round(time.monotonic() - started, 3)
+
+    @contextmanager
+    def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
+        entry.update(verdict="running", reason="")
+        self.doing.update(device=self.results[-1]["device"], case=name)
+        self.write(self.doing)
+        try:
+            yield
+            entry["verdict"] = "passed"
+        except Ending as end:
+            entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
+        self.doing["case"] = ""
+        self.write(self.doing)
+
+
+# --- end of report ---
+
+
+# --- torch: the same in every canary that imports it, kept so by a test ---
+def load(module: str) -> Any:
+    """Import a module of the patient; where that fails, say so and end."""
+    with REPORT.result(None):
+        REPORT.doing["case"] = f"import {module}"
+        with REPORT.act():
+            try:
+                loaded = importlib.import_module(module)
+            except ModuleNotFoundError as error:
+                if error.name == module:
+                    raise Ending("skipped", f"{module} is not installed") from None
+                raise
+    if REPORT.results[-1]["verdict"] != "passed":
+        REPORT.write(doing=None)
+        sys.exit()
+    REPORT.results.pop()
+    return loaded
+
+
+def devices() -> list[str]:
+    """Name the devices to try: those asked for, or the processor and every accelerator torch sees."""
+    if os.environ.get("CANARY_DEVICES"):
+        return os.environ["CANARY_DEVICES"].split(",")
+    found = ["cpu"]
+    for kind in "cuda", "xpu":
+        backend = getattr(torch, kind, None)
+        if backend is not None and backend.is_available():
+            found += [f"{kind}:{index}" for index in range(backend.device_count())]
+    mps = getattr(torch.backends, "mps", None)
+    return [*found, "mps"] if mps is not None and mps.is_available() else found
+
+
+def reach(device: str) -> None:
+    """Skip a device that does not answer: to say why is the business of torch-runtime, once for all."""
+    with REPORT.act():
+        try:
+            torch.ones(2, device=device).add(1).tolist()
+        except Exception as error:
+            raise Ending("skipped", f"{device} does not answer: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+
+
+REPORT = Report()
+torch = load("torch")
+# --- end of torch ---
+
+if TYPE_CHECKING:
+    Heads = list[list[list[list[float]]]]  # batch, head, step, width
+    Make = Callable[[Any], Any]
+    Want = tuple[float, float]  # the exact value, and the error that is allowed for each unit of roundoff
+
+NAN = math.nan
+DTYPES = ("float32", "float64", "float16", "bfloat16")
+WIDTH = 64  # a width that fused kernels take
+SIGNS = (-1.0, 1.0)
+EIGHTHS = [sign * eighths / 8 for sign in SIGNS for eighths in range(1, 17)]
+QUARTERS = [quarters / 4 for quarters in range(-8, 3)]
+
+
+def draw(rng: random.Random, pool: Any, *shape: int) -> Any:
+    """Nested lists of that shape."""
+    return rng.choices(pool, k=shape[0]) if len(shape) == 1 else [draw(rng, pool, *shape[1:]) for _ in range(shape[0])]
+
+
+def exchange(values: Any) -> Any:
+    """Exchange the two outer dimensions of nested lists."""
+    return [list(parts) for parts in zip(*values)]
+
+
+def plain(values: Heads, make: Make) -> Any:
+    """Lay the values out as they are."""
+    return make(values)
+
+
+def transposed_heads(values: Heads, make: Make) -> Any:
+    """Let the heads run inside the steps, as a linear layer leaves them."""
+    return make([exchange(heads) for heads in values]).transpose(1, 2)
+
+
+def packed(values: Heads, make: Make) -> Any:
+    """Take the second third of what one linear layer makes of queries, keys and values."""
+    hole = [[NAN] * len(values[0][0][0])] * len(values[0])
+    return make([[[hole, heads, hole] for heads in exchange(parts)] for parts in values])[:, :, 1].transpose(1, 2)
+
+
+def time_first(values: Heads, make: Make) -> Any:
+    """Let the batch run inside the steps."""
+    return make(exchange([exchange(heads) for heads in values])).permute(1, 2, 0, 3)
+
+
+def strided(values: Heads, make: Make) -> Any:
+    """Leave a gap after every element."""
+    return make([[[[x for value in row for x in (value, NAN)] for row in head] for head in heads] for heads in values])[..., ::2]
+
+
+def repeated_heads(values: Heads, make: Make) -> Any:
+    """Give all heads of a batch the values of its first one, with a stride of zero."""
+    return make([heads[:1] for heads in values]).expand(-1, len(values[0]), -1, -1)
+
+
+LAYOUTS = {
+    "transposed-heads": transposed_heads,
+    "packed": packed,
+    "time-first": time_first,
+    "strided": strided,
+    "repeated-heads": repeated_heads,
+}
+
+
+def seen_through(layout: Callable[[Heads, Make], Any], values: Heads) -> Heads:
+    """What the view holds: one layout repeats the first head."""
+    return [[heads[0]] * len(heads) for heads in values] if layout is repeated_heads else values
+
+
+def inner(x: list[float], y: list[float]) -> float:
+    """Sum the products of two lists."""
+    return math.fsum(a * b for a, b in zip(x, y))
+
+
+def weights(q: list[float], k: list[list[float]], mask: list[float] | None) -> tuple[list[float], float]:
+    """The softmax of one row of scores, and what it may be wrong by, relative to each weight and for each unit of roundoff."""
+    scores = [inner(q, key) / math.sqrt(len(q)) + (mask[j] if mask else 0.0) for j, key in enumerate(k)]
+    seen = [score for score in scores if score > -math.inf]
+    powers = [math.exp(score - max(seen)) for score in scores]
+    total = math.fsum(powers)
+    return [power / total for power in powers], 8 * max(map(abs, seen)) + 2 * len(seen) + 8
+
+
+def attend(q: Heads, k: Heads, v: Heads, barred: list[list[float] | None]) -> list[Any]:
+    """Attention, element by element; queries may have more heads than keys, in groups."""
+    group = len(q[0]) // len(k[0])
+    pairs = [[(rows, keys[h // group], values[h // group]) for h, rows in enumerate(heads)] for heads, keys, values in zip(q, k, v)]
+    return [[[mixed(*weights(row, ks, mask), vs) for row, mask in zip(rows, barred)] for rows, ks, vs in heads] for heads in pairs]
+
+
+def mixed(shares: list[float], doubt: float, values: list[list[float]]) -> list[Want]:
+    """One row of the result: the values by their weights."""
+    return [(inner(shares, column), doubt * inner(shares, list(map(abs, column)))) for column in zip(*values)]
+
+
+def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
+    """Raise where an element is further off than rounding in that dtype explains, and say where it is worst."""
+    unit = roundoff(dtype)
+    got, wants = flat(got), flat(wants)
+    if len(got) != len(wants):
+        raise Ending("failed", f"{what}, {dtype}: the result has {len(got)} elements, expected {len(wants)}")
+    wrong = [(value, exact, allowed * unit) for value, (exact, allowed) in zip(got, wants) if not abs(value - exact) <= allowed * unit]
+    if wrong:
+        error, allowed = max((abs(value - exact) if math.isfinite(value) else math.inf, allowed) for value, exact, allowed in wrong)
+        said = f"largest error {error:.3g}, allowed {allowed:.3g}; {len(wrong)} of {len(got)} elements are wrong"
+        raise Ending("failed", f"{what}, {dtype}: {said}")
+
+
+def roundoff(dtype: str) -> float:
+    """The unit roundoff: for float32, of what its products are rounded to on purpose where that was asked for (TF32, bfloat16)."""
+    coarse = {"high": 2**-11, "medium": 2**-9}.get(torch.get_float32_matmul_precision()) if dtype == "float32" else None
+    return coarse or torch.finfo(getattr(torch, dtype)).eps / 2
+
+
+def flat(values: Any) -> list[Any]:
+    """Undo the nesting of lists of one depth."""
+    while isinstance(values[0], list):
+        values = [value for part in values for value in part]
+    return values
+
+
+def maker(device: str, dtype: str) -> Make:
+    """Make contiguous tensors of nested lists."""
+    return lambda values: torch.tensor(values, dtype=getattr(torch, dtype), device=device)
+
+
+def attention(q: Any, k: Any, v: Any, **how: Any) -> Any:
+    """Attend where memory that was let go is likely to hold NaN."""
+    torch.full((*q.shape[:3], v.shape[3]), NAN, dtype=q.dtype, device=q.device)
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, **how)
+
+
+def triple(rng: random.Random, batch: int, heads: int, steps: int, keys: int, width: int = WIDTH) -> tuple[Heads, Heads, Heads]:
+    """Draw queries, keys and values."""
+    q, k = (draw(rng, SIGNS, batch, heads, count, width) for count in (steps, keys))
+    return q, k, draw(rng, EIGHTHS, batch, heads, keys, width)
+
+
+def masks(steps: int, *, causal: bool) -> list[list[float] | None]:
+    """One mask for each step: to what came before, or to everything."""
+    return [[0.0 if j <= i else -math.inf for j in range(steps)] if causal else None for i in range(steps)]
+
+
+def by_layout(layout: Callable[[Heads, Make], Any], name: str, rng: random.Random, device: str, dtypes: list[str]) -> None:
+    """Try one layout for the queries and for all, in few steps (where Metal has kernels of its own) and with is_causal."""
+    steps = 6
+    for sides, causal in (("queries", False), ("operands", False), ("operands", True)):
+        drawn = triple(rng, 2, 3, steps, steps)
+        hows = (layout, plain, plain) if sides == "queries" else (layout, layout, layout)
+        seen = [seen_through(how, values) for how, values in zip(hows, drawn)]
+        want = attend(*seen, masks(steps, causal=causal))
+        for dtype in dtypes:
+            with REPORT.act():
+                got = attention(*(how(values, maker(device, dtype)) for how, values in zip(hows, drawn)), is_causal=causal).tolist()
+            compare(got, want, dtype, f"attention, {name} {sides}{', is_causal' if causal else ''}")
+
+
+def causal(rng: random.Random, device: str, dtypes: list[str]) -> None:
+    """Attend to what came before over more steps than a group or a tile holds."""
+    steps = 36
+    drawn = triple(rng, 1, 2, steps, steps)
+    want = attend(*drawn, masks(steps, causal=True))
+    for dtype in dtypes:
+        with REPORT.act():
+            got = attention(*(transposed_heads(values, maker(device, dtype)) for values in drawn), is_causal=True).tolist()
+        compare(got, want, dtype, f"attention, is_causal over {steps} steps")
+
+
+def masked(rng: random.Random, device: str, dtypes: list[str]) -> None:
+    """Attend under masks that are transposed, laid out with gaps, and repeated."""
+    steps, keys, width = 5, 9, 16
+    drawn = triple(rng, 2, 3, steps, keys, width)
+    added, allowed = draw(rng, QUARTERS, steps, keys), [[j == i or rng.random() < 0.5 for j in range(keys)] for i in range(steps)]
+    barred = [[0.0 if yes else -math.inf for yes in row] for row in allowed]
+    gapped = [[x for value in row for x in (value, NAN)] for row in added]
+    ways = {
+        "transposed": (added, lambda make, _: make(exchange(added)).t()),
+        "strided": (added, lambda make, _: make(gapped)[:, ::2]),
+        "repeated boolean": (barred, lambda _, make: make(exchange(allowed)).t().expand(2, 3, steps, keys)),
+    }
+    for name, (meant, mask) in ways.items():
+        want = attend(*drawn, meant)
+        for dtype in dtypes:
+            with REPORT.act():
+                laid = mask(maker(device, dtype), maker(device, "bool"))
+                got = attention(*(transposed_heads(values, maker(device, dtype)) for values in drawn), attn_mask=laid).tolist()
+            compare(got, want, dtype, f"attention, {name} mask")
+
+
+def odd_keys(rng: random.Random, device: str, dtypes: list[str]) -> None:
+    """Attend from few steps to a number of keys that no block size divides."""
+    drawn = triple(rng, 1, 2, 3, 38)
+    want = attend(*drawn, masks(3, causal=False))
+    for dtype in dtypes:
+        with REPORT.act():
+            got = attention(*(transposed_heads(values, maker(device, dtype)) for values in drawn)).tolist()
+        compare(got, want, dtype, "attention from 3 steps to 38 keys")
+
+
+def value_width(rng: random.Random, device: str, dtypes: list[str]) -> None:
+    """Take values of another width than queries and keys."""
+    q, k, _ = triple(rng, 2, 2, 5, 7)
+    v = draw(rng, EIGHTHS, 2, 2, 7, 24)
+    want = attend(q, k, v, masks(5, causal=False))
+    for dtype in dtypes:
+        with REPORT.act():
+            got = attention(*(transposed_heads(values, maker(device, dtype)) for values in (q, k, v))).tolist()
+        compare(got, want, dtype, f"attention, values of width 24 beside {WIDTH}")
+
+
+def grouped_heads(rng: random.Random, device: str, dtypes: list[str]) -> None:
+    """Let two heads of queries share one of keys, over as many keys as make a kernel work in two passes."""
+    keys = 1024
+    q = draw(rng, SIGNS, 1, 4, 1, WIDTH)
+    k, v = draw(rng, SIGNS, 1, 2, keys, WIDTH), draw(rng, EIGHTHS, 1, 2, keys, WIDTH)
+    if "enable_gqa" not in (torch.nn.functional.scaled_dot_product_attention.__doc__ or ""):
+        raise Ending("skipped", "this torch has no enable_gqa")
+    if device == "mps" and [int(part) for part in torch.__version__.split(".")[:2]] < [2, 7]:
+        raise Ending("skipped", "enable_gqa came to Metal with torch 2.7")  # before, it ends the process
+    want = attend(q, k, v, masks(1, causal=False))
+    for dtype in dtypes[:1]:
+        with REPORT.act():
+            got = attention(*(transposed_heads(values, maker(device, dtype)) for values in (q, k, v)), enable_gqa=True).tolist()
+        compare(got, want, dtype, f"attention, grouped heads over {keys} keys")
+
+
+def backward(rng: random.Random, device: str, dtypes: list[str]) -> None:
+    """Differentiate by queries, keys and values of each layout, with and without is_causal."""
+    steps, width = 6, 16
+    for name, layout in LAYOUTS.items():
+        for causal in (False, True):
+            drawn = triple(rng, 2, 2, steps, steps, width)
+            g = draw(rng, EIGHTHS, 2, 2, steps, width)
+            want = slopes(*(seen_through(layout, values) for values in (*drawn, g)), masks(steps, causal=causal))
+            for dtype in [each for each in dtypes if each != "bfloat16"]:
+                with REPORT.act():
+                    got = gradients(*(layout(values, maker(device, dtype)).detach() for values in (*drawn, g)), is_causal=causal)
+                for what, values in zip(("queries", "keys", "values"), got):
+                    compare(values, want[what], dtype, f"gradient of {what}, {name} operands{', is_causal' if causal else ''}")
+
+
+def slopes(q: Heads, k: Heads, v: Heads, g: Heads, barred: list[list[float] | None]) -> dict[str, Any]:
+    """Work out by hand what `gradients` asks autograd for."""
+    heads = [[slopes_of_head(*parts, barred) for parts in zip(*batch)] for batch in zip(q, k, v, g)]
+    return {what: [[head[index] for head in batch] for batch in heads] for index, what in enumerate(("queries", "keys", "values"))}
+
+
+def slopes_of_head(q: Any, k: Any, v: Any, g: Any, barred: list[list[float] | None]) -> tuple[Any, Any, Any]:
+    """The gradients of one head by its queries, keys and values."""
+    width, rows = len(q[0]), []
+    for query, slope, mask in zip(q, g, barred):
+        shares, doubt = weights(query, k, mask)
+        doubt = 4 * (doubt + width)
+        reached = [inner(slope, value) for value in v]
+        absolute = [inner(list(map(abs, slope)), list(map(abs, value))) for value in v]
+        mean, bound = inner(shares, reached), inner(shares, absolute)
+        scale = 1 / math.sqrt(width)
+        by_score = [(scale * p * (x - mean), scale * doubt * p * (a + bound)) for p, x, a in zip(shares, reached, absolute)]
+        rows.append((by_score, [(p, doubt * p) for p in shares]))
+    scores, parts = zip(*rows)
+    by_query = [combined(row, k) for row in scores]
+    return by_query, [combined(column, q) for column in exchange(scores)], [combined(column, g) for column in exchange(parts)]
+
+
+def combined(factors: Any, rows: list[list[float]]) -> list[Want]:
+    """Sum rows by their factors."""
+    exact, allowed = zip(*factors)
+    return [(inner(list(exact), list(column)), inner(list(allowed), list(map(abs, column)))) for column in zip(*rows)]
+
+
+class Incoming(torch.autograd.Function):
+    """Hands a gradient in with its strides; `grad_outputs` would too, but imports sympy for seconds first."""
+
+    @staticmethod
+    def forward(ctx: Any, result: Any, gradient: Any) -> Any:
+        """Stand for any scalar loss."""
+        ctx.gradient = gradient
+        return result.new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, _: Any) -> tuple[Any, None]:
+        """Give the gradient as it was laid out."""
+        return ctx.gradient, None
+
+
+def gradients(q: Any, k: Any, v: Any, g: Any, **how: Any) -> list[Any]:
+    """Differentiate attention by all three."""
+    operands = tuple(operand.requires_grad_() for operand in (q, k, v))
+    return [slope.tolist() for slope in torch.autograd.grad(Incoming.apply(attention(*operands, **how), g), operands)]
+
+
+CASES = {
+    "causal": causal,
+    "masked": masked,
+    "odd-keys": odd_keys,
+    "value-width": value_width,
+    "grouped-heads": grouped_heads,
+    "backward": backward,
+}
+
+
+def supported(device: str) -> list[str]:
+    """List the dtypes that can be attended with at all; float32 has no excuse."""
+    found = ["float32"]
+    for dtype in DTYPES[1:]:
+        with REPORT.act():
+            try:
+                ones = torch.ones(1, 1, 2, 16, dtype=getattr(torch, dtype), device=device, requires_grad=True)
+                attention(ones, ones, ones).sum().backward()
+                ones.grad.tolist()
+            except (RuntimeError, TypeError):
+                continue
+            found.append(dtype)
+    return found
+
+
+def main() -> None:
+    """Try every layout and every mask on every device."""
+    if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+        with REPORT.result(None):
+            raise Ending("skipped", "this torch has no scaled_dot_product_attention")
+        REPORT.write(doing=None)
+        return
+    # Heads this small gain nothing from threads, and lose seconds to them where the processor is busy.
+    torch.set_num_threads(1)
+    for device in devices():
+        with REPORT.result(device) as data:
+            reach(device)
+            data["seed"] = random.SystemRandom().getrandbits(32)
+            data["dtypes"] = supported(device)
+            rng = random.Random(data["seed"])
+            for name, layout in LAYOUTS.items():
+                with REPORT.case(name):
+                    by_layout(layout, name, rng, device, data["dtypes"])
+            for name, trial in CASES.items():
+                with REPORT.case(name):
+                    trial(rng, device, data["dtypes"])
+    REPORT.write(doing=None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Every fault of the gallery turns its canary red for the right reason, and the same kernels without it leave it green."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.scripts import read_check
+from tests.checks.trial import CHECKS
+from tests.gallery.cells import Cell, cells
+
+CELLS = list(cells())
+CANARIES = sorted({cell.script for cell in CELLS})
+DRIVER = Path(__file__).with_name("driver.py")
+SECONDS = 600
+
+Gallery = Mapping[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def gallery(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Gallery:
+    """Return the document of every cell by its name; torch is imported once for all of them."""
+    folder = tmp_path_factory.mktemp("gallery")
+    ran = subprocess.run(
+        [str(torch_python), str(DRIVER), str(folder), str(os.cpu_count() or 1)],
+        input=json.dumps([_order(cell) for cell in CELLS]),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return {cell.name: _document(folder / str(index)) for index, cell in enumerate(CELLS)}
+
+
+def _order(cell: Cell) -> dict[str, Any]:
+    return {"script": str(CHECKS / "canaries" / f"{cell.script}.py"), "install": cell.install, "settings": dict(cell.settings)}
+
+
+def _document(home: Path) -> dict[str, Any]:
+    result, log = home / "result.json", home / "log"
+    document: dict[str, Any] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {"doing": "nothing was written"}
+    return {**document, "log": log.read_text(encoding="utf-8", errors="replace")[-4000:]}
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
+def test_cell(gallery: Gallery, cell: Cell) -> None:
+    document = gallery[cell.name]
+    assert document["doing"] is None, document["log"]
+    (result,) = document["results"]
+    failed = {name: case["reason"] for name, case in result["cases"].items() if case["verdict"] == "failed"}
+    assert result["verdict"] == ("failed" if cell.red else "passed"), result["reason"]
+    assert cell.red <= set(failed) <= cell.red | cell.may, failed
+    unexplained = [reason for name, reason in failed.items() if name in cell.red and not all(re.search(says, reason) for says in cell.says)]
+    assert unexplained == []
+
+
+def test_no_two_cells_have_one_name() -> None:
+    assert len({cell.name for cell in CELLS}) == len(CELLS)
+
+
+@pytest.mark.parametrize("script", CANARIES)
+def test_every_case_goes_red_somewhere(script: str) -> None:
+    cases = set(read_check(CHECKS / "canaries" / f"{script}.py").header.cases)
+    assert {case for cell in CELLS if cell.script == script for case in cell.red} == cases
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.red], ids=lambda cell: cell.name)
+def test_every_fault_has_a_healthy_twin(cell: Cell) -> None:
+    function, arguments = cell.install
+    twins = [twin.install[1] for twin in CELLS if (twin.script, twin.install[0]) == (cell.script, function) and not twin.red]
+    assert any(set(twin) <= {"ops"} and set(arguments.get("ops", ())) <= set(twin.get("ops", ())) for twin in twins)
