@@ -23,10 +23,9 @@ class Kind(Enum):
 
 
 class Reach(Enum):
-    """Which devices one start of a script is told: each has a start of its own, all go together, or none, for what is about the machine."""
+    """What a script is about: each device, one start for one device; or the machine."""
 
     EACH = "each"
-    TOGETHER = "together"
     HOST = "host"
 
 

@@ -142,7 +142,6 @@ def _background(issue: KnownIssue, how: Look) -> Lines:
 
 _DEVICES = {
     Reach.EACH: "every device that answers, each in a process of its own",
-    Reach.TOGETHER: "every device that answers, all in one process",
     Reach.HOST: "none: it looks at the machine",
 }
 

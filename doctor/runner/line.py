@@ -1,4 +1,4 @@
-"""The line of units that wait: those whose lanes are free run side by side, and none overtakes one that waits for the same lane."""
+"""The line of units that wait: those of different lanes run side by side, those of one lane one after another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from doctor.host.scratch import Scratch
 from doctor.runner.start import start
-from doctor.runner.units import Lane, Unit
+from doctor.runner.units import Unit
 from doctor.runner.verdicts import Batch
 
 _POLL_SECONDS = 0.1
@@ -49,12 +49,12 @@ class Line:
                 self._stop.set()
 
     def _begin(self, pool: ThreadPoolExecutor) -> None:
-        taken: set[Lane] = {lane for unit, _ in self._running.values() for lane in unit.lanes}
+        taken = {unit.lane for unit, _ in self._running.values()}
         for unit in tuple(self._waiting):
-            if not unit.lanes & taken and len(self._running) < self._width:
+            if unit.lane not in taken and len(self._running) < self._width:
                 self._waiting.remove(unit)
                 self._running[pool.submit(start, unit, self._scratch, self._tick)] = (unit, time.monotonic())
-            taken |= unit.lanes
+                taken.add(unit.lane)
 
     def _tick(self, _seconds: float) -> None:
         if self._stop.is_set():

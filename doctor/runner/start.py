@@ -111,7 +111,7 @@ def _environment(unit: Unit, scratch: Path, home: Path) -> dict[str, str]:
         "PYTHONFAULTHANDLER": "1",
         "CANARY_RESULT": str(home / "result.json"),
         "CANARY_TIER": plan.tier.value,
-        **({"CANARY_DEVICES": ",".join(unit.devices)} if unit.devices else {}),
+        **({"CANARY_DEVICES": unit.device} if unit.device else {}),
         **plan.settings,
     }
 

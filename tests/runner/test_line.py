@@ -36,7 +36,7 @@ def _spans(folder: Path, reaches: list[str], monkeypatch: pytest.MonkeyPatch) ->
         for unit, batch in line:
             (outcome,) = batch.outcomes
             assert outcome.verdict is Verdict.PASSED, outcome
-            assert outcome.data["told"] == (",".join(unit.devices) or None)
+            assert outcome.data["told"] == unit.device
             found[unit.name] = (outcome.data["begun"], outcome.data["ended"])
     return found
 
@@ -57,18 +57,10 @@ def test_one_device_does_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest
     assert not _beside(spans["each-0-cuda-0"], spans["each-1-cuda-0"])
 
 
-def test_what_needs_every_device_waits_for_all_and_is_not_overtaken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spans = _spans(tmp_path, ["each", "together", "each"], monkeypatch)
-    alone = spans.pop("together-1")
-    assert not any(_beside(alone, other) for other in spans.values())
-    assert all(spans[name][1] <= alone[0] for name in spans if name.startswith("each-0"))
-    assert all(spans[name][0] >= alone[1] for name in spans if name.startswith("each-2"))
-
-
 def test_without_devices_a_script_finds_them_by_itself(tmp_path: Path) -> None:
     plan = Plan(executable=sys.executable, target="interpreter", host=Host())
     check = read_check(script(tmp_path, _SPAN, more='devices = "each"\n'))
-    assert [(unit.devices, unit.name) for unit in units(check, plan)] == [((), "stand-in")]
+    assert [(unit.device, unit.name) for unit in units(check, plan)] == [(None, "stand-in")]
     assert check.header.devices is Reach.EACH
 
 
