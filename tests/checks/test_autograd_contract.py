@@ -29,7 +29,8 @@ class RingFunc(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         q, k = ctx.saved_tensors
-        return grad * k * ctx.scale, grad * q, ctx.group and None, None
+        grad, group = grad * ctx.scale, ctx.group
+        return grad * k, grad * q, None, None
 
 def ring(q, k, scale=1.0, group=None):
     return RingFunc.apply(q, k, scale, group)
@@ -81,7 +82,7 @@ def test_missing_attribute_is_named_with_its_places(tmp_path: Path) -> None:
     result = look(tmp_path, mine("ctx.group = group"))
     assert reasons(result) == {
         "attributes": (
-            "above/attention.py:5 MyFunc.forward sets no ctx.scale, which RingFunc.backward reads (ground/ring.py:15): backward() through "
+            "above/attention.py:6 MyFunc.forward sets no ctx.scale, which RingFunc.backward reads (ground/ring.py:15): backward() through "
             "mine raises AttributeError; to train, move above and ground to releases made for each other; inference is not affected"
         )
     }
@@ -217,9 +218,7 @@ HEALTHY = {
         "above/attention.py": MINE.format(sets="ctx.group = group"),
     },
     "reads on one side": {
-        "ground/ring.py": BASE.replace(
-            "        return grad * k * ctx.scale", "        if ctx.group:\n            grad = grad * ctx.scale\n        return grad * k"
-        ),
+        "ground/ring.py": BASE.replace("grad, group = grad * ctx.scale, ctx.group", "grad = grad * ctx.scale if ctx.group else grad"),
         "above/attention.py": MINE.format(sets="ctx.group = group"),
     },
     "a decorator that may do anything": {
