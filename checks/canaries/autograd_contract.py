@@ -812,21 +812,24 @@ def faults(sources: Sources, held: Contract, sites: list[Site]) -> Iterator[Faul
     missing = [read for read in held.reads if read.name not in held.kept.always and apart(held.forward, read.module, read.owner)]
     if missing:
         some = all(read.name in held.kept.some for read in missing)
-        names = ", ".join(dict.fromkeys(f"ctx.{read.name}" for read in missing))
-        keeps = f"{place(sources, held.forward.module, held.forward.node.lineno)} {name}.forward sets no {names}" + (
-            " on every way through it" if some else ""
-        )
-        reads = f"which {held.backward.owner}.backward reads ({place(sources, missing[0].module, missing[0].line)})"
-        yield Fault("attributes", f"{keeps}, {reads}: backward() through {through} raises AttributeError; {advice}", not some)
+        names = ", ".join(dict.fromkeys(f"ctx.{read.name}" for read in missing)) + (" on every way through it" if some else "")
+        at = f"{place(sources, held.forward.module, held.forward.node.lineno)}, {place(sources, missing[0].module, missing[0].line)}"
+        reader = f"{whose(held, missing[0].module)} {missing[0].owner or held.backward.owner}.backward"
+        what = f"{name}.forward sets no {names}, which {reader} reads"
+        yield Fault("attributes", f"{what}: {advice}; backward() through {through} raises AttributeError ({at})", not some)
     counts = [site for site in sites if site.given is not None and accepts(held, site.given)] if split(held) else []
     counts = [site for site in counts if held.returns is not None and site.given > held.returns]
     if counts:
-        at = place(sources, counts[0].module, counts[0].line)
-        returns = (
-            f"{held.backward.owner}.backward returns {held.returns} ({place(sources, held.backward.module, held.backward.node.lineno)})"
-        )
-        says = f"{at} gives {name} {counts[0].given} inputs and {returns}: backward() through {counts[0].through} raises RuntimeError"
-        yield Fault("gradient-count", f"{says} (incorrect number of gradients); {advice}", True)
+        at = f"{place(sources, counts[0].module, counts[0].line)}, {place(sources, held.backward.module, held.backward.node.lineno)}"
+        returns = f"{whose(held, held.backward.module)} {held.backward.owner}.backward returns {held.returns}"
+        what = f"{name} is given {counts[0].given} inputs, and {returns}"
+        raises = f"backward() through {counts[0].through} raises RuntimeError, an incorrect number of gradients ({at})"
+        yield Fault("gradient-count", f"{what}: {advice}; {raises}", True)
+
+
+def whose(held: Contract, module: Module) -> str:
+    """Name the package that a backward pass comes from."""
+    return f"{top(module)}'s" if top(module) != top(held.forward.module) else "its base"
 
 
 def apart(forward: Method, module: Module, owner: str) -> bool:
@@ -855,7 +858,7 @@ def advise(kind: Kind) -> str:
     """Say what to do: which packages to move."""
     packages = list(dict.fromkeys(top(module) for module, _ in kind.line))
     which = f"move {' and '.join(packages)} to releases made for each other" if packages[1:] else f"move {packages[0]} to another release"
-    return f"to train, {which}; inference is not affected"
+    return f"to train (inference is not affected), {which}"
 
 
 def place(sources: Sources, module: Module, line: int) -> str:

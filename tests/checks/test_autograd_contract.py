@@ -82,8 +82,9 @@ def test_missing_attribute_is_named_with_its_places(tmp_path: Path) -> None:
     result = look(tmp_path, mine("ctx.group = group"))
     assert reasons(result) == {
         "attributes": (
-            "above/attention.py:6 MyFunc.forward sets no ctx.scale, which RingFunc.backward reads (ground/ring.py:15): backward() through "
-            "mine raises AttributeError; to train, move above and ground to releases made for each other; inference is not affected"
+            "MyFunc.forward sets no ctx.scale, which ground's RingFunc.backward reads: to train (inference is not affected), move above "
+            "and ground to releases made for each other; backward() through mine raises AttributeError "
+            "(above/attention.py:6, ground/ring.py:15)"
         )
     }
     assert result["data"]["matters"] == "warning"
@@ -105,7 +106,8 @@ FAULTY = {
         "ground/ring.py": BASE,
         "above/attention.py": MINE.format(sets="ctx.group = group").replace(
             "from ground.ring import RingFunc",
-            "import torch\nif torch.cuda.is_available():\n    import ground.ring as r\n    RingFunc = r.RingFunc\nelse:\n    RingFunc = object",
+            "import torch\nif torch.cuda.is_available():\n    import ground.ring as r\n    RingFunc = r.RingFunc\n"
+            "else:\n    RingFunc = object",
         ),
     },
     "a grandchild": {
@@ -258,7 +260,8 @@ def test_gradients_are_counted_against_what_apply_is_given(inputs: str, red: boo
     result = look(tmp_path, {"ground/ring.py": BASE, "above/attention.py": above.replace("apply(q, k, scale, group)", f"apply({inputs})")})
     assert set(reasons(result)) == ({"gradient-count"} if red else set())
     if red:
-        assert "above/attention.py:12 gives MyFunc 5 inputs and RingFunc.backward returns 4 (ground/ring.py:13)" in result["reason"]
+        assert "MyFunc is given 5 inputs, and ground's RingFunc.backward returns 4: " in result["reason"]
+        assert "(above/attention.py:12, ground/ring.py:13)" in result["reason"]
 
 
 def test_files_that_are_no_sources_break_nothing(tmp_path: Path) -> None:
