@@ -46,7 +46,7 @@ def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcom
     rows = any_holds(row_holds(row, facts) for row in issue.affected)
     applies = rows if issue.affected else Held(True if seen else None)
     canary, red = held_against(issue.proofs, outcomes)
-    return Weighed(name, issue, applies, seen, canary, red, _worst(seen, red, outcomes))
+    return Weighed(name, issue, applies, seen, canary, red, Severity.ERROR if issue.certain else _worst(seen, red, outcomes))
 
 
 def _worst(seen: Iterable[Seen], red: frozenset[Spot], outcomes: Iterable[Outcome]) -> Severity:
