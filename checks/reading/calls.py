@@ -29,6 +29,7 @@ GATES = (
     *("is_new", "is_old", "deprecat", "backend", "find_spec", "import", "callable", "issubclass", "isinstance"),
 )
 """Words in a condition by which a caller may be choosing between releases of what it calls."""
+IMPORTS = b"\nfrom ", b"\nimport ", b"\n    from ", b"\n    import "
 MOST = 40
 """Files of one package that call into another: above it the two are released together, or reading them would take too long."""
 MISSES = {"ImportError", "ModuleNotFoundError"}
@@ -40,6 +41,7 @@ class Misfit(NamedTuple):
     caller: Module
     callee: Module
     says: str
+    where: str
 
 
 def misfits(sources: Sources, callees: list[str]) -> Iterator[Misfit]:
@@ -49,7 +51,7 @@ def misfits(sources: Sources, callees: list[str]) -> Iterator[Misfit]:
         data = sources.text(path)
         home = sources.short(path).partition(os.sep)[0]
         for name in callees:
-            if name != home and (f"from {name}".encode() in data or f"import {name}".encode() in data):
+            if name != home and any(start + name.encode() in data for start in IMPORTS):
                 pairs.setdefault((home, name), []).append(path)
     chosen: dict[str, set[str]] = {}
     for (_, name), paths in pairs.items():
@@ -63,7 +65,12 @@ def misfits(sources: Sources, callees: list[str]) -> Iterator[Misfit]:
 
 def in_module(sources: Sources, module: Module, wanted: set[str]) -> Iterator[Misfit]:
     """Yield the calls of one file."""
-    for call, chain in calls(module.tree.body, []):
+    roots = {
+        name for name, values in module.names.items() for value in values if isinstance(value, str) and value.partition(".")[0] in wanted
+    }
+    for call, chain in calls(module.tree.body, []) if roots else ():
+        if not roots.intersection(dotted_parts(call.func)[:1]):
+            continue
         target = meant(module, call, chain)
         if target.partition(".")[0] in wanted and not hedged(call, chain):
             ends = [end for end in unique(sources.find(target)) if not isinstance(end, str)]
@@ -71,9 +78,8 @@ def in_module(sources: Sources, module: Module, wanted: set[str]) -> Iterator[Mi
                 wrong = mismatch(call, ends[0][1].args)
                 if wrong:
                     at = f"{place(sources, module, call.lineno)}, {place(sources, ends[0][0], ends[0][1].lineno)}"
-                    yield Misfit(
-                        module, ends[0][0], f"{ends[0][1].name}() of {top(ends[0][0])} {wrong}, and {top(module)} calls it so ({at})"
-                    )
+                    says = f"{top(module)} calls {ends[0][1].name}() of {top(ends[0][0])}, which {wrong}"
+                    yield Misfit(module, ends[0][0], says, at)
 
 
 def calls(body: list[Any], chain: list[Any]) -> Iterator[tuple[Any, list[Any]]]:

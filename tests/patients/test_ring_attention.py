@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from tests.checks.trial import only_result, reasons, run_check
 from tests.command import Said, check
 from tests.conftest import Clone
-from tests.environments import site_packages
+from tests.environments import site_packages, uv
 from tests.patients.healing import heal
 
 CHECK = "autograd-contract"
@@ -27,9 +28,17 @@ AFFECTED = [
 HEALTHY = [("0.5.0", "0.6.4"), ("0.7.0", "0.6.4")]
 
 
+CALLS = "xdit/yunchang-without-attn-processor"
+
+
 def examine(python: Path, folder: Path) -> Said:
     """Return what doctor says when it looks at autograd functions only."""
-    return check("--python", python, "--only", CHECK, cwd=folder)
+    return check("--python", python, "--only", CHECK, cwd=folder, env=with_uv())
+
+
+def with_uv() -> dict[str, str]:
+    """Return settings under which doctor finds uv, and advises to use it."""
+    return {"PATH": f"{Path(uv()).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 def outcome(said: Said) -> dict[str, Any]:
@@ -77,6 +86,26 @@ def test_gradients_are_asked_of_the_installed_classes(torch_python: Path, clone:
     heal(found, tmp_path)
     healed = outcome(examine(python, tmp_path))
     assert (healed["verdict"], healed["cases"]["running"]["verdict"]) == ("passed", "passed")
+
+
+@pytest.mark.parametrize(
+    ("xfuser", "yunchang", "red"), [("0.4.3.post3", "0.6.1", True), ("0.4.2", "0.6.1", False), ("0.7.0", "0.6.4", False)]
+)
+def test_argument_that_the_other_package_does_not_take_is_found(
+    xfuser: str, yunchang: str, red: bool, clone: Clone, tmp_path: Path
+) -> None:
+    python = clone("bare", "--no-deps", f"xfuser=={xfuser}", f"yunchang=={yunchang}")
+    said = check("--python", python, "--only", "call-signatures", cwd=tmp_path, env=with_uv())
+    (only,) = said.outcomes("call-signatures")
+    assert only["verdict"] == ("failed" if red else "passed")
+    if not red:
+        return
+    found = said.finding(CALLS)
+    assert (found["severity"], found["confidence"]) == ("warning", "medium")
+    assert "select_flash_attn_impl() of yunchang, which got an unexpected keyword argument 'attn_processor'" in only["reason"]
+    heal(found, tmp_path)
+    (healed,) = check("--python", python, "--only", "call-signatures", cwd=tmp_path, env=with_uv()).outcomes("call-signatures")
+    assert healed["verdict"] == "passed"
 
 
 def test_renamed_copy_is_found_and_explained_by_its_own_words(clone: Clone, tmp_path: Path) -> None:
