@@ -59,8 +59,10 @@ def misfits(sources: Sources, callees: list[str]) -> Iterator[Misfit]:
             chosen.setdefault(path, set()).add(name)
     for path, names in chosen.items():
         module = sources.at(path)
-        if module is not None:
-            yield from in_module(sources, module, names)
+        try:
+            yield from in_module(sources, module, names) if module else ()
+        except RecursionError:
+            continue
 
 
 def in_module(sources: Sources, module: Module, wanted: set[str]) -> Iterator[Misfit]:

@@ -116,12 +116,26 @@ class Reader:
             and any(self.is_ctx(value) for value in [*part.args, *(word.value for word in part.keywords)])
         ]
 
+    def once(self, what: str, ask: Any) -> Any:
+        """Follow a method once; doubt where it leads back to itself."""
+        key = (what, id(self.found.node), self.ctx)
+        if key not in self.sources.memo:
+            self.sources.memo[key] = None
+            self.sources.memo[key] = ask()
+        if self.sources.memo[key] is None:
+            raise Doubt
+        return self.sources.memo[key]
+
 
 class Keeper(Reader):
     """Says what a forward pass leaves on `ctx`."""
 
     def kept(self) -> Kept:
-        """Follow every way through the method."""
+        """Return what is kept, by every way through the method."""
+        kept: Kept = self.once("kept", self._kept)
+        return kept
+
+    def _kept(self) -> Kept:
         some, saves = set(), False
         for part in ast.walk(self.found.node):
             some |= {self.attribute(part, ast.Store)} - {""}
@@ -202,6 +216,10 @@ class Asker(Reader):
 
     def asked(self) -> tuple[list[Read], bool]:
         """Return the reads, without those that are guarded or that the method sets itself; and whether it unpacks saved tensors."""
+        asked: tuple[list[Read], bool] = self.once("asked", self._asked)
+        return asked
+
+    def _asked(self) -> tuple[list[Read], bool]:
         reads = self.read(self.found.node.body)
         guarded = {self.attribute(part, ast.Store, ast.Del) for part in ast.walk(self.found.node)}
         for part in ast.walk(self.found.node):

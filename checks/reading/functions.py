@@ -81,6 +81,16 @@ def derived(data: bytes, at: int) -> bool:
 
 def ancestry(sources: Sources, module: Module, node: Any, depth: int = 0) -> list[Thing]:
     """Return a class and those it inherits from, down to torch's own; nothing where it does not lead there, or two ways do."""
+    key = ("ancestry", id(node))
+    if key not in sources.memo:
+        sources.memo[key] = []
+        sources.memo[key] = lines_of(sources, module, node, depth)
+    line: list[Thing] = sources.memo[key]
+    return line
+
+
+def lines_of(sources: Sources, module: Module, node: Any, depth: int) -> list[Thing]:
+    """Look for the one way from a class to torch's own."""
     if f"{module.name}.{node.name}" in ROOTS or depth > DEPTH:
         return []
     lines = []

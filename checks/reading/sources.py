@@ -65,7 +65,9 @@ class Sources:
     """The Python files below the folders that hold packages, parsed when they are asked for."""
 
     def __init__(self, sites: list[str]) -> None:
-        self.sites, self._modules = sites, {}  # type: list[str], dict[str, Module | None]
+        self.sites = sites
+        self.memo: dict[Any, Any] = {}
+        self._modules: dict[str, Module | None] = {}
         self.files = [path for site in sites for path in self._walk(site, 0)]
 
     def _walk(self, folder: str, depth: int) -> Iterator[str]:
@@ -128,9 +130,17 @@ class Sources:
         return [dotted]
 
     def named(self, module: Module, parts: list[str], depth: int = 0) -> list[Thing | str]:
-        """Return what a name, with the attributes after it, may stand for within a module."""
+        """Return what a name, with the attributes after it, may stand for within a module; each is looked for once."""
         if depth > DEPTH:
             return []
+        key = (module.name, *parts)
+        if key not in self.memo:
+            self.memo[key] = []
+            self.memo[key] = self._named(module, parts, depth)
+        found: list[Thing | str] = self.memo[key]
+        return found
+
+    def _named(self, module: Module, parts: list[str], depth: int) -> list[Thing | str]:
         bound = module.names.get(parts[0])
         if bound is None:
             bound = [f"{star}.{parts[0]}" for star in module.stars[:DEPTH]]
@@ -159,7 +169,8 @@ def dotted_parts(node: Any) -> list[str]:
 def sites() -> list[str]:
     """Name the folders that hold the packages of the target."""
     told = os.environ.get("CANARY_SITE")
-    folders = [told] if told else [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    own = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    folders = [told] if told and told not in own else own
     return list(dict.fromkeys(os.path.abspath(folder) for folder in folders))
 
 

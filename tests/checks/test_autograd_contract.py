@@ -284,6 +284,16 @@ def test_files_that_are_no_sources_break_nothing(tmp_path: Path) -> None:
     assert set(reasons(result)) == {"attributes"}
 
 
+def test_names_that_lead_everywhere_take_no_time(tmp_path: Path) -> None:
+    stars = {f"maze/m{n}.py": "".join(f"from .m{other} import *\n" for other in range(30)) for n in range(30)}
+    helpers = "".join(f"def keep{n}(ctx):\n" + f"    keep{n + 1}(ctx)\n" * 9 for n in range(11)) + "def keep11(ctx):\n    ctx.scale = 1\n"
+    more = mine("keep0(ctx); ctx.group = group")
+    more["above/attention.py"] = f"from maze.m0 import Nowhere\n{more['above/attention.py']}\n{helpers}\nclass Lost(Nowhere):\n    pass\n"
+    result = look(tmp_path, {**stars, **more})
+    assert not reasons(result)
+    assert result["seconds"] < 20
+
+
 def test_environment_without_autograd_functions_is_a_skip(tmp_path: Path) -> None:
     result = look(tmp_path, {"plain/module.py": "def forward(x): return x\n"})
     assert (result["verdict"], result["cases"]) == ("skipped", {})
