@@ -127,12 +127,11 @@ def main() -> None:
     """Read every call into these packages."""
     with REPORT.result(None) as data:
         data["matters"] = "warning"
-        sources = Sources(sites())
-        here = [name for name in CALLED if any(os.path.isdir(os.path.join(site, name)) for site in sources.sites)]
+        here = [name for name in CALLED if any(os.path.isdir(os.path.join(site, name)) for site in sites())]
         if not here:
             raise Ending("skipped", f"none of {', '.join(CALLED)} is installed")
         with REPORT.case("signatures"):
-            told = {wrong.says: wrong for wrong in reversed(list(misfits(sources, here)))}
+            told = {wrong.says: wrong for wrong in reversed(list(misfits(Sources(sites()), here)))}
             said = [f"{wrong.says}: {advise(wrong)} ({wrong.where})" for wrong in told.values()]
             if said:
                 raise Ending("failed", "; ".join(said[:4]) + (f"; and {len(said) - 4} more" if said[4:] else ""))
