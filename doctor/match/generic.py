@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from doctor.holes import as_text, fill_sentence
 from doctor.match.evidence import fact_evidence
-from doctor.match.proofs import Spot
+from doctor.match.proofs import Spot, matters
 from doctor.match.signatures import label
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Column, Table
@@ -54,17 +54,12 @@ def _red_check(outcome: Outcome) -> Finding:
         id=f"canary/{outcome.id}",
         target=outcome.target,
         title=" ".join(filter(None, (what, _ENDED[outcome.verdict], f"by {outcome.signal}" if outcome.signal else ""))),
-        severity=_matters(outcome),
+        severity=matters(outcome),
         confidence=Confidence.MEDIUM,
         message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
         evidence=tuple(seen),
         recipes=(*((_AGAIN,) if in_import else ()), _look_again(outcome)),
     )
-
-
-def _matters(outcome: Outcome) -> Severity:
-    told = outcome.data.get("matters")
-    return next((severity for severity in Severity if severity.value == told), Severity.ERROR)
 
 
 def _look_again(outcome: Outcome) -> Recipe:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from doctor.conditions import Held, all_hold, any_holds, condition_holds, row_holds
 from doctor.holes import fill_sentence
 from doctor.match.evidence import fact_evidence
-from doctor.match.proofs import Spot, held_against
+from doctor.match.proofs import Spot, held_against, matters
 from doctor.match.signatures import Seen, Text, find
 from doctor.match.table import Canary, Result, Ruling, judge
 from doctor.model.catalog import Catalog
@@ -33,6 +33,7 @@ class Weighed(NamedTuple):
     seen: tuple[Seen, ...]
     canary: Canary
     red: frozenset[Spot]
+    matters: Severity
 
 
 def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> tuple[Weighed, ...]:
@@ -45,7 +46,15 @@ def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcom
     rows = any_holds(row_holds(row, facts) for row in issue.affected)
     applies = rows if issue.affected else Held(True if seen else None)
     canary, red = held_against(issue.proofs, outcomes)
-    return Weighed(name, issue, applies, seen, canary, red)
+    return Weighed(name, issue, applies, seen, canary, red, Severity.ERROR if issue.certain else _worst(seen, red, outcomes))
+
+
+def _worst(seen: Iterable[Seen], red: frozenset[Spot], outcomes: Iterable[Outcome]) -> Severity:
+    """Return how bad it is by what speaks for it: a log that was handed in tells of an error that happened."""
+    if not red or any(found.text.outcome is None for found in seen):
+        return Severity.ERROR
+    spots = {(spot.check, spot.device) for spot in red}
+    return min((matters(outcome) for outcome in outcomes if (outcome.id, outcome.device) in spots), key=list(Severity).index)
 
 
 def rule(held: Weighed, explained: frozenset[Spot]) -> Result:
@@ -81,7 +90,7 @@ def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding
         id=held.id,
         target=target,
         title=fill_sentence(held.issue.title, facts, captures),
-        severity=Severity.NOTE if capped else _severity(held.issue, facts),
+        severity=Severity.NOTE if capped else _severity(held, facts),
         confidence=confidence,
         message=fill_sentence(held.issue.cause, facts, captures).strip(),
         evidence=_evidence(held, facts),
@@ -93,9 +102,9 @@ def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding
     )
 
 
-def _severity(issue: KnownIssue, facts: Facts) -> Severity:
-    holding = [one.severity for one in issue.milder if all_hold(condition_holds(part, facts) for part in one.when).truth]
-    return max([issue.severity, *holding], key=list(Severity).index)
+def _severity(held: Weighed, facts: Facts) -> Severity:
+    holding = [one.severity for one in held.issue.milder if all_hold(condition_holds(part, facts) for part in one.when).truth]
+    return max([held.issue.severity, held.matters, *holding], key=list(Severity).index)
 
 
 def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:

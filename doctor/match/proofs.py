@@ -8,6 +8,7 @@ from typing import NamedTuple
 from doctor.match.table import Canary
 from doctor.model.issues import Proof
 from doctor.model.outcomes import RED, Case, Outcome, Verdict
+from doctor.model.scales import Severity
 
 
 class Spot(NamedTuple):
@@ -26,6 +27,12 @@ def red_spots(outcomes: Iterable[Outcome]) -> frozenset[Spot]:
 def _spots_of(outcome: Outcome) -> Sequence[Spot]:
     cases = [name for name, case in outcome.cases.items() if case.verdict in RED]
     return [Spot(outcome.id, outcome.device, name) for name in cases or [""]]
+
+
+def matters(outcome: Outcome) -> Severity:
+    """Return how bad a failure of this check would be here: what its script says, else an error."""
+    told = outcome.data.get("matters")
+    return next((severity for severity in Severity if severity.value == told), Severity.ERROR)
 
 
 def held_against(proofs: Sequence[Proof], outcomes: Sequence[Outcome]) -> tuple[Canary, frozenset[Spot]]:

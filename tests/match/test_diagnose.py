@@ -50,6 +50,14 @@ def test_where_it_costs_less_it_is_told_as_less() -> None:
     assert told == [Severity.ERROR, Severity.WARNING, Severity.ERROR]
 
 
+def test_a_check_that_says_it_matters_less_is_believed_where_no_log_speaks() -> None:
+    mild = msgspec.structs.replace(toy.outcome(sum="failed", log="the sum is off by 3"), data={"matters": "warning"})
+    handed = toy.seen(OLD, mild, log="the sum is off by 3")
+    told = [diagnose(observation, CATALOG).findings[0] for observation in (toy.seen(OLD, mild), handed)]
+    assert [found.severity for found in told] == [Severity.WARNING, Severity.ERROR]
+    assert {found.confidence for found in told} == {Confidence.HIGH}
+
+
 def test_a_check_that_passes_beats_the_version() -> None:
     diagnosis = diagnose(toy.seen(OLD, toy.outcome("passed", sum="passed")), CATALOG)
     assert diagnosis.findings == ()

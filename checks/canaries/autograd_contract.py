@@ -1,0 +1,215 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = []
+#
+# [tool.doctor]
+# kind = "canary"
+# summary = "Reads whether every autograd function keeps what its backward pass asks for and returns a gradient for each input"
+# needs = []
+# tier = "quick"
+# timeout = 120
+# devices = "host"
+# cases = ["attributes", "gradient-count", "running"]
+# ///
+"""What the forward pass of each installed autograd function leaves on `ctx` is what its backward pass reads there.
+
+A failure means that gradients cannot be had through that function: the first `backward()` raises, most often because one package
+takes over the backward pass of another that has moved on since. Inference never calls it, so a failure matters as a warning.
+
+Nothing is imported. Classes and their bases are found by reading the import statements of the installed files. The oracle is
+what autograd itself does: an attribute that no statement sets is missing, and a backward pass returns at least as many values
+as `apply` was given. A class counts where `apply` of it can be reached, and where its forward pass was made for a backward pass:
+one that keeps no tensors, under an inherited backward pass that unpacks them, serves inference only. What is in doubt is no failure.
+
+Where torch is there, the classes that build on another package's are run in a child: their own forward and backward pass on the
+processor, with stand-ins for every function that they call outside torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+sys.path.insert(0, CHECKS)
+from reading.contracts import Contract, Suspect, accepts, suspects  # noqa: E402
+from reading.functions import bodies  # noqa: E402
+from reading.reach import Site  # noqa: E402
+from reading.sources import Sources, sites  # noqa: E402
+
+sys.path.remove(CHECKS)
+
+
+# --- report: the same in every check, kept so by a test ---
+class Ending(Exception):
+    """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
+
+
+class Report:
+    """What was seen and what is being done, on disk before and after every risky step."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.results: list[dict[str, Any]] = []
+        self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
+
+    def write(self, doing: dict[str, Any] | None) -> None:
+        """Replace the file in one step; where none is asked for, print the document once it is done."""
+        document = {"contract": 1, "facts": self.facts, "results": self.results, "doing": doing}
+        text, path = json.dumps(document, indent=1), os.environ.get("CANARY_RESULT")
+        if path:
+            with open(path + ".part", "w", encoding="utf-8") as part:
+                part.write(text)
+            os.replace(path + ".part", path)
+        elif doing is None:
+            print(text)
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
+        self.write({**self.doing, "act": True})
+        try:
+            yield
+        except Ending:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            raise Ending("failed", " ".join(f"{type(error).__name__}: {error}".split())[:400]) from error
+        self.write(self.doing)
+
+    @contextmanager
+    def result(self, device: str | None) -> Iterator[dict[str, Any]]:
+        """Hold what a device gives (None: the machine): failed with any case, skipped with all."""
+        entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
+        self.results.append(entry)
+        started = time.monotonic()
+        with self.case("", entry):
+            yield entry["data"]
+            for verdict in "failed", "skipped":
+                said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
+                if said and (verdict == "failed" or len(said) == len(entry["cases"])):
+                    raise Ending(verdict, "; ".join(said))
+        entry["seconds"] = round(time.monotonic() - started, 3)
+
+    @contextmanager
+    def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
+        entry.update(verdict="running", reason="")
+        self.doing.update(device=self.results[-1]["device"], case=name)
+        self.write(self.doing)
+        try:
+            yield
+            entry["verdict"] = "passed"
+        except Ending as end:
+            entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
+        self.doing["case"] = ""
+        self.write(self.doing)
+
+
+# --- end of report ---
+
+
+REPORT = Report()
+BOUND = 60.0
+RUNS = 4
+
+
+def wanted(held: Contract, sites: list[Site]) -> dict[str, Any] | None:
+    """Describe a class to the child that runs it; None where its source does not say which inputs are tensors."""
+    ends = [part.value for part in bodies(held.backward.node) if isinstance(part, ast.Return)]
+    last = ends[0].elts if len(ends) == 1 and isinstance(ends[0], ast.Tuple) else []
+    tensors = [index for index, value in enumerate(last) if not isinstance(value, ast.Constant)]
+    given = max([site.given for site in sites if site.given is not None and accepts(held, site.given)] or [0])
+    if not tensors or not given or {held.forward.owner, held.backward.owner} - {node.name for _, node in held.kind.line}:
+        return None
+    return {"line": [[module.path, node.name] for module, node in held.kind.line], "tensors": tensors, "given": given}
+
+
+def run(classes: list[Any]) -> list[str]:
+    """Ask classes for gradients in one child; return what each said, as far as the child came."""
+    try:
+        command = [sys.executable, os.path.join(CHECKS, "reading", "gradients.py")]
+        ran = subprocess.run(command, input=json.dumps(classes), capture_output=True, text=True, timeout=BOUND, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [type(error).__name__] * len(classes)
+    print(ran.stderr[-8000:], file=sys.stderr)
+    said = [line[2:].strip() for line in ran.stdout.splitlines() if line.startswith("--")]
+    return said + [f"the child ended with {ran.returncode}"] * (len(classes) - len(said))
+
+
+def judged(held: Contract, said: str) -> bool | None:
+    """Say whether a class gave gradients; None where what it raised is not about its contract."""
+    name = f"{held.kind.node.name}Backward"
+    if f"function {name} returned an incorrect number of gradients" in said:
+        return False
+    missing = [read.name for read in held.reads if said == f"AttributeError: '{name}' object has no attribute '{read.name}'"]
+    return True if said == "passed" else False if missing and missing[0] not in held.kept.some else None
+
+
+def main() -> None:
+    """Read every autograd function, run those that build on another package, and say what does not hold."""
+    with REPORT.result(None) as data:
+        data.update(matters="warning", functions=0)
+        sources = Sources(sites())
+        held = list(suspects(sources, data))
+        data["files"] = len(sources.files)
+        if not data["functions"]:
+            raise Ending("skipped", "no autograd function that is installed takes over the passes of another")
+        ran = running(held) if importlib.util.find_spec("torch") else []
+        data["ran"] = {one.kind.node.name: said for one, said in ran}
+        with REPORT.case("attributes"):
+            tell(held, "attributes", ran)
+        with REPORT.case("gradient-count"):
+            tell(held, "gradient-count", ran)
+        with REPORT.case("running"):
+            if not held:
+                raise Ending("skipped", "no autograd function here builds on one of another package")
+            tell_run(ran)
+    REPORT.write(doing=None)
+
+
+def running(held: list[Suspect]) -> list[tuple[Contract, str]]:
+    """Run the suspects, the faulty ones first, and return what each said."""
+    chosen = [(one, wanted(one, places)) for one, places, _ in sorted(held, key=lambda one: not one[2])[:RUNS]]
+    asked = [described for _, described in chosen if described]
+    told = iter(run(asked) if asked else [])
+    return [(one, next(told) if described else "its source does not say which inputs are tensors") for one, described in chosen]
+
+
+def tell(held: list[Suspect], case: str, ran: list[tuple[Contract, str]]) -> None:
+    """End a case with its faults, but for those that running the class has refuted."""
+    well = [one for one, said in ran if judged(one, said)]
+    said = [fault.says for one, _, found in held for fault in found if fault.case == case and not (fault.settled and one in well)]
+    if said:
+        raise Ending("failed", "; ".join(said[:4]) + (f"; and {len(said) - 4} more" if len(said) > 4 else ""))
+
+
+def tell_run(ran: list[tuple[Contract, str]]) -> None:
+    """End the case with what the classes raised."""
+    if not ran:
+        raise Ending("skipped", "torch is not installed")
+    red = [
+        f"{said} (what {one.kind.node.name} calls outside torch was replaced by stand-ins)"
+        for one, said in ran
+        if judged(one, said) is False
+    ]
+    if red:
+        raise Ending("failed", "; ".join(red))
+    if all(judged(one, said) is None for one, said in ran):
+        raise Ending("skipped", "; ".join(f"{one.kind.node.name} could not be run by itself: {said}" for one, said in ran))
+
+
+main()
