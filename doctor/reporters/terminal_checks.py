@@ -85,7 +85,9 @@ def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
 def _why(outcome: Outcome, how: Look) -> str:
     if outcome.verdict is Verdict.PASSED:
         skipped = sum(case.verdict is Verdict.SKIPPED for case in outcome.cases.values())
-        return f"{skipped} of {count(len(outcome.cases), 'case')} skipped" if skipped else ""
+        told = [f"{skipped} of {count(len(outcome.cases), 'case')} skipped"] if skipped else []
+        told += [elided(said(outcome.data["told"], how, most=240), how)] if isinstance(outcome.data.get("told"), str) else []
+        return "; ".join(told)
     ended = _WORDS[outcome.verdict] + (f" by {said(outcome.signal, how)}" if outcome.signal else "")
     reason = _innermost(outcome)
     if outcome.verdict is Verdict.SKIPPED and not how.wordy:
