@@ -25,7 +25,6 @@ sources=[
 _HEADER = """\
 #pragma once
 #include <cuda.h>
-#include <cuda_fp16.h>
 #define FLASH_NAMESPACE flash
 namespace FLASH_NAMESPACE {
 struct Flash_fwd_params {
@@ -43,6 +42,7 @@ template <typename T, int Headdim, bool Is_causal> void run_mha_fwd_(Flash_fwd_p
 """
 _UNIT = """\
 #include <c10/cuda/CUDAException.h>
+#include <cuda_fp16.h>
 #include <cutlass/numeric_types.h>
 #include "flash.h"
 __global__ void halve(__half *values) { values[threadIdx.x] = __hmul(values[threadIdx.x], __float2half(0.5f)); }
@@ -65,7 +65,7 @@ def lay_out(folder: Path) -> Path:
     files = {
         root / "setup.py": _SETUP,
         root / "PKG-INFO": "Metadata-Version: 2.4\nName: flash_attn\nVersion: 2.8.3\n",
-        root / "csrc/flash_attn/flash_api.cpp": '#include <c10/util/Exception.h>\n#include "flash.h"\n',
+        root / "csrc/flash_attn/flash_api.cpp": '#include <c10/cuda/CUDAStream.h>\n#include "flash.h"\n',
         units / "flash.h": _HEADER,
         units / "flash_fwd_hdim32_fp16_causal_sm80.cu": _UNIT % "true",
         units / "flash_fwd_hdim32_fp16_sm80.cu": _UNIT % "false",

@@ -153,9 +153,9 @@ print("torch says", json.dumps({
 """
 
 CALLER = """\
-#include "flash.h"
 #include <cmath>
 #include <cuda_runtime.h>
+#include "flash.h"
 #include <cutlass/numeric_types.h>
 #ifdef FLASH_NAMESPACE
 using namespace FLASH_NAMESPACE;
