@@ -24,7 +24,6 @@ package index through pip or uv; setup.py is read and never run. `CANARY_ARCH` (
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -116,96 +115,11 @@ class Report:
 
 REPORT = Report()
 COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|undefined reference|Killed", re.IGNORECASE)
+BESIDE = Path(__file__).resolve().parent.parent / "flash_attn"
+"""What runs in processes of its own: the plan of a build, a caller of the kernel, attention with it."""
 SOURCES = "csrc/flash_attn/src"
 LARGEST_SOURCE = 1 << 30
-BYTES_A_JOB = 5_000_000_000
-"""For one architecture and one thread; the smallest unit of 2.8.3 takes 3.4 GB with nvcc 13.0, those of larger heads more."""
-
-KEEPER = """\
-import os, shutil, sys
-def keep(*_arguments, **_settings):
-    shutil.copytree(os.getcwd(), os.environ["CANARY_KEEP"])
-    raise SystemExit("kept")
-get_requires_for_build_wheel = prepare_metadata_for_build_wheel = build_wheel = keep
-__legacy__ = sys.modules[__name__]
-"""
-"""Stands in for the build backend: keeps the source that an installer has fetched and unpacked, so that setup.py is not run."""
-
 TORCH_IS_BROKEN, TORCH_HAS_NO_CUDA = 90, 91
-TORCH = """\
-import json, sys, sysconfig
-try:
-    import torch
-except Exception:
-    sys.exit(90)
-if torch.version.cuda is None:
-    sys.exit(91)
-from torch.utils import cpp_extension as builder
-version = builder.get_compiler_abi_compatibility_and_version(builder.get_cxx_compiler())[1]
-builder._check_cuda_version(builder.get_cxx_compiler(), version)
-print("torch says", json.dumps({
-    "nvcc": builder.COMMON_NVCC_FLAGS,
-    "defined": ["-DTORCH_API_INCLUDE_EXTENSION_H", "-DTORCH_EXTENSION_NAME=flash_attn_2_cuda",
-                "-D_GLIBCXX_USE_CXX11_ABI=%d" % torch._C._GLIBCXX_USE_CXX11_ABI],
-    "include": [*builder.include_paths("cuda"), sysconfig.get_paths()["include"]],
-    "libraries": builder.library_paths("cuda"),
-}))
-"""
-
-CALLER = """\
-#include <cmath>
-#include <cuda_runtime.h>
-#include "flash.h"
-#include <cutlass/numeric_types.h>
-#ifdef FLASH_NAMESPACE
-using namespace FLASH_NAMESPACE;
-#endif
-extern "C" int canary_attend(void *q, void *k, void *v, void *out, void *lse, int batch, int length, int heads, int width, int causal) {
-    Flash_fwd_params params = {};
-    params.q_ptr = q; params.k_ptr = k; params.v_ptr = v; params.o_ptr = out; params.softmax_lse_ptr = lse;
-    params.q_row_stride = params.k_row_stride = params.v_row_stride = params.o_row_stride = heads * width;
-    params.q_head_stride = params.k_head_stride = params.v_head_stride = params.o_head_stride = width;
-    params.q_batch_stride = params.k_batch_stride = params.v_batch_stride = params.o_batch_stride = (long)length * heads * width;
-    params.b = batch; params.h = params.h_k = heads; params.h_h_k_ratio = 1; params.d = params.d_rounded = width;
-    params.seqlen_q = params.seqlen_k = length;
-    params.seqlen_q_rounded = params.seqlen_k_rounded = (length + 127) / 128 * 128;
-    params.scale_softmax = 1 / std::sqrt((float)width);
-    params.scale_softmax_log2 = params.scale_softmax * 1.44269504f;
-    params.p_dropout = params.rp_dropout = 1; params.p_dropout_in_uint8_t = 255;
-    params.scale_softmax_rp_dropout = params.scale_softmax;
-    params.window_size_left = -1; params.window_size_right = causal ? 0 : -1;
-    params.is_causal = causal; params.is_seqlens_k_cumulative = true;
-    run_mha_fwd_<%s>(params, 0);
-    return (int)cudaDeviceSynchronize();
-}
-"""
-
-RUN = """\
-import ctypes, os, sys
-import torch
-unit = ctypes.CDLL(os.path.abspath("unit.so"), mode=os.RTLD_NOW)
-print("gpu", torch.cuda.is_available())
-if sys.argv[1] == "load":
-    sys.exit(0)
-width, causal, seed = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-torch.manual_seed(seed)
-batch, length, heads = 2, 200, 3
-query, key, value = (torch.randn(batch, length, heads, width, device="cuda").half() for _ in range(3))
-out = torch.full_like(query, float("nan"))
-lse = torch.empty(batch, heads, 256, device="cuda")
-torch.cuda.synchronize()
-pointers = [ctypes.c_void_p(each.data_ptr()) for each in (query, key, value, out, lse)]
-code = unit.canary_attend(*pointers, batch, length, heads, width, causal)
-assert code == 0, "the kernel ended with CUDA error %d" % code
-q, k, v = (each.cpu().double().transpose(1, 2) for each in (query, key, value))
-scores = q @ k.transpose(2, 3) / width ** 0.5
-if causal:
-    scores = scores.masked_fill(torch.ones(length, length, dtype=torch.bool).triu(1), float("-inf"))
-wanted = (scores.softmax(-1) @ v).transpose(1, 2)
-error = (out.cpu().double() - wanted).abs().max().item()
-assert error <= 0.01, "largest error against attention in float64 %.3g, allowed 0.01" % error
-print("largest error", error)
-"""
 
 
 class Build:
@@ -218,14 +132,13 @@ class Build:
         self.cxx = shlex.split(os.environ.get("CXX") or "") or [shutil.which("c++") or shutil.which("g++") or "c++"]
         self.arch = arch
         self.source = folder / "source"
-        self.torch: dict[str, list[str]] = {}
-        self.flags: list[str] = []
+        self.plan: dict[str, Any] = {}
         self.unit = Path()
         self.gpu = False
 
     def run(self, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """Run a tool where it can do no harm, in English, as part of the act under test; the log keeps the command and its output."""
-        print("$", " ".join(command) if len(command[-1]) < 400 else command[0] + " …", flush=True)
+        print("$", " ".join(command), flush=True)
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(self.folder), "CUDA_HOME": str(self.toolkit), **extra}
         with REPORT.act():
             done = subprocess.run(
@@ -254,11 +167,12 @@ class Build:
     def includes(self) -> list[str]:
         """The folders that setup.py and torch name."""
         own = [self.source / "csrc" / "flash_attn", self.source / SOURCES, self.source / "csrc" / "cutlass" / "include"]
-        return [f"-I{folder}" for folder in [*own, *self.torch["include"]]]
+        return [f"-I{folder}" for folder in [*own, *self.plan["include"]]]
 
-    def standard(self) -> list[str]:
-        """The C++ standard of the host half: the same as the device half's."""
-        return [flag for flag in self.flags if flag.startswith("-std=")]
+    def host(self, *command: str) -> None:
+        """Run the C++ compiler as for the host half, which asks for the same standard as the device half."""
+        standard = [flag for flag in self.plan["flags"] if flag.startswith("-std=")]
+        self.must(*self.cxx, *standard, *self.plan["defined"], *self.includes(), *command)
 
 
 def complaint(output: str) -> str:
@@ -307,7 +221,7 @@ def source(build: Build, data: dict[str, Any]) -> None:
     if not (build.source / "csrc" / "cutlass" / "include" / "cutlass" / "cutlass.h").is_file():
         raise Ending("failed", "csrc/cutlass is missing, please use source distribution or git clone")
     build.unit = units[0]
-    told = lenient(build.source / "PKG-INFO") + lenient(build.source / "flash_attn" / "__init__.py")
+    told = "".join(read(path) for path in (build.source / "PKG-INFO", build.source / "flash_attn" / "__init__.py") if path.is_file())
     version = re.search(r"^(?:Version: |__version__ = \")([\w.+]+)", told, re.MULTILINE)
     data["version"] = version.group(1) if version else "unknown"
 
@@ -318,7 +232,7 @@ def cost(unit: Path) -> tuple[int, bool]:
     return int(width.group(1)) if width else 1 << 20, "_causal" not in unit.name
 
 
-def read(path: str | Path) -> str:
+def read(path: Path) -> str:
     """Read a text of ordinary size."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.read(1 << 20)
@@ -351,7 +265,7 @@ def fetch(build: Build) -> None:
     backend = build.folder / "backend" / "setuptools"
     backend.mkdir(parents=True)
     (backend / "__init__.py").write_text("", encoding="utf-8")
-    (backend / "build_meta.py").write_text(KEEPER, encoding="utf-8")
+    shutil.copy(BESIDE / "keeper.py", backend / "build_meta.py")
     wanted, target = "flash-attn<3", str(build.folder / "fetched")
     kept = {"PYTHONPATH": str(backend.parent), "CANARY_KEEP": str(build.source), "UV_CACHE_DIR": str(build.folder / "uv")}
     quiet = ["--no-deps", "--no-build-isolation"]
@@ -371,94 +285,30 @@ def fetch(build: Build) -> None:
 
 def preflight(build: Build, data: dict[str, Any]) -> None:
     """Ask torch whether it would build with this toolkit, read the flags, and say what the whole build asks of this machine."""
-    setup = read(build.source / "setup.py")
-    ask_torch(build)
-    build.flags = nvcc_flags(setup)
-    if not build.standard():
-        # It chooses by the torch that it finds, as torch itself does.
-        builder = read(Path(build.torch["include"][0]).parent / "utils" / "cpp_extension.py")
-        standards = [int(found) for found in re.findall(r"'-std=c\+\+(\d+)'", builder)]
-        build.flags.append(f"-std=c++{max(standards, default=17)}")
-    target = own_target(setup, build.arch)
-    build.flags += ["-gencode", f"arch=compute_{target},code=sm_{target}", "--threads", os.environ.get("NVCC_THREADS") or "4"]
-    free, cores = free_memory(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    jobs = max(1, min(cores, free // BYTES_A_JOB)) if free else 1
-    files = len(set(re.findall(r"\"(csrc/flash_attn/[\w./]+\.(?:cu|cpp))\"", setup)))
-    data.update(unit=build.unit.name, flags=build.flags, files=files, max_jobs=jobs, free_gb=round(free / 1e9, 1), target=target)
-    data["told"] = f"MAX_JOBS={jobs} fits: {cores} cores, {free / 1e9:.0f} GB free, some {BYTES_A_JOB / 1e9:.0f} GB a compiler"
-    print(data["told"] + f"; compiling {build.unit.name}, one of {files} files", flush=True)
-
-
-def ask_torch(build: Build) -> None:
-    """Take from torch what it adds to every build, after its own comparison of compiler, toolkit and itself."""
-    done = build.run(sys.executable, "-c", TORCH)
+    done = build.run(sys.executable, str(BESIDE / "plan.py"), str(build.source / "setup.py"), build.arch)
     if done.returncode in (TORCH_IS_BROKEN, TORCH_HAS_NO_CUDA):
         raise Ending("skipped", "torch does not import" if done.returncode == TORCH_IS_BROKEN else "this torch is built without CUDA")
-    told = [line for line in done.stdout.splitlines() if line.startswith("torch says {")]
+    told = [line for line in done.stdout.splitlines() if line.startswith("plan {")]
     if done.returncode or not told:
         raise Ending("failed", last_error(done.stdout) or f"torch's build tools ended with {done.returncode}")
-    build.torch = json.loads(told[-1][len("torch says ") :])
-
-
-def nvcc_flags(setup: str) -> list[str]:
-    """The flags for nvcc in the text of setup.py: the list that holds --expt-extended-lambda, without what is not a plain text in it."""
-    for node in ast.walk(ast.parse(setup)):
-        if isinstance(node, ast.List):
-            flags = [item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
-            if "--expt-extended-lambda" in flags:
-                return [flag for flag in flags if re.match(r"-[-\w+=:.]+$", flag)]
-    raise Ending("skipped", "the setup.py of this source holds no list of flags in a known form")
-
-
-def own_target(setup: str, arch: str) -> int:
-    """The architecture that setup.py compiles for to serve this one: the first of its generation."""
-    number = re.match(r"sm_(\d+)", arch)
-    targets = sorted(map(int, re.findall(r"\"(\d+)\" in cuda_archs\(\)", setup))) or [80, 90]
-    fit = [target for target in targets if number and target // 10 == int(number.group(1)) // 10]
-    if not fit:
-        known = ", ".join(f"sm_{target}" for target in targets)
-        raise Ending("failed", f"nothing that this flash-attn compiles ({known}) runs on {arch}")
-    return fit[0]
-
-
-def free_memory() -> int:
-    """The bytes that are free to use: the least of the machine's and of what each control group leaves; 0 where nothing tells."""
-    rooms = [int(kilobytes) << 10 for kilobytes in re.findall(r"^MemAvailable:\s+(\d+) kB", lenient("/proc/meminfo"), re.MULTILINE)]
-    for line in lenient("/proc/self/cgroup").splitlines():
-        _, controllers, path = [*line.split(":", 2), "", ""][:3]
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        root, names = ("/sys/fs/cgroup/memory", ("limit_in_bytes", "usage_in_bytes", "total_inactive_file"))
-        if not controllers:
-            root, names = "/sys/fs/cgroup", ("max", "current", "inactive_file")
-        inner = Path("/" + path.strip("/"))
-        for group in [inner, *inner.parents]:
-            folder = root + str(group).rstrip("/")
-            limit, used = (lenient(f"{folder}/memory.{name}").strip() for name in names[:2])
-            cache = re.search(rf"^{names[2]} (\d+)$", lenient(f"{folder}/memory.stat"), re.MULTILINE)
-            if limit.isdecimal() and used.isdecimal():
-                rooms.append(max(0, int(limit) - int(used) + (int(cache.group(1)) if cache else 0)))
-    return min(rooms, default=0)
-
-
-def lenient(path: str | Path) -> str:
-    """Read a file that may not be there."""
-    try:
-        return read(path)
-    except OSError:
-        return ""
+    build.plan = plan = json.loads(told[-1][len("plan ") :])
+    data.update({name: plan[name] for name in ("flags", "target", "files", "max_jobs", "free_gb")}, unit=build.unit.name)
+    data["told"] = f"MAX_JOBS={plan['max_jobs']} fits: {plan['cores']} cores, {plan['free_gb']:.0f} GB free, 5 GB a compiler"
+    print(data["told"] + f"; compiling {build.unit.name}, one of {plan['files']} files", flush=True)
 
 
 def headers(build: Build, _: dict[str, Any]) -> None:
     """Everything that the host half includes is there, and takes the C++ standard that flash-attn asks for."""
     api = build.source / "csrc" / "flash_attn" / "flash_api.cpp"
-    build.must(*build.cxx, "-E", *build.standard(), *build.torch["defined"], *build.includes(), str(api), "-o", "api.ii")
+    build.host("-E", str(api), "-o", "api.ii")
 
 
 def compile_unit(build: Build, data: dict[str, Any]) -> None:
     """Compile the unit; this is what takes minutes."""
     ccbin = ["-ccbin", os.environ["CC"]] if os.environ.get("CC") else []
-    flags = [*build.torch["nvcc"], "--compiler-options", "-fPIC", *build.flags, *build.torch["defined"], *ccbin]
+    target, threads = build.plan["target"], os.environ.get("NVCC_THREADS") or "4"
+    flags = [*build.plan["nvcc"], "--compiler-options", "-fPIC", *build.plan["flags"], *build.plan["defined"], *ccbin]
+    flags += ["-gencode", f"arch=compute_{target},code=sm_{target}", "--threads", threads]
     started = time.monotonic()
     build.must(build.nvcc, *build.includes(), "-c", str(build.unit), "-o", "unit.o", *flags)
     seconds = time.monotonic() - started
@@ -480,14 +330,11 @@ def link(build: Build, _: dict[str, Any]) -> None:
     found = re.search(r"run_mha_fwd_<([\w:]+(?:, ?\w+)+)>", text)
     if not found:
         raise Ending("skipped", "this unit defines no run_mha_fwd_ in a known form")
-    (build.folder / "caller.cpp").write_text(CALLER % found.group(1), encoding="utf-8")
-    build.must(
-        *build.cxx, "-O1", "-fPIC", *build.standard(), *build.torch["defined"], *build.includes(), "-c", "caller.cpp", "-o", "caller.o"
-    )
+    build.host(f"-DCANARY_KERNEL={found.group(1)}", "-O1", "-fPIC", "-c", str(BESIDE / "caller.cpp"), "-o", "caller.o")
     libraries = ["-lc10", "-ltorch", "-ltorch_cpu", "-ltorch_python", "-lcudart", "-lc10_cuda", "-ltorch_cuda"]
-    folders = [f"-L{folder}" for folder in build.torch["libraries"]]
+    folders = [f"-L{folder}" for folder in build.plan["libraries"]]
     build.must(*build.cxx, "-shared", "unit.o", "caller.o", *folders, *libraries, "-o", "unit.so")
-    loaded = build.run(sys.executable, "-c", RUN, "load")
+    loaded = build.run(sys.executable, str(BESIDE / "attend.py"), "load")
     if loaded.returncode:
         raise Ending("failed", last_error(loaded.stdout) or f"loading it ended with {loaded.returncode}")
     build.gpu = "gpu True" in loaded.stdout
@@ -499,7 +346,7 @@ def run_unit(build: Build, data: dict[str, Any]) -> None:
         raise Ending("skipped", "no GPU that torch can use: compiled and linked only")
     width, causal = cost(build.unit)[0], int("_causal" in build.unit.name)
     data["seed"] = int.from_bytes(os.urandom(4), "little")
-    done = build.run(sys.executable, "-c", RUN, "run", str(width), str(causal), str(data["seed"]))
+    done = build.run(sys.executable, str(BESIDE / "attend.py"), "run", str(width), str(causal), str(data["seed"]))
     if done.returncode < 0:
         raise Ending("failed", f"died of {signal.Signals(-done.returncode).name}")
     if done.returncode:

@@ -49,7 +49,7 @@ def named(result: dict[str, Any], python: Path, folder: Path) -> set[str]:
     log = folder / "build.log"
     log.write_text(result["log"] + result["reason"] + "\n", encoding="utf-8")
     said = check("--python", python, "--no-canaries", "--log", log, cwd=folder)
-    return {finding["id"] for finding in said.report["findings"] if finding["severity"] == "error"}
+    return {finding["id"] for finding in said.report["findings"]}
 
 
 def wrapper(path: Path, text: str) -> Path:
@@ -74,7 +74,8 @@ def test_the_smallest_unit_compiles_links_and_loads(build: Build) -> None:
     assert [name for name, case in result["cases"].items() if case["verdict"] == "passed"][:5] == STEPS
     data = result["data"]
     assert (data["version"], data["unit"], data["files"], data["target"]) == ("2.8.3", "flash_fwd_hdim32_fp16_causal_sm80.cu", 3, 90)
-    assert {"-std=c++17", "--use_fast_math", "arch=compute_90,code=sm_90"} <= set(data["flags"])
+    assert data["flags"] == ["-O3", "-std=c++17", "--expt-relaxed-constexpr", "--expt-extended-lambda", "--use_fast_math"]
+    assert "-gencode arch=compute_90,code=sm_90" in result["log"]
     assert f"MAX_JOBS={data['max_jobs']} FLASH_ATTN_CUDA_ARCHS=90" in data["told"]
 
 
@@ -192,8 +193,6 @@ def test_a_host_compiler_that_is_too_new(build: Build, bare_python: Path, tmp_pa
     ("gone", "step", "said", "issue"),
     [
         ("include/crt/host_config.h", "compile", "crt/host_config.h: No such file", "cuda/toolkit-incomplete"),
-        ("nvvm/bin/cicc", "compile", "cicc: not found", "cuda/toolkit-incomplete"),
-        ("include/cuda_fp16.h", "headers", "cuda_fp16.h: No such file", "cuda/toolkit-incomplete"),
         ("lib64/libcudart.so", "link", "cannot find -lcudart", "cuda/pip-toolkit-cannot-link"),
     ],
 )
