@@ -113,7 +113,7 @@ class Report:
 # --- end of report ---
 
 REPORT = Report()
-COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|undefined reference", re.IGNORECASE)
+COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|undefined reference|Killed|Segmentation fault", re.IGNORECASE)
 HOST_COMPLAINT = re.compile(r"unsupported (GNU|clang|Microsoft)|host compiler|\b(gcc|g\+\+|clang|cc1plus|c\+\+)\b")
 NO_DRIVER = re.compile(r"Found no NVIDIA driver|No CUDA GPUs are available|0 active drivers")
 

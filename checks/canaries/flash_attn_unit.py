@@ -114,7 +114,9 @@ class Report:
 # --- end of report ---
 
 REPORT = Report()
-COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|undefined reference|Killed", re.IGNORECASE)
+DEATH = re.compile(r"^(Killed|Segmentation fault|Aborted|Bus error|Illegal instruction)\b")
+"""All that a shell says, through which nvcc calls its parts."""
+COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|undefined reference", re.IGNORECASE)
 BESIDE = Path(__file__).resolve().parent.parent / "flash_attn"
 """What runs in processes of its own: the plan of a build, a caller of the kernel, attention with it."""
 SOURCES = "csrc/flash_attn/src"
@@ -161,7 +163,9 @@ class Build:
         if done.returncode < 0:
             raise Ending("failed", f"{Path(command[0]).name} died of {signal.Signals(-done.returncode).name}")
         if done.returncode:
-            raise Ending("failed", complaint(done.stdout) or f"{Path(command[0]).name} ended with {done.returncode}")
+            dead = [line for line in done.stdout.splitlines() if DEATH.match(line)]
+            said = f"{dead[0]}: a part of {Path(command[0]).name} died" if dead else complaint(done.stdout)
+            raise Ending("failed", said or f"{Path(command[0]).name} ended with {done.returncode}")
         return done.stdout
 
     def includes(self) -> list[str]:

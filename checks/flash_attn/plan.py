@@ -33,7 +33,7 @@ def flags_of(setup: str) -> "list[str]":
             flags = [item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
             if "--expt-extended-lambda" in flags:
                 return [flag for flag in flags if KNOWN.match(flag)]
-    raise RuntimeError("the setup.py of this source holds no list of flags in a known form")
+    raise SystemExit("the setup.py of this source holds no list of flags in a known form")
 
 
 def target_of(setup: str, arch: str) -> int:
@@ -43,7 +43,7 @@ def target_of(setup: str, arch: str) -> int:
     fit = [target for target in targets if number and target // 10 == int(number.group(1)) // 10]
     if not fit:
         known = ", ".join(f"sm_{target}" for target in targets)
-        raise RuntimeError(f"nothing that this flash-attn compiles ({known}) runs on {arch}")
+        raise SystemExit(f"nothing that this flash-attn compiles ({known}) runs on {arch}")
     return fit[0]
 
 
