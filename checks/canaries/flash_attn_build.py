@@ -172,6 +172,8 @@ class Bench:
     def must(self, *command: str) -> str:
         """Run a tool that has to succeed; give its output."""
         done = self.run(*command)
+        if done.returncode < 0:
+            raise Ending("failed", f"{Path(command[0]).name} died of {signal.Signals(-done.returncode).name}")
         if done.returncode:
             raise Ending("failed", complaint(done.stdout) or f"{Path(command[0]).name} ended with {done.returncode}")
         return done.stdout

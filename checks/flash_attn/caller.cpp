@@ -19,7 +19,7 @@ extern "C" int canary_attend(void *q, void *k, void *v, void *out, void *lse, in
     params.scale_softmax_log2 = params.scale_softmax * 1.44269504f;
     params.p_dropout = params.rp_dropout = 1; params.p_dropout_in_uint8_t = 255;
     params.scale_softmax_rp_dropout = params.scale_softmax;
-    params.window_size_left = -1; params.window_size_right = causal ? 0 : -1;
+    params.window_size_left = causal ? length : -1; params.window_size_right = causal ? 0 : -1;
     params.is_causal = causal; params.is_seqlens_k_cumulative = true;
     run_mha_fwd_<CANARY_KERNEL>(params, 0);
     return (int)cudaDeviceSynchronize();
