@@ -265,7 +265,7 @@ def unpack(archive: Path, target: Path) -> None:
 def fetch(build: Build) -> None:
     """Let the target's installer fetch the sdist, and keep what it unpacked; without leave, say how to give a source."""
     if os.environ.get("CANARY_NETWORK") != "1":
-        raise Ending("skipped", "no source of flash-attn: name one with --flash-attn PATH, or let it be fetched with --network")
+        raise Ending("skipped", "no source of flash-attn: --flash-attn PATH, or --network")
     backend = build.folder / "backend" / "setuptools"
     backend.mkdir(parents=True)
     (backend / "__init__.py").write_text("", encoding="utf-8")
@@ -380,7 +380,7 @@ def main() -> None:
             with REPORT.case(name):
                 step(build, data)
             if cases[name]["verdict"] == "skipped" and "compile" not in cases:
-                raise Ending("skipped", f"{name}: {cases[name]['reason']}")
+                raise Ending("skipped", cases[name]["reason"])
             if cases[name]["verdict"] != "passed":
                 break
     REPORT.write(doing=None)

@@ -100,7 +100,7 @@ def test_an_archive_is_unpacked_inside_the_folder(build: Build, source: Path, tm
         ({"CANARY_ARCH": ""}, "no GPU to compile for: say which with --assume gpu=sm_90"),
         (
             {"CANARY_FLASH_ATTN": ""},
-            "source: no source of flash-attn: name one with --flash-attn PATH, or let it be fetched with --network",
+            "no source of flash-attn: --flash-attn PATH, or --network",
         ),
     ],
 )
@@ -114,9 +114,11 @@ def test_an_archive_that_is_none_is_named(build: Build, tmp_path: Path) -> None:
     assert "cannot be read as a source archive" in reasons(build(CANARY_FLASH_ATTN=str(tmp_path / "x.tar.gz")))["source"]
 
 
-def test_a_checkout_without_its_submodule(build: Build, source: Path) -> None:
+def test_a_checkout_without_its_submodule(build: Build, source: Path, bare_python: Path, tmp_path: Path) -> None:
     (source / "csrc/cutlass/include/cutlass/cutlass.h").unlink()
-    assert "csrc/cutlass is missing" in reasons(build())["source"]
+    result = build()
+    assert "csrc/cutlass is missing" in reasons(result)["source"]
+    assert named(result, bare_python, tmp_path) == {"flash-attn/cutlass-missing"}
 
 
 @pytest.mark.parametrize(("arch", "issue"), [("sm_75", "flash-attn/ampere-or-newer-only"), ("sm_120", "flash-attn/no-code-for-gpu")])
