@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests import environments
 from tests.checks.trial import only_result, reasons, run_check
 from tests.command import check
-from tests.environments import site_packages
+from tests.conftest import missing
 from tests.flash_source import lay_out
 from tests.toolkit import assemble
 
@@ -121,11 +122,10 @@ def test_a_checkout_without_its_submodule(build: Build, source: Path, bare_pytho
     assert named(result, bare_python, tmp_path) == {"flash-attn/cutlass-missing"}
 
 
-@pytest.mark.parametrize(("arch", "issue"), [("sm_75", "flash-attn/ampere-or-newer-only"), ("sm_120", "flash-attn/no-code-for-gpu")])
-def test_a_gpu_that_setup_py_has_no_target_for(build: Build, bare_python: Path, tmp_path: Path, arch: str, issue: str) -> None:
-    result = build(CANARY_ARCH=arch)
-    assert f"runs on {arch}" in reasons(result)["preflight"]
-    assert named(result, bare_python, tmp_path) == {issue}
+def test_a_gpu_that_setup_py_has_no_target_for(build: Build, bare_python: Path, tmp_path: Path) -> None:
+    result = build(CANARY_ARCH="sm_75")
+    assert "runs on sm_75" in reasons(result)["preflight"]
+    assert named(result, bare_python, tmp_path) == {"flash-attn/ampere-or-newer-only"}
 
 
 def test_a_gpu_that_nvcc_does_not_know(build: Build, source: Path, bare_python: Path, tmp_path: Path) -> None:
@@ -215,21 +215,25 @@ def test_a_unit_that_does_not_load(build: Build, source: Path) -> None:
     assert "undefined symbol" in reasons(build())["link"]
 
 
-def test_setuptools_that_torch_needs_to_build(clone: Callable[..., Path], build: Build) -> None:
-    python = clone("nvcc")
-    for each in "setuptools", "_distutils_hack":
-        (site_packages(python) / each).rename(site_packages(python) / f"gone_{each}")
-    assert "No module named 'setuptools'" in reasons(build(python))["preflight"]
+@pytest.fixture(params=["pip", "uv"])
+def installer(request: pytest.FixtureRequest, nvcc_python: Path) -> tuple[Path, str]:
+    """Return an interpreter, and the folders of PATH, of which only one installer can be had."""
+    if request.param == "uv":
+        return nvcc_python, f"{Path(environments.uv()).parent}{os.pathsep}{os.defpath}"
+    try:
+        return environments.patient("torch_pip"), os.defpath
+    except environments.UnavailableError as error:
+        missing(str(error))
 
 
-def test_the_source_is_fetched_and_setup_py_is_not_run(clone: Callable[..., Path], build: Build, tmp_path: Path) -> None:
-    python = clone("torch_pip")
+def test_the_source_is_fetched_and_setup_py_is_not_run(installer: tuple[Path, str], build: Build, tmp_path: Path) -> None:
+    python, path = installer
     source = lay_out(tmp_path / "index")
-    archive = tmp_path / "index" / "flash_attn-2.8.3.tar.gz"
-    with tarfile.open(archive, "w:gz") as tar:
+    with tarfile.open(tmp_path / "index" / "flash_attn-2.8.3.tar.gz", "w:gz") as tar:
         tar.add(source, arcname=source.name)
-    given = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(archive.parent), "PIP_CONFIG_FILE": os.devnull, "CANARY_NETWORK": "1"}
-    result = build(python, CANARY_FLASH_ATTN="", CANARY_ARCH="sm_130", **given)
+    index = str(tmp_path / "index")
+    given = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": index, "PIP_CONFIG_FILE": os.devnull, "UV_OFFLINE": "1", "UV_FIND_LINKS": index}
+    result = build(python, CANARY_NETWORK="1", CANARY_FLASH_ATTN="", CANARY_ARCH="sm_130", PATH=path, **given)
     assert result["cases"]["source"]["verdict"] == "passed", result["log"]
     assert result["data"]["version"] == "2.8.3"
     assert "setup.py was run" not in result["log"]
