@@ -61,6 +61,14 @@ def test_a_machine_without_fault_fits_on_one_screen(name: str) -> None:
     assert len(render(name).splitlines()) <= 22
 
 
+@pytest.mark.parametrize(("told", "shown"), [("all of it: 3 h\x1b[2J", True), (["all of it: 3 h"], False), (None, False)])
+def test_what_a_check_has_to_tell_stands_beside_its_success(told: object, shown: bool) -> None:
+    passed = reports.outcome("flash-attn-unit", device=None, data={"told": told})
+    text = terminal.render(reports.report(outcomes=(passed,)), verbosity=0, width=100, colour=False, unicode=True)
+    assert ("all of it: 3 h" in text) is shown
+    assert "\x1b" not in text
+
+
 def copied(line: str) -> bool:
     """Whether a line is one to be copied whole: a command, code, or an address."""
     return line.lstrip().startswith(("uv ", "/home/", "boxes", "apt-get", "export ", "- ", "+ ", "source", "https://"))
