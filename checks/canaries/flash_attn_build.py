@@ -113,7 +113,7 @@ class Report:
 # --- end of report ---
 
 REPORT = Report()
-COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|undefined reference", re.IGNORECASE)
+COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|undefined reference|Killed|Segmentation fault", re.IGNORECASE)
 HOST_COMPLAINT = re.compile(r"unsupported (GNU|clang|Microsoft)|host compiler|\b(gcc|g\+\+|clang|cc1plus|c\+\+)\b")
 NO_DRIVER = re.compile(r"Found no NVIDIA driver|No CUDA GPUs are available|0 active drivers")
 
@@ -172,6 +172,8 @@ class Bench:
     def must(self, *command: str) -> str:
         """Run a tool that has to succeed; give its output."""
         done = self.run(*command)
+        if done.returncode < 0:
+            raise Ending("failed", f"{Path(command[0]).name} died of {signal.Signals(-done.returncode).name}")
         if done.returncode:
             raise Ending("failed", complaint(done.stdout) or f"{Path(command[0]).name} ended with {done.returncode}")
         return done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,6 +40,8 @@ def check(
     skip: options.Skip = None,
     tier: options.Tier = options.TierChoice.QUICK,
     no_canaries: options.NoCanaries = False,
+    flash_attn: options.FlashAttn = None,
+    network: options.Network = False,
     timeout: options.Timeout = None,
     budget: options.Budget = None,
     expect: options.Expect = None,
@@ -51,7 +54,7 @@ def check(
 ) -> int:
     """Examine an interpreter and a Cargo workspace, run the canaries there, and say what heals them.
 
-    Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened.
+    Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened (but for --network).
     """
     known, logs = catalogs.load(matrices or ()), _logs(log or ())
     checks = load_checks() if only or not no_canaries else {}
@@ -61,6 +64,7 @@ def check(
     else:
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
         request = _request(python, project, observe.chosen(checks, runs, skip or ()), bounds)
+        request = msgspec.structs.replace(request, host=Host(env={**os.environ, **_sources(flash_attn, network=network)}))
         seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ()), logs=logs))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
     wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE)
@@ -132,6 +136,14 @@ def _folder(project: Path) -> Path:
     if not project.is_dir():
         raise UsageError(f"--project {project}: no such folder")
     return project.resolve()
+
+
+def _sources(flash_attn: Path | None, *, network: bool) -> dict[str, str]:
+    """Return what checks are told about sources that they may build (checks/README.md)."""
+    if flash_attn is not None and not flash_attn.exists():
+        raise UsageError(f"--flash-attn {flash_attn}: no such file or folder")
+    given = {"CANARY_FLASH_ATTN": str(flash_attn.resolve())} if flash_attn else {}
+    return {**given, "CANARY_NETWORK": "1"} if network else given
 
 
 def _chosen(only: Sequence[str], known: Catalog, checks: Mapping[str, Check]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -90,6 +90,18 @@ Tier = Annotated[TierChoice, typer.Option("--tier", help="quick: seconds to a mi
 NoCanaries = Annotated[
     bool, typer.Option("--no-canaries", help="Only look at files and tools; import nothing, run no check.", rich_help_panel=_CHECKS)
 ]
+FlashAttn = Annotated[
+    Path | None,
+    typer.Option(
+        "--flash-attn",
+        metavar="PATH",
+        help="The source of flash-attn for --tier deep: a checkout, an unpacked sdist or its .tar.gz.",
+        rich_help_panel=_CHECKS,
+    ),
+]
+Network = Annotated[
+    bool, typer.Option("--network", help="Let checks fetch such a source with the target's installer.", rich_help_panel=_CHECKS)
+]
 Timeout = Annotated[
     float | None, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Bound on each check.", rich_help_panel=_CHECKS)
 ]

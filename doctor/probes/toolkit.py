@@ -10,6 +10,7 @@ from typing import Any
 from doctor.host import Ended, Host
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes import toolkit_files as files
+from doctor.probes import toolkit_headers as cuda_headers
 from doctor.probes import toolkit_owners as owners
 from doctor.probes import toolkit_roots as roots
 from doctor.probes.contract import Scene, Seen
@@ -105,7 +106,7 @@ def _compilers(host: Host, kit: Toolkit) -> Seen:
 
 
 def _versions(scene: Scene, kit: Toolkit, patience: float) -> Seen:
-    filed, headers = roots.filed_version(scene, kit), files.headers_version(scene.host, kit.root)
+    filed, headers = roots.filed_version(scene, kit), cuda_headers.headers_version(scene.host, kit.root)
     yield "cuda.headers_version", _or_absent(headers, f"{kit.root}/include/cuda.h")
     told = roots.filed_nvcc_version(scene, kit)
     compiler = present(*told) if told else _asked(scene.host, kit.nvcc, patience)
@@ -132,7 +133,7 @@ def _asked(host: Host, nvcc: str | None, patience: float) -> Fact:
 
 def _cudnn(scene: Scene, kits: list[Toolkit]) -> Fact:
     host = scene.host
-    folders = [folder for kit in kits[:1] for folder in files.include_dirs(host, kit.root)]
+    folders = [folder for kit in kits[:1] for folder in cuda_headers.include_dirs(host, kit.root)]
     folders += ["/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu", "/usr/include", "/usr/local/include"]
     folders += [f"{home}/include" for name in ("CUDNN_HOME", "CUDNN_PATH") if (home := host.env.get(name))]
     found = next((folder for folder in folders if host.exists(f"{folder}/cudnn.h")), None)

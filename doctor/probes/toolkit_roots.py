@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.host import Host
-from doctor.probes import toolkit_files as files
+from doctor.probes import toolkit_headers as headers
 from doctor.probes.contract import Scene
 
 SELECTING = ("CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda")
@@ -130,7 +130,7 @@ def filed_version(scene: Scene, kit: Toolkit) -> tuple[str, str] | None:
         return short(version), f"{root}/version.json"
     if compiler := filed_nvcc_version(scene, kit):
         return short(compiler[0]), compiler[1]
-    if version := files.headers_version(host, root):
+    if version := headers.headers_version(host, root):
         return version, f"{root}/include/cuda.h"
     found = re.search(r"CUDA Version (\d+\.\d+)", host.read(f"{root}/version.txt", limit=4096) or "")
     return (found[1], f"{root}/version.txt") if found else None

@@ -87,6 +87,33 @@ def test_compiler_that_is_too_new_is_the_host_compiler(build: Callable[..., dict
     assert "unsupported GNU version" in result["reason"]
 
 
+@pytest.mark.parametrize(
+    ("act", "case", "said"),
+    [
+        ("exit 3", "host-compiler", "g++ ended with 3"),
+        ("kill -SEGV $$", "host-compiler", "g++ died of SIGSEGV"),
+        ('case "$*" in *-shared*) echo "ld: final link failed"; exit 1;; esac; exec /usr/bin/g++ "$@"', "kernel-link", "final link failed"),
+    ],
+)
+def test_a_host_compiler_that_fails_or_crashes(
+    build: Callable[..., dict[str, Any]], tmp_path: Path, act: str, case: str, said: str
+) -> None:
+    compiler = tmp_path / "g++"
+    compiler.write_text(f"#!/bin/sh\n{act}\n", encoding="utf-8")
+    compiler.chmod(0o755)
+    assert said in reasons(build(CXX=str(compiler)))[case]
+
+
+def test_a_part_of_nvcc_that_crashes(build: Callable[..., dict[str, Any]], toolkit: Path) -> None:
+    part = toolkit / "nvvm/bin/cicc"
+    with without(part):
+        part.write_text("#!/bin/sh\nkill -SEGV $$\n", encoding="utf-8")
+        part.chmod(0o755)
+        said = reasons(build())["kernel-compile"]
+        part.unlink()
+    assert "Segmentation fault" in said or "died due to signal 11" in said
+
+
 def test_flash_attn_that_does_not_import_fails(torch_python: Path, tmp_path: Path) -> None:
     package = tmp_path / "first" / "flash_attn"
     package.mkdir(parents=True)

@@ -12,7 +12,18 @@ CHECKS = Path(__file__).resolve().parents[2] / "checks"
 SCRIPTS = sorted([*CHECKS.glob("facts/*.py"), *CHECKS.glob("canaries/*.py")])
 
 _CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton", "TORCH_EXTENSIONS_DIR": "extensions", "TMPDIR": ""}
-_SETTINGS = ("CUDA_HOME", "CUDA_PATH", "CXX", "CANARY_DEVICES", "CANARY_TIER", "CANARY_TOOLKIT", "CANARY_SITE", "CANARY_ARCH")
+_SETTINGS = (
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CXX",
+    "CANARY_DEVICES",
+    "CANARY_TIER",
+    "CANARY_TOOLKIT",
+    "CANARY_SITE",
+    "CANARY_ARCH",
+    "CANARY_FLASH_ATTN",
+    "CANARY_NETWORK",
+)
 
 Document = dict[str, Any]
 

@@ -156,6 +156,12 @@ def test_a_log_that_is_not_there_is_said(saved: Path) -> None:
     assert (ran.returncode, ran.stdout) == (2, "")
 
 
+def test_a_source_that_is_not_there_is_said(tmp_path: Path) -> None:
+    ran = doctor("check", "--flash-attn", str(tmp_path / "nowhere"))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "no such file or folder" in ran.stderr
+
+
 def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
     shell = f"{sys.executable} -m doctor check --from {saved} --format json | head -c 10"
     ran = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60)

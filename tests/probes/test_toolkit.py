@@ -342,3 +342,18 @@ def test_pips_real_toolkit(nvcc_python: Path) -> None:
     facts = facts_of(toolkit_probe.probe(Scene(host=host, interpreter=python, distributions=installed(python.path))))
     kit = next(kit for kit in facts["cuda.toolkits"].value if kit["origin"] == "pip")
     assert (kit["version"], kit["missing"], kit["unlinkable"]) == ("13.0", [], ["libcudart.so"])
+
+
+@pytest.mark.parametrize(
+    ("says", "missing"),
+    [
+        ('#include "device_functions.hpp"\n  # include <sm_70_rt.h>\n', ["include/crt/device_functions.hpp", "include/crt/sm_70_rt.h"]),
+        ("// sm_70_rt.h came with CUDA 9\n", None),
+    ],
+)
+def test_an_inner_header_is_missed_where_another_asks_for_it(tmp_path: Path, says: str, missing: list[str] | None) -> None:
+    root = make(tmp_path / "root/usr/local/cuda")
+    put(root / "include/crt/device_functions.h", says)
+    facts = seen(made_host(tmp_path))
+    assert facts["cuda.missing"].value == missing
+    assert facts["cuda.missing_owners"].value == (["nvidia-cuda-crt"] if missing else None)
