@@ -79,13 +79,18 @@ class Elf:
     def needed_versions(self) -> dict[str, frozenset[str]]:
         """Return the symbol versions it asks of each library, as `{"libc.so.6": {"GLIBC_2.17"}}`; those it can do without are left out."""
         found: dict[str, frozenset[str]] = {}
-        for at, (_, count, library, names, _) in self._chain(_NEED, _VERNEED, _VERNEEDNUM, following=4):
-            wanted = frozenset(
-                self._text(row[3]) for _, row in self._walk(_NEED_NAME, at + names, count, following=4) if not row[1] & _WEAK
-            )
-            name = self._text(library)
-            found[name] = found.get(name, frozenset()) | wanted
+        for library, version, flags, _ in self._needs():
+            found[library] = found.get(library, frozenset()) | (frozenset() if flags & _WEAK else {version})
         return found
+
+    def version_owners(self) -> dict[int, str]:
+        """Return, for each number that stands for a version in its table of symbols, the library that the version is asked of."""
+        return {number: library for library, _, _, number in self._needs()}
+
+    def _needs(self) -> Iterator[tuple[str, str, int, int]]:
+        for at, (_, count, library, names, _) in self._chain(_NEED, _VERNEED, _VERNEEDNUM, following=4):
+            for _, (_, flags, number, name, _) in self._walk(_NEED_NAME, at + names, count, following=4):
+                yield self._text(library), self._text(name), flags, number
 
     def defined_versions(self) -> tuple[str, ...]:
         """Return the symbol versions it defines, in order."""
