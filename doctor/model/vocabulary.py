@@ -167,7 +167,7 @@ FACTS: dict[str, str] = {
     "libs.shadowed": "CUDA libraries that would come from elsewhere than the target's own packages: {soname, by, expected, how}",
     "libs.ld_library_path": "folders of LD_LIBRARY_PATH that hold CUDA libraries",
     "extensions.files": "compiled files that stand on torch, CUDA or a newer C++ library than is here",
-    "extension.*.missing_libraries": "libraries of torch or CUDA that its compiled files need and that nothing here brings: libcudart.so.12",
+    "extension.*.missing_libraries": "libraries of torch or CUDA that its compiled files need and nothing here brings: libcudart.so.12",
     "extension.*.undefined_symbols": "symbols that its compiled files ask of torch or CUDA in vain",
     "extension.*.undefined_means": "cxx11-abi, torch or cuda: which of these it was built for another of",
     "extension.*.system_versions": "versions of the C and C++ libraries that its compiled files need and this machine lacks: GLIBC_2.32",
