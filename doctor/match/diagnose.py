@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from doctor.globs import matches_any
-from doctor.match.extensions import CHECK, broken_extensions
+from doctor.match.extensions import accounted, broken_extensions
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
 from doctor.match.issues import Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
-from doctor.match.proofs import Spot, red_spots
 from doctor.match.requirements import unmet_requirements
 from doctor.match.signatures import texts
 from doctor.match.table import Result, Ruling
@@ -44,14 +43,13 @@ def _generic(
     observation: Observation, catalog: Catalog, found: Sequence[tuple[Weighed, Result]], issues: Sequence[Finding]
 ) -> Iterable[Finding]:
     explaining = [held for held, result in found if result.confidence is not Confidence.LOW and result.ruling is Ruling.FINDING]
-    accounted = frozenset(spot for held in explaining for spot in (*held.red, *spots_of_text(held.seen)))
+    explained = frozenset(spot for held in explaining for spot in (*held.red, *spots_of_text(held.seen)))
     cited = frozenset(_cited(issues))
     main = observation.targets[0].name if observation.targets else ""
-    extensions = tuple(broken_extensions(observation.facts, cited, red_spots(observation.outcomes), main))
-    accounted |= {Spot(CHECK, None, found.id.partition("/")[2]) for found in extensions}
+    extensions = tuple(broken_extensions(observation, cited, main))
     cited |= frozenset(_cited(extensions))
     yield from extensions
-    yield from unexplained_checks(observation, accounted)
+    yield from unexplained_checks(observation, explained | accounted(observation, extensions))
     yield from broken_checks(observation)
     yield from failed_probes(observation, main)
     yield from unmet_requirements(observation.facts, cited, main)

@@ -10,9 +10,11 @@ from doctor.match.requirements import restore
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.issues import FixKind, Recipe
+from doctor.model.observation import Observation
+from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
 
-CHECK = "extension-imports"
+_CHECK = "extension-imports"
 
 _TELLING = ("undefined_symbols", "missing_libraries", "system_versions", "unsupported_gpus")
 _SITES = ("site-packages", "dist-packages")
@@ -46,21 +48,40 @@ _MEANINGS = {
 }
 
 
-def broken_extensions(facts: Facts, cited: frozenset[str], red: frozenset[Spot], target: str) -> Iterator[Finding]:
-    """Yield a finding for each package whose compiled files cannot work here; an error where its import failed or is one of these files."""
+def broken_extensions(observation: Observation, cited: frozenset[str], target: str) -> Iterator[Finding]:
+    """Yield a finding for each package whose compiled files cannot work here.
+
+    It is an error where the package did not load when that was tried, or where a file is a module of its own; else a warning, for
+    packages do without some of their files.
+    """
+    facts, failed = observation.facts, _failed(observation.outcomes)
     packages = dict.fromkeys(name.split(".")[1] for name in facts if name.startswith("extension.") and name.count(".") == 2)
     for package in packages:
         names = [name for kind in _TELLING if value_of(facts, name := f"extension.{package}.{kind}")]
         wish = f"requires.{package}.torch.met"
         if names and not any(name.startswith(f"extension.{package}.") or name == wish for name in cited):
-            yield _broken(package, names, facts, is_red=Spot(CHECK, None, package) in red, target=target)
+            yield _broken(package, names, facts, is_red=package in failed, target=target)
+
+
+def accounted(observation: Observation, found: Sequence[Finding]) -> frozenset[Spot]:
+    """Return the red cases of the check that these findings explain: those of their packages, and `others` where it speaks of no other."""
+    told = {finding.id.partition("/")[2] for finding in found}
+    cases = {name for outcome in observation.outcomes if outcome.id == _CHECK for name in outcome.cases}
+    rest = _failed(observation.outcomes) - cases
+    return frozenset(Spot(_CHECK, None, name) for name in (*told, *(("others",) if rest and rest <= told else ())))
+
+
+def _failed(outcomes: Sequence[Outcome]) -> frozenset[str]:
+    """Return the packages of which the check says that they did not load; what it says comes from another process, or a file."""
+    said = [outcome.data.get("failed") for outcome in outcomes if outcome.id == _CHECK]
+    return frozenset(str(name) for failed in said if isinstance(failed, dict) for name in failed)
 
 
 def _broken(package: str, names: Sequence[str], facts: Facts, *, is_red: bool, target: str) -> Finding:
     kind = names[0].rpartition(".")[2]
     wish = f"requires.{package}.torch.met"
     wishes = (wish,) if value_of(facts, wish) is False else ()
-    seen = [Evidence(kind=EvidenceKind.OUTCOME, text=f"{CHECK} {package} failed", source="")] if is_red else []
+    seen = [Evidence(kind=EvidenceKind.OUTCOME, text=f"{_CHECK} {package} failed", source="")] if is_red else []
     return Finding(
         id=f"extension/{package}",
         target=target,
