@@ -107,6 +107,11 @@ class Elf:
             if name:
                 yield Symbol(names[name : names.find(b"\0", name)], section != 0)
 
+    @property
+    def symbol_count(self) -> int:
+        """How many dynamic symbols its section headers count; 0 where these are gone."""
+        return next((row[5] // _SYMBOL.size for row in self._sections if row[1] == _DYNSYM), 0)
+
     def section(self, name: str) -> bytes:
         """Return the bytes of a section, as `.rodata`; empty where there is none."""
         return self.take(*self.span(name))

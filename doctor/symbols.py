@@ -40,7 +40,8 @@ def wanted(elf: Elf) -> Iterator[Wanted]:
     `ElfError` where there is no such table.
     """
     exports = Exports(elf)
-    count = exports.first
+    # The linker writes 1 where there is nothing to hash, and then the section headers count.
+    count = elf.symbol_count if exports.is_empty else exports.first
     if count > _MOST_SYMBOLS:
         raise ElfError(f"{count} undefined symbols")
     table = elf.take(elf.place(elf.entry(_SYMTAB)), count * _SYMBOL.size)
@@ -65,6 +66,11 @@ class Exports:
         self._chains_at = self._buckets_at + 4 * self._buckets
         self._symbols_at = elf.place(elf.entry(_SYMTAB))
         elf.take(self._bloom_at, 8 * words + 4 * self._buckets)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the library defines nothing that others could ask for."""
+        return not any(self._elf.take(self._buckets_at, 4 * self._buckets))
 
     def has(self, name: bytes) -> bool:
         """Say whether the library defines a symbol, in whatever version."""
