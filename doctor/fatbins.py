@@ -31,29 +31,34 @@ def architectures(elf: Elf) -> frozenset[str]:
 
 
 def _entries(elf: Elf, at: int, end: int) -> Iterator[str]:
-    budget = _MOST_ENTRIES
-    while at + _HEAD.size <= end:
+    for _ in range(_MOST_ENTRIES):
+        if at + _HEAD.size > end:
+            return
         magic, _, head, size = _HEAD.unpack(elf.take(at, _HEAD.size))
-        if magic != _MAGIC:
-            at = _next_fat_binary(elf, at, end)
-            continue
-        place, stop = at + head, min(at + head + size, end)
-        while place + _ENTRY.size <= stop and budget:
-            kind, _, length, body, number = _ENTRY.unpack(elf.take(place, _ENTRY.size))
-            if not length or length + body > end - place:
-                raise ElfError(f"a fat binary whose entry at {place} has {length} + {body} bytes")
-            if kind in _KINDS and number:
-                yield f"{_KINDS[kind]}_{number}"
-            place, budget = place + length + body, budget - 1
-        at = max(stop, at + _HEAD.size)
+        if magic == _MAGIC:
+            stop = min(at + head + size, end)
+            yield from _one(elf, at + head, stop)
+            at = max(stop, at + _HEAD.size)
+        else:
+            at += _padding(elf, at, end)
 
 
-def _next_fat_binary(elf: Elf, at: int, end: int) -> int:
-    """Skip the padding between two fat binaries; what follows it must be one."""
-    padding = elf.take(at, min(_MOST_PADDING, end - at))
-    rest = padding.lstrip(b"\0")
-    if rest and len(rest) < len(padding):
-        return at + (len(padding) - len(rest)) // _ALIGNED * _ALIGNED
-    if rest:
+def _one(elf: Elf, at: int, end: int) -> Iterator[str]:
+    for _ in range(_MOST_ENTRIES):
+        if at + _ENTRY.size > end:
+            return
+        kind, _, length, body, number = _ENTRY.unpack(elf.take(at, _ENTRY.size))
+        if not length or length + body > end - at:
+            raise ElfError(f"a fat binary whose entry at {at} has {length} + {body} bytes")
+        if kind in _KINDS and number:
+            yield f"{_KINDS[kind]}_{number}"
+        at += length + body
+
+
+def _padding(elf: Elf, at: int, end: int) -> int:
+    """Return how many bytes lie between two fat binaries; raises `ElfError` where something else does."""
+    following = elf.take(at, min(_MOST_PADDING, end - at))
+    zeros = len(following) - len(following.lstrip(b"\0"))
+    if zeros < _ALIGNED and zeros < len(following):
         raise ElfError(f"no fat binary at {at}")
-    return at + len(padding)
+    return zeros if zeros == len(following) else zeros // _ALIGNED * _ALIGNED

@@ -84,9 +84,8 @@ def test_mutations_raise_nothing_but_the_declared_error(made: Path, data: st.Dat
     with opened(made) as elf:
         at, size = elf.span(".gnu.hash")
         fat, length = elf.span(".nv_fatbin")
-    places = st.one_of(
-        st.integers(0, 1200), st.integers(at, at + size - 8), st.integers(fat, fat + length - 8), st.integers(0, len(body) - 9)
-    )
+    starts, ends = (0, at, fat, 0), (1200, at + size - 8, fat + length - 8, len(body) - 9)
+    places = st.one_of(*(st.integers(*span) for span in zip(starts, ends, strict=True)))
     for _ in range(data.draw(st.integers(1, 12))):
         place = data.draw(places)
         body[place : place + 8] = data.draw(st.binary(min_size=8, max_size=8))
