@@ -54,7 +54,7 @@ _IN_VAIN = {
 def _in_vain(name: str, fact: Fact) -> str:
     """Tell what a compiled file asks for, `extension.PACKAGE.undefined_symbols`, as a sentence; empty for any other fact."""
     kind = name.rpartition(".")[2]
-    if not name.startswith("extension.") or kind not in _IN_VAIN or not isinstance(fact.value, list | tuple) or not fact.value:
+    if not name.startswith(("extension.", "libs.")) or kind not in _IN_VAIN or not isinstance(fact.value, list | tuple) or not fact.value:
         return ""
     first, others = as_text(fact.value[0]), len(fact.value) - 1
     return f"{as_text(fact.source).rpartition('/')[2]} " + _IN_VAIN[kind].format(first + (f" (and {others} more)" if others else ""))

@@ -165,6 +165,7 @@ FACTS: dict[str, str] = {
     "files.lfs_pointers": "libraries that are the text of a git-lfs pointer",
     "libs.resolved": "CUDA library names and the file each would resolve to: {path, how, by}",
     "libs.shadowed": "CUDA libraries that would come from elsewhere than the target's own packages: {soname, by, expected, how}",
+    "libs.undefined_symbols": "symbols that torch's CUDA libraries ask of each other in vain, where they are of different releases",
     "libs.ld_library_path": "folders of LD_LIBRARY_PATH that hold CUDA libraries",
     "extensions.files": "compiled files that stand on torch, CUDA or a newer C++ library than is here",
     "extension.*.missing_libraries": "libraries of torch or CUDA that its compiled files need and nothing here brings: libcudart.so.12",

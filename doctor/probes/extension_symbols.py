@@ -49,8 +49,10 @@ class Scope:
         owners = {number: name for number, name in elf.version_owners().items() if is_cuda(name)}
         own = [one.path for one in found.values() if one.path is not None and one.path not in self._torch]
         on_torch = bool(self._torch) and any(is_torch(name) for name in found)
+        if not owners and not on_torch:
+            return
         try:
-            names = list(wanted(elf))
+            names = list(wanted(elf, None if on_torch else owners))
         except ElfError:
             return
         told = 0
