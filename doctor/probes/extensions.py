@@ -93,7 +93,8 @@ class _Examination:
     @cached_property
     def _loaded(self) -> dict[str, Resolved]:
         roots = torch_objects(self._search, self._torch) if self._torch else []
-        return {**self._program, **follow(self._search, roots, loaded=self._program)}
+        opened_by_name = {one.path.name: Resolved(one.path, "import torch", "torch") for one in roots}
+        return {**self._program, **follow(self._search, roots, loaded=self._program), **opened_by_name}
 
     @cached_property
     def _scope(self) -> Scope:
@@ -129,7 +130,9 @@ class _Examination:
         missing = tuple(
             name for name, one in found.items() if one.path is None and (is_torch(name) or is_cuda(name)) and name not in libraries
         )
-        undefined = () if missing else tuple(self._scope.undefined(elf, found))
+        # What the package itself loads first, or torch on demand, may define anything.
+        hidden = any(one.path is None and (is_torch(name) or is_cuda(name) or name in libraries) for name, one in found.items())
+        undefined = () if hidden else tuple(self._scope.undefined(elf, found))
         return Judged(file, missing, undefined, versions, _archs(elf))
 
     def _too_new(self, elf: Elf, runtimes: Mapping[str, Resolved]) -> Iterator[str]:

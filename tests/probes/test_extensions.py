@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="EL
 _NEW = "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 _OLD = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
 _DEVICE, _GONE = "_ZN3c104cuda9SetDeviceEab", "_ZN3c104cuda9SetDeviceEi"
+_PYTHON = "_ZN5torch14PyWarningHandlerC1Ev"
 _LOAD = """
 import ctypes, sys
 for path in sys.argv[1:]:
@@ -43,7 +44,7 @@ def torch(tmp_path: Path, build: Build) -> Path:
     lib = site_of(tmp_path) / "torch/lib"
     runtime = build(site_of(tmp_path) / "nvidia/cu13/lib/libcudart.so.13", gives=["cudaMalloc"])
     c10 = build(lib / "libc10.so", runtime, gives=[_NEW, _DEVICE], search="$ORIGIN/../../nvidia/cu13/lib", kind=RPATH)
-    build(lib / "libtorch_python.so", c10, search="$ORIGIN", kind=RPATH)
+    build(lib / "libtorch_python.so", c10, gives=[_PYTHON], search="$ORIGIN", kind=RPATH)
     return tmp_path
 
 
@@ -75,12 +76,19 @@ def _loads(*paths: Path, **env: str) -> str:
 
 
 def test_an_extension_that_fits_is_named_and_nothing_else_is_said(torch: Path, build: Build) -> None:
-    path = build(site_of(torch) / "fine/_C.so", _lib(torch), asks=[_NEW, _DEVICE, "puts"], weak=["_ZN3c103oldEv"])
+    needed = (_lib(torch), _lib(torch, "libtorch_python.so"))
+    path = build(site_of(torch) / "fine/_C.so", *needed, asks=[_NEW, _DEVICE, _PYTHON, "puts"], weak=["_ZN3c103oldEv"])
     _add(torch, "fine", path)
     facts = _facts(torch)
     assert facts["extensions.files"].value == [str(path)]
     assert _told(torch) == {}
     assert _loads(_lib(torch, "libtorch_python.so"), path) == ""
+
+
+def test_what_only_torchs_python_part_has_is_looked_for_there(torch: Path, build: Build) -> None:
+    stub = build(torch / "build/libtorch_python.so", gives=["_ZN5torch4goneEv"])
+    _add(torch, "bound", build(site_of(torch) / "bound/_C.so", stub, asks=["_ZN5torch4goneEv", _PYTHON]))
+    assert _told(torch)["extension.bound.undefined_symbols"] == ["_ZN5torch4goneEv"]
 
 
 @pytest.mark.parametrize(("symbol", "means"), [(_GONE, "torch"), (_OLD, "cxx11-abi")])
@@ -105,6 +113,15 @@ def test_a_symbol_of_the_packages_own_is_nobody_elses_fault(torch: Path, build: 
     path = build(site_of(torch) / "own/_C.so", _lib(torch), asks=["_Z24silu_and_mul_nvfp4_quantRN2at6TensorE", "PyList_New"])
     _add(torch, "own", path)
     assert _told(torch) == {}
+
+
+def test_what_the_package_loads_first_may_define_anything(torch: Path, build: Build) -> None:
+    own = build(site_of(torch) / "own/libown.so", _lib(torch), gives=["_ZN2at3ownEv"])
+    path = build(site_of(torch) / "own/_C.so", _lib(torch), own, asks=["_ZN2at3ownEv"])
+    _add(torch, "own", own, path)
+    assert _told(torch) == {}
+    assert "libown.so: cannot open shared object file" in _loads(_lib(torch, "libtorch_python.so"), path)
+    assert _loads(_lib(torch, "libtorch_python.so"), own, path) == ""
 
 
 def test_a_library_of_another_cuda_is_missed_by_name(torch: Path, build: Build) -> None:
