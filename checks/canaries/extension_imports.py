@@ -23,6 +23,7 @@ or of a library that has nothing to do with CUDA is left out, with that reason. 
 from __future__ import annotations
 
 import ctypes
+import glob
 import importlib
 import importlib.util
 import json
@@ -150,23 +151,15 @@ class Job:
         self.said: list[dict[str, Any]] = []
         self.ended = "was not reached in time"
 
-    def hear(self, line: dict[str, Any]) -> None:
-        """Keep what the child says of a step, or how it ended."""
-        self.ended = line.get("ended", self.ended)
-        self.said += [line] * ("step" in line)
-
 
 def installed() -> Iterator[tuple[str, str, list[str]]]:
     """Yield every distribution, by normalized name, its folder, and the libraries that its RECORD lists."""
     paths = sysconfig.get_paths()
     for folder in dict.fromkeys(filter(None, (os.environ.get("CANARY_SITE"), paths["purelib"], paths["platlib"]))):
-        for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-            record = os.path.join(folder, entry, "RECORD")
-            if not os.path.isfile(record):
-                continue
+        for record in sorted(glob.glob(os.path.join(glob.escape(folder), "*.dist-info", "RECORD"))):
             with open(record, encoding="utf-8", errors="replace") as file:
                 lines = [line.split(",")[0] for line in file.read(LARGEST_RECORD).split("\n") if ".so" in line]
-            name = re.sub(r"[-_.]+", "-", entry.rpartition(".")[0].partition("-")[0]).lower()
+            name = re.sub(r"[-_.]+", "-", os.path.basename(os.path.dirname(record)).partition("-")[0]).lower()
             yield name, folder, [line for line in lines if line.endswith(".so") or ".so." in line]
 
 
@@ -190,11 +183,11 @@ def needed(path: str) -> list[str]:
 
 def torch_says(folder: str) -> dict[str, str]:
     """Read the version of torch, and of its CUDA, from its files: by these, packages choose among builds that lie side by side."""
-    try:
-        with open(os.path.join(folder, "torch", "version.py"), encoding="utf-8") as file:
-            return dict(re.findall(r"^(__version__|cuda)\b[^=]*= *'([^']*)'", file.read(1 << 16), re.MULTILINE))
-    except OSError:
+    path = os.path.join(folder, "torch", "version.py")
+    if not os.path.isfile(path):
         return {}
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return dict(re.findall(r"^(__version__|cuda)\b[^=]*= *'([^']*)'", file.read(1 << 16), re.MULTILINE))
 
 
 def is_loaded(name: str, torch: dict[str, str]) -> bool:
@@ -210,11 +203,11 @@ def is_loaded(name: str, torch: dict[str, str]) -> bool:
     return True
 
 
-def find_jobs() -> tuple[list[Job], set[str]]:
-    """List what to load, package by package, and the names of all libraries that lie in the environment."""
-    jobs, brought = [], set()
+def find_jobs() -> tuple[list[Job], dict[str, str]]:
+    """List what to load, package by package, and where all libraries of the environment lie."""
+    jobs, brought = [], {}
     for package, folder, names in installed():
-        brought.update(name.rpartition("/")[2] for name in names)
+        brought.update({name.rpartition("/")[2]: os.path.join(folder, name) for name in names})
         torch = torch_says(folder)
         files = [name for name in names if name == "triton/_C/libtriton.so"]
         files += [] if OWN.match(package) else [name for name in names if is_loaded(name, torch) and on_stack(folder, name)]
@@ -226,8 +219,8 @@ def find_jobs() -> tuple[list[Job], set[str]]:
 def on_stack(folder: str, name: str) -> bool:
     """Say whether a file stands on torch or CUDA, and is opened by itself: what else begins with lib is opened when it is needed."""
     stack = [each for each in needed(os.path.join(folder, name)) if STACK.match(each)]
-    is_opened = not name.rpartition("/")[2].startswith("lib") or VARIANT.search(name) or any("torch" in each for each in stack)
-    return bool(stack and is_opened)
+    is_plain = not name.rpartition("/")[2].startswith("lib")
+    return bool(stack) and (is_plain or bool(VARIANT.search(name)) or any("torch" in each for each in stack))
 
 
 def say(pipe: int, **what: Any) -> None:
@@ -240,7 +233,20 @@ def told(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {str(error) or 'without a text, its log has more'}".split())[:LONGEST]
 
 
-def load(pipe: int, number: int, job: Job, brought: set[str]) -> None:
+def open_file(path: str, brought: dict[str, str]) -> None:
+    """Open a file; what it lacks and the environment holds is opened first, once, as packages do for theirs."""
+    while True:
+        try:
+            ctypes.CDLL(path)
+            return
+        except OSError as error:
+            lacks = NOT_THERE.search(str(error))
+            if not lacks or lacks[1] not in brought:
+                raise
+        open_file(brought.pop(lacks[1]), brought)
+
+
+def load(pipe: int, number: int, job: Job, brought: dict[str, str]) -> None:
     """Load what one package has, in this process, and say how each step went."""
     failed = len(job.steps) == 1
     for step, (kind, name) in enumerate(job.steps):
@@ -251,18 +257,18 @@ def load(pipe: int, number: int, job: Job, brought: set[str]) -> None:
             if kind == "import":
                 importlib.import_module(name)
             else:
-                ctypes.CDLL(name)
+                open_file(name, brought)
         except BaseException as error:
             # In the loader's own words this would be taken for the log of a program that names no package.
             print(NOT_THERE.sub(r"the loader does not find \1", traceback.format_exc()), flush=True)
             said = {"failed": told(error), "lacks": error.name if isinstance(error, ModuleNotFoundError) else None}
             say(pipe, job=number, step=step, **said)
-            failed = failed or not excuse(said, brought)
+            failed = failed or not excuse(said)
         else:
             say(pipe, job=number, step=step, done=True)
 
 
-def nurse(pipe: int, jobs: list[Job], brought: set[str]) -> None:
+def nurse(pipe: int, jobs: list[Job], brought: dict[str, str]) -> None:
     """Import torch once, then load each package in a fork of its own."""
     os.setsid()
     try:
@@ -298,7 +304,7 @@ def wait_for(child: int) -> str:
     return f"ended the process with code {os.WEXITSTATUS(status)}" if os.WEXITSTATUS(status) else ""
 
 
-def run(jobs: list[Job], brought: set[str]) -> str:
+def run(jobs: list[Job], brought: dict[str, str]) -> str:
     """Load everything, bounded in time, and leave no process behind; give why torch does not import, if it does not."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -308,15 +314,15 @@ def run(jobs: list[Job], brought: set[str]) -> str:
         finally:
             os._exit(0)
     os.close(writer)
-    torch, rest, limit = "died", b"", time.monotonic() + ALL
-    line: dict[str, Any] = {}
+    torch, rest, line, limit = "died", b"", {"torch": "died"}, time.monotonic() + ALL
     while "over" not in line and select.select([reader], [], [], max(limit - time.monotonic(), 0))[0]:
         data = os.read(reader, 1 << 16) or b'{"over": true}\n'
         *lines, rest = (rest + data).split(b"\n")
         for line in map(json.loads, lines):
             torch = line.get("torch", torch)
             if "job" in line:
-                jobs[line["job"]].hear(line)
+                job = jobs[line["job"]]
+                job.ended, job.said = line.get("ended", job.ended), job.said + [line] * ("step" in line)
     with suppress(OSError):
         os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -324,30 +330,26 @@ def run(jobs: list[Job], brought: set[str]) -> str:
     return torch
 
 
-def judge(job: Job, brought: set[str]) -> tuple[list[str], list[str], int]:
+def judge(job: Job) -> tuple[list[str], list[str], int]:
     """Give what failed, what could not be tried and why, and how many steps went well."""
     failed, left = [], [] if job.said else [f"{job.package}: {job.ended}"]
     for line in job.said:
         if "failed" in line:
-            why = excuse(line, brought)
+            why = excuse(line)
             seen = NOT_THERE.sub(r"the loader does not find \1", line["failed"])
             (left if why else failed).append(f"{os.path.basename(job.steps[line['step']][1])}: {why or seen}")
-    last = job.said[-1] if job.said else {"done": True}
-    if not {"done", "failed"} & set(last):
-        failed.append(f"{os.path.basename(job.steps[last['step']][1])}: {job.ended or 'ended the process'} while it was loaded")
+    cut = [line for line in job.said[-1:] if not {"done", "failed"} & set(line)]
+    failed += [f"{os.path.basename(job.steps[line['step']][1])}: {job.ended or 'ended the process'} while it was loaded" for line in cut]
     return failed, left, sum("done" in line for line in job.said)
 
 
-def excuse(line: dict[str, Any], brought: set[str]) -> str:
+def excuse(line: dict[str, Any]) -> str:
     """Say why a failure speaks of something else than the compiled file; an empty text where it does not."""
-    text = line["failed"]
-    if NO_DRIVER.search(text):
+    if NO_DRIVER.search(line["failed"]):
         return "needs a driver, and there is none on this machine"
     if line["lacks"]:
         return f"needs the Python module {line['lacks']}, which is not installed"
-    library = NOT_THERE.search(text)
-    if library and library[1] in brought:
-        return f"needs {library[1]}, which the package itself loads first"
+    library = NOT_THERE.search(line["failed"])
     return f"needs {library[1]}, an optional library" if library and not OURS.match(library[1]) else ""
 
 
@@ -376,7 +378,7 @@ def main() -> None:
         torch = run(jobs, brought)
         if torch:
             raise Ending("skipped", f"import torch does not work here: {torch}")
-        judged = [(job, *judge(job, brought)) for job in jobs]
+        judged = [(job, *judge(job)) for job in jobs]
         for name in CASES:
             found = [each for each in judged if name == (each[0].package if each[0].package in CASES else "others")]
             if found:

@@ -90,6 +90,15 @@ def test_a_package_that_does_not_import_is_an_error(site: Path, build: Build) ->
     assert result["data"]["matters"] == "error"
 
 
+@pytest.mark.parametrize("act", [";", "_exit(4);"])
+def test_what_the_package_holds_is_opened_first(site: Path, build: Build, act: str) -> None:
+    own = build(site / "somebody/lib/libown.so", gives=["own"], code=AT_LOAD.format(act=act))
+    build(site / "somebody/_C.so", site / "torch/lib/libc10.so", own, asks=["own"])
+    _install(site, "somebody", {"somebody/_C.so": "", "somebody/lib/libown.so": ""})
+    result = only_result(_run(site))
+    assert result["verdict"] == ("passed" if act == ";" else "failed"), result["reason"]
+
+
 def test_a_library_of_another_cuda_is_named(site: Path, build: Build) -> None:
     stub = build(site.parent / "build/libcudart.so.12", gives=["cudaMalloc"])
     build(site / "torch/lib/libtorch_cpu.so")
