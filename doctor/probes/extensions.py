@@ -65,7 +65,9 @@ def _told(owner: str, judged: list[Judged]) -> Seen:
         values, paths = list(dict.fromkeys(value for _, value in found)), list(dict.fromkeys(str(one.file.path) for one, _ in found))
         source = paths[0] if paths else "compiled files"
         yield f"extension.{owner}.{group}", present(values[:_MOST_TOLD], source) if values else absent(source)
-    means = next((each.means for one in judged for each in one.undefined), None)
+    kinds = [each.means for one in judged for each in one.undefined]
+    # Where the C++ ABI differs, much else is missing as well: names that carry no text are the same in both.
+    means = "cxx11-abi" if "cxx11-abi" in kinds else next(iter(kinds), None)
     yield f"extension.{owner}.undefined_means", present(means, "compiled files") if means else absent("compiled files")
     for prefix, name in (("GLIBC_", "glibc_wanted"), ("GLIBCXX_", "glibcxx_wanted")):
         wanted = [version.removeprefix(prefix) for one in judged for version in one.versions if version.startswith(prefix)]
