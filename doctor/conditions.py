@@ -64,7 +64,13 @@ def lookup(name: str, facts: Facts) -> Fact:
     if (fact := facts.get(name)) is not None:
         return fact
     kind, _, _ = name.partition(".")
-    complete = {"package": "packages", "requires": "packages", "crate": "cargo.lock", "env": "host.os"}.get(kind)
+    complete = {
+        "package": "packages",
+        "requires": "packages",
+        "crate": "cargo.lock",
+        "env": "host.os",
+        "extension": "extensions.files",
+    }.get(kind)
     listed = facts.get(complete) if complete else None
     if listed is not None and listed.state is State.PRESENT:
         return Fact(state=State.ABSENT, source=listed.source)

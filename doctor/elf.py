@@ -21,6 +21,7 @@ _DEFINITION, _DEFINITION_NAME = struct.Struct("<HHHHIII"), struct.Struct("<II")
 _LOAD, _DYNAMIC, _DYNSYM = 1, 2, 11
 _NEEDED, _STRTAB, _STRSZ, _SONAME, _RPATH, _RUNPATH = 1, 5, 10, 14, 15, 29
 _VERDEF, _VERDEFNUM, _VERNEED, _VERNEEDNUM = 0x6FFFFFFC, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF
+_WEAK = 2
 _LONGEST_NAME = 1 << 16
 _MOST_VERSIONS = 4096
 _LARGEST_TABLE = 1 << 20
@@ -76,13 +77,20 @@ class Elf:
         return tuple(part for text in self._strings(_RUNPATH) for part in text.split(":") if part)
 
     def needed_versions(self) -> dict[str, frozenset[str]]:
-        """Return the symbol versions it asks of each library, as `{"libc.so.6": {"GLIBC_2.17"}}`."""
+        """Return the symbol versions it asks of each library, as `{"libc.so.6": {"GLIBC_2.17"}}`; those it can do without are left out."""
         found: dict[str, frozenset[str]] = {}
-        for at, (_, count, library, names, _) in self._chain(_NEED, _VERNEED, _VERNEEDNUM, following=4):
-            wanted = frozenset(self._text(row[3]) for _, row in self._walk(_NEED_NAME, at + names, count, following=4))
-            name = self._text(library)
-            found[name] = found.get(name, frozenset()) | wanted
+        for library, version, flags, _ in self._needs():
+            found[library] = found.get(library, frozenset()) | (frozenset() if flags & _WEAK else {version})
         return found
+
+    def version_owners(self) -> dict[int, str]:
+        """Return, for each number that stands for a version in its table of symbols, the library that the version is asked of."""
+        return {number: library for library, _, _, number in self._needs()}
+
+    def _needs(self) -> Iterator[tuple[str, str, int, int]]:
+        for at, (_, count, library, names, _) in self._chain(_NEED, _VERNEED, _VERNEEDNUM, following=4):
+            for _, (_, flags, number, name, _) in self._walk(_NEED_NAME, at + names, count, following=4):
+                yield self._text(library), self._text(name), flags, number
 
     def defined_versions(self) -> tuple[str, ...]:
         """Return the symbol versions it defines, in order."""
@@ -94,36 +102,46 @@ class Elf:
         at, size = next(((row[4], row[5]) for row in self._sections if row[1] == _DYNSYM), (0, 0))
         if not size:
             raise ElfError("no table of dynamic symbols")
-        names = self._take(*self._names_span)
-        for name, _, _, section, _, _ in _SYMBOL.iter_unpack(self._take(at, size - size % _SYMBOL.size)):
+        names = self.take(*self._names_span)
+        for name, _, _, section, _, _ in _SYMBOL.iter_unpack(self.take(at, size - size % _SYMBOL.size)):
             if name:
                 yield Symbol(names[name : names.find(b"\0", name)], section != 0)
 
+    @property
+    def symbol_count(self) -> int:
+        """How many dynamic symbols its section headers count; 0 where these are gone."""
+        return next((row[5] // _SYMBOL.size for row in self._sections if row[1] == _DYNSYM), 0)
+
     def section(self, name: str) -> bytes:
         """Return the bytes of a section, as `.rodata`; empty where there is none."""
-        index = self._unpack(_HALF, 62)[0]
-        strings = self._take(*self._sections[index][4:6]) if index < len(self._sections) else b""
-        wanted = name.encode() + b"\0"
-        return next((self._take(*row[4:6]) for row in self._sections if strings.startswith(wanted, row[0])), b"")
+        return self.take(*self.span(name))
 
-    def _take(self, at: int, size: int) -> bytes:
+    def span(self, name: str) -> tuple[int, int]:
+        """Return where a section lies in the file and how long it is; 0, 0 where there is none."""
+        index = self._unpack(_HALF, 62)[0]
+        strings = self.take(*self._sections[index][4:6]) if index < len(self._sections) else b""
+        wanted = name.encode() + b"\0"
+        return next(((row[4], row[5]) for row in self._sections if strings.startswith(wanted, row[0])), (0, 0))
+
+    def take(self, at: int, size: int) -> bytes:
+        """Return bytes of the file; raises `ElfError` where it does not hold them."""
         if at < 0 or size < 0 or at + size > self._size:
             raise ElfError(f"a table of {size} bytes at {at}, in a file of {self._size} bytes")
         return bytes(self._data[at : at + size])
 
     def _unpack(self, shape: struct.Struct, at: int) -> tuple[int, ...]:
-        return shape.unpack(self._take(at, shape.size))
+        return shape.unpack(self.take(at, shape.size))
 
     @cached_property
     def _sections(self) -> list[tuple[int, ...]]:
-        table = self._take(self._sections_at, self._section_count * _SECTION.size) if self._sections_at else b""
+        table = self.take(self._sections_at, self._section_count * _SECTION.size) if self._sections_at else b""
         return list(_SECTION.iter_unpack(table))
 
     @cached_property
     def _entries(self) -> list[tuple[int, int]]:
         at, size = next(((row[2], row[5]) for row in self._programs if row[0] == _DYNAMIC), (0, 0))
         entries: list[tuple[int, int]] = []
-        for tag, value in struct.iter_unpack("<QQ", self._take(at, min(size - size % 16, _LARGEST_TABLE))):
+        for tag, value in struct.iter_unpack("<QQ", self.take(at, min(size - size % 16, _LARGEST_TABLE))):
             if tag == 0:
                 break
             entries.append((tag, value))
@@ -131,34 +149,39 @@ class Elf:
 
     @cached_property
     def _names_span(self) -> tuple[int, int]:
-        at, size = self._offset(self._entry(_STRTAB)), self._entry(_STRSZ)
+        at, size = self.place(self.entry(_STRTAB)), self.entry(_STRSZ)
         if at + size > self._size:
             raise ElfError(f"names end at {at + size}, in a file of {self._size} bytes")
         return at, size
 
-    def _entry(self, tag: int) -> int:
+    def entry(self, tag: int) -> int:
+        """Return the first value of a dynamic tag; 0 where there is none."""
         return next((value for known, value in self._entries if known == tag), 0)
 
-    def _offset(self, address: int) -> int:
+    def place(self, address: int) -> int:
         """Turn an address in memory into a place in the file."""
         for kind, _, at, start, _, size, *_ in self._programs:
             if kind == _LOAD and start <= address < start + size:
                 return at + address - start
         raise ElfError(f"the address {address:#x} lies in no loaded segment")
 
-    def _text(self, at: int) -> str:
+    def name(self, at: int) -> bytes:
+        """Return the name that begins at an offset into the table of names."""
         base, size = self._names_span
         end = self._data.find(b"\0", base + at, base + min(at + _LONGEST_NAME, size)) if at < size else -1
         if end < 0:
             raise ElfError(f"no name at {at}")
-        return bytes(self._data[base + at : end]).decode("utf-8", "replace")
+        return bytes(self._data[base + at : end])
+
+    def _text(self, at: int) -> str:
+        return self.name(at).decode("utf-8", "replace")
 
     def _strings(self, wanted: int) -> Iterator[str]:
         return (self._text(value) for tag, value in self._entries if tag == wanted)
 
     def _chain(self, shape: struct.Struct, table: int, count: int, *, following: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        address = self._entry(table)
-        return self._walk(shape, self._offset(address), self._entry(count), following=following) if address else iter(())
+        address = self.entry(table)
+        return self._walk(shape, self.place(address), self.entry(count), following=following) if address else iter(())
 
     def _walk(self, shape: struct.Struct, at: int, count: int, *, following: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Walk rows that each say how far the next one is."""

@@ -29,7 +29,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
         _add(known, step(known))
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
-    for step in (_arch_list, _coverage, _toolkit, _triton, _build, _tuple):
+    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, _tuple):
         _add(known, step(known))
     _add(known, _tag(known, catalog))
     return known
@@ -111,6 +111,16 @@ def _coverage(facts: Facts) -> Named:
     yield "gpu.unsupported_by_torch", _from(facts, *names, make=missing) if judged else absent(_SOURCE)
     yield "gpu.flash_attn_archs", _from(facts, "nvidia.capabilities", make=_flash_attn_archs)
     yield "gpu.arch_list", _from(facts, "nvidia.capabilities", make=lambda here: ";".join(sorted(set(here), key=_capability)))
+
+
+def _extensions(facts: Facts) -> Named:
+    for name in [name for name in facts if name.startswith("extension.") and name.endswith(".archs")]:
+        yield name.removesuffix("archs") + "unsupported_gpus", _from(facts, name, "nvidia.capabilities", make=_unsupported)
+
+
+def _unsupported(archs: list[str], here: list[str]) -> list[str] | None:
+    """Return what none of the code runs on; a file does not say by which CUDA it was compiled, so the milder rule holds for Orin."""
+    return uncovered(archs, here, unified=True) or None
 
 
 def _flash_attn_archs(capabilities: list[str]) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from doctor.globs import matches_any
+from doctor.match.extensions import accounted, broken_extensions
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
 from doctor.match.issues import Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
 from doctor.match.requirements import unmet_requirements
@@ -42,10 +43,13 @@ def _generic(
     observation: Observation, catalog: Catalog, found: Sequence[tuple[Weighed, Result]], issues: Sequence[Finding]
 ) -> Iterable[Finding]:
     explaining = [held for held, result in found if result.confidence is not Confidence.LOW and result.ruling is Ruling.FINDING]
-    accounted = frozenset(spot for held in explaining for spot in (*held.red, *spots_of_text(held.seen)))
+    explained = frozenset(spot for held in explaining for spot in (*held.red, *spots_of_text(held.seen)))
     cited = frozenset(_cited(issues))
     main = observation.targets[0].name if observation.targets else ""
-    yield from unexplained_checks(observation, accounted)
+    extensions = tuple(broken_extensions(observation, cited, main))
+    cited |= frozenset(_cited(extensions))
+    yield from extensions
+    yield from unexplained_checks(observation, explained | accounted(observation, extensions))
     yield from broken_checks(observation)
     yield from failed_probes(observation, main)
     yield from unmet_requirements(observation.facts, cited, main)

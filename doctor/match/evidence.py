@@ -6,7 +6,7 @@ from typing import Any
 
 from doctor.conditions import lookup
 from doctor.holes import as_text
-from doctor.model.facts import Facts, value_of
+from doctor.model.facts import Fact, Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind
 
 _PARTS = 4
@@ -16,7 +16,7 @@ def fact_evidence(name: str, facts: Facts) -> Evidence:
     """Quote a fact as evidence; a requirement is told as a sentence."""
     fact = lookup(name, facts)
     shown = as_text(fact.value) if fact.value is not None else fact.state.value
-    text = requirement(name, facts) or _violation(name, facts) or f"{name} = {shown}"
+    text = requirement(name, facts) or _violation(name, facts) or _in_vain(name, fact) or f"{name} = {shown}"
     return Evidence(kind=EvidenceKind.FACT, text=text, source=fact.source, fact=name)
 
 
@@ -42,6 +42,22 @@ def _violation(name: str, facts: Facts) -> str:
     if not name.startswith("compat.") or value_of(facts, name) != "violated" or wanted is None:
         return ""
     return f"{name.rpartition('.')[2]} {as_text(wanted)} is wanted"
+
+
+_IN_VAIN = {
+    "undefined_symbols": "asks for the symbol {}, which what is installed does not define",
+    "missing_libraries": "needs {}, which nothing here brings",
+    "system_versions": "needs {}, which the C or C++ library here does not have",
+}
+
+
+def _in_vain(name: str, fact: Fact) -> str:
+    """Tell what a compiled file asks for, `extension.PACKAGE.undefined_symbols`, as a sentence; empty for any other fact."""
+    kind = name.rpartition(".")[2]
+    if not name.startswith(("extension.", "libs.")) or kind not in _IN_VAIN or not isinstance(fact.value, list | tuple) or not fact.value:
+        return ""
+    first, others = as_text(fact.value[0]), len(fact.value) - 1
+    return f"{as_text(fact.source).rpartition('/')[2]} " + _IN_VAIN[kind].format(first + (f" (and {others} more)" if others else ""))
 
 
 def _moved(moved: Any) -> str:

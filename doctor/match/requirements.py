@@ -28,12 +28,19 @@ def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iter
     wishes: dict[str, list[Wish]] = {}
     for name in sorted(facts):
         if name.startswith("requires.") and name.endswith(".met") and name not in cited and value_of(facts, name) is False:
-            pair = name.removeprefix("requires.").removesuffix(".met")
-            package, _, wanted = pair.partition(".")
-            specifier = as_text(value_of(facts, f"requires.{pair}.specifier") or "")
-            wishes.setdefault(package, []).append(Wish(name, wanted, specifier))
+            wishes.setdefault(name.split(".")[1], []).append(_wish(name, facts))
     for package, unmet in wishes.items():
         yield _unmet(package, unmet, facts, target)
+
+
+def restore(package: str, names: Sequence[str], facts: Facts) -> tuple[Recipe, ...]:
+    """Return what to install where a package asks in vain for what these facts, `requires.PACKAGE.WANTED.met`, speak of."""
+    return _restore(package, [_wish(name, facts) for name in names])
+
+
+def _wish(name: str, facts: Facts) -> Wish:
+    pair = name.removeprefix("requires.").removesuffix(".met")
+    return Wish(name, pair.partition(".")[2], as_text(value_of(facts, f"requires.{pair}.specifier") or ""))
 
 
 def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> Finding:

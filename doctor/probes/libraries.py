@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from doctor.elf import ElfError, opened
 from doctor.host import Host
-from doctor.host.loader import loader_cache, search_folders
+from doctor.host.loader import search_folders
+from doctor.linking import Object, Resolved, Search, follow, read, search_of
 from doctor.model.facts import absent, present, unknown
 from doctor.modules import folder_of
 from doctor.probes.contract import Interpreter, Scene, Seen
@@ -25,25 +23,6 @@ _TORCH = re.compile(r"lib(torch|c10|caffe2|shm)\w*\.so")
 # In the order in which `import torch` loads them: the first one needs little, and what it brings stays for those behind it.
 _LOADED = ("libtorch_global_deps.so", "libtorch_python.so", "libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so")
 _OPENED_LATER = {"libcudnn.so": "libcudnn_*.so.*", "libnvrtc.so": "libnvrtc-builtins.so*"}
-_DEFAULTS = ("/lib/{}-linux-gnu", "/usr/lib/{}-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
-
-
-class _Object(NamedTuple):
-    """A loaded library: its file, its search paths, and the chain of RPATHs that it hands down."""
-
-    path: Path
-    needed: tuple[str, ...]
-    rpaths: tuple[str, ...]
-    runpath: tuple[str, ...]
-    broken: bool = False
-
-
-class Resolved(NamedTuple):
-    """Where a library would come from: the file if any, the rule that found it, and the library that asked first."""
-
-    path: Path | None
-    how: str
-    by: str
 
 
 def probe(scene: Scene) -> Seen:
@@ -56,7 +35,7 @@ def probe(scene: Scene) -> Seen:
     if torch is None or interpreter.platform != "linux":
         yield from ((f"libs.{name}", absent("sys.path")) for name in ("resolved", "shadowed"))
         return
-    found = resolve(scene.host, interpreter, torch)
+    found = resolve(search_of(scene.host, interpreter.executable, interpreter.machine), torch)
     yield from _told(found, owned(interpreter, torch), torch / "lib")
 
 
@@ -116,59 +95,33 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def resolve(host: Host, interpreter: Interpreter, torch: Path) -> dict[str, Resolved]:
-    """Follow what torch's libraries need, breadth first as the loader does; a name that is loaded once is not looked up again."""
-    environment = search_folders(host, "LD_LIBRARY_PATH")
-    program = _read(Path(interpreter.executable).resolve(), ())
-    found: dict[str, Resolved] = {}
-    seen = set(_LOADED)
-    queue = deque(_read(torch / "lib" / name, program.rpaths) for name in _LOADED if (torch / "lib" / name).is_file())
-    while queue:
-        asking = queue.popleft()
-        for name in (*asking.needed, *_later(asking.path)):
-            if name in seen or not (_CUDA.fullmatch(name) or _TORCH.fullmatch(name)):
-                continue
-            seen.add(name)
-            one = _look(host, asking, name, environment, interpreter.machine)
-            if _CUDA.fullmatch(name):
-                found[name] = one
-            if one.path is not None:
-                queue.append(_read(one.path, asking.rpaths))
-    return found
+def resolve(search: Search, torch: Path) -> dict[str, Resolved]:
+    """Follow what torch's libraries need, and return where its CUDA libraries come from."""
+    found = follow(search, torch_objects(search, torch), matters=_belongs_to_torch, more=_later)
+    return {name: one for name, one in found.items() if is_cuda(name)}
+
+
+def torch_objects(search: Search, torch: Path) -> list[Object]:
+    """Return what `import torch` opens by itself, in its order."""
+    paths = [torch / "lib" / name for name in _LOADED]
+    return [read(path, search.program.rpaths) for path in paths if path.is_file()]
+
+
+def is_cuda(name: str) -> bool:
+    """Say whether a file name is that of a library of the CUDA toolkit, cuDNN or NCCL."""
+    return _CUDA.fullmatch(name) is not None
+
+
+def is_torch(name: str) -> bool:
+    """Say whether a file name is that of a library of torch."""
+    return _TORCH.fullmatch(name) is not None
+
+
+def _belongs_to_torch(name: str) -> bool:
+    return is_cuda(name) or is_torch(name)
 
 
 def _later(path: Path) -> list[str]:
     """Name the parts that a library opens by itself when it is used; a mixture of releases of these fails late and oddly."""
     pattern = next((value for key, value in _OPENED_LATER.items() if path.name.startswith(key)), None)
     return sorted(part.name for part in path.parent.glob(pattern)) if pattern else []
-
-
-def _read(path: Path, handed_down: tuple[str, ...]) -> _Object:
-    origin = str(path.parent)
-    try:
-        with opened(path) as elf:
-            runpath = tuple(_expanded(part, origin) for part in elf.runpath)
-            # A DT_RUNPATH switches off DT_RPATH, its own and those of the libraries that led here.
-            own = () if runpath else tuple(_expanded(part, origin) for part in elf.rpath)
-            return _Object(path, elf.needed, () if runpath else (*own, *handed_down), runpath)
-    except ElfError:
-        return _Object(path, (), handed_down, (), broken=True)
-
-
-def _expanded(folder: str, origin: str) -> str:
-    return folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)
-
-
-def _look(host: Host, asking: _Object, name: str, environment: tuple[str, ...], machine: str) -> Resolved:
-    for path, how in _candidates(host, asking, name, environment, machine):
-        if path.is_file():
-            return Resolved(Path(str(path.parent.resolve()), path.name), how, asking.path.name)
-    return Resolved(None, "not found", asking.path.name)
-
-
-def _candidates(host: Host, asking: _Object, name: str, environment: tuple[str, ...], machine: str) -> Iterator[tuple[Path, str]]:
-    yield from ((Path(folder, name), "DT_RPATH") for folder in asking.rpaths)
-    yield from ((Path(folder, name), "LD_LIBRARY_PATH") for folder in environment)
-    yield from ((Path(folder, name), "DT_RUNPATH") for folder in asking.runpath)
-    yield from ((host.at(path), "/etc/ld.so.cache") for path in loader_cache(host).get(name, ()))
-    yield from ((host.at(folder.format(machine)) / name, "default folder") for folder in _DEFAULTS)

@@ -19,10 +19,10 @@ else:
 FLOORS: tuple[set[str], ...] = (
     {"doctor", "errors", "bundled", "globs", "text", "versions"},
     {"elf", "share", "specifiers"},
-    {"model"},
+    {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
-    {"derive", "match", "fixes", "distributions", "modules"},
+    {"derive", "match", "fixes", "distributions", "linking", "modules"},
     {"targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking"},
     {"observe"},
