@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
-from doctor.model.checks import Check
+from doctor.model.checks import Check, Progress
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
+from doctor.model.observation import Target
 from doctor.model.outcomes import RED, Outcome
-from doctor.runner import Batch, Line, Plan, Progress, Unit, skipped, units
+from doctor.runner import Batch, Line, Plan, Unit, is_precompiled, skipped, units
 
 FIRST = "torch-runtime"
 """The fact script that proves torch and each device alive; what needs torch leans on it."""
+
+
+_MEMORY_SHARE = 0.85
+"""Of the memory that is free: above it a check is stopped, before the kernel chooses whom to stop."""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +30,25 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: tuple[Outcome, ...]
     facts: Mapping[str, Fact]
     interrupted: bool = False
+
+
+def plan_for(target: Target, host: Host, facts: Facts) -> Plan:
+    """Return how checks run in a target: what they are told of it, and the memory they may take."""
+    path, capability = value_of(facts, "torch.path"), (value_of(facts, "nvidia.capabilities") or [None])[0]
+    settings = {
+        "CANARY_TOOLKIT": value_of(facts, "cuda.home"),
+        "CANARY_SITE": (value_of(facts, "python.site_packages") or [None])[0],
+        "CANARY_TOOLKIT_SELECTED": "0" if value_of(facts, "cuda.selected") is False else None,
+        "CANARY_ARCH": "sm_" + capability.replace(".", "") if capability else None,
+    }
+    return Plan(
+        executable=target.path,
+        target=target.name,
+        host=host,
+        memory=int(free * _MEMORY_SHARE) if (free := value_of(facts, "host.memory_available_bytes")) else None,
+        settings={name: str(value) for name, value in settings.items() if value},
+        precompiled=is_precompiled(Path(path)) if path else True,
+    )
 
 
 def check_all(checks: Sequence[Check], plan: Plan, facts: Facts, progress: Progress) -> Checked:

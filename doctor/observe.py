@@ -12,21 +12,16 @@ from typing import Any
 import msgspec
 
 from doctor import __version__
-from doctor.checking import check_all
 from doctor.distributions import installed
 from doctor.globs import matches_any
 from doctor.host import Host
-from doctor.model.checks import Check, Kind, Tier
-from doctor.model.facts import present, unknown, value_of
+from doctor.model.checks import Check, Kind, Progress, Tier
+from doctor.model.facts import present, unknown
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.probes.contract import Interpreter, Scene
 from doctor.probing import probe_all, probes
-from doctor.runner import Plan, Progress, is_precompiled
 from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
-
-_MEMORY_SHARE = 0.85
-"""Of the memory that is free: above it a check is stopped, before the kernel chooses whom to stop."""
 
 _FOLLOWS = {
     "nvidia.capabilities": ("nvidia.gpus", "nvidia.gpu_names", "nvidia.capability_min", "nvidia.capability_max"),
@@ -111,31 +106,16 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
 
 
 def _with_checks(observation: Observation, request: Request, deadline: float, progress: Progress) -> Observation:
-    pending = [check for check in request.checks if _in_tier(check, request.bounds.tier)]
-    done = check_all(pending, _plan(observation, request, deadline), observation.facts, progress)
+    from doctor.checking import check_all, plan_for  # threads, pipes and temporary folders, which the static check does without
+
+    target, bounds = observation.targets[0], request.bounds
+    plan = plan_for(target, request.host, observation.facts)
+    plan = msgspec.structs.replace(plan, tier=bounds.tier, timeout=bounds.timeout, deadline=deadline)
+    pending = [check for check in request.checks if _in_tier(check, bounds.tier)]
+    done = check_all(pending, plan, observation.facts, progress)
     facts = {**observation.facts, **done.facts}
     return msgspec.structs.replace(
         observation, facts=facts, outcomes=done.outcomes, left_out=_left_out(request), interrupted=done.interrupted
-    )
-
-
-def _plan(observation: Observation, request: Request, deadline: float) -> Plan:
-    facts = observation.facts
-    path = value_of(facts, "torch.path")
-    settings = {"CANARY_TOOLKIT": value_of(facts, "cuda.home"), "CANARY_SITE": (value_of(facts, "python.site_packages") or [None])[0]}
-    settings["CANARY_TOOLKIT_SELECTED"] = "0" if value_of(facts, "cuda.selected") is False else None
-    capability = (value_of(facts, "nvidia.capabilities") or [None])[0]
-    settings["CANARY_ARCH"] = "sm_" + capability.replace(".", "") if capability else None
-    return Plan(
-        executable=observation.targets[0].path,
-        target=observation.targets[0].name,
-        host=request.host,
-        tier=request.bounds.tier,
-        timeout=request.bounds.timeout,
-        deadline=deadline,
-        memory=int(free * _MEMORY_SHARE) if (free := value_of(facts, "host.memory_available_bytes")) else None,
-        settings={name: str(value) for name, value in settings.items() if value},
-        precompiled=is_precompiled(Path(path)) if path else True,
     )
 
 

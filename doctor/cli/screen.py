@@ -13,8 +13,8 @@ import msgspec
 
 from doctor.cli.options import Format
 from doctor.errors import DoctorError
+from doctor.model.checks import Progress
 from doctor.model.report import Report
-from doctor.runner import Progress
 from doctor.text import harmless, plain
 
 

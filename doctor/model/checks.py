@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
+
+Progress: TypeAlias = Callable[[str, float], None]
+"""Called with what is going on and the seconds it has taken."""
 
 
 class Tier(Enum):

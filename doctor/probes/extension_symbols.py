@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from doctor.elf import Elf, ElfError, opened
 from doctor.linking import Resolved
-from doctor.probes.libraries import is_cuda, is_torch
+from doctor.probes.library_names import is_cuda, is_torch
 from doctor.symbols import Exports, wanted
 
 _MOST_UNDEFINED = 200

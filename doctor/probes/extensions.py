@@ -15,7 +15,8 @@ from doctor.modules import constants, folder_of
 from doctor.probes.contract import Scene, Seen
 from doctor.probes.extension_files import Compiled, brought
 from doctor.probes.extension_symbols import Scope, Undefined
-from doctor.probes.libraries import is_cuda, is_torch, torch_objects
+from doctor.probes.libraries import torch_objects
+from doctor.probes.library_names import is_cuda, is_torch
 
 BOUND = 20.0
 

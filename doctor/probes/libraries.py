@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,14 +11,12 @@ from doctor.linking import Object, Resolved, Search, follow, read, search_of
 from doctor.model.facts import absent, present, unknown
 from doctor.modules import folder_of
 from doctor.probes.contract import Interpreter, Scene, Seen
+from doctor.probes.library_names import is_cuda, is_torch
+from doctor.probes.library_symbols import in_vain
 
 BOUND = 10.0
+_MOST_TOLD = 20
 
-_CUDA = re.compile(
-    r"lib(cudart|cublas|cublasLt|cudnn\w*|nvJitLink|nvrtc|nvrtc-builtins|nccl|cusparse|cusparseLt|cufft|curand|cusolver|cusolverMg"
-    r"|cupti|cufile|nvToolsExt|nvtx3interop|nvshmem_host|cudss)\.(alt\.)?so[.\d]*"
-)
-_TORCH = re.compile(r"lib(torch|c10|caffe2|shm)\w*\.so")
 # In the order in which `import torch` loads them: the first one needs little, and what it brings stays for those behind it.
 _LOADED = ("libtorch_global_deps.so", "libtorch_python.so", "libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so")
 _OPENED_LATER = {"libcudnn.so": "libcudnn_*.so.*", "libnvrtc.so": "libnvrtc-builtins.so*"}
@@ -33,10 +30,13 @@ def probe(scene: Scene) -> Seen:
     yield "libs.ld_library_path", present(folders, "LD_LIBRARY_PATH") if folders else absent("LD_LIBRARY_PATH")
     torch = folder_of(interpreter, "torch")
     if torch is None or interpreter.platform != "linux":
-        yield from ((f"libs.{name}", absent("sys.path")) for name in ("resolved", "shadowed"))
+        yield from ((f"libs.{name}", absent("sys.path")) for name in ("resolved", "shadowed", "undefined_symbols"))
         return
     found = resolve(search_of(scene.host, interpreter.executable, interpreter.machine), torch)
     yield from _told(found, owned(interpreter, torch), torch / "lib")
+    asked = list(in_vain(found))
+    symbols = list(dict.fromkeys(name for name, _ in asked))[:_MOST_TOLD]
+    yield "libs.undefined_symbols", present(symbols, str(asked[0][1])) if asked else absent(str(torch / "lib"))
 
 
 def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: Path) -> Seen:
@@ -67,7 +67,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _holds_cuda(host: Host, folder: str) -> bool:
-    return any(_CUDA.fullmatch(name) for name in host.list(folder))
+    return any(is_cuda(name) for name in host.list(folder))
 
 
 def owned(interpreter: Interpreter, torch: Path) -> dict[str, list[Path]]:
@@ -79,7 +79,7 @@ def owned(interpreter: Interpreter, torch: Path) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     for folder in folders:
         for name in _names(folder):
-            if _CUDA.fullmatch(name):
+            if is_cuda(name):
                 found.setdefault(name, []).append(folder / name)
     return found
 
@@ -105,16 +105,6 @@ def torch_objects(search: Search, torch: Path) -> list[Object]:
     """Return what `import torch` opens by itself, in its order."""
     paths = [torch / "lib" / name for name in _LOADED]
     return [read(path, search.program.rpaths) for path in paths if path.is_file()]
-
-
-def is_cuda(name: str) -> bool:
-    """Say whether a file name is that of a library of the CUDA toolkit, cuDNN or NCCL."""
-    return _CUDA.fullmatch(name) is not None
-
-
-def is_torch(name: str) -> bool:
-    """Say whether a file name is that of a library of torch."""
-    return _TORCH.fullmatch(name) is not None
 
 
 def _belongs_to_torch(name: str) -> bool:

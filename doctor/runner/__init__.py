@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.runner.line import Line, Progress
+from doctor.runner.line import Line
 from doctor.runner.start import is_precompiled
 from doctor.runner.units import Plan, Unit, skipped, units
 from doctor.runner.verdicts import Batch
 
-__all__ = ["Batch", "Line", "Plan", "Progress", "Unit", "is_precompiled", "skipped", "units"]
+__all__ = ["Batch", "Line", "Plan", "Unit", "is_precompiled", "skipped", "units"]

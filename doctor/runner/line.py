@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeAlias
 
 from doctor.host.scratch import Scratch
+from doctor.model.checks import Progress
 from doctor.runner.start import start
 from doctor.runner.units import Unit
 from doctor.runner.verdicts import Batch
 
 _POLL_SECONDS = 0.1
-
-Progress: TypeAlias = Callable[[str, float], None]
-"""Called with what is going on and the seconds it has taken."""
 
 
 class _Stopped(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts import Fact, State
-from doctor.probes import library_symbols
+from doctor.probes import libraries
 from tests.compiled import RPATH, Build, builder
 from tests.hosts import facts_of, put
 from tests.sites import install, seen_at, site_of
@@ -26,7 +26,7 @@ def build(needs: Callable[[str], str]) -> Build:
 
 
 def _fact(prefix: Path) -> Fact:
-    return facts_of(library_symbols.probe(seen_at(prefix)))["libs.undefined_symbols"]
+    return facts_of(libraries.probe(seen_at(prefix)))["libs.undefined_symbols"]
 
 
 def _linked(path: Path, build: Build, *names: str) -> Path:
