@@ -13,6 +13,7 @@ from doctor.bundled import bundled
 from doctor.host import Bounds, Ran, run
 from doctor.host.nursery import NurseryError
 from doctor.host.scratch import Scratch
+from doctor.model.checks import Reach
 from doctor.model.outcomes import Verdict
 from doctor.runner.units import Unit
 from doctor.runner.verdicts import Batch, judged
@@ -38,9 +39,12 @@ _CACHES = {
 
 
 def start(unit: Unit, scratch: Scratch, tick: Callable[[float], None]) -> Batch:
-    """Run a unit; where torch is shared and the end could be the fork's doing, run it again by itself: its own start has the last word."""
-    nursery = scratch.nursery
-    if nursery and nursery.settled and "torch" in unit.check.header.needs:
+    """Run a unit; where torch is shared and the end could be the fork's doing, run it again by itself: its own start has the last word.
+
+    A check about the machine starts tools, not kernels: it has little from a torch that is imported already.
+    """
+    nursery, header = scratch.nursery, unit.check.header
+    if nursery and nursery.settled and header.devices is Reach.EACH and "torch" in header.needs:
         batch = _tried(unit, scratch, tick, forked=True)
         if batch is not None and not _doubtful(batch):
             return batch

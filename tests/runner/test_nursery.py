@@ -29,11 +29,11 @@ _SECOND = """
 """
 
 
-def _run(folder: Path, seconds: Mapping[str, str], *, before: str = "", timeout: float = 10) -> dict[str, Outcome]:
+def _run(folder: Path, seconds: Mapping[str, str], *, before: str = "", timeout: float = 10, devices: str = "each") -> dict[str, Outcome]:
     """Run a script that becomes a nursery, then others; return their outcomes by name."""
     plan = Plan(executable=sys.executable, target="interpreter", host=Host(), timeout=timeout)
     first = script(folder, _FIRST.format(before), name="first", more=_TORCH + "nursery = true\n")
-    others = [script(folder, body, name=name, more=_TORCH) for name, body in seconds.items()]
+    others = [script(folder, body, name=name, more=_TORCH + f'devices = "{devices}"\n') for name, body in seconds.items()]
     with Scratch() as scratch:
         line = Line(scratch, lambda _what, _seconds: None)
         line.add(units(read_check(first), plan))
@@ -106,11 +106,14 @@ def test_without_a_nursery_each_is_started_by_itself(tmp_path: Path, before: str
     assert (found["one"].verdict, found["one"].data["shared"]) == (Verdict.PASSED, None)
 
 
+def test_a_check_about_the_machine_has_a_start_of_its_own(tmp_path: Path) -> None:
+    assert _run(tmp_path, {"one": _SECOND}, devices="host")["one"].data["shared"] is None
+
+
 def test_a_process_that_holds_a_device_is_not_forked(tmp_path: Path) -> None:
     (tmp_path / "device").touch()
     before = f"NURSERY.__func__.__globals__['DEVICES'] = ({str(tmp_path)!r},)\nheld = open({str(tmp_path / 'device')!r})\n"
     found = _run(tmp_path, {"one": _SECOND}, before=before)
-    assert found["first"].data["pid"] == found["first"].data["pid"]
     assert found["first"].verdict is Verdict.PASSED
     assert found["one"].data["shared"] is None
 
