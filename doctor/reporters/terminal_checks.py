@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -29,6 +30,7 @@ from doctor.reporters.terminal_page import (
 
 _LOG_LINES = 30
 _ROOM = 20
+_MANY = 3
 _TOLD_LINES = 8
 _WORDS = {
     Verdict.FAILED: "failed",
@@ -48,18 +50,27 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
     yield blank()
     ends = groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases)))
     groups = [tuple(alike) for _, alike in ends]
+    likewise = Counter(filter(None, map(_shared, groups))) if not how.wordy else Counter()
+    first = {why: next(alike for alike in groups if _shared(alike) == why) for why, times in likewise.items() if times >= _MANY}
+    groups = [alike for alike in groups if first.get(_shared(alike), alike) is alike]
     names = max(len(said(alike[0].id, how, most=60)) for alike in groups)
     devices = max(len(_devices(alike, how)) for alike in groups)
     for alike in groups:
-        yield from _check(alike, f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{devices}}", how)
+        name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{devices}}"
+        yield from _check(alike, name, how, more=likewise[_shared(alike)] - 1 if _shared(alike) in first else 0)
 
 
-def _check(alike: Sequence[Outcome], name: str, how: Look) -> Lines:
+def _shared(alike: Sequence[Outcome]) -> str:
+    """Return why a check about no device was skipped: many checks share one reason; empty for all others."""
+    return alike[0].reason if alike[0].verdict is Verdict.SKIPPED and alike[0].device is None else ""
+
+
+def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> Lines:
     first = alike[0]
     style = "bold red" if first.verdict in RED else _COLOURS[first.verdict]
     seconds = "" if first.verdict is Verdict.SKIPPED else f"{sum(outcome.seconds for outcome in alike):.1f} s"
     mark = glyph("red" if first.verdict in RED else first.verdict.value, how)
-    why = _why(first, how)
+    why = (f"and {count(more, 'more check')}: " if more else "") + _why(first, how)
     head = span(how, (f"{mark:<2} ", style), (f"{name} {seconds:>7}  ", "" if first.verdict is Verdict.PASSED else style))
     told = span(how, (why, QUIET if first.verdict in _COLOURS else ""))
     yield from _beside(head, told, how, brief=first.verdict is Verdict.SKIPPED and not how.wordy)

@@ -238,3 +238,13 @@ def test_what_a_check_tells_may_be_anything(told: Any) -> None:
     assert "\x1b" not in text
     assert len(text.splitlines()) < 30
     assert "cuda:1: sane" in text
+
+
+def test_checks_that_are_skipped_for_one_reason_share_a_line() -> None:
+    outcomes = tuple(reports.outcome(f"toy-{number}", "skipped", device=None, reason="torch is not installed") for number in range(4))
+    brief, wordy = (
+        terminal.render(reports.report(outcomes=outcomes), verbosity=level, width=100, colour=False, unicode=True) for level in (0, 1)
+    )
+    assert "and 3 more checks: torch is not installed" in brief
+    assert [name for name in ("toy-0", "toy-1", "toy-2", "toy-3") if name in brief] == ["toy-0"]
+    assert all(f"toy-{number}" in wordy for number in range(4))
