@@ -280,7 +280,7 @@ class Trial:
         started = time.monotonic()
         self.forward("compiled from the cache")
         data.update(cold_seconds=round(self.cold, 3), warm_seconds=round(time.monotonic() - started, 3))
-        data["told"] = [f"the first compile took {data['cold_seconds']:.1f} s, the same one from its cache {data['warm_seconds']:.2f} s"]
+        data["told"] = [f"cold {data['cold_seconds']:.1f} s, from its cache {data['warm_seconds']:.1f} s"]
 
     def cpp_wrapper(self) -> None:
         """Let Inductor write the caller of its kernels in C++ too."""

@@ -209,7 +209,6 @@ FACTS: dict[str, str] = {
     "cuda.matches_torch": "same, minor or major: how the toolkit's CUDA differs from torch's",
     "cuda.compiler_fits_headers": "false where nvcc and the headers beside it are of different CUDA releases",
     "cuda.host_compiler_fits": "false where the host compiler is newer than nvcc accepts",
-    "cuda.supports_gpu": "false where nvcc cannot compile for a GPU of this machine",
     "flash-attn.wheel_fits_torch": "false where the wheel of flash-attn names another torch than the one installed",
     "triton.fits_torch": "false where the installed triton is not the one torch asks for",
     "torch.wanted_tag": "tag of PyTorch's wheel index, cu126, whose build of this release runs on this driver and every GPU",

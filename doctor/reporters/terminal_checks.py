@@ -31,6 +31,7 @@ from doctor.reporters.terminal_page import (
 _LOG_LINES = 30
 _ROOM = 20
 _MANY = 3
+_MOST_LINES = 8
 _TOLD_LINES = 8
 _WORDS = {
     Verdict.FAILED: "failed",
@@ -53,11 +54,36 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
     likewise = Counter(filter(None, map(_shared, groups))) if not how.wordy else Counter()
     first = {why: next(alike for alike in groups if _shared(alike) == why) for why, times in likewise.items() if times >= _MANY}
     groups = [alike for alike in groups if first.get(_shared(alike), alike) is alike]
-    names = max(len(said(alike[0].id, how, most=60)) for alike in groups)
-    devices = max(len(_devices(alike, how)) for alike in groups)
+    quiet = [alike for alike in groups if _is_quiet(alike)] if not how.wordy and len(groups) > _MOST_LINES else []
+    yield from _together([alike for alike in quiet if alike[0].verdict is Verdict.PASSED], how)
+    groups = [alike for alike in groups if alike not in quiet]
+    names = max((len(said(alike[0].id, how, most=60)) for alike in groups), default=0)
+    devices = max((len(_devices(alike, how)) for alike in groups), default=0)
     for alike in groups:
         name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{devices}}"
         yield from _check(alike, name, how, more=likewise[_shared(alike)] - 1 if _shared(alike) in first else 0)
+    if left := [_named(alike, how) for alike in quiet if alike[0].verdict is Verdict.SKIPPED]:
+        yield from paragraph(f"skipped: {', '.join(left)} (why: -v)", how, label=(glyph("skipped", how), QUIET), column=3)
+
+
+def _is_quiet(alike: Sequence[Outcome]) -> bool:
+    """Say whether a check has nothing to tell that a page must show: it passed, or had nothing to look at."""
+    return alike[0].verdict in (Verdict.PASSED, Verdict.SKIPPED) and not _told(alike)
+
+
+def _named(alike: Sequence[Outcome], how: Look) -> str:
+    devices = _devices(alike, how)
+    return said(alike[0].id, how, most=60) + (f" on {devices}" if devices else "")
+
+
+def _together(quiet: Sequence[Sequence[Outcome]], how: Look) -> Lines:
+    """Yield the checks that passed: a paragraph for those of the same devices."""
+    for devices in dict.fromkeys(_devices(alike, how) for alike in quiet):
+        same = [alike for alike in quiet if _devices(alike, how) == devices]
+        seconds = f"{sum(outcome.seconds for alike in same for outcome in alike):.1f} s"
+        text = ", ".join(said(alike[0].id, how, most=60) for alike in same)
+        text += f"; {devices}, {seconds}" if devices else f"; {seconds}"
+        yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
 
 
 def _shared(alike: Sequence[Outcome]) -> str:
@@ -71,11 +97,14 @@ def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> 
     seconds = "" if first.verdict is Verdict.SKIPPED else f"{sum(outcome.seconds for outcome in alike):.1f} s"
     mark = glyph("red" if first.verdict in RED else first.verdict.value, how)
     why = (f"and {count(more, 'more check')}: " if more else "") + _why(first, how)
+    told = [said(line, how, most=200) for line in _told(alike)]
+    if first.verdict is Verdict.PASSED and not why and len(told) == 1:
+        why, told = told[0], []
     head = span(how, (f"{mark:<2} ", style), (f"{name} {seconds:>7}  ", "" if first.verdict is Verdict.PASSED else style))
-    told = span(how, (why, QUIET if first.verdict in _COLOURS else ""))
-    yield from _beside(head, told, how, brief=first.verdict is Verdict.SKIPPED and not how.wordy)
-    for line in _told(alike):
-        yield from paragraph(span(how, (said(line, how, most=200), QUIET)), how, indent=5)
+    because = span(how, (why, QUIET if first.verdict in _COLOURS else ""))
+    yield from _beside(head, because, how, brief=first.verdict is Verdict.SKIPPED and not how.wordy)
+    for line in told:
+        yield from paragraph(span(how, (line, QUIET)), how, indent=5)
     for case_name, case in first.cases.items() if how.wordy else ():
         reason = said(case.reason, how)
         if case.verdict is not Verdict.PASSED and not (reason and reason in why):
@@ -167,10 +196,13 @@ def _unreached(facts: Facts, outcomes: Sequence[Outcome]) -> list[str]:
 def _left_out(left_out: Sequence[str], how: Look) -> list[str]:
     found = [_LEFT_OUT.match(item) for item in left_out]
     known = [item for item in found if item is not None]
-    if how.wordy or len(known) < 2 or len(known) < len(found):
+    if how.wordy or len(known) < len(found):
         return list(left_out)
     minutes = sum(int(item["seconds"]) for item in known) / 60
-    return [f"{', '.join(item['id'] for item in known)}: --tier deep runs them, in {minutes:.0f} min at most"]
+    if not known:
+        return []
+    them = "it" if len(known) == 1 else "them"
+    return [f"{', '.join(item['id'] for item in known)}: --tier deep runs {them}, in {minutes:.0f} min at most"]
 
 
 def logs(outcomes: Sequence[Outcome], how: Look) -> Lines:

@@ -223,9 +223,10 @@ def with_told(*told: Any) -> str:
     return text[text.index("toy-compile") :]
 
 
-def test_what_a_check_tells_stands_below_it() -> None:
+def test_what_a_check_tells_stands_beside_it_or_below() -> None:
     """Once, where all devices tell the same; else with the device."""
-    assert with_told(["first 12.3 s, again 0.1 s"]).splitlines()[1].strip() == "first 12.3 s, again 0.1 s"
+    assert with_told(["first 12.3 s, again 0.1 s"]).splitlines()[0].endswith("first 12.3 s, again 0.1 s")
+    assert with_told(["first", "and again"]).splitlines()[1:3] == ["     first", "     and again"]
     assert with_told(["the same"], ["the same"]).count("the same") == 1
     text = with_told(["first 12.3 s"], ["first 2.1 s", "and more"], [])
     assert [line.strip() for line in text.splitlines()[1:4]] == ["cuda:0: first 12.3 s", "cuda:1: first 2.1 s", "cuda:1: and more"]
@@ -248,3 +249,19 @@ def test_checks_that_are_skipped_for_one_reason_share_a_line() -> None:
     assert "and 3 more checks: torch is not installed" in brief
     assert [name for name in ("toy-0", "toy-1", "toy-2", "toy-3") if name in brief] == ["toy-0"]
     assert all(f"toy-{number}" in wordy for number in range(4))
+
+
+def test_many_checks_still_fit_on_a_screen() -> None:
+    """Those that passed and those that had nothing to look at share lines; with -v each has its own."""
+    passed = [reports.outcome(f"toy-{number}") for number in range(9)]
+    skipped = reports.outcome("toy-cuda", "skipped", device="cuda", reason="no driver")
+    red = reports.outcome("toy-red", "failed", reason="2 + 2 is 5")
+    outcomes = (*passed, skipped, red)
+    brief, wordy = (
+        terminal.render(reports.report(outcomes=outcomes), verbosity=level, width=80, colour=False, unicode=True) for level in (0, 1)
+    )
+    assert sum("toy-" in line for line in brief.splitlines()) == 3
+    for words in ("toy-0, toy-1", "cpu, 11.2 s", "2 + 2 is 5", "skipped: toy-cuda on cuda"):
+        assert words in brief
+    assert sum(line.lstrip(" ✓–✗").startswith("toy-") for line in wordy.splitlines()) == 11
+    assert "no driver" in wordy
