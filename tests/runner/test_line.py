@@ -19,7 +19,7 @@ from tests.faults.standins import script
 
 _SPAN = """
     begun = time.time()
-    time.sleep(0.4)
+    time.sleep(1.2)
     put(None, verdict="passed", data={"begun": begun, "ended": time.time(), "told": os.environ.get("CANARY_DEVICES")})
 """
 _PLAN = Plan(executable=sys.executable, target="interpreter", host=Host(), devices=("cpu", "cuda:0"))

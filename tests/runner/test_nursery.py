@@ -64,7 +64,7 @@ def test_imports_are_shared_and_nothing_else_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["os.abort()", "os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(600)"])
 def test_one_that_dies_leaves_the_others_alone(tmp_path: Path, end: str) -> None:
-    found = _run(tmp_path, {"one": f"act()\n{end}", "two": _SECOND}, timeout=1.5)
+    found = _run(tmp_path, {"one": f"act()\n{end}", "two": _SECOND}, timeout=4)
     assert found["one"].verdict in (Verdict.CRASHED, Verdict.TIMED_OUT)
     assert found["one"].cases["forward"].verdict is found["one"].verdict
     assert found["two"].verdict is Verdict.PASSED
@@ -90,7 +90,7 @@ _ONLY_WHEN_SHARED = """
     ],
 )
 def test_what_the_fork_may_have_done_is_tried_again_alone(tmp_path: Path, end: str) -> None:
-    found = _run(tmp_path, {"one": _ONLY_WHEN_SHARED.format(end)}, timeout=2)
+    found = _run(tmp_path, {"one": _ONLY_WHEN_SHARED.format(end)}, timeout=4)
     assert (found["one"].verdict, found["one"].reason) == (Verdict.PASSED, "")
 
 
@@ -101,7 +101,7 @@ def test_a_wrong_number_is_no_matter_of_the_fork(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", ["act()\nos.abort()\n", "act()\ntime.sleep(600)\n", "put(None, verdict='skipped')\nsys.exit()\n"])
 def test_without_a_nursery_each_is_started_by_itself(tmp_path: Path, before: str) -> None:
-    found = _run(tmp_path, {"one": _SECOND}, before=before, timeout=2)
+    found = _run(tmp_path, {"one": _SECOND}, before=before, timeout=4)
     assert found["first"].verdict is not Verdict.PASSED
     assert (found["one"].verdict, found["one"].data["shared"]) == (Verdict.PASSED, None)
 
@@ -120,7 +120,7 @@ def test_a_process_that_holds_a_device_is_not_forked(tmp_path: Path) -> None:
 
 def test_the_output_of_one_is_its_own_and_bounded(tmp_path: Path) -> None:
     loud = "act()\nwhile True: os.write(1, b'spam and eggs\\n' * 4096)"
-    found = _run(tmp_path, {"one": loud, "two": "print('only this', flush=True)\nact()\nos._exit(3)"}, timeout=2)
+    found = _run(tmp_path, {"one": loud, "two": "print('only this', flush=True)\nact()\nos._exit(3)"}, timeout=4)
     assert found["one"].verdict is Verdict.TIMED_OUT
     assert 1000 < len(found["one"].log) < 1 << 20
     assert found["two"].log == "only this\n"
