@@ -1,4 +1,4 @@
-"""Run one check script many times in one interpreter start: each time in a fork of its own, after something was broken there."""
+"""Run check scripts many times in one interpreter start: each time in a fork of its own, after something was broken there."""
 
 from __future__ import annotations
 
@@ -13,59 +13,84 @@ import msgspec
 from tests.checks.trial import CHECKS, Document
 
 _BOOT = """
-import json, os, runpy, sys, traceback
+import json, os, runpy, signal, sys, traceback
 plan = json.load(open(sys.argv[1]))
 exec(plan["preload"])
+
+def perform(cell):
+    os.chdir(cell["folder"])
+    os.environ.update(cell["settings"])
+    log = os.open("log", os.O_WRONLY | os.O_CREAT, 0o600)
+    os.dup2(log, 1), os.dup2(log, 2)
+    signal.alarm(plan["seconds"])
+    code = 0
+    try:
+        exec(cell["breaking"], {"__name__": "breaking"})
+        runpy.run_path(cell["script"], run_name="__main__")
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    finally:
+        sys.stdout.flush(), sys.stderr.flush()
+        os._exit(code)
+
+def bury():
+    child, status, used = os.wait3(0)
+    ended = {"exit_code": os.waitstatus_to_exitcode(status), "cpu_seconds": used.ru_utime + used.ru_stime}
+    json.dump(ended, open(os.path.join(running.pop(child)["folder"], "ended.json"), "w"))
+
+running = {}
 for cell in plan["cells"]:
+    if len(running) >= plan["at_once"]:
+        bury()
     child = os.fork()
     if not child:
-        os.chdir(cell["folder"])
-        os.environ.update(cell["settings"])
-        log = os.open("log", os.O_WRONLY | os.O_CREAT, 0o600)
-        os.dup2(log, 1), os.dup2(log, 2)
-        code = 0
-        try:
-            exec(cell["breaking"], {"__name__": "breaking"})
-            runpy.run_path(plan["script"], run_name="__main__")
-        except SystemExit as end:
-            code = end.code or 0
-        except BaseException:
-            traceback.print_exc()
-            code = 1
-        finally:
-            sys.stdout.flush(), sys.stderr.flush()
-            os._exit(code)
-    _, status, used = os.wait4(child, 0)
-    ended = {"exit_code": os.waitstatus_to_exitcode(status), "cpu_seconds": used.ru_utime + used.ru_stime}
-    json.dump(ended, open(os.path.join(cell["folder"], "ended.json"), "w"))
+        perform(cell)
+    running[child] = cell
+while running:
+    bury()
 """
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """What is broken in one run: Python that goes first in the same process, and environment variables."""
+    """What is broken before one run of a script: Python that goes first in the same process, and environment variables."""
 
+    script: str
     breaking: str = ""
     settings: Mapping[str, str] = {}
 
 
 def run_grid(
-    python: Path, script: str, folder: Path, cells: Mapping[str, Cell], *, preload: str = "", settings: Mapping[str, str]
+    python: Path,
+    folder: Path,
+    cells: Mapping[str, Cell],
+    *,
+    preload: str = "",
+    settings: Mapping[str, str] | None = None,
+    seconds: int = 600,
+    at_once: int = 1,
 ) -> dict[str, Document]:
-    """Return the document of each cell; `preload` is Python that runs once, `settings` are for all, before any."""
-    plan = {"preload": preload, "script": str(CHECKS / script), "cells": []}
+    """Return the document of each cell; `preload` is Python that runs once, `settings` are for all, `seconds` bound each cell."""
     homes = {name: folder / f"cell{number}" for number, name in enumerate(cells)}
-    for name, home in homes.items():
-        home.mkdir()
-        own = {"CANARY_RESULT": str(home / "result.json"), **cells[name].settings}
-        plan["cells"].append({"folder": str(home), "breaking": cells[name].breaking, "settings": own})  # type: ignore[attr-defined]
+    orders = [_order(cell, homes[name]) for name, cell in cells.items()]
+    plan = {"preload": preload, "cells": orders, "seconds": seconds, "at_once": at_once}
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     argv = [str(python), "-c", _BOOT, str(folder / "plan.json")]
-    subprocess.run(argv, cwd=folder, env={**os.environ, **settings}, stdin=subprocess.DEVNULL, timeout=900, check=True)
+    subprocess.run(argv, cwd=folder, env={**os.environ, **(settings or {})}, stdin=subprocess.DEVNULL, timeout=900, check=True)
     return {name: _document(home) for name, home in homes.items()}
 
 
+def _order(cell: Cell, home: Path) -> dict[str, object]:
+    home.mkdir()
+    settings = {"CANARY_RESULT": str(home / "result.json"), **cell.settings}
+    return {"script": str(CHECKS / cell.script), "folder": str(home), "breaking": cell.breaking, "settings": settings}
+
+
 def _document(home: Path) -> Document:
-    document: Document = json.loads((home / "result.json").read_text(encoding="utf-8"))
+    result = home / "result.json"
+    document: Document = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {"doing": "nothing was written"}
     document.update(json.loads((home / "ended.json").read_text(encoding="utf-8")))
     document["log"] = (home / "log").read_text(encoding="utf-8", errors="replace")
     return document

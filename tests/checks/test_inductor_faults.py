@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -84,9 +85,13 @@ COMPILERS = {
 }
 
 
+def _cell(*, breaking: str = "", settings: Mapping[str, str] | None = None) -> Cell:
+    return Cell(script=SCRIPT, breaking=breaking, settings=settings or {})
+
+
 def kernel(old: str, new: str, *, within: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> Cell:
     """Make the compiler get another program than the one that Inductor wrote."""
-    return Cell(breaking=REWRITE.format(old=old, new=new, within=within, without=without))
+    return _cell(breaking=REWRITE.format(old=old, new=new, within=within, without=without))
 
 
 EXPECTED = {
@@ -114,23 +119,23 @@ def cells(folder: Path) -> dict[str, Cell]:
     """Make every broken thing, and the healthy twin, which goes first and fills the cache."""
     idle = "if (omp_get_thread_num()) continue; float tmp_acc0 = 0;"
     return {
-        "healthy": Cell(settings=DEEP),
+        "healthy": _cell(settings=DEEP),
         "last tile": kernel("x1<static_cast<int64_t>(131L)", "x1<static_cast<int64_t>(128L)", within=FORWARD, without=NOT_FIRST),
         "idle thread": kernel("float tmp_acc0 = 0;", idle, within=FORWARD, without=NOT_FIRST),
         "gradient by x": kernel(".cos()", ".sin()", within=BACKWARD),
         "gradient by w": kernel(".sin()", ".cos()", within=BACKWARD),
         "first size kept": kernel("x0<static_cast<int64_t>(ks0)", "x0<static_cast<int64_t>(131L)", within=DYNAMIC),
-        "caller in C++": Cell(breaking=REWRITE_CALLER, settings=DEEP),
-        "triton": Cell(breaking=TRITON.format(folder=str(broken_triton(folder)))),
+        "caller in C++": _cell(breaking=REWRITE_CALLER, settings=DEEP),
+        "triton": _cell(breaking=TRITON.format(folder=str(broken_triton(folder)))),
         "absent": tool(folder, "absent", Path("/nonexistent")),
         **{name: tool(folder, name, compiler(folder / f"c++-{name}", text)) for name, text in COMPILERS.items()},
-        **{name: Cell(breaking=killed(folder / name, text), settings=DEEP) for name, text in WORKERS.items()},
+        **{name: _cell(breaking=killed(folder / name, text), settings=DEEP) for name, text in WORKERS.items()},
     }
 
 
 def tool(folder: Path, name: str, path: Path) -> Cell:
     """Let the C++ compiler be another one; nothing that a working one compiled is at hand."""
-    return Cell(breaking=OTHER_COMPILER.format(path=str(path)), settings={"TORCHINDUCTOR_CACHE_DIR": str(folder / "empty" / name)})
+    return _cell(breaking=OTHER_COMPILER.format(path=str(path)), settings={"TORCHINDUCTOR_CACHE_DIR": str(folder / "empty" / name)})
 
 
 def killed(site: Path, text: str) -> str:
@@ -176,7 +181,7 @@ def grid(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     folder = tmp_path_factory.mktemp("grid")
     shared = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton"), "TMPDIR": str(folder)}
     settings = {**shared, "CANARY_DEVICES": "cpu", "OMP_NUM_THREADS": "2"}
-    return run_grid(torch_python, SCRIPT, folder, cells(folder), preload=PRELOAD, settings=settings)
+    return run_grid(torch_python, folder, cells(folder), preload=PRELOAD, settings=settings)
 
 
 def test_healthy_processor_passes_every_case(grid: dict[str, Document]) -> None:

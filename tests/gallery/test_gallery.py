@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from doctor.scripts import read_check
-from tests.checks.trial import CHECKS
+from tests.checks import grid
+from tests.checks.grid import run_grid
+from tests.checks.trial import CHECKS, Document
 from tests.gallery.cells import Cell, cells
 
 CELLS = list(cells())
 CANARIES = sorted({cell.script for cell in CELLS})
-DRIVER = Path(__file__).with_name("driver.py")
-SECONDS = 600
+PRELOAD = f"sys.path.insert(0, {str(Path(__file__).parent)!r})\nimport torch"
 
-Gallery = Mapping[str, dict[str, Any]]
+Gallery = Mapping[str, Document]
 
 
 @pytest.fixture(scope="module")
 def gallery(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Gallery:
     """Return the document of every cell by its name; torch is imported once for all of them."""
     folder = tmp_path_factory.mktemp("gallery")
-    ran = subprocess.run(
-        [str(torch_python), str(DRIVER), str(folder), str(os.cpu_count() or 1)],
-        input=json.dumps([_order(cell) for cell in CELLS]),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return {cell.name: _document(folder / str(index)) for index, cell in enumerate(CELLS)}
+    orders = {cell.name: _order(cell) for cell in CELLS}
+    settings = {"CANARY_DEVICES": "cpu", "TMPDIR": str(folder)}
+    return run_grid(torch_python, folder, orders, preload=PRELOAD, settings=settings, seconds=120, at_once=os.cpu_count() or 1)
 
 
-def _order(cell: Cell) -> dict[str, Any]:
-    return {"script": str(CHECKS / "canaries" / f"{cell.script}.py"), "install": cell.install, "settings": dict(cell.settings)}
-
-
-def _document(home: Path) -> dict[str, Any]:
-    result, log = home / "result.json", home / "log"
-    document: dict[str, Any] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {"doing": "nothing was written"}
-    return {**document, "log": log.read_text(encoding="utf-8", errors="replace")[-4000:]}
+def _order(cell: Cell) -> grid.Cell:
+    name, arguments = cell.install
+    home = "gpus" if name == "two_gpus" else "kernels"
+    breaking = f"import {home}\n{home}.{name}(**{arguments!r})"
+    return grid.Cell(script=f"canaries/{cell.script}.py", breaking=breaking, settings=cell.settings)
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
