@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Outcome
 from doctor.runner import Batch, Line, Plan, units
 from doctor.scripts import read_check
+from tests.command import alive
 
 _HEADER = """\
 # /// script
@@ -47,8 +50,6 @@ def script(folder: Path, body: str, *, name: str = "stand_in", more: str = "") -
 
 def run_script(folder: Path, body: str, *, timeout: float = 20, budget: float | None = None, executable: str = sys.executable) -> Batch:
     """Run a stand-in script as doctor would, and return what it gave."""
-    import time
-
     deadline = float("inf") if budget is None else time.monotonic() + budget
     plan = Plan(executable=executable, target="interpreter", host=Host(), timeout=timeout, deadline=deadline)
     with Scratch() as scratch:
@@ -92,3 +93,28 @@ def package(python: Path, name: str, version: str, body: str) -> None:
 def on_path(folder: Path) -> dict[str, str]:
     """Return the setting that makes the tools of a folder win."""
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def orphan(note: Path) -> str:
+    """Return a body that leaves a process behind, in a session of its own and without a parent; `note` then holds its number."""
+    return f"""\
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        with open({str(note) + ".part"!r}, "w") as file: file.write(str(os.getpid()))
+        os.rename({str(note) + ".part"!r}, {str(note)!r})
+        time.sleep(600)
+    os._exit(0)
+while not os.path.exists({str(note)!r}): time.sleep(0.01)
+"""
+
+
+def lives_on(pid: int) -> bool:
+    """Say whether a process is still there after a while; if so, it is killed."""
+    deadline = time.monotonic() + 3
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    lives = alive(pid)
+    if lives:
+        os.kill(pid, signal.SIGKILL)
+    return lives

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -11,8 +10,7 @@ import pytest
 
 from doctor.host import run
 from doctor.model.outcomes import Verdict
-from tests.command import alive
-from tests.faults.standins import outcome, run_script
+from tests.faults.standins import lives_on, orphan, outcome, run_script
 
 _DEATHS = {
     "segmentation fault": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
@@ -150,34 +148,13 @@ def test_a_grandchild_neither_holds_up_the_run_nor_outlives_it(tmp_path: Path, e
     body = _SPAWN.format(session=session, note=str(note)) + f"    {end}\n"
     outcome(tmp_path, body, timeout=2)
     assert time.monotonic() - started < 8
-    assert not _lives_on(int(note.read_text(encoding="utf-8")))
+    assert not lives_on(int(note.read_text(encoding="utf-8")))
 
 
 def test_an_orphan_in_its_own_session_does_not_outlive_the_run(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    body = f"""
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0:
-                with open({str(note)!r}, "w") as file: file.write(str(os.getpid()))
-                time.sleep(600)
-            os._exit(0)
-        while not os.path.exists({str(note)!r}): time.sleep(0.01)
-        act()
-        time.sleep(600)
-    """
-    outcome(tmp_path, body, timeout=2)
-    assert not _lives_on(int(note.read_text(encoding="utf-8")))
-
-
-def _lives_on(pid: int) -> bool:
-    deadline = time.monotonic() + 3
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    lives = alive(pid)
-    if lives:
-        os.kill(pid, 9)
-    return lives
+    outcome(tmp_path, orphan(note) + "act()\ntime.sleep(600)", timeout=2)
+    assert not lives_on(int(note.read_text(encoding="utf-8")))
 
 
 def test_what_eats_memory_is_stopped_before_the_machine_suffers(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.runner import Line, Plan, units
 from doctor.scripts import read_check
-from tests.command import alive
-from tests.faults.standins import script
+from tests.faults.standins import lives_on, orphan, script
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="checks share imports on Linux only")
 
@@ -128,18 +126,5 @@ def test_the_output_of_one_is_its_own_and_bounded(tmp_path: Path) -> None:
 
 def test_an_orphan_of_one_does_not_outlive_the_run(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    body = f"""
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0:
-                with open({str(note)!r}, "w") as file: file.write(str(os.getpid()))
-                time.sleep(600)
-            os._exit(0)
-        while not os.path.exists({str(note)!r}) or not os.path.getsize({str(note)!r}): time.sleep(0.01)
-        put(None, verdict="passed")
-    """
-    assert _run(tmp_path, {"one": body})["one"].verdict is Verdict.PASSED
-    deadline = time.monotonic() + 3
-    while alive(int(note.read_text(encoding="utf-8"))) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(int(note.read_text(encoding="utf-8")))
+    assert _run(tmp_path, {"one": orphan(note) + "put(None, verdict='passed')"})["one"].verdict is Verdict.PASSED
+    assert not lives_on(int(note.read_text(encoding="utf-8")))
