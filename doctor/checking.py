@@ -19,7 +19,6 @@ from doctor.runner import Batch, Line, Plan, Unit, is_precompiled, skipped, unit
 FIRST = "torch-runtime"
 """The fact script that proves torch and each device alive; what needs torch leans on it."""
 
-
 _MEMORY_SHARE = 0.85
 """Of the memory that is free: above it a check is stopped, before the kernel chooses whom to stop."""
 
@@ -94,9 +93,10 @@ class _Run:
 
     def _enter(self, line: Line, checks: Sequence[Check]) -> None:
         """Put those checks whose needs are met into the line."""
+        facts = {**self._facts, **self.seen}
         for check in checks:
             self._to_come.remove(check)
-            if why := _unmet_need(check, {**self._facts, **self.seen}):
+            if why := _unmet_need(check, facts):
                 self._outcomes.append(skipped(check, self._plan, why))
             else:
                 self._open += (found := units(check, self._plan))

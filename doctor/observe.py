@@ -40,7 +40,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look at, and how far to go."""
+    """What to look at, and how far to go; `settings` are variables that checks are told (checks/README.md)."""
 
     host: Host
     project: Path
@@ -48,6 +48,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     checks: Sequence[Check] = ()
     bounds: Bounds = Bounds()
     assumed: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
     logs: Sequence[Log] = ()
 
 
@@ -110,7 +111,8 @@ def _with_checks(observation: Observation, request: Request, deadline: float, pr
 
     target, bounds = observation.targets[0], request.bounds
     plan = plan_for(target, request.host, observation.facts)
-    plan = msgspec.structs.replace(plan, tier=bounds.tier, timeout=bounds.timeout, deadline=deadline)
+    settings = {**plan.settings, **request.settings}
+    plan = msgspec.structs.replace(plan, settings=settings, tier=bounds.tier, timeout=bounds.timeout, deadline=deadline)
     pending = [check for check in request.checks if _in_tier(check, bounds.tier)]
     done = check_all(pending, plan, observation.facts, progress)
     facts = {**observation.facts, **done.facts}

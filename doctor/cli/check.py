@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,8 +63,8 @@ def check(
     else:
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
         request = _request(python, project, observe.chosen(checks, runs, skip or ()), bounds)
-        request = msgspec.structs.replace(request, host=Host(env={**os.environ, **_sources(flash_attn, network=network)}))
-        seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ()), logs=logs))
+        settings = _sources(flash_attn, network=network)
+        seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ()), settings=settings, logs=logs))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
     wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE)
     return _report(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose)
