@@ -23,6 +23,10 @@ RED = frozenset({Verdict.FAILED, Verdict.CRASHED, Verdict.TIMED_OUT})
 """Verdicts that count as failed when a canary is held against a known issue."""
 
 
+NO_ROOM = "no room to run in"
+"""How the reason begins where a check could not run for want of disk: that says nothing about the patient."""
+
+
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One named part of a check."""
 

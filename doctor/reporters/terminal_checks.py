@@ -10,7 +10,7 @@ from itertools import groupby
 from rich.text import Text
 
 from doctor.model.facts import Facts, value_of
-from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.reporters.terminal_page import (
     QUIET,
@@ -68,7 +68,8 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
 
 def _is_quiet(alike: Sequence[Outcome]) -> bool:
     """Say whether a check has nothing to tell that a page must show: it passed, or had nothing to look at."""
-    return alike[0].verdict in (Verdict.PASSED, Verdict.SKIPPED) and not _told(alike)
+    first = alike[0]
+    return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not _told(alike) and not first.reason.startswith(NO_ROOM)
 
 
 def _named(alike: Sequence[Outcome], how: Look) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import time
 from collections.abc import Callable
@@ -14,7 +16,7 @@ from doctor.host import Bounds, Ran, run
 from doctor.host.nursery import NurseryError
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Reach
-from doctor.model.outcomes import Verdict
+from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
 from doctor.runner.units import Unit
 from doctor.runner.verdicts import Batch, judged
 
@@ -65,7 +67,7 @@ def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], *, forke
         home.mkdir()
         env = _environment(unit, scratch.folder, home)
     except OSError as error:
-        return Batch(outcomes=(unit.skipped(f"no room to run in: {error}"),))
+        return Batch(outcomes=(unit.skipped(f"{NO_ROOM}: {error}"),))
     bounds = Bounds(timeout=bound, limit=_LOG_LIMIT, memory=unit.plan.memory, tick=tick)
     try:
         ran = _forked(unit, scratch, env, home, bounds) if forked else _alone(unit, scratch, env, home, bounds)
@@ -74,7 +76,19 @@ def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], *, forke
     base = msgspec.structs.replace(unit.skipped(""), verdict=Verdict.BROKEN)
     batch = judged(base, ran, home / "result.json", bound)
     shutil.rmtree(home, ignore_errors=True)
-    return batch
+    return msgspec.structs.replace(batch, outcomes=tuple(map(_spared, batch.outcomes)))
+
+
+def _spared(outcome: Outcome) -> Outcome:
+    """Skip what failed for want of disk alone: checks write to the temporary folder and nowhere else, and it is doctor who chose that."""
+    full = os.strerror(errno.ENOSPC)
+    cases = {
+        name: msgspec.structs.replace(case, verdict=Verdict.SKIPPED) if case.verdict in RED and full in case.reason else case
+        for name, case in outcome.cases.items()
+    }
+    if outcome.verdict not in RED or full not in outcome.reason or any(case.verdict in RED for case in cases.values()):
+        return outcome
+    return msgspec.structs.replace(outcome, verdict=Verdict.SKIPPED, reason=f"{NO_ROOM}: {outcome.reason}", cases=cases)
 
 
 def _forked(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds) -> Ran:

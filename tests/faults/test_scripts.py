@@ -73,6 +73,29 @@ def test_a_verdict_that_a_script_may_not_give_is_no_pass(tmp_path: Path, verdict
     assert outcome(tmp_path, f"put(None, verdict={verdict!r})").verdict is not Verdict.PASSED
 
 
+_FULL_DISK = """
+try:
+    with open("/dev/full", "w") as file: file.write("x")
+except OSError as error:
+    said = f"OSError: {{error}}"
+put(None, verdict="failed", reason=said + {more!r}, cases={{"forward": {{"verdict": "failed", "reason": said}}, **{cases!r}}})
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_disk_that_is_full_says_nothing_about_the_patient(tmp_path: Path) -> None:
+    found = outcome(tmp_path, _FULL_DISK.format(more="", cases={}))
+    assert (found.verdict, found.cases["forward"].verdict) == (Verdict.SKIPPED, Verdict.SKIPPED)
+    assert found.reason.startswith("no room to run in: OSError: [Errno 28] No space left on device")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk_hides_no_other_failure(tmp_path: Path) -> None:
+    wrong = {"backward": {"verdict": "failed", "reason": "2 + 2 is 5"}}
+    found = outcome(tmp_path, _FULL_DISK.format(more="; backward: 2 + 2 is 5", cases=wrong))
+    assert (found.verdict, found.cases["backward"].verdict) == (Verdict.FAILED, Verdict.FAILED)
+
+
 def test_a_huge_result_is_not_read(tmp_path: Path) -> None:
     found = outcome(tmp_path, "put(None, verdict='passed', reason='x' * (64 << 20))")
     assert found.verdict is Verdict.BROKEN
