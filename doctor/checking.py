@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -12,7 +13,7 @@ from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
 from doctor.model.checks import Check, Progress
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
-from doctor.model.observation import Target
+from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome
 from doctor.runner import Batch, Line, Plan, Unit, is_precompiled, skipped, units
 
@@ -31,28 +32,47 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
 
 
-def plan_for(target: Target, host: Host, facts: Facts) -> Plan:
-    """Return how checks run in a target: what they are told of it, and the memory they may take."""
+Plans: TypeAlias = Mapping[TargetKind, Plan]
+"""How checks run in each kind of target that is here."""
+
+
+def plans_for(targets: Iterable[Target], host: Host, facts: Facts) -> Plans:
+    """Return how checks run in each target: what they are told of it, and the memory they may take."""
+    free = value_of(facts, "host.memory_available_bytes")
+    memory = int(free * _MEMORY_SHARE) if free else None
+    return {target.kind: msgspec.structs.replace(_plan(target, host, facts), memory=memory) for target in targets}
+
+
+def _plan(target: Target, host: Host, facts: Facts) -> Plan:
     path, capability = value_of(facts, "torch.path"), (value_of(facts, "nvidia.capabilities") or [None])[0]
     settings = {
         "CANARY_TOOLKIT": value_of(facts, "cuda.home"),
-        "CANARY_SITE": (value_of(facts, "python.site_packages") or [None])[0],
         "CANARY_TOOLKIT_SELECTED": "0" if value_of(facts, "cuda.selected") is False else None,
         "CANARY_ARCH": "sm_" + capability.replace(".", "") if capability else None,
     }
+    if target.kind is TargetKind.CARGO:
+        # What a workspace has to do with is cargo; the script that calls it is ours, and so is the interpreter that it runs in.
+        settings |= {
+            "CANARY_WORKSPACE": target.path,
+            "CANARY_CARGO": value_of(facts, "rust.bin"),
+            "CANARY_FEATURES": " ".join(value_of(facts, "cargo.features") or ()),
+        }
+        command: tuple[str, ...] = (sys.executable, "-I", "-B", "-u", "-X", "faulthandler")
+    else:
+        settings |= {"CANARY_SITE": (value_of(facts, "python.site_packages") or [None])[0]}
+        command = (target.path,)
     return Plan(
-        executable=target.path,
+        command=command,
         target=target.name,
         host=host,
-        memory=int(free * _MEMORY_SHARE) if (free := value_of(facts, "host.memory_available_bytes")) else None,
         settings={name: str(value) for name, value in settings.items() if value},
         precompiled=is_precompiled(Path(path)) if path else True,
     )
 
 
-def check_all(checks: Sequence[Check], plan: Plan, facts: Facts, progress: Progress) -> Checked:
-    """Run checks in the target; `facts` is what the probes saw. Never raises for what a check does."""
-    run = _Run(checks, plan, facts)
+def check_all(checks: Sequence[Check], plans: Plans, facts: Facts, progress: Progress) -> Checked:
+    """Run checks in their targets; `facts` is what the probes saw. Never raises for what a check does."""
+    run = _Run(checks, plans, facts)
     try:
         with Scratch() as scratch:
             run.through(Line(scratch, progress))
@@ -67,8 +87,8 @@ def check_all(checks: Sequence[Check], plan: Plan, facts: Facts, progress: Progr
 class _Run:
     """Which checks and units are still to come, and what the others gave."""
 
-    def __init__(self, checks: Sequence[Check], plan: Plan, facts: Facts) -> None:
-        self._checks, self._plan = tuple(checks), plan
+    def __init__(self, checks: Sequence[Check], plans: Plans, facts: Facts) -> None:
+        self._checks, self._plans = tuple(checks), dict(plans)
         self._facts = facts
         self.seen: dict[str, Fact] = {}
         self._outcomes: list[Outcome] = []
@@ -88,29 +108,34 @@ class _Run:
             self.seen |= _reported(unit.check, batch.facts)
             if unit.check.id == FIRST:
                 self.seen |= _import_fact(batch)
-                self._plan = msgspec.structs.replace(self._plan, devices=tuple(value_of(self.seen, "torch.devices") or ()))
+                self._devices(tuple(value_of(self.seen, "torch.devices") or ()))
                 self._enter(line, leaning)
+
+    def _devices(self, alive: tuple[str, ...]) -> None:
+        plan = self._plans[TargetKind.INTERPRETER]
+        self._plans[TargetKind.INTERPRETER] = msgspec.structs.replace(plan, devices=alive)
 
     def _enter(self, line: Line, checks: Sequence[Check]) -> None:
         """Put those checks whose needs are met into the line."""
         facts = {**self._facts, **self.seen}
         for check in checks:
             self._to_come.remove(check)
-            if why := _unmet_need(check, facts):
-                self._outcomes.append(skipped(check, self._plan, why))
+            plan = self._plans[check.header.target]
+            if why := unmet_need(check, facts):
+                self._outcomes.append(skipped(check, plan, why))
             else:
-                self._open += (found := units(check, self._plan))
+                self._open += (found := units(check, plan))
                 line.add(found)
 
     def skip_the_rest(self, why: str) -> None:
         """Say of everything that has not ended why there is nothing to say."""
         self._outcomes += [unit.skipped(why) for unit in self._open]
-        self._outcomes += [skipped(check, self._plan, why) for check in self._to_come]
+        self._outcomes += [skipped(check, self._plans[check.header.target], why) for check in self._to_come]
 
     def in_order(self) -> tuple[Outcome, ...]:
         """Return the outcomes in the order of the checks, and of the devices within each."""
         checks = [check.id for check in self._checks]
-        devices = [None, *self._plan.devices]
+        devices = [None, *(device for plan in self._plans.values() for device in plan.devices)]
         last = len(devices)
         return tuple(
             sorted(
@@ -120,13 +145,31 @@ class _Run:
         )
 
 
-def _unmet_need(check: Check, facts: Mapping[str, Fact]) -> str:
+def unmet_need(check: Check, facts: Facts) -> str:
+    """Say what a check needs and its target lacks; empty where it can be started."""
+    if check.header.target is TargetKind.CARGO:
+        return _unmet_by_workspace(check, facts)
     for need in check.header.needs:
         fact = facts.get("torch.version" if need == "torch" else "triton.version" if need == "triton" else f"package.{need}.version")
         if fact is None or fact.state is State.ABSENT:
             return f"{need} is not installed in this interpreter"
         if need == "torch" and (imports := facts.get("torch.imports")) is not None and imports.value is False:
             return "import torch does not work here"
+    return ""
+
+
+def _unmet_by_workspace(check: Check, facts: Facts) -> str:
+    if not value_of(facts, "cargo.lock"):
+        return "the workspace has no Cargo.lock"
+    for need in check.header.needs:
+        fact = facts.get(f"crate.{need}.version")
+        if fact is not None and fact.state is State.UNKNOWN:
+            return f"Cargo.lock: {fact.why}"
+        if fact is None or fact.state is State.ABSENT:
+            return f"{need} is not in Cargo.lock"
+    if not value_of(facts, "rust.bin"):
+        fact = facts.get("rust.cargo")
+        return f"no cargo: {fact.why}" if fact is not None and fact.why else "there is no cargo on PATH"
     return ""
 
 

@@ -70,8 +70,8 @@ def observe(request: Request, progress: Progress) -> Observation:
         logs=tuple(request.logs),
         probe_failures=failures,
     )
-    if not request.bounds.canaries or scene.interpreter is None:
-        return msgspec.structs.replace(observation, left_out=_left_out(request))
+    if not request.bounds.canaries:
+        return msgspec.structs.replace(observation, left_out=("the canaries (--no-canaries)",))
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     return _with_checks(observation, request, deadline, progress)
 
@@ -107,17 +107,25 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
 
 
 def _with_checks(observation: Observation, request: Request, deadline: float, progress: Progress) -> Observation:
-    from doctor.checking import check_all, plan_for  # threads, pipes and temporary folders, which the static check does without
+    from doctor.checking import check_all, plans_for, unmet_need  # threads, pipes, temporary folders: the static check does without
 
-    target, bounds = observation.targets[0], request.bounds
-    plan = plan_for(target, request.host, observation.facts)
-    settings = {**plan.settings, **request.settings}
-    plan = msgspec.structs.replace(plan, settings=settings, tier=bounds.tier, timeout=bounds.timeout, deadline=deadline)
-    pending = [check for check in request.checks if _in_tier(check, bounds.tier)]
-    done = check_all(pending, plan, observation.facts, progress)
-    facts = {**observation.facts, **done.facts}
+    bounds, facts = request.bounds, observation.facts
+    plans = {
+        kind: msgspec.structs.replace(
+            plan, settings={**plan.settings, **request.settings}, tier=bounds.tier, timeout=bounds.timeout, deadline=deadline
+        )
+        for kind, plan in plans_for(observation.targets, request.host, facts).items()
+    }
+    possible = [check for check in request.checks if check.header.target in plans]
+    pending = [check for check in possible if _in_tier(check, bounds.tier)]
+    left_out = [check for check in possible if check not in pending and not unmet_need(check, facts)]
+    done = check_all(pending, plans, facts, progress)
     return msgspec.structs.replace(
-        observation, facts=facts, outcomes=done.outcomes, left_out=_left_out(request), interrupted=done.interrupted
+        observation,
+        facts={**facts, **done.facts},
+        outcomes=done.outcomes,
+        left_out=tuple(f"{check.id}: {check.header.summary} (--tier deep, up to {check.header.timeout:.0f} s)" for check in left_out),
+        interrupted=done.interrupted,
     )
 
 
@@ -125,22 +133,13 @@ def _in_tier(check: Check, tier: Tier) -> bool:
     return check.header.tier is Tier.QUICK or tier is Tier.DEEP
 
 
-def _left_out(request: Request) -> tuple[str, ...]:
-    if not request.bounds.canaries:
-        return ("the canaries (--no-canaries)",)
-    deep = [check for check in request.checks if not _in_tier(check, request.bounds.tier)]
-    return tuple(f"{check.id}: {check.header.summary} (--tier deep, up to {check.header.timeout:.0f} s)" for check in deep)
-
-
 def chosen(checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]) -> tuple[Check, ...]:
     """Return the checks that the globs of `--only` and `--skip` leave; what another check leans on stays."""
     kept = [check for check in checks.values() if not only or matches_any(check.id, only)]
     kept = [check for check in kept if not matches_any(check.id, skip)]
-    needed = [
-        check
-        for check in checks.values()
-        if check.header.kind is Kind.FACTS and kept and check not in kept and not matches_any(check.id, skip)
-    ]
+    targets = {check.header.target for check in kept}
+    facts = [check for check in checks.values() if check.header.kind is Kind.FACTS and check.header.target in targets]
+    needed = [check for check in facts if check not in kept and not matches_any(check.id, skip)]
     return (*needed, *kept)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from doctor.globs import matches_any
 from doctor.match.extensions import accounted, broken_extensions
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
-from doctor.match.issues import Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
+from doctor.match.issues import CARGO, Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
 from doctor.match.requirements import unmet_requirements
 from doctor.match.signatures import texts
 from doctor.match.table import Result, Ruling
@@ -62,7 +62,7 @@ def _cited(findings: Iterable[Finding]) -> Iterable[str]:
 
 def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
     names = [condition.fact for row in issue.affected for condition in row.when]
-    kind = TargetKind.CARGO if any(name.startswith("crate.") for name in names) else TargetKind.INTERPRETER
+    kind = TargetKind.CARGO if any(name.startswith(CARGO) for name in names) else TargetKind.INTERPRETER
     return next((target.name for target in targets if target.kind is kind), targets[0].name if targets else "")
 
 

@@ -14,14 +14,16 @@ from doctor.match.table import Canary, Result, Ruling, judge
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts
 from doctor.model.findings import Evidence, EvidenceKind, Finding
-from doctor.model.issues import KnownIssue
+from doctor.model.issues import Affected, KnownIssue
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
 
 _SETTING = frozenset({"torch.build", "host.os", "host.container", "host.machine", "cuda.selected", "cuda.packaging"})
 """Facts that say where an issue can be at all: quoted after those that tell."""
 
-_CARGO = ("crate.", "cargo.", "rust.")
+CARGO = ("crate.", "cargo.", "rust.", "candle.", "cudarc.")
+"""How the names of facts about a Cargo workspace begin."""
+_SEVERITIES = list(Severity)
 
 
 class Weighed(NamedTuple):
@@ -34,6 +36,7 @@ class Weighed(NamedTuple):
     canary: Canary
     red: frozenset[Spot]
     matters: Severity
+    predicts: Severity
 
 
 def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> tuple[Weighed, ...]:
@@ -43,10 +46,17 @@ def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Se
 
 def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> Weighed:
     seen = tuple(find(issue.signatures, texts))
-    rows = any_holds(row_holds(row, facts) for row in issue.affected)
-    applies = rows if issue.affected else Held(True if seen else None)
+    rows = sorted(issue.affected, key=lambda row: _SEVERITIES.index(_predicted(issue, row)))
+    held = [row_holds(row, facts) for row in rows]
+    applies = any_holds(held) if rows else Held(True if seen else None)
+    predicts = next((_predicted(issue, row) for row, one in zip(rows, held, strict=True) if one.truth), Severity.NOTE)
     canary, red = held_against(issue.proofs, outcomes)
-    return Weighed(name, issue, applies, seen, canary, red, Severity.ERROR if issue.certain else _worst(seen, red, outcomes))
+    matters = Severity.ERROR if issue.certain else _worst(seen, red, outcomes)
+    return Weighed(name, issue, applies, seen, canary, red, matters, predicts)
+
+
+def _predicted(issue: KnownIssue, row: Affected) -> Severity:
+    return row.predicts or (issue.severity if issue.certain else Severity.NOTE)
 
 
 def _worst(seen: Iterable[Seen], red: frozenset[Spot], outcomes: Iterable[Outcome]) -> Severity:
@@ -54,7 +64,7 @@ def _worst(seen: Iterable[Seen], red: frozenset[Spot], outcomes: Iterable[Outcom
     if not red or any(found.text.outcome is None for found in seen):
         return Severity.ERROR
     spots = {(spot.check, spot.device) for spot in red}
-    return min((matters(outcome) for outcome in outcomes if (outcome.id, outcome.device) in spots), key=list(Severity).index)
+    return min((matters(outcome) for outcome in outcomes if (outcome.id, outcome.device) in spots), key=_SEVERITIES.index)
 
 
 def rule(held: Weighed, explained: frozenset[Spot]) -> Result:
@@ -79,18 +89,17 @@ def spots_of_text(seen: Iterable[Seen]) -> Iterable[Spot]:
 
 
 def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding:
-    """Turn a ruling into a finding with its own words; exposure and low confidence are capped at a note."""
+    """Turn a ruling into a finding with its own words; exposure counts for what its row predicts, low confidence for a note."""
     captures = {name: value for found in held.seen for name, value in found.captures.items()}
-    exposed = result.ruling is Ruling.PREDICTED and not held.issue.certain
-    proven = result.ruling is Ruling.PREDICTED and held.issue.certain
-    confidence = Confidence.HIGH if proven else result.confidence
-    capped = exposed or confidence is Confidence.LOW
+    predicted = result.ruling is Ruling.PREDICTED
+    confidence = Confidence.HIGH if predicted and held.issue.certain else result.confidence
+    bound = held.predicts if predicted else Severity.NOTE if confidence is Confidence.LOW else Severity.ERROR
     missing = held.applies.missing if held.applies.truth is None else ()
     return Finding(
         id=held.id,
         target=target,
         title=fill_sentence(held.issue.title, facts, captures),
-        severity=Severity.NOTE if capped else _severity(held, facts),
+        severity=max(bound, _severity(held, facts), key=_SEVERITIES.index),
         confidence=confidence,
         message=fill_sentence(held.issue.cause, facts, captures).strip(),
         evidence=_evidence(held, facts),
@@ -104,7 +113,7 @@ def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding
 
 def _severity(held: Weighed, facts: Facts) -> Severity:
     holding = [one.severity for one in held.issue.milder if all_hold(condition_holds(part, facts) for part in one.when).truth]
-    return max([held.issue.severity, held.matters, *holding], key=list(Severity).index)
+    return max([held.issue.severity, held.matters, *holding], key=_SEVERITIES.index)
 
 
 def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:
@@ -119,5 +128,5 @@ def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:
 
 def is_foreign(missing: Sequence[str], kinds: frozenset[str]) -> bool:
     """Say whether all missing facts belong to a kind of target that is not under examination."""
-    wanted = {"cargo" if name.startswith(_CARGO) else "interpreter" for name in missing}
+    wanted = {"cargo" if name.startswith(CARGO) else "interpreter" for name in missing}
     return bool(wanted) and not wanted & kinds

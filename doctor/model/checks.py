@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from doctor.model.observation import TargetKind
+
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with what is going on and the seconds it has taken."""
 
@@ -37,11 +39,13 @@ class Reach(Enum):
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table `[tool.doctor]` of a check script; `timeout` is in seconds and bounds the whole script.
 
-    A script with `nursery` shares its imports with those that run after it (see checks/nursery.py).
+    A script with `nursery` shares its imports with those that run after it (see checks/nursery.py). `needs` names modules of an
+    interpreter, or crates of a Cargo workspace: `target` says which of the two the script is about.
     """
 
     kind: Kind
     summary: str
+    target: TargetKind = TargetKind.INTERPRETER
     needs: tuple[str, ...] = ()
     tier: Tier = Tier.QUICK
     timeout: float = 120.0

@@ -39,10 +39,14 @@ class Condition(_Entry, frozen=True, kw_only=True):
 
 
 class Affected(_Entry, frozen=True, kw_only=True):
-    """One affected row: every package range and every condition must hold. Several ranges of one package are alternatives."""
+    """One affected row: every package range and every condition must hold. Several ranges of one package are alternatives.
+
+    `predicts` is the severity that these facts justify by themselves, with neither a log nor a check: a note where it is left out.
+    """
 
     packages: dict[str, tuple[Range, ...]] = msgspec.field(default_factory=dict)
     when: tuple[Condition, ...] = ()
+    predicts: Severity | None = None
 
 
 class Signature(_Entry, frozen=True, kw_only=True):

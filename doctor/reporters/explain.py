@@ -7,6 +7,7 @@ import msgspec
 from doctor.holes import as_text
 from doctor.model.checks import Check, Reach
 from doctor.model.issues import Affected, Condition, KnownIssue, Range, Recipe
+from doctor.model.observation import TargetKind
 from doctor.reporters.terminal_findings import flags
 from doctor.reporters.terminal_page import (
     COMMAND,
@@ -60,7 +61,8 @@ def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
 def _recognised(issue: KnownIssue, how: Look) -> Lines:
     yield blank()
     for number, row in enumerate(issue.affected):
-        yield from paragraph(_row(row), how, label=("or" if number else "applies", QUIET))
+        told = (f" ({row.predicts.value} by itself)", QUIET) if row.predicts else ""
+        yield from paragraph(span(how, _row(row), told), how, label=("or" if number else "applies", QUIET))
     if issue.certain:
         yield from paragraph("these facts alone prove it", how, label=(" ", QUIET))
     for number, signature in enumerate(issue.signatures):
@@ -140,6 +142,7 @@ def _background(issue: KnownIssue, how: Look) -> Lines:
         yield from url(reference.url, how, indent=2, label=" ")
 
 
+_TARGETS = {TargetKind.INTERPRETER: "interpreter", TargetKind.CARGO: "Cargo workspace"}
 _DEVICES = {
     Reach.EACH: "every device that answers, each in a process of its own",
     Reach.HOST: "none: it looks at the machine",
@@ -155,7 +158,7 @@ def _check(check: Check, how: Look) -> Lines:
         yield from paragraph(part, how)
     yield blank()
     rows = {
-        "needs": ", ".join(header.needs) or "nothing but the interpreter",
+        "needs": ", ".join(header.needs) or f"nothing but the {_TARGETS[header.target]}",
         "devices": _DEVICES[header.devices],
         "cases": ", ".join(header.cases),
         "bound": f"{header.timeout:.0f} s for the whole check",

@@ -98,7 +98,7 @@ def _forked(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bound
 
 
 def _alone(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds) -> Ran:
-    command = [unit.plan.executable, "-c", _BOOT]
+    command = [*unit.plan.command, "-c", _BOOT]
     script = str(unit.check.path)
     # Apple's frameworks do not survive a fork, and Windows has none.
     if unit.check.header.nursery and scratch.nursery is None and unit.plan.host.platform.startswith("linux"):

@@ -15,9 +15,9 @@ HOST = "host"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run checks: in which interpreter, for which target, on which devices, within which bounds (seconds, bytes of memory)."""
+    """How to run checks: with which command in front, for which target, on which devices, within which bounds (seconds, bytes)."""
 
-    executable: str
+    command: tuple[str, ...]
     target: str
     host: Host
     devices: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ def script(folder: Path, body: str, *, name: str = "stand_in", more: str = "") -
 def run_script(folder: Path, body: str, *, timeout: float = 20, budget: float | None = None, executable: str = sys.executable) -> Batch:
     """Run a stand-in script as doctor would, and return what it gave."""
     deadline = float("inf") if budget is None else time.monotonic() + budget
-    plan = Plan(executable=executable, target="interpreter", host=Host(), timeout=timeout, deadline=deadline)
+    plan = Plan(command=(executable,), target="interpreter", host=Host(), timeout=timeout, deadline=deadline)
     with Scratch() as scratch:
         line = Line(scratch, lambda _what, _seconds: None)
         line.add(units(read_check(script(folder, body)), plan))

@@ -22,7 +22,7 @@ _SPAN = """
     time.sleep(1.2)
     put(None, verdict="passed", data={"begun": begun, "ended": time.time(), "told": os.environ.get("CANARY_DEVICES")})
 """
-_PLAN = Plan(executable=sys.executable, target="interpreter", host=Host(), devices=("cpu", "cuda:0"))
+_PLAN = Plan(command=(sys.executable,), target="interpreter", host=Host(), devices=("cpu", "cuda:0"))
 
 
 def _spans(folder: Path, reaches: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[float, float]]:
@@ -58,7 +58,7 @@ def test_one_device_does_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest
 
 
 def test_without_devices_a_script_finds_them_by_itself(tmp_path: Path) -> None:
-    plan = Plan(executable=sys.executable, target="interpreter", host=Host())
+    plan = Plan(command=(sys.executable,), target="interpreter", host=Host())
     check = read_check(script(tmp_path, _SPAN, more='devices = "each"\n'))
     assert [(unit.device, unit.name) for unit in units(check, plan)] == [(None, "stand-in")]
     assert check.header.devices is Reach.EACH
@@ -66,7 +66,7 @@ def test_without_devices_a_script_finds_them_by_itself(tmp_path: Path) -> None:
 
 def test_leaving_the_line_stops_what_runs(tmp_path: Path) -> None:
     started = time.monotonic()
-    plan = Plan(executable=sys.executable, target="interpreter", host=Host())
+    plan = Plan(command=(sys.executable,), target="interpreter", host=Host())
 
     def leave(_what: str, seconds: float) -> None:
         if seconds > 0.5:

@@ -29,7 +29,7 @@ _SECOND = """
 
 def _run(folder: Path, seconds: Mapping[str, str], *, before: str = "", timeout: float = 10, devices: str = "each") -> dict[str, Outcome]:
     """Run a script that becomes a nursery, then others; return their outcomes by name."""
-    plan = Plan(executable=sys.executable, target="interpreter", host=Host(), timeout=timeout)
+    plan = Plan(command=(sys.executable,), target="interpreter", host=Host(), timeout=timeout)
     first = script(folder, _FIRST.format(before), name="first", more=_TORCH + "nursery = true\n")
     others = [script(folder, body, name=name, more=_TORCH + f'devices = "{devices}"\n') for name, body in seconds.items()]
     with Scratch() as scratch:
