@@ -18,6 +18,7 @@ from doctor.probes.contract import Interpreter
 
 _OLDEST = (3, 8)
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
+_WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
 _WHERE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", ".pixi/envs/default/bin/python")
@@ -224,7 +225,7 @@ def find_workspace(project: Path) -> Path | None:
             return folder
         if manifest.is_file():
             crate = crate or folder
-            if "[workspace]" in manifest.read_text(encoding="utf-8", errors="replace"):
+            if _WORKSPACE.search(manifest.read_text(encoding="utf-8", errors="replace")):
                 return folder
     return crate
 

@@ -48,6 +48,7 @@ class Lock(NamedTuple):
     packages: Mapping[str, tuple[Locked, ...]]
     there: bool = True
     problem: str = ""
+    version: int | None = None
 
     def newest(self, name: str) -> Locked | None:
         """Return the newest package of a name."""
@@ -64,15 +65,16 @@ def read_lock(host: Host, path: Path) -> Lock:
     if re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
         return Lock({}, problem="it holds the markers of an unresolved merge")
     try:
-        listed = tomllib.loads(text).get("package", [])
+        told = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return Lock({}, problem=f"it is no TOML: {error}")
     packages: dict[str, list[Locked]] = {}
+    listed, version = told.get("package"), told.get("version")
     for package in (_package(each) for each in (listed if isinstance(listed, list) else ())):
         if package:
             packages.setdefault(package.name, []).append(package)
     ranked = {name: tuple(sorted(found, key=_order)) for name, found in packages.items()}
-    return Lock(ranked, problem="" if ranked else "it lists no package")
+    return Lock(ranked, problem="" if ranked else "it lists no package", version=version if isinstance(version, int) else None)
 
 
 def _package(entry: Any) -> Locked | None:

@@ -18,7 +18,7 @@ _ASKS_NVCC = "cuda-version-from-build-system"
 def candle(facts: Facts) -> Named:
     """Yield what decides whether a build of candle with CUDA goes through and runs here."""
     yield "cuda.ahead_of_driver", _ahead_of_driver(facts)
-    yield "rust.too_old", made(facts, "rust.rustc", "cargo.rust_wanted", make=lambda here, wanted: in_range(here, fixed=wanted))
+    yield "rust.too_old", made(facts, "rust.rustc", "cargo.rust_wanted", make=_is_older)
     yield "cudarc.rejects_toolkit", _rejects_toolkit(facts)
     with_cuda = "cuda" in _listed(facts, "candle.features")
     yield "candle.built_for", _built_for(facts) if with_cuda else absent(SOURCE)
@@ -26,6 +26,10 @@ def candle(facts: Facts) -> Named:
     built = {**facts, "candle.built_for": _built_for(facts) if with_cuda else absent(SOURCE)}
     yield "candle.built_too_new_for", made(built, "candle.built_for", here, make=_older)
     yield "candle.without_kernels", made(facts, "crate.candle-core.features", make=lambda on: _without_kernels(on, facts))
+
+
+def _is_older(here: str, wanted: str) -> bool | None:
+    return in_range(here.partition("-")[0], fixed=wanted)
 
 
 def _listed(facts: Facts, name: str) -> list[str]:

@@ -198,6 +198,7 @@ FACTS: dict[str, str] = {
     "cargo.workspace": "folder of the Cargo workspace",
     "cargo.lock": "path of its Cargo.lock",
     "cargo.lock_problem": "why the lock could not be read",
+    "cargo.lock_version": "version of the lock's format, 4",
     "cargo.features": "features that were asked for with --features",
     "cargo.members": "names of the packages of the workspace",
     "cargo.resolved": "how many packages a build takes in, as cargo itself resolves them here; unknown where it cannot tell offline",

@@ -35,6 +35,7 @@ def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
     lock = read_lock(host, path)
     yield "cargo.lock", present(str(path), "workspace") if lock.there else absent(str(path))
     yield "cargo.lock_problem", present(lock.problem, str(path)) if lock.problem else absent(str(path))
+    yield "cargo.lock_version", absent(str(path)) if lock.version is None else present(lock.version, str(path))
     yield "cargo.features", present(list(scene.features), "--features") if scene.features else absent("--features")
     if not lock.packages:
         for name in _CRATES:

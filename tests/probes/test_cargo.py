@@ -53,6 +53,7 @@ def test_a_lock_in_outline(tmp_path: Path) -> None:
     assert values(facts) == {
         "cargo.workspace": str(tmp_path / "ws"),
         "cargo.lock": str(tmp_path / "ws/Cargo.lock"),
+        "cargo.lock_version": 4,
         "crate.candle-core.version": "0.9.1",
         "crate.candle-core.versions": ["0.9.1"],
         "crate.candle-core.source": "git",
