@@ -6,6 +6,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,8 @@ _MOST_PLACES, _MOST_GIVERS = 100, 20
 _OPENS = re.compile(
     r"\bDevice\s*::\s*(?:new_metal|metal_if_available)\s*\(|\bMetalDevice\s*::\s*new\s*\(|\bcandle_examples\s*::\s*device\s*\("
 )
+_OPENERS = (b"new_metal", b"metal_if_available", b"MetalDevice", b"candle_examples")
+"""What stands in every opening: reading Rust properly is for files that hold one of these."""
 _OPAQUE = re.compile(r"""//|/\*|\bb?r(\#*)"|"|'(?:\\.[^'\n]{0,9}|[^'\\\n])'""")
 _FUNCTION = re.compile(r"\bfn\s+(\w+)")
 _RETURNS_DEVICE = re.compile(r"->[^{;]{0,200}\bDevice\b")
@@ -26,7 +29,11 @@ _EVERYWHERE = frozenset({"new", "default", "from", "main", "try_from", "build", 
 
 class _File(NamedTuple):
     name: str
-    code: str
+    data: bytes
+
+    @property
+    def code(self) -> str:
+        return _code(self.data)
 
 
 class _Opening(NamedTuple):
@@ -40,8 +47,8 @@ def metal_places(root: Path, members: Iterable[Path]) -> tuple[str, ...]:
 
     A function that opens a device and returns it stands for the places that call it.
     """
-    files = [_File(name, code) for name, code in _sources(root, members)]
-    found = ((file, match.start()) for file in files for match in _OPENS.finditer(file.code))
+    files = list(_sources(root, members))
+    found = ((file, match.start()) for file in _holding(_OPENERS, files) for match in _OPENS.finditer(file.code))
     openings = [_Opening(file, at, _giver(file.code, at)) for file, at in islice(found, _MOST_PLACES)]
     givers = sorted({opening.within for opening in openings} - {""})[:_MOST_GIVERS]
     calls = {name: list(islice(_calls(name, files), _MOST_PLACES)) for name in givers}
@@ -50,27 +57,36 @@ def metal_places(root: Path, members: Iterable[Path]) -> tuple[str, ...]:
     return tuple(f"{name}:{line}" for name, line in sorted({(file.name, file.code.count("\n", 0, at) + 1) for file, at in places}))
 
 
-def _sources(root: Path, members: Iterable[Path]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the bare code of each file that may have to do with devices; bounded in number and in bytes."""
+def _sources(root: Path, members: Iterable[Path]) -> Iterator[_File]:
+    """Yield the members' Rust files, bounded in number and in bytes."""
     left = _MOST_BYTES
     for path in dict.fromkeys(path for member in members for path in _rust_files(member)):
-        data = regular_bytes(path, _LARGEST) or b""
+        data = regular_bytes(Path(path), _LARGEST) or b""
         left -= len(data)
         if left < 0:
             return
-        if b"evice" in data:
-            yield os.path.relpath(path, root), bare(data.decode("utf-8", "replace"))
+        yield _File(os.path.relpath(path, root), data)
 
 
-def _rust_files(folder: Path) -> Iterator[Path]:
-    count = 0
-    for where, folders, names in os.walk(folder):
-        inside = Path(where) != folder and "Cargo.toml" in names
+def _holding(words: Iterable[bytes], files: Iterable[_File]) -> Iterator[_File]:
+    wanted = tuple(words)
+    return (file for file in files if any(word in file.data for word in wanted))
+
+
+@lru_cache(maxsize=64)
+def _code(data: bytes) -> str:
+    return bare(data.decode("utf-8", "replace"))
+
+
+def _rust_files(folder: Path) -> Iterator[str]:
+    count, root = 0, str(folder)
+    for where, folders, names in os.walk(root):
+        inside = where != root and "Cargo.toml" in names
         folders[:] = [] if inside else sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
         for name in () if inside else sorted(names):
             if name.endswith(".rs") and name != "build.rs":
                 count += 1
-                yield Path(where, name)
+                yield str(Path(where, name))
         if count > _MOST_FILES:
             return
 
@@ -129,4 +145,4 @@ def _giver(code: str, at: int) -> str:
 
 def _calls(name: str, files: Iterable[_File]) -> Iterator[tuple[_File, int]]:
     call = re.compile(rf"(?<!fn )\b{name}\s*\(")
-    return ((file, found.start()) for file in files for found in call.finditer(file.code))
+    return ((file, found.start()) for file in _holding([name.encode()], files) for found in call.finditer(file.code))
