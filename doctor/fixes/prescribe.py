@@ -33,7 +33,8 @@ def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
 def _standing(fix: Fix, workspace: str) -> Fix:
     """Have cargo's commands run in the workspace; everything else names its target itself."""
     steps = tuple(msgspec.structs.replace(step, cwd=workspace) if step.argv[:1] == ("cargo",) else step for step in fix.steps)
-    return msgspec.structs.replace(fix, steps=steps)
+    verify = f"cd {quoted(workspace)} && {fix.verify}" if fix.verify.startswith("cargo ") else fix.verify
+    return msgspec.structs.replace(fix, steps=steps, verify=verify)
 
 
 def _fits(recipe: Recipe, facts: Facts) -> bool:
