@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from doctor.conditions import lookup
 from doctor.derive.arch import runs
 from doctor.derive.making import SOURCE, Named, made
-from doctor.model.facts import Fact, Facts, absent, present, value_of
+from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
 from doctor.versions import in_range, minor
 
 _HAVE_KERNELS = ("candle-nn", "candle-transformers")
@@ -20,11 +20,9 @@ def candle(facts: Facts) -> Named:
     yield "cuda.ahead_of_driver", _ahead_of_driver(facts)
     yield "rust.too_old", made(facts, "rust.rustc", "cargo.rust_wanted", make=_is_older)
     yield "cudarc.rejects_toolkit", _rejects_toolkit(facts)
-    with_cuda = "cuda" in _listed(facts, "candle.features")
-    yield "candle.built_for", _built_for(facts) if with_cuda else absent(SOURCE)
-    here = "nvidia.capabilities"
-    built = {**facts, "candle.built_for": _built_for(facts) if with_cuda else absent(SOURCE)}
-    yield "candle.built_too_new_for", made(built, "candle.built_for", here, make=_older)
+    target = _target(facts)
+    yield "candle.built_for", target
+    yield "candle.built_too_new_for", made({**facts, "candle.built_for": target}, "candle.built_for", "nvidia.capabilities", make=_older)
     yield "candle.without_kernels", made(facts, "crate.candle-core.features", make=lambda on: _without_kernels(on, facts))
 
 
@@ -48,11 +46,19 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 def _rejects_toolkit(facts: Facts) -> Fact:
+    if lookup("crate.cudarc.features", facts).state is State.UNKNOWN:
+        return unknown("not known: crate.cudarc.features", SOURCE)
     features = _listed(facts, "crate.cudarc.features")
     told = value_of(facts, "env.CUDARC_CUDA_VERSION") and in_range(str(value_of(facts, "crate.cudarc.version")), introduced="0.16.5")
     if _ASKS_NVCC not in features or told or any(re.fullmatch(r"cuda-\d+", feature) for feature in features):
         return absent(SOURCE)
     return made(facts, "cuda.nvcc_version", "cudarc.known_cuda", make=lambda nvcc, known: minor(nvcc) not in known)
+
+
+def _target(facts: Facts) -> Fact:
+    if lookup("candle.features", facts).state is State.UNKNOWN:
+        return unknown("not known: candle.features", SOURCE)
+    return _built_for(facts) if "cuda" in _listed(facts, "candle.features") else absent(SOURCE)
 
 
 def _built_for(facts: Facts) -> Fact:

@@ -99,3 +99,8 @@ def test_a_crate_whose_own_kernels_are_off() -> None:
 )
 def test_a_rustc_that_is_too_old(here: str, wanted: str, expected: bool | None) -> None:
     assert value_of(derived(rust__rustc=here, cargo__rust_wanted=wanted), "rust.too_old") is expected
+
+
+@pytest.mark.parametrize("name", ["cudarc.rejects_toolkit", "candle.built_for", "candle.built_too_new_for"])
+def test_without_a_workspace_nothing_follows(name: str) -> None:
+    assert derived(cuda__nvcc_version="13.0.88", nvidia__capabilities=["7.5"])[name].state is State.UNKNOWN
