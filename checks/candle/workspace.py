@@ -21,7 +21,11 @@ class Workspace:
 
     def __init__(self, told: dict[str, Any], host: str) -> None:
         resolve = told.get("resolve") or {}
-        self.root, self.target, self.host = Path(told["workspace_root"]), Path(told["target_directory"]), host
+        self.root, self.target, self.host = (
+            Path(told["workspace_root"]),
+            Path(told.get("build_directory") or told["target_directory"]),
+            host,
+        )
         self.nodes: dict[str, dict[str, Any]] = {node["id"]: node for node in resolve.get("nodes", ())}
         self.packages: dict[str, dict[str, Any]] = {each["id"]: each for each in told["packages"] if each["id"] in self.nodes}
         self.members = set(told["workspace_members"])
