@@ -114,7 +114,8 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
 
 
 def _with_checks(observation: Observation, request: Request, deadline: float, progress: Progress) -> Observation:
-    from doctor.checking import check_all, plans_for, unmet_need  # threads, pipes, temporary folders: the static check does without
+    # Threads, pipes and temporary folders, which the static check does without.
+    from doctor.checking import check_all, concerns, plans_for, unmet_need
 
     bounds, facts = request.bounds, observation.facts
     plans = {
@@ -123,7 +124,7 @@ def _with_checks(observation: Observation, request: Request, deadline: float, pr
         )
         for kind, plan in plans_for(observation.targets, request.host, facts).items()
     }
-    possible = [check for check in request.checks if check.header.target in plans]
+    possible = [check for check in request.checks if check.header.target in plans and concerns(check, facts)]
     pending = [check for check in possible if _in_tier(check, bounds.tier)]
     left_out = [check for check in possible if check not in pending and not unmet_need(check, facts)]
     done = check_all(pending, plans, facts, progress)

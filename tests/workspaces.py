@@ -1,4 +1,4 @@
-"""Cargo workspaces made by tests: real ones, of path crates that stand for candle's where a release would take too long."""
+"""Cargo workspaces made by tests: small crates that bear the names of Candle's, and workspaces on its releases."""
 
 from __future__ import annotations
 
@@ -8,8 +8,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from doctor.host import Host
-from tests.hosts import put
+from tests import environments
 
+BROKEN = """\
+use std::path::PathBuf;
+
+fn main() {
+    let builder = PathBuf::from("kernels");
+    if std::env::var("TARGET").unwrap_or_default().contains("msvc") {
+        builder = builder.join("msvc");
+    }
+    println!("{}", builder.display());
+}
+"""
+"""A build script with the fault of candle-flash-attn's, in small."""
+HEALTHY = BROKEN.replace("let builder", "let mut builder")
 APP = """
 [package]
 name = "app"
@@ -43,8 +56,61 @@ edition = "2021"
 """
 
 
+class CargoError(Exception):
+    """Cargo could not do what a test needs before it begins."""
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write files into a folder, which is made where it is not there."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def crate(folder: Path, name: str, files: Mapping[str, str] | None = None, tail: str = "", version: str = "0.8.2") -> Path:
+    """Write a library crate; `tail` is the rest of its manifest."""
+    manifest = f'[package]\nname = "{name}"\nversion = "{version}"\nedition = "2021"\n{tail}\n'
+    return write(folder, {"Cargo.toml": manifest, "src/lib.rs": "", **(files or {})})
+
+
+def application(folder: Path, dependencies: str, manifest: str = "") -> Path:
+    """Write a workspace of one program that depends on something."""
+    head = '[package]\nname = "application"\nversion = "0.1.0"\nedition = "2021"\n'
+    text = f"{head}\n[dependencies]\n{dependencies}\n{manifest}"
+    return write(folder, {"Cargo.toml": text, "src/main.rs": "fn main() {}\n", ".gitignore": "/target\n"})
+
+
+def cargo(folder: Path, *arguments: str, home: Path | None = None) -> str:
+    """Run cargo in a workspace with a home of its own, kept between runs beside the patients; raises CargoError."""
+    env = {**os.environ, "CARGO_HOME": str(home or cargo_home()), "CARGO_TERM_COLOR": "never", "RUSTUP_AUTO_INSTALL": "0"}
+    ran = subprocess.run(["cargo", *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False)
+    if ran.returncode:
+        raise CargoError(f"cargo {' '.join(arguments)}: {ran.stderr[-800:]}")
+    return ran.stdout
+
+
+def cargo_home() -> Path:
+    """Return the folder that keeps what cargo has fetched for tests."""
+    return environments.root() / "cargo"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder, as nobody in particular."""
+    who = ["-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "init.defaultBranch=main"]
+    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def committed(folder: Path) -> str:
+    """Put everything in a folder under git; return the commit."""
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "as it is")
+    return git(folder, "rev-parse", "HEAD")
+
+
 def stand_in(folder: Path, files: Mapping[str, str] | None = None, *, manifest: str = APP) -> Path:
-    """Make a workspace of three crates with a lock, `files` by path within it, and return its folder."""
+    """Make a workspace of three path crates with a lock, `files` by path within it, and return its folder."""
     standard = {
         "Cargo.toml": manifest,
         "src/main.rs": "fn main() {}\n",
@@ -53,19 +119,9 @@ def stand_in(folder: Path, files: Mapping[str, str] | None = None, *, manifest: 
         "candle/candle-flash-attn/Cargo.toml": FLASH,
         "candle/candle-flash-attn/src/lib.rs": "",
     }
-    for name, text in {**standard, **(files or {})}.items():
-        put(folder / name, text)
-    cargo(folder, "generate-lockfile", "--offline")
+    write(folder, {**standard, **(files or {})})
+    cargo(folder, "generate-lockfile", "--offline", home=Path(home_of(folder)["CARGO_HOME"]))
     return folder
-
-
-def cargo(folder: Path, *arguments: str, **env: str) -> str:
-    """Run the machine's cargo in a folder, with a cargo home of its own beside it; gives what it printed, raises where it fails."""
-    ran = subprocess.run(
-        ["cargo", *arguments], cwd=folder, env={**os.environ, **home_of(folder), **env}, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
 
 
 def home_of(folder: Path) -> dict[str, str]:

@@ -23,6 +23,10 @@ _SETTINGS = (
     "CANARY_ARCH",
     "CANARY_FLASH_ATTN",
     "CANARY_NETWORK",
+    "CANARY_WORKSPACE",
+    "CANARY_CARGO",
+    "CANARY_FEATURES",
+    "CANARY_SHARED",
 )
 
 Document = dict[str, Any]

@@ -47,9 +47,11 @@ def test_a_broken_lock_is_an_error_with_its_mending(tmp_path: Path) -> None:
     assert said.finding("rust/lock-unreadable")["fixes"][0]["commands"][0].endswith("checkout --ours Cargo.lock")
 
 
-def test_without_cargo_the_lock_is_judged_all_the_same(tmp_path: Path) -> None:
-    said = _check(stand_in(tmp_path / "ws"), PATH="/nonexistent")
-    assert said.code == 0
+def test_without_cargo_the_lock_is_read_all_the_same(tmp_path: Path) -> None:
+    folder = stand_in(tmp_path / "ws")
+    assert _check(folder, "--no-canaries", PATH="/nonexistent").code == 0
+    said = _check(folder, PATH="/nonexistent")
+    assert said.code == 4
     assert "candle-core 0.4.2 (a path)" in said.out
     assert "no cargo" in said.out
 
@@ -70,3 +72,9 @@ def test_a_check_leaves_no_trace(tmp_path: Path) -> None:
     before = fingerprint(folder)
     _check(folder)
     assert changes(before, fingerprint(folder)) == []
+
+
+def test_checks_of_crates_that_are_not_there_are_not_told(tmp_path: Path) -> None:
+    manifest = _ALONE + '[dependencies]\ncandle-core = { path = "candle/candle-core" }\n'
+    said = _check(stand_in(tmp_path / "ws", manifest=manifest), "--format", "json")
+    assert (said.code, said.report["outcomes"]) == (0, [])

@@ -1,0 +1,198 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = []
+#
+# [tool.doctor]
+# kind = "canary"
+# summary = "Adds results that wait on two handles of one device, and on a device and the processor, with the workspace's own candle"
+# target = "cargo"
+# needs = ["candle-core"]
+# tier = "deep"
+# timeout = 1800
+# devices = "host"
+# cases = ["compile", "one-handle", "two-handles", "cpu-and-device"]
+# ///
+"""candle-core, as this workspace builds it, never loses an operand that lives on another handle of the device.
+
+A program of ours is built against the workspace's own candle, opens the device twice and adds two results that nothing has
+waited for. Right, or candle's own error (`device mismatch in add`), is a pass; a sum that lacks an operand is a failure. So it
+is for a tensor of the processor and one of the device. Any other error decides nothing: `one-handle` says whether the device
+adds at all, and fails where it does not.
+
+The processor is always tried, which also type-checks what is for Metal; CUDA and Metal where the workspace has their feature on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+sys.path.insert(0, CHECKS)
+from candle import outcomes, programs, workspace  # noqa: E402
+from candle.cargo import Cargo, Undone  # noqa: E402
+from candle.outcomes import alone, together  # noqa: E402
+from candle.programs import BuildError, Device  # noqa: E402
+from candle.workspace import Workspace  # noqa: E402
+
+sys.path.remove(CHECKS)
+
+
+# --- report: the same in every check, kept so by a test ---
+class Ending(Exception):
+    """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
+
+
+class Report:
+    """What was seen and what is being done, on disk before and after every risky step."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.results: list[dict[str, Any]] = []
+        self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
+
+    def write(self, doing: dict[str, Any] | None) -> None:
+        """Replace the file in one step; where none is asked for, print the document once it is done."""
+        document = {"contract": 1, "facts": self.facts, "results": self.results, "doing": doing}
+        text, path = json.dumps(document, indent=1), os.environ.get("CANARY_RESULT")
+        if path:
+            with open(path + ".part", "w", encoding="utf-8") as part:
+                part.write(text)
+            os.replace(path + ".part", path)
+        elif doing is None:
+            print(text)
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
+        self.write({**self.doing, "act": True})
+        try:
+            yield
+        except Ending:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            raise Ending("failed", " ".join(f"{type(error).__name__}: {error}".split())[:400]) from error
+        self.write(self.doing)
+
+    @contextmanager
+    def result(self, device: str | None) -> Iterator[dict[str, Any]]:
+        """Hold what a device gives (None: the machine): failed with any case, skipped with all."""
+        entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
+        self.results.append(entry)
+        started = time.monotonic()
+        with self.case("", entry):
+            yield entry["data"]
+            for verdict in "failed", "skipped":
+                said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
+                if said and (verdict == "failed" or len(said) == len(entry["cases"])):
+                    raise Ending(verdict, "; ".join(said))
+        entry["seconds"] = round(time.monotonic() - started, 3)
+
+    @contextmanager
+    def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
+        entry.update(verdict="running", reason="")
+        self.doing.update(device=self.results[-1]["device"], case=name)
+        self.write(self.doing)
+        try:
+            yield
+            entry["verdict"] = "passed"
+        except Ending as end:
+            entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
+        self.doing["case"] = ""
+        self.write(self.doing)
+
+
+# --- end of report ---
+
+REPORT = Report()
+PROGRAM = "add"
+CASES = {
+    "one-handle": alone,
+    "two-handles": together,
+    "cpu-and-device": together,
+}
+"""How each case is judged."""
+
+
+def tried(cargo: Cargo, whole: Workspace, device: Device, folder: Path, data: dict[str, Any]) -> None:
+    """Build the program for a device, run it there, and judge what it says."""
+    core, cases = whole.the("candle-core"), REPORT.results[-1]["cases"]
+    data.update(candle=core["id"], features=device.features, seed=random.SystemRandom().randrange(1, 1 << 32), told=[])
+    with REPORT.case("compile"), undone():
+        made, line = programs.crate(cargo, whole, device, folder)
+        program = programs.built(made, PROGRAM, device)
+        data["told"] += [line] if line else []
+    if cases["compile"]["verdict"] != "passed":
+        return
+    done = programs.start(cargo, program, device, data["seed"])
+    heard = outcomes.heard(done.out)
+    if heard.no_device:
+        raise Ending(*outcomes.unopened(heard.no_device))
+    ends = {name: judge(heard.cases[name], device.name) for name, judge in CASES.items() if name in heard.cases}
+    death = outcomes.death(heard, done.code)
+    if death:
+        ends[heard.begun] = death
+    for name, end in ends.items():
+        if name:
+            with REPORT.case(name):
+                if end:
+                    raise Ending(*end)
+    data["told"] += outcomes.told(heard, ends)
+    if ends.get(""):
+        raise Ending(*ends[""])
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Turn what cannot be said here into a skip, and a candle that does not compile into a failure."""
+    try:
+        yield
+    except Undone as reason:
+        raise Ending("skipped", str(reason)) from None
+    except BuildError as error:
+        raise Ending("failed", str(error)) from None
+
+
+def main() -> None:
+    """Try the processor, and each accelerator that the workspace's candle is built for."""
+    with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
+        devices: list[Device] = []
+        with undone_at_once():
+            cargo = Cargo()
+            whole = workspace.read(cargo)
+            devices = programs.devices(whole.features(whole.the("candle-core")))
+        for device in devices:
+            with REPORT.result(device.name) as data, undone():
+                if device.why_not:
+                    raise Ending("skipped", device.why_not)
+                tried(cargo, whole, device, Path(temporary) / device.word, data)
+    REPORT.write(doing=None)
+
+
+@contextmanager
+def undone_at_once() -> Iterator[None]:
+    """Say of every device at once why there is nothing to say."""
+    try:
+        yield
+    except Undone as reason:
+        with REPORT.result("cpu"):
+            raise Ending("skipped", str(reason)) from None
+
+
+if __name__ == "__main__":
+    main()

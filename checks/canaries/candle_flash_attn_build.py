@@ -1,0 +1,257 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = []
+#
+# [tool.doctor]
+# kind = "canary"
+# summary = "Compiles candle-flash-attn's build script alone and, with the deep tier, one of its kernels where there is an nvcc"
+# target = "cargo"
+# needs = ["candle-flash-attn"]
+# tier = "quick"
+# timeout = 1200
+# devices = "host"
+# cases = ["build-script", "toolkit", "kernel"]
+# ///
+"""The build of candle-flash-attn can begin: its build script compiles, which takes seconds and no nvcc.
+
+In a whole build a script that does not compile hides behind those of cudarc and candle-kernels, which stop first where nvcc is absent
+or too new. So the very build.rs that the workspace resolves to is checked by itself, as a program of a crate of ours with the
+build-dependencies that the workspace has locked; it is not run. Where these crates are not on this machine rustc checks it against
+stubs, and then only an assignment that the language forbids is a fault. A failure is the first error of rustc.
+
+`toolkit` asks the nvcc that a build would start what it is, and is skipped where there is none. With `CANARY_TIER=deep` one kernel is
+compiled with the flags that build.rs holds; a failure names the first line in which nvcc complains.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+sys.path.insert(0, CHECKS)
+from candle import script  # noqa: E402
+from candle.cargo import Cargo, Undone  # noqa: E402
+
+sys.path.remove(CHECKS)
+
+
+# --- report: the same in every check, kept so by a test ---
+class Ending(Exception):
+    """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
+
+
+class Report:
+    """What was seen and what is being done, on disk before and after every risky step."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.results: list[dict[str, Any]] = []
+        self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
+
+    def write(self, doing: dict[str, Any] | None) -> None:
+        """Replace the file in one step; where none is asked for, print the document once it is done."""
+        document = {"contract": 1, "facts": self.facts, "results": self.results, "doing": doing}
+        text, path = json.dumps(document, indent=1), os.environ.get("CANARY_RESULT")
+        if path:
+            with open(path + ".part", "w", encoding="utf-8") as part:
+                part.write(text)
+            os.replace(path + ".part", path)
+        elif doing is None:
+            print(text)
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
+        self.write({**self.doing, "act": True})
+        try:
+            yield
+        except Ending:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            raise Ending("failed", " ".join(f"{type(error).__name__}: {error}".split())[:400]) from error
+        self.write(self.doing)
+
+    @contextmanager
+    def result(self, device: str | None) -> Iterator[dict[str, Any]]:
+        """Hold what a device gives (None: the machine): failed with any case, skipped with all."""
+        entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
+        self.results.append(entry)
+        started = time.monotonic()
+        with self.case("", entry):
+            yield entry["data"]
+            for verdict in "failed", "skipped":
+                said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
+                if said and (verdict == "failed" or len(said) == len(entry["cases"])):
+                    raise Ending(verdict, "; ".join(said))
+        entry["seconds"] = round(time.monotonic() - started, 3)
+
+    @contextmanager
+    def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
+        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        entry = {} if entry is None else entry
+        entry.update(verdict="running", reason="")
+        self.doing.update(device=self.results[-1]["device"], case=name)
+        self.write(self.doing)
+        try:
+            yield
+            entry["verdict"] = "passed"
+        except Ending as end:
+            entry["verdict"], entry["reason"] = end.args
+        if name:
+            self.results[-1]["cases"][name] = entry
+        self.doing["case"] = ""
+        self.write(self.doing)
+
+
+# --- end of report ---
+
+REPORT = Report()
+COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|Killed|Segmentation fault", re.IGNORECASE)
+UNIT = re.compile(r"flash_fwd_hdim(\d+)_fp16(_causal)?_sm80\.cu$")
+FLAG = re.compile(r"\.arg\(\s*\"([^\"]+)\"\s*\)")
+COMMIT = re.compile(r"CUTLASS_COMMIT[^=]*=\s*\"([0-9a-f]{16,40})\"")
+ROOTS = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR")
+
+
+def build_script(cargo: Cargo, folder: Path, data: dict[str, Any]) -> dict[str, Any]:
+    """Compile the build script; return the package that it belongs to."""
+    package, whole, why = script.found(cargo, "candle-flash-attn")
+    data.update(version=package["version"], build_script=str(script.source(package)))
+    fault = None
+    if whole is not None:
+        try:
+            fault = script.against_its_crates(cargo, package, whole, folder / "script")
+        except Undone as undone:
+            whole, why = None, str(undone)
+        if fault and fault.verdict != "failed":
+            whole, why = None, fault.reason
+    if whole is None:
+        print("without the crates that it uses:", why, flush=True)
+        data["told"] = ["the build script was checked by rustc alone, against stubs: its crates are not all on this machine"]
+        fault = script.against_stubs(cargo, package, folder / "stubs")
+    if fault:
+        raise Ending("failed", fault.reason)
+    return package
+
+
+def find_nvcc(data: dict[str, Any]) -> str:
+    """Find nvcc: of the toolkit to judge, else on PATH, where candle's builds look first, else where a variable points."""
+    roots = [os.environ.get(name) for name in ("CANARY_TOOLKIT", *ROOTS)]
+    known = [os.path.join(root, "bin", "nvcc") for root in (*roots, "/usr/local/cuda", "/opt/cuda") if root]
+    first = known[:1] if os.environ.get("CANARY_TOOLKIT") else []
+    for path in (*first, shutil.which("nvcc"), *known):
+        if path and os.access(path, os.X_OK):
+            if shutil.which("nvcc") is None:
+                data.setdefault("told", []).append(f"{os.path.dirname(path)} is not on PATH, where bindgen_cuda and cudarc look for nvcc")
+            return path
+    raise Ending("skipped", "the build script compiles, and there is no nvcc here for it to start")
+
+
+def toolkit(cargo: Cargo, folder: Path, data: dict[str, Any]) -> str:
+    """Ask nvcc what it is; return it."""
+    nvcc = find_nvcc(data)
+    if os.environ.get("CANARY_TOOLKIT_SELECTED") == "0":
+        data["matters"] = "warning"
+    done = cargo.start([nvcc, "--version"], folder, 60.0)
+    release = re.search(r"release [\d.]+, V[\d.]+", done.out)
+    if done.code or release is None:
+        raise Ending("failed", f"{nvcc} --version: {complaint(done.out + done.err) or f'ended with {done.code}'}")
+    data["nvcc_version"] = release.group()
+    return nvcc
+
+
+def kernel(cargo: Cargo, package: dict[str, Any], nvcc: str, folder: Path, data: dict[str, Any]) -> None:
+    """Compile the cheapest kernel the way the build script would."""
+    home = Path(package["manifest_path"]).parent
+    units = sorted((path for path in (home / "kernels").glob("*.cu") if UNIT.search(path.name)), key=cost)
+    if not units:
+        raise Ending("skipped", f"this {package['name']} has no kernel of a known name")
+    capability = re.sub(r"\D", "", os.environ.get("CANARY_ARCH") or os.environ.get("CUDA_COMPUTE_CAP") or "") or "80"
+    ccbin = ["-ccbin", os.environ["NVCC_CCBIN"]] if os.environ.get("NVCC_CCBIN") else []
+    command = [
+        nvcc,
+        f"--gpu-architecture=sm_{capability}",
+        "-c",
+        "--default-stream",
+        "per-thread",
+        *flags(home, script.source(package)),
+        *ccbin,
+    ]
+    done = cargo.start([*command, "-o", "kernel.o", str(units[0])], folder, 1000.0)
+    data.update(kernel=units[0].name, kernel_seconds=round(done.seconds, 1))
+    if done.code:
+        raise Ending(
+            "failed", f"{units[0].name} for sm_{capability}: {complaint(done.out + done.err) or f'nvcc ended with {done.code}'}"[:400]
+        )
+    count = len(list((home / "kernels").glob("*.cu")))
+    data.setdefault("told", []).append(f"{units[0].name}, one of {count} files of the build, took {done.seconds:.0f} s for sm_{capability}")
+
+
+def cost(unit: Path) -> tuple[int, bool]:
+    """The order of what kernels cost: by the width of a head, and a causal one before its twin."""
+    found = UNIT.search(unit.name)
+    return (int(found.group(1)), found.group(2) is None) if found else (1 << 20, True)
+
+
+def flags(home: Path, build: Path) -> list[str]:
+    """Return the flags that a build script holds, with its folders made absolute and CUTLASS from where its build keeps it."""
+    text = build.read_text(encoding="utf-8")
+    told = [flag for flag in FLAG.findall(text) if flag not in ("--verbose", "-D_USE_MATH_DEFINES")]
+    told = [f"-I{home / flag[2:]}" if flag.startswith("-I") else flag for flag in told]
+    commit = COMMIT.search(text)
+    if commit and "with_cutlass" in text:
+        kept = Path.home() / ".cudaforge" / "git" / "checkouts" / f"cutlass-{commit.group(1)[:16]}"
+        if not (kept / "include" / "cutlass" / "cutlass.h").is_file():
+            raise Ending("skipped", f"CUTLASS {commit.group(1)[:8]} is not on this machine: the build clones it from GitHub")
+        told += [f"-I{kept / 'include'}", f"-I{kept / 'tools' / 'util' / 'include'}"]
+    return told
+
+
+def complaint(output: str) -> str:
+    """The first line in which a tool complains."""
+    told = [line.strip() for line in output.splitlines() if COMPLAINT.search(line) and "warning" not in line]
+    return (told or [""])[0][:300]
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Turn what cannot be said here into a skip."""
+    try:
+        yield
+    except Undone as reason:
+        raise Ending("skipped", str(reason)) from None
+
+
+def main() -> None:
+    """Take the steps of a build in their order; what comes after one that does not pass is not tried."""
+    with REPORT.result(None) as data, tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
+        cases, folder, deep = REPORT.results[-1]["cases"], Path(temporary), os.environ.get("CANARY_TIER") == "deep"
+        package: dict[str, Any] = {}
+        nvcc = ""
+        with REPORT.case("build-script"), undone():
+            cargo = Cargo()
+            package = build_script(cargo, folder, data)
+        if cases["build-script"]["verdict"] == "passed":
+            with REPORT.case("toolkit"), undone():
+                nvcc = toolkit(cargo, folder, data)
+        if nvcc and cases["toolkit"]["verdict"] == "passed" and deep:
+            with REPORT.case("kernel"), undone():
+                kernel(cargo, package, nvcc, folder, data)
+    REPORT.write(doing=None)
+
+
+if __name__ == "__main__":
+    main()

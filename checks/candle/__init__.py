@@ -1,0 +1,1 @@
+"""What canaries of a Cargo workspace share: what it resolves to, crates of ours beside it, and what their builds and programs said."""

@@ -1,0 +1,69 @@
+"""A crate of ours in a folder of ours that leans on the workspace's own packages, pinned by its own lock."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from candle import builds, workspace
+from candle.cargo import Cargo, Done, Undone
+from candle.workspace import Workspace, toml
+
+PLAIN = "[profile.dev]\ndebug = 0\n"
+"""Without debug information candle-core takes half the disk and two thirds of the time."""
+
+
+class Crate:
+    """A manifest, the workspace's lock beside it, and the folder that its builds go to."""
+
+    def __init__(self, cargo: Cargo, folder: Path, package: str, programs: dict[str, Path], needs: dict[str, str]) -> None:
+        self.cargo, self.folder, self.target = cargo, folder, folder / "target"
+        self.manifest = folder / "Cargo.toml"
+        self.text = "".join([
+            f"[package]\n{package}publish = false\nautobins = false\n\n[workspace]\n",
+            *(f"\n[[bin]]\nname = {toml(name)}\npath = {toml(str(path))}\n" for name, path in programs.items()),
+            "\n[dependencies]\n",
+            *(f"{toml(name)} = {entry}\n" for name, entry in needs.items()),
+        ])  # fmt: skip
+
+    def lay(self, lock: Path, profile: str = PLAIN) -> None:
+        """Put the crate into its folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.manifest.write_text(f"{self.text}\n{profile}", encoding="utf-8")
+        shutil.copyfile(lock, self.folder / "Cargo.lock")
+        print(self.manifest.read_text(encoding="utf-8"), flush=True)
+
+    def same(self, whole: Workspace) -> Workspace:
+        """Resolve the crate; where what decides about candle would not be the workspace's own, nothing built from it counts."""
+        told = self.cargo.metadata(self.manifest, "--filter-platform", whole.host)
+        mine = Workspace(told, whole.host)
+        other = workspace.differing(mine, whole)
+        if other:
+            raise Undone(f"a crate beside the workspace would not get the workspace's own {', '.join(other[:4])}")
+        return mine
+
+    def run(self, command: str, *arguments: str, bound: float, **extra: str) -> Done:
+        """Let cargo build or check the crate; the log has rustc's errors as a terminal would show them."""
+        offline = () if self.cargo.network else ("--offline",)
+        told = ["--message-format", "json", "--manifest-path", str(self.manifest), *offline]
+        environment = {**self.cargo.building(self.target), **extra}
+        done = self.cargo.run(command, *told, *arguments, bound=bound, quiet=True, **environment)
+        print("".join(each.rendered for each in builds.errors(done.out))[:60_000], flush=True)
+        return done
+
+
+def profiles(root: Path) -> str:
+    """Return the profiles of a workspace's manifest as they stand there."""
+    try:
+        text = (root / "Cargo.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    tables = re.split(r"(?m)^(?=[ \t]*\[)", text)
+    kept, taking = [], False
+    for part in tables:
+        head = part.lstrip().partition("\n")[0]
+        if re.match(r"\[\[?[^\[\]=,]+(\"[^\"]*\")?[^\[\]=,]*\]\]?\s*(#.*)?$", head):
+            taking = bool(re.match(r"\[\s*profile\s*[.\]]", head))
+        kept += [part] if taking else []
+    return "".join(kept)

@@ -1,0 +1,109 @@
+"""Programs of ours, built against the workspace's own candle-core and started on a device."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from candle import builds, warm, workspace
+from candle.cargo import Cargo, Done, Undone
+from candle.crate import Crate, profiles
+from candle.workspace import Workspace
+
+SOURCES = Path(__file__).resolve().parent / "programs"
+ANYWHERE = ("accelerate", "mkl")
+"""Features of candle-core that a build for the processor keeps: the others need an accelerator's tools, or are for it."""
+ABOUT = 'name = "doctor-canary"\nversion = "0.1.0"\nedition = "2021"\n'
+BOUND = 800.0
+
+
+class BuildError(Exception):
+    """Candle does not compile; the message is rustc's first error."""
+
+
+class Device(NamedTuple):
+    """A device by doctor's name and by ours, the features that it needs of candle-core, and why it is not tried."""
+
+    name: str
+    word: str
+    features: list[str]
+    why_not: str = ""
+
+
+def devices(on: list[str]) -> list[Device]:
+    """Return the devices that a candle-core with these features computes on."""
+    kept = [feature for feature in on if feature in ANYWHERE]
+    found = [Device("cpu", "cpu", kept)]
+    if "cuda" in on:
+        found.append(Device("cuda:0", "cuda", [*kept, *(each for each in ("cuda", "cudnn") if each in on)], no_cuda()))
+    if "metal" in on:
+        typed = "Metal is on macOS only; the build for the processor has type-checked this program, and it was not run on Metal"
+        found.append(Device("metal", "metal", [*kept, "metal"], "" if sys.platform == "darwin" else typed))
+    return found
+
+
+def no_cuda() -> str:
+    """Say what a build for CUDA and its run lack here."""
+    root = os.environ.get("CANARY_TOOLKIT")
+    if not (root and os.access(os.path.join(root, "bin", "nvcc"), os.X_OK)) and shutil.which("nvcc") is None:
+        return "there is no nvcc on this machine to build candle's kernels with"
+    if not glob.glob("/dev/nvidia[0-9]*") and not os.path.exists("/dev/dxg"):
+        return "there is no NVIDIA GPU on this machine"
+    return ""
+
+
+def crate(cargo: Cargo, whole: Workspace, device: Device, folder: Path) -> tuple[Crate, str]:
+    """Lay a crate with every program of ours into a folder; return it and what there is to say of its target folder.
+
+    Checks of one run share it where doctor offers a place (`CANARY_SHARED`): the sources are the same for all of them.
+    """
+    core = whole.the("candle-core")
+    entry = workspace.dependency(core, device.features, default="default" in whole.features(core))
+    sources = {path.stem: path for path in sorted(SOURCES.glob("*.rs"))}
+    shared = os.environ.get("CANARY_SHARED")
+    if shared:
+        key = hashlib.sha256(f"{entry}{whole.lock}".encode()).hexdigest()[:16]
+        folder = Path(shared) / f"candle-{key}"
+    made = Crate(cargo, folder, ABOUT, sources, {"candle-core": entry})
+    if (folder / "target").is_dir():
+        return made, ""
+    made.lay(whole.lock)
+    mine = made.same(whole)
+    said = warm.copied(whole, mine, made.target)
+    if said.copied:
+        made.lay(whole.lock, profiles(whole.root))
+        made.same(whole)
+    return made, said.line
+
+
+def built(made: Crate, program: str, device: Device) -> Path:
+    """Build one program; a fault is raised, what does not speak about candle as Undone."""
+    extra = cuda(device)
+    done = made.run("build", "--bin", program, bound=BOUND, **extra)
+    if done.code:
+        fault = builds.fault(done.out, done.err, accelerated=device.word != "cpu")
+        if fault.verdict == "failed":
+            raise BuildError(fault.reason)
+        raise Undone(fault.reason)
+    path = builds.built(done.out).get(program)
+    if path is None:
+        raise Undone("cargo built the program and does not say where it lies")
+    return Path(path)
+
+
+def cuda(device: Device) -> dict[str, str]:
+    """Return the settings that let a build for CUDA find the toolkit that is to be judged."""
+    root = os.environ.get("CANARY_TOOLKIT")
+    if device.word != "cuda" or not root:
+        return {}
+    return {"CUDA_HOME": root, "CUDA_PATH": root, "CUDA_ROOT": root}
+
+
+def start(cargo: Cargo, program: Path, device: Device, seed: int, bound: float = 300.0) -> Done:
+    """Run a program on a device; the log has what it printed."""
+    return cargo.start([str(program), device.word, str(seed)], program.parent, bound)
