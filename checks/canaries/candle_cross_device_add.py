@@ -162,7 +162,7 @@ def undone() -> Iterator[None]:
     """Turn what cannot be said here into a skip, and a candle that does not compile into a failure."""
     try:
         yield
-    except Undone as reason:
+    except (Undone, OSError) as reason:
         raise Ending("skipped", str(reason)) from None
     except BuildError as error:
         raise Ending("failed", str(error)) from None
