@@ -24,8 +24,7 @@ CALLS_ONE_HEAD_CONTIGUOUS = (
 )
 REFUSES_ITS_STRIDES = (
     "if rank > 4 {",
-    "let odd = |one: &Self| rank == 4 && one.strides[0] != one.strides[1] * one.shape[1];\n"
-    "        if rank > 4 || odd(self) || odd(other) {",
+    "let odd = |one: &Self| rank == 4 && one.strides[0] != one.strides[1] * one.shape[1]; if rank > 4 || odd(self) || odd(other) {",
 )
 READS_NO_STRIDES = (
     "let (left, right) = (self.read(), other.read());",
