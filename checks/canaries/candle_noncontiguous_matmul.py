@@ -138,7 +138,7 @@ CASES = {
 def tried(cargo: Cargo, whole: Workspace, device: Device, folder: Path, data: dict[str, Any]) -> None:
     """Build the program for a device, run it there, and judge what it says."""
     core, cases = whole.the("candle-core"), REPORT.results[-1]["cases"]
-    data.update(candle=core["id"], features=device.features, seed=random.SystemRandom().randrange(1, 1 << 32), told=[])
+    data.update(candle=workspace.origin(core), features=device.features, seed=random.SystemRandom().randrange(1, 1 << 32), told=[])
     with REPORT.case("compile"), undone():
         made, line = programs.crate(cargo, whole, device, folder)
         program = programs.built(made, PROGRAM, device)
