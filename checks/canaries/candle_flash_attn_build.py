@@ -231,7 +231,7 @@ def undone() -> Iterator[None]:
     """Turn what cannot be said here into a skip."""
     try:
         yield
-    except Undone as reason:
+    except (Undone, OSError) as reason:
         raise Ending("skipped", str(reason)) from None
 
 

@@ -138,7 +138,7 @@ CASES = {
 def tried(cargo: Cargo, whole: Workspace, device: Device, folder: Path, data: dict[str, Any]) -> None:
     """Build the program for a device, run it there, and judge what it says."""
     core, cases = whole.the("candle-core"), REPORT.results[-1]["cases"]
-    data.update(candle=core["id"], features=device.features, seed=random.SystemRandom().randrange(1, 1 << 32), told=[])
+    data.update(candle=workspace.origin(core), features=device.features, seed=random.SystemRandom().randrange(1, 1 << 32), told=[])
     with REPORT.case("compile"), undone():
         made, line = programs.crate(cargo, whole, device, folder)
         program = programs.built(made, PROGRAM, device)
@@ -168,7 +168,7 @@ def undone() -> Iterator[None]:
     """Turn what cannot be said here into a skip, and a candle that does not compile into a failure."""
     try:
         yield
-    except Undone as reason:
+    except (Undone, OSError) as reason:
         raise Ending("skipped", str(reason)) from None
     except BuildError as error:
         raise Ending("failed", str(error)) from None

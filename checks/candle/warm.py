@@ -35,14 +35,22 @@ def copied(whole: Workspace, mine: Workspace, target: Path) -> Copied:
     size = sum(entry.stat().st_size if entry.is_file() else folder_size(entry.path) for entry in entries)
     if size > LARGEST or size * 2 > shutil.disk_usage(target.parent).free:
         return Copied(False, f"built from nothing: the {size >> 20} MiB that {debug} holds of it were too much to copy")
-    for entry in entries:
-        goal = target / "debug" / Path(entry.path).relative_to(debug)
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        if entry.is_dir():
-            shutil.copytree(entry.path, goal, symlinks=True)
-        else:
-            shutil.copy2(entry.path, goal)
+    try:
+        for entry in entries:
+            copy(entry, target / "debug" / Path(entry.path).relative_to(debug))
+    except (OSError, shutil.Error) as error:
+        shutil.rmtree(target, ignore_errors=True)
+        return Copied(False, f"built from nothing: what {debug} holds could not be copied: {str(error)[:160]}")
     return Copied(bool(entries), f"{size >> 20} MiB of the workspace's own builds were copied, not made again" if entries else "")
+
+
+def copy(entry: os.DirEntry[str], goal: Path) -> None:
+    """Copy a file or a folder with its times, which cargo compares."""
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    if entry.is_dir():
+        shutil.copytree(entry.path, goal, symlinks=True)
+    else:
+        shutil.copy2(entry.path, goal)
 
 
 def names(mine: Workspace) -> set[str]:

@@ -93,6 +93,11 @@ def identity(package: dict[str, Any]) -> tuple[str, str, str]:
     return package["name"], package["version"], package["source"] or package["manifest_path"]
 
 
+def origin(package: dict[str, Any]) -> str:
+    """Return a package's version and the place it comes from, with its commit."""
+    return f"{package['version']} {package['source'] or Path(package['manifest_path']).parent}"
+
+
 def numbers(version: str) -> list[int]:
     """Return the numbers of a version, to be compared."""
     return [int(part) for part in re.findall(r"\d+", version.partition("-")[0])]
