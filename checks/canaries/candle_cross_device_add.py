@@ -8,7 +8,7 @@
 # target = "cargo"
 # needs = ["candle-core"]
 # tier = "deep"
-# timeout = 1800
+# timeout = 900
 # devices = "host"
 # cases = ["compile", "one-handle", "two-handles", "cpu-and-device"]
 # ///

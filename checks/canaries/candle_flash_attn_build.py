@@ -157,7 +157,8 @@ def find_nvcc(data: dict[str, Any]) -> str:
             if shutil.which("nvcc") is None:
                 data.setdefault("told", []).append(f"{os.path.dirname(path)} is not on PATH, where bindgen_cuda and cudarc look for nvcc")
             return path
-    raise Ending("skipped", "the build script compiles, and there is no nvcc here for it to start")
+    data.setdefault("told", []).append("the build script compiles; there is no nvcc here for it to start, so nothing beyond it was tried")
+    raise Ending("skipped", "there is no nvcc here for the build script to start")
 
 
 def toolkit(cargo: Cargo, folder: Path, data: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@
 # target = "cargo"
 # needs = ["candle-core"]
 # tier = "deep"
-# timeout = 1800
+# timeout = 900
 # devices = "host"
 # cases = ["compile", "plain", "contiguous-copy", "transposed", "sliced", "batched", "thin", "broadcast", "rank-5"]
 # ///

@@ -19,7 +19,7 @@ SOURCES = Path(__file__).resolve().parent / "programs"
 ANYWHERE = ("accelerate", "mkl")
 """Features of candle-core that a build for the processor keeps: the others need an accelerator's tools, or are for it."""
 ABOUT = 'name = "doctor-canary"\nversion = "0.1.0"\nedition = "2021"\n'
-BOUND = 800.0
+BOUND = 600.0
 
 
 class BuildError(Exception):

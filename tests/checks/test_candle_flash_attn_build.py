@@ -16,7 +16,7 @@ from tests.fingerprint import changes, fingerprint
 from tests.workspaces import BROKEN, HEALTHY, application, cargo, committed, crate, git, write
 
 SCRIPT = "canaries/candle_flash_attn_build.py"
-NO_NVCC = "the build script compiles, and there is no nvcc here for it to start"
+NO_NVCC = "there is no nvcc here for the build script to start"
 UNRESOLVED = '[build-dependencies]\nbindgen_cuda = "0.1"\nanyhow = "1"\n'
 KERNELS = ["kernels/flash_fwd_hdim64_fp16_sm80.cu", "kernels/flash_fwd_hdim32_fp16_sm80.cu", "kernels/flash_fwd_hdim32_fp16_causal_sm80.cu"]
 
