@@ -69,7 +69,7 @@ def crate(cargo: Cargo, whole: Workspace, device: Device, folder: Path) -> tuple
     sources = {path.stem: path for path in sorted(SOURCES.glob("*.rs"))}
     shared = os.environ.get("CANARY_SHARED")
     if shared:
-        key = hashlib.sha256(f"{entry}{whole.lock}".encode()).hexdigest()[:16]
+        key = hashlib.sha256(f"{entry}\n{whole.root}\n".encode() + whole.lock.read_bytes()).hexdigest()[:16]
         folder = Path(shared) / f"candle-{key}"
     made = Crate(cargo, folder, ABOUT, sources, {"candle-core": entry})
     if (folder / "target").is_dir():
