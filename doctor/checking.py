@@ -158,6 +158,13 @@ def unmet_need(check: Check, facts: Facts) -> str:
     return ""
 
 
+def concerns(check: Check, facts: Facts) -> bool:
+    """Say whether a check has to do with these targets at all: one about a crate that the lock does not list is not even skipped."""
+    if check.header.target is not TargetKind.CARGO:
+        return True
+    return not any((fact := facts.get(f"crate.{need}.version")) and fact.state is State.ABSENT for need in check.header.needs)
+
+
 def _unmet_by_workspace(check: Check, facts: Facts) -> str:
     if not value_of(facts, "cargo.lock"):
         return "the workspace has no Cargo.lock"

@@ -85,6 +85,8 @@ def _lint_issue(name: str, issue: KnownIssue, known: dict[str, KnownIssue], chec
         yield "nothing would ever recognise it: give affected, signatures or proofs"
     if issue.certain and not issue.affected:
         yield "certain: needs affected rows"
+    if issue.conclusive and not (issue.signatures and issue.affected):
+        yield "conclusive: needs signatures, and affected rows that a log may come from outside of"
     if issue.verified.how not in _HOW:
         yield f"verified.how: {issue.verified.how!r} is none of {', '.join(_HOW)}"
     if not issue.references:

@@ -28,6 +28,8 @@ _FOLLOWS = {
     "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
 }
 """What this machine says of its own GPU and driver, which does not hold of a declared one."""
+_FRAMEWORKS = frozenset({"torch", "jax", "tensorflow", "onnxruntime-gpu"})
+"""Distributions that make an interpreter worth examining where nobody asked for it."""
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +47,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     host: Host
     project: Path
     python: str | None = None
+    features: tuple[str, ...] = ()
     checks: Sequence[Check] = ()
     bounds: Bounds = Bounds()
     assumed: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -78,15 +81,19 @@ def observe(request: Request, progress: Progress) -> Observation:
 
 def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
     workspace = find_workspace(request.project)
+    alone = Scene(host=request.host, workspace=workspace, features=request.features)
     try:
         choice = choose_interpreter(request.host, request.python, request.project)
         interpreter = _described(request.host, choice.path)
     except TargetError as error:
         if request.python is not None or workspace is None:
             raise
-        return Scene(host=request.host, workspace=workspace), None, str(error)
-    scene = Scene(host=request.host, interpreter=interpreter, distributions=installed(interpreter.path), workspace=workspace)
-    return scene, choice, ""
+        return alone, None, str(error)
+    distributions = installed(interpreter.path)
+    if workspace and choice.by_chance and not any(each.name in _FRAMEWORKS for each in distributions):
+        # Whatever python3 a Rust programmer's shell happens to hold is nobody's patient.
+        return alone, None, ""
+    return msgspec.structs.replace(alone, interpreter=interpreter, distributions=distributions), choice, ""
 
 
 def _described(host: Host, path: Path) -> Interpreter:
@@ -107,7 +114,8 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
 
 
 def _with_checks(observation: Observation, request: Request, deadline: float, progress: Progress) -> Observation:
-    from doctor.checking import check_all, plans_for, unmet_need  # threads, pipes, temporary folders: the static check does without
+    # Threads, pipes and temporary folders, which the static check does without.
+    from doctor.checking import check_all, concerns, plans_for, unmet_need
 
     bounds, facts = request.bounds, observation.facts
     plans = {
@@ -116,7 +124,7 @@ def _with_checks(observation: Observation, request: Request, deadline: float, pr
         )
         for kind, plan in plans_for(observation.targets, request.host, facts).items()
     }
-    possible = [check for check in request.checks if check.header.target in plans]
+    possible = [check for check in request.checks if check.header.target in plans and concerns(check, facts)]
     pending = [check for check in possible if _in_tier(check, bounds.tier)]
     left_out = [check for check in possible if check not in pending and not unmet_need(check, facts)]
     done = check_all(pending, plans, facts, progress)

@@ -18,6 +18,7 @@ from doctor.probes.contract import Interpreter
 
 _OLDEST = (3, 8)
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
+_WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
 _WHERE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", ".pixi/envs/default/bin/python")
@@ -66,11 +67,15 @@ class TargetError(DoctorError):
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """The interpreter that was chosen, and why; `own` says that it is the one doctor itself runs in, for want of another."""
+    """The interpreter that was chosen, and why; `own` says that it is the one doctor itself runs in, for want of another.
+
+    `by_chance` says that neither the user, nor the shell, nor the project named it: it is what PATH happens to hold.
+    """
 
     path: Path
     chosen_by: str
     own: bool = False
+    by_chance: bool = False
 
 
 def choose_interpreter(host: Host, python: str | None, project: Path, *, own: Path | None = None) -> Choice:
@@ -83,7 +88,7 @@ def choose_interpreter(host: Host, python: str | None, project: Path, *, own: Pa
         return Choice(path=_asked(host, python), chosen_by="--python")
     own = own or Path(sys.prefix)
     found = _active(host) or _in_project(project, own) or _conda(host, base=True) or _on_path(host, own)
-    return found or Choice(path=Path(sys.executable), chosen_by="nothing else was found", own=True)
+    return found or Choice(path=Path(sys.executable), chosen_by="nothing else was found", own=True, by_chance=True)
 
 
 def _asked(host: Host, python: str) -> Path:
@@ -141,7 +146,7 @@ def _on_path(host: Host, own: Path) -> Choice | None:
         for folder in host.env.get("PATH", os.defpath).split(os.pathsep):
             path = Path(folder or ".", name + (".exe" if os.name == "nt" else ""))
             if os.access(path, os.X_OK) and path.is_file() and path.parent.resolve() not in homes:
-                return Choice(path=path.absolute(), chosen_by=f"{name} on PATH")
+                return Choice(path=path.absolute(), chosen_by=f"{name} on PATH", by_chance=True)
     return None
 
 
@@ -220,7 +225,7 @@ def find_workspace(project: Path) -> Path | None:
             return folder
         if manifest.is_file():
             crate = crate or folder
-            if "[workspace]" in manifest.read_text(encoding="utf-8", errors="replace"):
+            if _WORKSPACE.search(manifest.read_text(encoding="utf-8", errors="replace")):
                 return folder
     return crate
 

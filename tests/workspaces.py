@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from doctor.host import Host
 from tests import environments
 
 BROKEN = """\
@@ -22,6 +23,37 @@ fn main() {
 """
 """A build script with the fault of candle-flash-attn's, in small."""
 HEALTHY = BROKEN.replace("let builder", "let mut builder")
+APP = """
+[package]
+name = "app"
+version = "0.1.0"
+edition = "2021"
+
+[features]
+gpu = ["candle-core/cuda"]
+flash = ["gpu", "dep:candle-flash-attn"]
+
+[dependencies]
+candle-core = { path = "candle/candle-core" }
+candle-flash-attn = { path = "candle/candle-flash-attn", optional = true }
+"""
+CORE = """
+[package]
+name = "candle-core"
+version = "0.4.2"
+edition = "2021"
+rust-version = "1.56"
+
+[features]
+cuda = []
+metal = []
+"""
+FLASH = """
+[package]
+name = "candle-flash-attn"
+version = "0.8.2"
+edition = "2021"
+"""
 
 
 class CargoError(Exception):
@@ -75,6 +107,31 @@ def committed(folder: Path) -> str:
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "as it is")
     return git(folder, "rev-parse", "HEAD")
+
+
+def stand_in(folder: Path, files: Mapping[str, str] | None = None, *, manifest: str = APP) -> Path:
+    """Make a workspace of three path crates with a lock, `files` by path within it, and return its folder."""
+    standard = {
+        "Cargo.toml": manifest,
+        "src/main.rs": "fn main() {}\n",
+        "candle/candle-core/Cargo.toml": CORE,
+        "candle/candle-core/src/lib.rs": "",
+        "candle/candle-flash-attn/Cargo.toml": FLASH,
+        "candle/candle-flash-attn/src/lib.rs": "",
+    }
+    write(folder, {**standard, **(files or {})})
+    cargo(folder, "generate-lockfile", "--offline", home=Path(home_of(folder)["CARGO_HOME"]))
+    return folder
+
+
+def home_of(folder: Path) -> dict[str, str]:
+    """Return the environment in which cargo keeps what is its own beside a workspace."""
+    return {"CARGO_HOME": str(folder.parent / "cargo-home")}
+
+
+def host(folder: Path, **env: str) -> Host:
+    """Return this machine, as somebody sees it who works in a workspace."""
+    return Host(env={**os.environ, **home_of(folder), **env}, cwd=folder)
 
 
 def fetched(folder: Path, *pins: str) -> Path:

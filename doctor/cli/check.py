@@ -32,6 +32,7 @@ _NONE = ("",)
 def check(
     python: options.Python = None,
     project: options.Project = Path(),
+    features: options.Features = None,
     from_: options.From = None,
     assume: options.Assume = None,
     log: options.Logs = None,
@@ -62,7 +63,7 @@ def check(
         seen = _replayed(from_, logs)
     else:
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
-        request = _request(python, project, observe.chosen(checks, runs, skip or ()), bounds)
+        request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
         settings = _sources(flash_attn, network=network)
         seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ()), settings=settings, logs=logs))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
@@ -74,6 +75,7 @@ def snapshot(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output.")],
     python: options.Python = None,
     project: options.Project = Path(),
+    features: options.Features = None,
     no_canaries: options.NoCanaries = False,
     timeout: options.Timeout = None,
     budget: options.Budget = None,
@@ -81,9 +83,8 @@ def snapshot(
 ) -> int:
     """Save what was seen, to be judged elsewhere with `doctor check --from FILE`; names and secrets are masked."""
     bounds = observe.Bounds(canaries=not no_canaries, timeout=timeout, budget=budget)
-    request = _request(python, project, tuple(load_checks().values()), bounds)
-    seen = _look(request)
-    text = msgspec.json.format(msgspec.json.encode(shareable(seen, who(request.host.env))), indent=2).decode() + "\n"
+    seen = _look(_request(python, project, features, tuple(load_checks().values()), bounds))
+    text = msgspec.json.format(msgspec.json.encode(shareable(seen, who(Host().env))), indent=2).decode() + "\n"
     if str(output) == "-":
         screen.put(text)
     else:
@@ -106,8 +107,11 @@ def demo(
     return 0
 
 
-def _request(python: str | None, project: Path, checks: Sequence[Check], bounds: observe.Bounds) -> observe.Request:
-    return observe.Request(host=Host(), project=_folder(project), python=python, checks=checks, bounds=bounds)
+def _request(
+    python: str | None, project: Path, features: Sequence[str] | None, checks: Sequence[Check], bounds: observe.Bounds
+) -> observe.Request:
+    asked = tuple(feature for text in features or () for feature in text.replace(",", " ").split())
+    return observe.Request(host=Host(), project=_folder(project), python=python, features=asked, checks=checks, bounds=bounds)
 
 
 def _replayed(path: Path, logs: tuple[Log, ...]) -> Observation:

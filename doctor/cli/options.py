@@ -54,6 +54,12 @@ Project = Annotated[
         "--project", metavar="DIR", help="The project: where ./.venv and a Cargo workspace are looked for.", rich_help_panel=_TARGET
     ),
 ]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features", metavar="LIST", help="Cargo features to judge the workspace with, written as for cargo.", rich_help_panel=_TARGET
+    ),
+]
 From = Annotated[
     Path | None,
     typer.Option("--from", metavar="FILE", help="Judge a snapshot (or a JSON report) instead of this machine.", rich_help_panel=_TARGET),

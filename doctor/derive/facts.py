@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from doctor.conditions import lookup
 from doctor.derive.arch import uncovered
+from doctor.derive.candle import candle
 from doctor.derive.cells import table_facts
+from doctor.derive.making import SOURCE, Named, made
 from doctor.derive.wheels import wanted_tag
 from doctor.holes import as_text
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
 from doctor.versions import in_range, major, minor, public
 
-Named: TypeAlias = Iterator[tuple[str, Fact]]
-_SOURCE = "derived"
 _BYTES_A_JOB = 6 << 30
 _ONE_FOLDER = 13
 """From CUDA 13 on pip's packages share one folder; before, each had its own."""
@@ -29,7 +28,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
         _add(known, step(known))
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
-    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, _tuple):
+    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, _tuple):
         _add(known, step(known))
     _add(known, _tag(known, catalog))
     return known
@@ -41,54 +40,38 @@ def _add(known: dict[str, Fact], more: Named) -> None:
             known[name] = fact
 
 
-def _from(facts: Facts, *names: str, make: Callable[..., Any]) -> Fact:
-    """Make a fact out of others: absent if one of them is absent or `make` gives None, unknown if one of them is unknown."""
-    parts = {name: lookup(name, facts) for name in names}
-    if any(fact.state is State.ABSENT for fact in parts.values()):
-        return absent(_SOURCE)
-    missing = [name for name, fact in parts.items() if fact.state is State.UNKNOWN]
-    if missing:
-        return unknown(f"not known: {', '.join(missing)}", _SOURCE)
-    try:
-        value = make(*(fact.value for fact in parts.values()))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        # A replayed snapshot is foreign: its facts can hold anything that JSON can.
-        return unknown(f"odd value: {', '.join(names)}", _SOURCE)
-    return absent(_SOURCE) if value is None else present(value, _SOURCE)
-
-
 def _torch(facts: Facts) -> Named:
-    yield "torch.release", _from(facts, "torch.version", make=public)
-    yield "torch.minor", _from(facts, "torch.version", make=minor)
-    yield "torch.local", _from(facts, "torch.version", make=lambda text: text.partition("+")[2] or None)
-    yield "torch.cuda_major", _from(facts, "torch.cuda_version", make=lambda text: str(major(text)) if major(text) else None)
-    yield "torch.cuda_tag", _from(facts, "torch.cuda_version", make=lambda text: "cu" + (minor(text) or "").replace(".", ""))
-    yield "torch.cxx11_abi_tag", _from(facts, "torch.cxx11_abi", make=lambda new: "TRUE" if new else "FALSE")
+    yield "torch.release", made(facts, "torch.version", make=public)
+    yield "torch.minor", made(facts, "torch.version", make=minor)
+    yield "torch.local", made(facts, "torch.version", make=lambda text: text.partition("+")[2] or None)
+    yield "torch.cuda_major", made(facts, "torch.cuda_version", make=lambda text: str(major(text)) if major(text) else None)
+    yield "torch.cuda_tag", made(facts, "torch.cuda_version", make=lambda text: "cu" + (minor(text) or "").replace(".", ""))
+    yield "torch.cxx11_abi_tag", made(facts, "torch.cxx11_abi", make=lambda new: "TRUE" if new else "FALSE")
 
 
 def _packages(facts: Facts) -> Named:
-    yield "package.torch.version", _from(facts, "torch.version", make=str)
-    yield "python.minor", _from(facts, "python.version", make=minor)
+    yield "package.torch.version", made(facts, "torch.version", make=str)
+    yield "python.minor", made(facts, "python.version", make=minor)
     built, abi = "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"
-    yield "flash-attn.wheel_fits_torch", _from(facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here))
-    yield "flash-attn.wheel_fits_abi", _from(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here)
+    yield "flash-attn.wheel_fits_torch", made(facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here))
+    yield "flash-attn.wheel_fits_abi", made(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here)
 
 
 def _gpus(facts: Facts) -> Named:
     def capabilities(gpus: list[dict[str, Any]]) -> list[str] | None:
         return [gpu["capability"] for gpu in gpus if gpu.get("capability")] or None
 
-    yield "nvidia.capabilities", _from(facts, "nvidia.gpus", make=capabilities)
-    yield "nvidia.gpu_names", _from(facts, "nvidia.gpus", make=lambda gpus: [gpu["name"] for gpu in gpus if gpu.get("name")] or None)
-    yield "nvidia.gpu_count", _from(facts, "nvidia.gpus", make=lambda gpus: len(gpus) or None)
+    yield "nvidia.capabilities", made(facts, "nvidia.gpus", make=capabilities)
+    yield "nvidia.gpu_names", made(facts, "nvidia.gpus", make=lambda gpus: [gpu["name"] for gpu in gpus if gpu.get("name")] or None)
+    yield "nvidia.gpu_count", made(facts, "nvidia.gpus", make=lambda gpus: len(gpus) or None)
     on_the_side = "compat" in str(value_of(facts, "nvidia.libcuda") or "")
-    yield "nvidia.forward_compatibility", present(True, _SOURCE) if on_the_side else absent(_SOURCE)
-    yield "nvidia.driver_branch", _from(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)
+    yield "nvidia.forward_compatibility", present(True, SOURCE) if on_the_side else absent(SOURCE)
+    yield "nvidia.driver_branch", made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)
 
 
 def _stack(facts: Facts) -> Named:
     for name, pick in (("nvidia.capability_min", min), ("nvidia.capability_max", max)):
-        yield name, _from(facts, "nvidia.capabilities", make=lambda all_, pick=pick: pick(all_, key=_capability))
+        yield name, made(facts, "nvidia.capabilities", make=lambda all_, pick=pick: pick(all_, key=_capability))
 
 
 def _capability(text: str) -> tuple[int, ...]:
@@ -96,7 +79,7 @@ def _capability(text: str) -> tuple[int, ...]:
 
 
 def _arch_list(facts: Facts) -> Named:
-    yield "torch.arch_list", _from(facts, "compat.torch-archs.archs.wanted", make=lambda text: text.replace(",", " ").split())
+    yield "torch.arch_list", made(facts, "compat.torch-archs.archs.wanted", make=lambda text: text.replace(",", " ").split())
 
 
 def _coverage(facts: Facts) -> Named:
@@ -108,14 +91,14 @@ def _coverage(facts: Facts) -> Named:
     build = lookup("torch.build", facts)
     judged = build.value == "cuda" or build.state is State.UNKNOWN
     names = ("torch.build", "torch.arch_list", "nvidia.capabilities")
-    yield "gpu.unsupported_by_torch", _from(facts, *names, make=missing) if judged else absent(_SOURCE)
-    yield "gpu.flash_attn_archs", _from(facts, "nvidia.capabilities", make=_flash_attn_archs)
-    yield "gpu.arch_list", _from(facts, "nvidia.capabilities", make=lambda here: ";".join(sorted(set(here), key=_capability)))
+    yield "gpu.unsupported_by_torch", made(facts, *names, make=missing) if judged else absent(SOURCE)
+    yield "gpu.flash_attn_archs", made(facts, "nvidia.capabilities", make=_flash_attn_archs)
+    yield "gpu.arch_list", made(facts, "nvidia.capabilities", make=lambda here: ";".join(sorted(set(here), key=_capability)))
 
 
 def _extensions(facts: Facts) -> Named:
     for name in [name for name in facts if name.startswith("extension.") and name.endswith(".archs")]:
-        yield name.removesuffix("archs") + "unsupported_gpus", _from(facts, name, "nvidia.capabilities", make=_unsupported)
+        yield name.removesuffix("archs") + "unsupported_gpus", made(facts, name, "nvidia.capabilities", make=_unsupported)
 
 
 def _unsupported(archs: list[str], here: list[str]) -> list[str] | None:
@@ -129,13 +112,13 @@ def _flash_attn_archs(capabilities: list[str]) -> str | None:
 
 
 def _toolkit(facts: Facts) -> Named:
-    yield "cuda.matches_torch", _from(facts, "cuda.version", "torch.cuda_version", make=_difference)
+    yield "cuda.matches_torch", made(facts, "cuda.version", "torch.cuda_version", make=_difference)
     yield (
         "cuda.compiler_fits_headers",
-        _from(facts, "cuda.version", "cuda.headers_version", make=lambda one, other: minor(one) == minor(other)),
+        made(facts, "cuda.version", "cuda.headers_version", make=lambda one, other: minor(one) == minor(other)),
     )
     parts = ("nvidia-cuda-nvcc", "nvidia-nvvm")
-    yield "cuda.mixed_packages", _from(facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts))
+    yield "cuda.mixed_packages", made(facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts))
     yield "cuda.host_compiler_fits", _host_compiler_fits(facts)
 
 
@@ -154,8 +137,8 @@ def _mixed(parts: tuple[str, ...], nvcc: str, nvvm: str) -> list[str] | None:
 def _host_compiler_fits(facts: Facts) -> Fact:
     kind = value_of(facts, "compiler.cuda_host_kind")
     if kind not in ("gcc", "clang"):
-        return absent(_SOURCE) if "compiler.cuda_host_kind" in facts else unknown("not known: compiler.cuda_host_kind", _SOURCE)
-    return _from(facts, f"cuda.{kind}_max", "compiler.cuda_host_major", make=lambda most, here: int(here) <= int(most))
+        return absent(SOURCE) if "compiler.cuda_host_kind" in facts else unknown("not known: compiler.cuda_host_kind", SOURCE)
+    return made(facts, f"cuda.{kind}_max", "compiler.cuda_host_major", make=lambda most, here: int(here) <= int(most))
 
 
 def _triton(facts: Facts) -> Named:
@@ -164,14 +147,14 @@ def _triton(facts: Facts) -> Named:
             yield "triton.fits_torch", fact
             return
     wanted = "compat.torch.triton.wanted"
-    yield "triton.fits_torch", _from(facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin))
+    yield "triton.fits_torch", made(facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin))
 
 
 def _build(facts: Facts) -> Named:
-    yield "build.max_jobs", _from(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs)
-    yield "cuda.pip_root", _from(facts, "torch.path", "torch.cuda_version", make=_pip_root)
+    yield "build.max_jobs", made(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs)
+    yield "cuda.pip_root", made(facts, "torch.path", "torch.cuda_version", make=_pip_root)
     if value_of(facts, "torch.build") == "cuda" and lookup("torch.specializes_symbolic", facts).state is State.UNKNOWN:
-        yield "torch.specializes_symbolic", _from(facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0"))
+        yield "torch.specializes_symbolic", made(facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0"))
 
 
 def _max_jobs(cores: int, free: int) -> int:
@@ -190,7 +173,7 @@ def _tag(facts: Facts, catalog: Catalog) -> Named:
         return
     names = ("torch.release", "host.machine", "nvidia.driver_version", "nvidia.capabilities")
     pick = partial(wanted_tag, archs=archs, drivers=drivers)
-    yield "torch.wanted_tag", _from(facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3]))
+    yield "torch.wanted_tag", made(facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3]))
 
 
 _TUPLE = (
@@ -205,4 +188,4 @@ _TUPLE = (
 
 def _tuple(facts: Facts) -> Named:
     known = {title: as_text(value_of(facts, name)) for title, name in _TUPLE if value_of(facts, name) is not None}
-    yield "stack.tuple", present(known, _SOURCE) if "torch" in known else absent(_SOURCE)
+    yield "stack.tuple", present(known, SOURCE) if "torch" in known else absent(SOURCE)

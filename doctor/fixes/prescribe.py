@@ -33,7 +33,8 @@ def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
 def _standing(fix: Fix, workspace: str) -> Fix:
     """Have cargo's commands run in the workspace; everything else names its target itself."""
     steps = tuple(msgspec.structs.replace(step, cwd=workspace) if step.argv[:1] == ("cargo",) else step for step in fix.steps)
-    return msgspec.structs.replace(fix, steps=steps)
+    verify = f"cd {quoted(workspace)} && {fix.verify}" if fix.verify.startswith("cargo ") else fix.verify
+    return msgspec.structs.replace(fix, steps=steps, verify=verify)
 
 
 def _fits(recipe: Recipe, facts: Facts) -> bool:
@@ -41,15 +42,15 @@ def _fits(recipe: Recipe, facts: Facts) -> bool:
 
 
 def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | None:
-    steps = _steps(recipe, facts, captures)
-    if steps is None:
+    steps, file = _steps(recipe, facts, captures), fill(recipe.edit.get("file", ""), facts, captures)
+    if steps is None or file is None:
         return None
     return Fix(
         kind=recipe.kind.value,
         title=fill_sentence(recipe.title, facts, captures),
         steps=steps,
         when=fill_sentence(recipe.condition, facts, captures),
-        file=fill_sentence(recipe.edit.get("file", ""), facts, captures),
+        file=file,
         before=fill_sentence(recipe.edit.get("before", ""), facts, captures),
         after=fill_sentence(recipe.edit.get("after", ""), facts, captures),
         safe=recipe.safe and not _managed(recipe, facts),

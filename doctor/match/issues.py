@@ -49,6 +49,8 @@ def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcom
     rows = sorted(issue.affected, key=lambda row: _SEVERITIES.index(_predicted(issue, row)))
     held = [row_holds(row, facts) for row in rows]
     applies = any_holds(held) if rows else Held(True if seen else None)
+    if applies.truth is False and issue.conclusive and any(found.text.outcome is None for found in seen):
+        applies = Held(None)
     predicts = next((_predicted(issue, row) for row, one in zip(rows, held, strict=True) if one.truth), Severity.NOTE)
     canary, red = held_against(issue.proofs, outcomes)
     matters = Severity.ERROR if issue.certain else _worst(seen, red, outcomes)

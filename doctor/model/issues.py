@@ -149,7 +149,10 @@ class Milder(_Entry, frozen=True, kw_only=True):
 
 
 class KnownIssue(_Entry, frozen=True, kw_only=True):
-    """One entry of the catalog; its id is its path, `component/slug`."""
+    """One entry of the catalog; its id is its path, `component/slug`.
+
+    `certain`: the facts of a row prove it. `conclusive`: its text can mean nothing else, so that it counts in a log of another machine too.
+    """
 
     title: str
     severity: Severity
@@ -158,6 +161,7 @@ class KnownIssue(_Entry, frozen=True, kw_only=True):
     verified: Verified
     examples: tuple[Example, ...]
     certain: bool = False
+    conclusive: bool = False
     affected: tuple[Affected, ...] = ()
     signatures: tuple[Signature, ...] = ()
     proofs: tuple[Proof, ...] = ()

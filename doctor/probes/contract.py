@@ -51,12 +51,16 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """What a probe may look at: the host, the interpreter if there is one, its distributions, the Cargo workspace if there is one."""
+    """What a probe may look at: the host, the interpreter if there is one, its distributions, the Cargo workspace if there is one.
+
+    `features` are those of the workspace that it is to be judged with (`--features`).
+    """
 
     host: Host
     interpreter: Interpreter | None = None
     distributions: tuple[Distribution, ...] = ()
     workspace: Path | None = None
+    features: tuple[str, ...] = ()
 
 
 class Probe(Protocol):

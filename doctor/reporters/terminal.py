@@ -19,6 +19,9 @@ _OLD = 180
 """Days after which what is known is called old."""
 
 _OF_INTEREST = (
+    "candle.",
+    "cudarc.",
+    "crate.",
     "nvidia.",
     "cuda.",
     "compiler.",

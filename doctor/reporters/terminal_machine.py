@@ -158,7 +158,8 @@ def _metal(facts: Facts) -> str:
 def _toolkit(facts: Facts) -> str:
     broken = _told(facts, "cuda.home_broken", "CUDA_HOME is {}, which is no toolkit")
     if not (home := value_of(facts, "cuda.home")):
-        none = "no CUDA toolkit; only building extensions needs one"
+        building = "building candle with CUDA" if "cuda" in as_text(value_of(facts, "candle.features")) else "only building extensions"
+        none = f"no CUDA toolkit; {building} needs one"
         return _list(_told(facts, "cuda.home", absent=none, called="toolkit"), broken)
     version = value_of(facts, "cuda.nvcc_version") or value_of(facts, "cuda.version")
     differs = {"same": "as torch has it", "minor": "near torch's", "major": "not torch's"}
@@ -198,14 +199,24 @@ def _triton(facts: Facts) -> str:
 def _rust(facts: Facts) -> str:
     if value_of(facts, "cargo.workspace") is None and value_of(facts, "crate.candle-core.version") is None:
         return ""
-    commit = value_of(facts, "crate.candle-core.commit")
-    candle = _told(facts, "crate.candle-core.version", "candle-core {}", absent="no candle-core in Cargo.lock")
     return _list(
         _told(facts, "rust.rustc", "rustc {}", absent="no rustc", called="rustc"),
         _told(facts, "rust.cargo", "cargo {}", absent="no cargo"),
-        candle + (f" ({str(commit)[:9]})" if commit else ""),
+        _candle(facts),
         _told(facts, "cargo.lock_problem", "Cargo.lock: {}"),
     )
+
+
+def _candle(facts: Facts) -> str:
+    version = _told(facts, "crate.candle-core.version", "candle-core {}", absent="no candle-core in Cargo.lock")
+    if not value_of(facts, "crate.candle-core.version"):
+        there = facts.get("cargo.lock")
+        return "no Cargo.lock" if there is not None and there.state is State.ABSENT else version
+    commit = value_of(facts, "crate.candle-core.commit")
+    where = f" (git {str(commit)[:9]})" if commit else " (a path)" if value_of(facts, "crate.candle-core.source") == "path" else ""
+    on = value_of(facts, "candle.features")
+    told = _told(facts, "candle.features", absent="for the CPU", called="its features are")
+    return version + where + (f" with {as_text(on)}" if on else f", {told}" if "not known" in told else f" {told}")
 
 
 _ROWS: tuple[tuple[str, Callable[[Facts], str]], ...] = (

@@ -128,7 +128,7 @@ def _environment(unit: Unit, scratch: Path, home: Path) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         "PYTHONFAULTHANDLER": "1",
         "CANARY_RESULT": str(home / "result.json"),
-        "CANARY_SHARED": str(scratch / "caches"),
+        "CANARY_SHARED": str(scratch / "shared"),
         "CANARY_TIER": plan.tier.value,
         **({"CANARY_DEVICES": unit.device} if unit.device else {}),
         **plan.settings,

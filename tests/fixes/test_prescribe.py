@@ -68,3 +68,9 @@ def test_cargo_is_run_in_the_workspace() -> None:
 def test_an_edit_shows_before_and_after() -> None:
     (fix,) = fixes(recipe(kind=FixKind.EDIT, edit={"file": "build.rs", "before": "let b", "after": "let mut b"}))
     assert (fix.before, fix.after, fix.steps) == ("let b", "let mut b", ())
+
+
+def test_an_edit_of_a_file_that_was_not_found_is_dropped() -> None:
+    change = recipe(kind=FixKind.EDIT, edit={"file": "{crate.candle-flash-attn.path}/build.rs", "before": "let b", "after": "let mut b"})
+    assert fixes(change) == []
+    assert [fix.file for fix in fixes(change, **{"crate.candle-flash-attn.path": "/ws/attn"})] == ["/ws/attn/build.rs"]

@@ -75,6 +75,15 @@ def test_a_text_outside_the_known_range_is_a_note_of_low_confidence() -> None:
     assert found.evidence[0].line == 2
 
 
+def test_a_conclusive_text_counts_in_a_log_of_another_machine_and_not_in_the_output_of_a_check() -> None:
+    catalog = toy.catalog(torch__wrong_sum=toy.issue(conclusive=True, proofs=()))
+    (found,) = diagnose(toy.seen(NEW, log="the sum is off by 3"), catalog).findings
+    assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
+    here = diagnose(toy.seen(NEW, toy.outcome(log="the sum is off by 3", sum="failed")), catalog).findings
+    assert [entry.confidence for entry in here if entry.id == "torch/wrong-sum"] == [Confidence.LOW]
+    assert diagnose(toy.seen(NEW), catalog).findings == ()
+
+
 def test_a_text_without_the_facts_names_what_is_missing() -> None:
     found = only(toy.seen({}, log="the sum is off by 3"))
     assert (found.severity, found.confidence, found.settles) == (Severity.ERROR, Confidence.MEDIUM, "torch.version")

@@ -22,7 +22,7 @@ FLOORS: tuple[set[str], ...] = (
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
-    {"derive", "match", "fixes", "distributions", "linking", "modules"},
+    {"derive", "match", "fixes", "distributions", "linking", "modules", "cargo"},
     {"targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking"},
     {"observe"},

@@ -1,0 +1,145 @@
+"""What the sources of candle and cudarc say, as this workspace takes them: so a fork, a path and a vendored copy are known as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+from doctor.cargo.lock import Lock
+from doctor.cargo.places import metal_places
+from doctor.cargo.resolution import Answer
+from doctor.cargo.sources import described, folder_of
+from doctor.host import Host
+from doctor.model.facts import Fact, absent, present, unknown
+from doctor.probes.contract import Scene, Seen
+from doctor.versions import parse
+
+_LARGEST = 2 << 20
+_SWITCHES = ("cuda", "cudnn", "nccl", "metal", "accelerate", "mkl")
+_BUILDER = re.compile(r"^[ \t]*let (\w+)\s*(?::[^=\n]{0,80})?=\s*(?:bindgen_cuda|cudaforge)::", re.MULTILINE)
+_SAME_DEVICE = re.compile(r"fn same_device\b[^{]{0,200}\{([^}]{0,400})\}")
+_CONTIGUOUS = re.compile(r"pub fn is_contiguous\b[^{]{0,200}\{(.{0,900}?)\n    \}", re.DOTALL)
+_STRIDES = re.compile(r"\[s1, stride\] if s1 == stride \* lhs_l\.dims\(\)\[1\]")
+_ONE_BATCH = re.compile(r"\[_, stride\] if rhs_l\.dims\(\)\[0\] == 1")
+_LENIENT = re.compile(r"\bdim\w* > 1 &&")
+_BY_CUDA = re.compile(r"\bcuda-(\d\d)0(\d)0\b")
+
+_Read: TypeAlias = Callable[[str], "str | None"]
+_Question: TypeAlias = Callable[[_Read], "bool | None"]
+"""Reads files of a crate; None where they are not in a form that tells."""
+
+
+def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> Seen:
+    """Yield `candle.*`, `cudarc.*` and the folders of their sources."""
+    host, path = scene.host, str(workspace / "Cargo.lock")
+    copies = [f"{each.version} ({each.origin})" for each in lock.packages.get("candle-core", ())]
+    yield "candle.copies", present(copies, path) if len(copies) > 1 else absent(path)
+    yield "candle.features", _features(lock, answer)
+    yield from _said(host, workspace, lock, answer)
+    yield "cudarc.known_cuda", _known_cuda(host, workspace, lock, answer)
+    yield "candle.metal_places", _places(workspace, lock, answer)
+    yield from _rust_wanted(answer)
+
+
+def _features(lock: Lock, answer: Answer) -> Fact:
+    if "candle-core" not in lock.packages:
+        return absent("Cargo.lock")
+    if answer.metadata is None or answer.metadata.resolve is None:
+        return unknown(answer.why, "cargo metadata")
+    used = {package.id: package for package in answer.metadata.packages if package.id in answer.metadata.features}
+    on = {feature for id_, package in used.items() if package.name == "candle-core" for feature in answer.metadata.features[id_]}
+    flash = ["flash-attn"] if any(package.name.startswith("candle-flash-attn") for package in used.values()) else []
+    found = [*(switch for switch in _SWITCHES if switch in on), *flash]
+    return present(found, "cargo metadata") if found else absent("cargo metadata")
+
+
+def _said(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Iterator[tuple[str, Fact]]:
+    """Yield what files of the sources say of the founding bugs; absent without the crate, unknown without its source."""
+    for crate, questions in _QUESTIONS.items():
+        locked = lock.newest(crate)
+        folder = folder_of(host, workspace, locked, answer) if locked else None
+        if folder:
+            yield f"crate.{crate}.path", present(str(folder), "cargo")
+        for name, ask in questions.items():
+            yield f"candle.{name}", _answer(host, folder, ask) if locked else absent("Cargo.lock")
+
+
+def _answer(host: Host, folder: Path | None, ask: _Question) -> Fact:
+    if folder is None:
+        return unknown("its source is not on this machine", "Cargo.lock")
+    said = ask(lambda name: host.read(folder / name, limit=_LARGEST))
+    return unknown("its source is not in a form that is known", str(folder)) if said is None else present(said, str(folder))
+
+
+def _builder_is_immutable(read: _Read) -> bool | None:
+    script = read("build.rs")
+    if script is None:
+        return None
+    return any(re.search(rf"^\s*{found[1]}\s*=\s*{found[1]}\.", script[found.end() :], re.MULTILINE) for found in _BUILDER.finditer(script))
+
+
+def _compares_gpus(read: _Read) -> bool | None:
+    backend = read("src/metal_backend.rs") or read("src/metal_backend/mod.rs")
+    if backend is None:
+        # Before there was a Metal backend there was nothing to compare.
+        return None if read("src/lib.rs") is None else False
+    body = _SAME_DEVICE.search(backend)
+    return "registry_id" in body[1] if body else None
+
+
+def _refuses_contiguous(read: _Read) -> bool | None:
+    body = _CONTIGUOUS.search(read("src/shape.rs") or "")
+    backend = read("src/cpu_backend/mod.rs") or read("src/cpu_backend.rs") or ""
+    if body is None or not _STRIDES.search(backend):
+        return None
+    return _LENIENT.search(body[1]) is not None and not _ONE_BATCH.search(backend)
+
+
+_QUESTIONS: dict[str, dict[str, _Question]] = {
+    "candle-core": {"metal_compares_gpus": _compares_gpus, "matmul_refuses_contiguous": _refuses_contiguous},
+    "candle-flash-attn": {"flash_attn_builder_immutable": _builder_is_immutable},
+}
+
+
+def _known_cuda(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact:
+    """Return the CUDA versions that every copy of cudarc knows that a build takes in: the least of them stops it."""
+    copies = lock.packages.get("cudarc", ())
+    told = answer.metadata if answer.metadata and answer.metadata.resolve else None
+    if told:
+        copies = tuple(each for each in copies if (package := described(told, each)) and package.id in told.features)
+    if not copies:
+        return absent("Cargo.lock")
+    known = []
+    for each in copies:
+        folder = folder_of(host, workspace, each, answer)
+        script = host.read(folder / "build.rs", limit=_LARGEST) if folder else None
+        known.append({f"{major}.{minor}" for major, minor in _BY_CUDA.findall(script or "")})
+    if not all(known):
+        return unknown("the build script of cudarc is not on this machine, or names no version", "Cargo.lock")
+    return present(sorted(set.intersection(*known), key=lambda version: tuple(map(int, version.split(".")))), "cudarc")
+
+
+def _places(workspace: Path, lock: Lock, answer: Answer) -> Fact:
+    if "candle-core" not in lock.packages:
+        return absent("Cargo.lock")
+    members = [member.folder for member in answer.metadata.members] if answer.metadata else [workspace]
+    found = metal_places(workspace, members)
+    return present(list(found), "the workspace's own sources") if len(found) > 1 else absent("the workspace's own sources")
+
+
+def _rust_wanted(answer: Answer) -> Iterator[tuple[str, Fact]]:
+    """Yield the newest rust-version among the crates of the build; unknown where cargo cannot tell what the build takes in."""
+    told = answer.metadata
+    if told is None or told.resolve is None:
+        yield "cargo.rust_wanted", unknown(answer.why, "cargo metadata")
+        return
+    asking = [(parse(each.rust_version), each) for each in told.packages if each.rust_version and each.id in told.features]
+    ranked = sorted((version, f"{each.name} {each.version}", each.rust_version) for version, each in asking if version)
+    if not ranked:
+        yield "cargo.rust_wanted", absent("cargo metadata")
+        return
+    _, crate, wanted = ranked[-1]
+    yield "cargo.rust_wanted", present(wanted, "cargo metadata")
+    yield "cargo.rust_wanted_by", present(crate, "cargo metadata")
