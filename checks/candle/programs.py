@@ -49,8 +49,10 @@ def devices(on: list[str]) -> list[Device]:
 
 def no_cuda() -> str:
     """Say what a build for CUDA and its run lack here."""
-    root = os.environ.get("CANARY_TOOLKIT")
-    if not (root and os.access(os.path.join(root, "bin", "nvcc"), os.X_OK)) and shutil.which("nvcc") is None:
+    if shutil.which("nvcc") is None:
+        nvcc = os.path.join(os.environ.get("CANARY_TOOLKIT", ""), "bin", "nvcc")
+        if os.access(nvcc, os.X_OK):
+            return f"{nvcc} is not on PATH, where candle's build looks for it"
         return "there is no nvcc on this machine to build candle's kernels with"
     if not glob.glob("/dev/nvidia[0-9]*") and not os.path.exists("/dev/dxg"):
         return "there is no NVIDIA GPU on this machine"
@@ -67,7 +69,7 @@ def crate(cargo: Cargo, whole: Workspace, device: Device, folder: Path) -> tuple
     sources = {path.stem: path for path in sorted(SOURCES.glob("*.rs"))}
     shared = os.environ.get("CANARY_SHARED")
     if shared:
-        key = hashlib.sha256(f"{entry}{whole.lock}".encode()).hexdigest()[:16]
+        key = hashlib.sha256(f"{entry}\n{whole.root}\n".encode() + whole.lock.read_bytes()).hexdigest()[:16]
         folder = Path(shared) / f"candle-{key}"
     made = Crate(cargo, folder, ABOUT, sources, {"candle-core": entry})
     if (folder / "target").is_dir():
@@ -75,16 +77,27 @@ def crate(cargo: Cargo, whole: Workspace, device: Device, folder: Path) -> tuple
     made.lay(whole.lock)
     mine = made.same(whole)
     said = warm.copied(whole, mine, made.target)
-    if said.copied:
-        made.lay(whole.lock, profiles(whole.root))
+    if said.copied and not fits(made, whole):
+        shutil.rmtree(made.target)
+        made.lay(whole.lock)
         made.same(whole)
+        return made, "built from nothing: the profiles of this workspace do not stand by themselves"
     return made, said.line
+
+
+def fits(made: Crate, whole: Workspace) -> bool:
+    """Give a crate the workspace's profiles, without which cargo takes nothing over that was built with them."""
+    made.lay(whole.lock, profiles(whole.root))
+    try:
+        made.same(whole)
+    except Undone:
+        return False
+    return True
 
 
 def built(made: Crate, program: str, device: Device) -> Path:
     """Build one program; a fault is raised, what does not speak about candle as Undone."""
-    extra = cuda(device)
-    done = made.run("build", "--bin", program, bound=BOUND, **extra)
+    done = made.run("build", "--bin", program, bound=BOUND)
     if done.code:
         fault = builds.fault(done.out, done.err, accelerated=device.word != "cpu")
         if fault.verdict == "failed":
@@ -94,14 +107,6 @@ def built(made: Crate, program: str, device: Device) -> Path:
     if path is None:
         raise Undone("cargo built the program and does not say where it lies")
     return Path(path)
-
-
-def cuda(device: Device) -> dict[str, str]:
-    """Return the settings that let a build for CUDA find the toolkit that is to be judged."""
-    root = os.environ.get("CANARY_TOOLKIT")
-    if device.word != "cuda" or not root:
-        return {}
-    return {"CUDA_HOME": root, "CUDA_PATH": root, "CUDA_ROOT": root}
 
 
 def start(cargo: Cargo, program: Path, device: Device, seed: int, bound: float = 300.0) -> Done:

@@ -91,6 +91,17 @@ def test_a_fork_is_judged_by_its_source(run: Run, lock: Callable[[Path], Path], 
     assert run(workspace)["cases"]["build-script"]["verdict"] == verdict
 
 
+def test_a_vendored_copy_is_found_through_the_workspaces_own_settings(run: Run, lock: Callable[[Path], Path], tmp_path: Path) -> None:
+    fork = crate(tmp_path / "fork", "candle-flash-attn", {"build.rs": BROKEN})
+    committed(fork)
+    workspace = lock(application(tmp_path / "workspace", f'candle-flash-attn = {{ git = "file://{fork}" }}'))
+    settings = cargo(workspace, "vendor", "--locked", home=tmp_path / "cargo")
+    write(workspace, {".cargo/config.toml": settings})
+    result = run(workspace, CARGO_HOME=str(tmp_path / "empty"))
+    assert "E0384" in reasons(result)["build-script"]
+    assert result["data"]["build_script"] == str(workspace / "vendor" / "candle-flash-attn" / "build.rs")
+
+
 def test_a_patch_is_what_counts(run: Run, lock: Callable[[Path], Path], tmp_path: Path) -> None:
     fork = crate(tmp_path / "fork", "candle-flash-attn", {"build.rs": HEALTHY})
     committed(fork)
@@ -140,10 +151,10 @@ def test_stubs_decide_only_what_is_the_scripts_own(run: Run, tmp_path: Path, bui
 
 def test_settings_of_the_workspace_do_not_lead_astray(run: Run, lock: Callable[[Path], Path], tmp_path: Path) -> None:
     workspace = lock(by_path(tmp_path, HEALTHY.replace("println!", "let unused = 1; println!")))
-    build = '[build]\nrustc-wrapper = "/nonexistent"\ntarget-dir = "elsewhere"\nrustflags = ["-D", "warnings"]\n'
+    build = '[build]\nrustc-wrapper = "/nonexistent"\ntarget-dir = "elsewhere"\nbuild-dir = "beyond"\nrustflags = ["-D", "warnings"]\n'
     write(workspace, {".cargo/config.toml": build})
     assert run(workspace)["cases"]["build-script"]["verdict"] == "passed"
-    assert not (workspace / "elsewhere").exists()
+    assert {path.name for path in workspace.iterdir()} == {".cargo", ".gitignore", "Cargo.lock", "Cargo.toml", "src"}
 
 
 def test_odd_letters_in_a_path(run: Run, lock: Callable[[Path], Path], tmp_path: Path) -> None:

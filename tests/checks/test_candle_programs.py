@@ -166,6 +166,18 @@ def test_what_the_workspace_has_built_is_copied_and_not_built_again(run: Run, tm
     assert changes(before, fingerprint(workspace)) == []
 
 
+def test_profiles_that_do_not_stand_by_themselves_cost_a_build(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUSTC_BOOTSTRAP", "1")
+    fork = crate(tmp_path / "fork", "candle-core", {"src/lib.rs": CORE})
+    committed(fork)
+    workspace = application(tmp_path / "workspace", f'candle-core = {{ git = "file://{fork}" }}', "[profile.dev]\nrustflags = []\n")
+    manifest = workspace / "Cargo.toml"
+    manifest.write_text('cargo-features = ["profile-rustflags"]\n' + manifest.read_text(encoding="utf-8"), encoding="utf-8")
+    cargo(workspace, "build", home=tmp_path / "cargo")
+    result = only_result(run(MATMUL, workspace))
+    assert (result["verdict"], result["data"]["told"][0][:32]) == ("passed", "built from nothing: the profiles")
+
+
 def test_a_build_of_a_folder_is_never_taken_over(run: Run, tmp_path: Path) -> None:
     workspace = by_path(tmp_path)
     cargo(workspace, "build", home=tmp_path / "cargo")
