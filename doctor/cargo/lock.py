@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from packaging.version import Version
 
@@ -34,6 +35,17 @@ class Locked(NamedTuple):
         """Return where it comes from: registry, git or path."""
         kind = self.source.partition("+")[0]
         return "registry" if kind in ("registry", "sparse") else kind or "path"
+
+    @property
+    def url(self) -> str | None:
+        """Return the repository of a package from git."""
+        return re.split(r"[?#]", self.source.partition("+")[2], maxsplit=1)[0] if self.origin == "git" else None
+
+    @property
+    def rev(self) -> str | None:
+        """Return the rev that the manifests name, as they spell it."""
+        found = re.search(r"[?&]rev=([^&#]+)", self.source) if self.origin == "git" else None
+        return unquote(found[1]) if found else None
 
     @property
     def commit(self) -> str | None:

@@ -208,6 +208,8 @@ FACTS: dict[str, str] = {
     "crate.*.version": "version of a crate in Cargo.lock",
     "crate.*.source": "registry, git or path",
     "crate.*.commit": "commit of a crate from git",
+    "crate.*.url": "repository of a crate from git",
+    "crate.*.rev": "rev that the manifests name for a crate from git, as they spell it; absent where they name a branch, a tag or nothing",
     "crate.*.versions": "all its versions in Cargo.lock",
     "crate.*.used": "false where the lock lists it, but no build with these features takes it in",
     "crate.*.features": "features of it that are on",

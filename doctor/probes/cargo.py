@@ -77,7 +77,8 @@ def _crate(name: str, lock: Lock, answer: Answer, source: str) -> Seen:
     yield f"crate.{name}.version", present(newest.version, source)
     yield f"crate.{name}.versions", present([each.version for each in lock.packages[name]], source)
     yield f"crate.{name}.source", present(newest.origin, source)
-    yield f"crate.{name}.commit", present(newest.commit, source) if newest.commit else absent(source)
+    for part, value in (("commit", newest.commit), ("url", newest.url), ("rev", newest.rev)):
+        yield f"crate.{name}.{part}", present(value, source) if value else absent(source)
     yield from _resolved(newest, answer)
 
 

@@ -92,6 +92,8 @@ def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
     yield from paragraph(title, how, label=(label, "bold"))
     for step in fix.steps:
         yield from verbatim(shell_line(step, windows=windows), how, indent=6, style=COMMAND)
+    if fix.file:
+        yield from paragraph(span(how, ("in ", QUIET), said(fix.file, how)), how, indent=2 + COLUMN)
     for mark, text, style in (("-", fix.before, "red"), ("+", fix.after, "green")):
         for line in text.splitlines():
             yield from verbatim(f"{mark} {line}", how, indent=6, style=style)

@@ -58,6 +58,8 @@ def test_a_lock_in_outline(tmp_path: Path) -> None:
         "crate.candle-core.versions": ["0.9.1"],
         "crate.candle-core.source": "git",
         "crate.candle-core.commit": "66f0a4ee0123456789012345678901234567890a",
+        "crate.candle-core.url": "https://github.com/huggingface/candle",
+        "crate.candle-core.rev": "66f0a4ee",
         "crate.candle-onnx.version": "0.9.1",
         "crate.candle-onnx.versions": ["0.9.1"],
         "crate.candle-onnx.source": "path",
