@@ -80,7 +80,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What to ask: of which workspace, for which machine (a target triple) and features; `fetched`: whether cargo ever fetched anything."""
+    """What to ask: of which workspace, for which machine (a target triple) and features; `fetched`: whether there can be sources here."""
 
     workspace: Path
     triple: str
@@ -95,7 +95,6 @@ def ask(host: Host, toolchain: Toolchain, question: Question) -> Answer:
         return Answer(None, toolchain.missing or "there is no cargo on PATH")
     triple, features = question.triple, question.features
     if not question.fetched:
-        # Asked all the same, cargo would make its folders in the home folder only to say so.
         return Answer(_decoded(_metadata(host, toolchain, question, ["--no-deps"])), _NOT_FETCHED)
     whole = ["--locked", *(["--filter-platform", triple] if triple else []), *(["--features", ",".join(features)] if features else [])]
     ran = _metadata(host, toolchain, question, whole)

@@ -31,9 +31,21 @@ def cargo_home(host: Host) -> Path:
     return Path(host.env.get("CARGO_HOME") or Path(host.env.get("HOME") or Path.home()) / ".cargo")
 
 
+def has_sources(host: Host, workspace: Path) -> bool:
+    """Say whether cargo can have any source here: it has fetched something, or the workspace brings its own.
+
+    Asked in vain, cargo would make folders in the home folder only to say so.
+    """
+    configured = (host.read(folder / ".cargo/config.toml", limit=1 << 16) or "" for folder in (workspace, *workspace.parents))
+    fetched = any(host.exists(cargo_home(host) / kind) for kind in ("registry", "git"))
+    return fetched or any("replace-with" in text for text in configured)
+
+
 def _likely(host: Host, workspace: Path, locked: Locked, answer: Answer) -> Iterator[Path]:
     home = cargo_home(host)
     versioned = f"{locked.name}-{locked.version}"
+    if locked.origin != "path":
+        yield from (workspace / "vendor" / name for name in (versioned, locked.name))
     match locked.origin:
         case "path":
             told = [member.dependencies for member in answer.metadata.members] if answer.metadata else []
@@ -42,7 +54,6 @@ def _likely(host: Host, workspace: Path, locked: Locked, answer: Answer) -> Iter
             for checkout in host.glob(home / "git/checkouts", f"*/{(locked.commit or '-')[:7]}"):
                 yield from (checkout, checkout / locked.name)
         case _:
-            yield from (workspace / "vendor" / name for name in (versioned, locked.name))
             yield from host.glob(home / "registry/src", f"*/{versioned}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.cargo.lock import Lock, Locked, read_lock
 from doctor.cargo.resolution import Answer, Question, ask
-from doctor.cargo.sources import cargo_home, described
+from doctor.cargo.sources import described, has_sources
 from doctor.cargo.toolchain import find_toolchain
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.candle_sources import candle
@@ -41,7 +41,7 @@ def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
         for name in _CRATES:
             yield f"crate.{name}.version", unknown(lock.problem or "there is no Cargo.lock", str(path))
         return
-    fetched = host.exists(cargo_home(host) / "registry") or not any(each.source for found in lock.packages.values() for each in found)
+    fetched = has_sources(host, folder) or not any(each.source for found in lock.packages.values() for each in found)
     question = Question(workspace=folder, triple=_triple(scene), features=scene.features, fetched=fetched, patience=patience)
     answer = ask(host, find_toolchain(host, folder), question)
     yield from _workspace(answer)

@@ -12,7 +12,7 @@ from doctor.probes import cargo
 from doctor.probes.contract import Scene
 from tests.fingerprint import changes, fingerprint
 from tests.hosts import facts_of, put, script
-from tests.workspaces import home_of, host, stand_in
+from tests.workspaces import CORE, home_of, host, stand_in
 
 _REGISTRY = """
 [[package]]
@@ -85,3 +85,20 @@ def test_without_cargo_the_lock_is_read_all_the_same(tmp_path: Path) -> None:
     facts = _seen(stand_in(tmp_path / "ws"), PATH=str(tmp_path))
     assert facts["crate.candle-core.version"].value == "0.4.2"
     assert "no cargo" in facts["cargo.resolved"].why
+
+
+def test_vendored_sources_need_no_cargo_home(tmp_path: Path) -> None:
+    manifest = '[package]\nname = "app"\nversion = "0.1.0"\n[dependencies]\ncandle-core = "0.9.1"\n'
+    folder = put(tmp_path / "ws/Cargo.toml", manifest).parent
+    put(folder / "src/main.rs", "fn main() {}")
+    put(folder / "vendor/candle-core/Cargo.toml", CORE.replace("0.4.2", "0.9.1"))
+    put(folder / "vendor/candle-core/src/lib.rs", "")
+    put(folder / "vendor/candle-core/.cargo-checksum.json", '{"files":{}}')
+    put(folder / ".cargo/config.toml", '[source.crates-io]\nreplace-with = "here"\n[source.here]\ndirectory = "vendor"\n')
+    put(
+        folder / "Cargo.lock",
+        "version = 4\n" + _REGISTRY + '\n[[package]]\nname = "app"\nversion = "0.1.0"\ndependencies = ["candle-core"]\n',
+    )
+    facts = _seen(folder)
+    assert facts["cargo.resolved"].value == 2
+    assert facts["crate.candle-core.path"].value == str(folder / "vendor/candle-core")
