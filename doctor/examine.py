@@ -23,13 +23,8 @@ from doctor.model.scales import Confidence, Severity
 from doctor.observe import ran_anything
 from doctor.text import plain
 
-_FRAMEWORKS = (
-    "torch.version",
-    "package.jax.version",
-    "package.tensorflow.version",
-    "package.onnxruntime-gpu.version",
-    "crate.candle-core.version",
-)
+_CANDLE = "crate.candle-core.version"
+_FRAMEWORKS = ("torch.version", "package.jax.version", "package.tensorflow.version", "package.onnxruntime-gpu.version", _CANDLE)
 _LOG_LIMIT = 64 << 20
 
 
@@ -68,16 +63,17 @@ def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, comma
 def exit_code(report: Report, wanted: Wanted) -> int:
     """Return 1 for a finding at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130.
 
-    Checks that were to run and were all skipped judged nothing; without checks (`--no-canaries`) a framework's files are judged.
+    Checks of an interpreter that were to run and were all skipped judged nothing; without checks (`--no-canaries`) a framework's files
+    are judged, and so is the lock of a workspace, whose checks mostly wait for `--tier deep`.
     """
     order = list(Severity)
     if report.observation.interrupted:
         return 130
     if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.findings):
         return 1
-    outcomes = report.observation.outcomes
-    by_facts = not outcomes and not wanted.only_checks and has_framework(report.observation.facts)
-    return 0 if by_facts or ran_anything(outcomes) else 4
+    outcomes, facts = report.observation.outcomes, report.observation.facts
+    by_facts = value_of(facts, _CANDLE) is not None or (not outcomes and has_framework(facts))
+    return 0 if ran_anything(outcomes) or (by_facts and not wanted.only_checks) else 4
 
 
 def has_framework(facts: Facts) -> bool:

@@ -16,7 +16,7 @@ from doctor.distributions import installed
 from doctor.globs import matches_any
 from doctor.host import Host
 from doctor.model.checks import Check, Kind, Progress, Tier
-from doctor.model.facts import present, unknown
+from doctor.model.facts import Facts, present, unknown, value_of
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.probes.contract import Interpreter, Scene
@@ -125,7 +125,7 @@ def _with_checks(observation: Observation, request: Request, deadline: float, pr
         for kind, plan in plans_for(observation.targets, request.host, facts).items()
     }
     possible = [check for check in request.checks if check.header.target in plans and concerns(check, facts)]
-    pending = [check for check in possible if _in_tier(check, bounds.tier)]
+    pending = [check for check in possible if _in_tier(check, bounds.tier, facts)]
     left_out = [check for check in possible if check not in pending and not unmet_need(check, facts)]
     done = check_all(pending, plans, facts, progress)
     return msgspec.structs.replace(
@@ -137,8 +137,9 @@ def _with_checks(observation: Observation, request: Request, deadline: float, pr
     )
 
 
-def _in_tier(check: Check, tier: Tier) -> bool:
-    return check.header.tier is Tier.QUICK or tier is Tier.DEEP
+def _in_tier(check: Check, tier: Tier, facts: Facts) -> bool:
+    header = check.header
+    return header.tier is Tier.QUICK or tier is Tier.DEEP or (header.quick_where != "" and value_of(facts, header.quick_where) is True)
 
 
 def chosen(checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]) -> tuple[Check, ...]:

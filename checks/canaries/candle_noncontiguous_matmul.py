@@ -8,6 +8,7 @@
 # target = "cargo"
 # needs = ["candle-core"]
 # tier = "deep"
+# quick_where = "candle.built"
 # timeout = 900
 # devices = "host"
 # cases = ["compile", "plain", "contiguous-copy", "transposed", "sliced", "batched", "thin", "broadcast", "rank-5"]
@@ -140,8 +141,7 @@ def tried(cargo: Cargo, whole: Workspace, device: Device, folder: Path, data: di
     core, cases = whole.the("candle-core"), REPORT.results[-1]["cases"]
     data.update(candle=workspace.origin(core), features=device.features, seed=random.SystemRandom().randrange(1, 1 << 32), told=[])
     with REPORT.case("compile"), undone():
-        made, line = programs.crate(cargo, whole, device, folder)
-        program = programs.built(made, PROGRAM, device)
+        program, line = programs.program(cargo, whole, device, PROGRAM, folder)
         data["told"] += [line] if line else []
     if cases["compile"]["verdict"] != "passed":
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -27,10 +26,10 @@ class Crate:
             *(f"{toml(name)} = {entry}\n" for name, entry in needs.items()),
         ])  # fmt: skip
 
-    def lay(self, lock: Path, profile: str = PLAIN) -> None:
+    def lay(self, lock: Path) -> None:
         """Put the crate into its folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.manifest.write_text(f"{self.text}\n{profile}", encoding="utf-8")
+        self.manifest.write_text(f"{self.text}\n{PLAIN}", encoding="utf-8")
         shutil.copyfile(lock, self.folder / "Cargo.lock")
         print(self.manifest.read_text(encoding="utf-8"), flush=True)
 
@@ -51,19 +50,3 @@ class Crate:
         done = self.cargo.run(command, *told, *arguments, bound=bound, quiet=True, **environment)
         print("".join(each.rendered for each in builds.errors(done.out))[:60_000], flush=True)
         return done
-
-
-def profiles(root: Path) -> str:
-    """Return the profiles of a workspace's manifest as they stand there."""
-    try:
-        text = (root / "Cargo.toml").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
-    tables = re.split(r"(?m)^(?=[ \t]*\[)", text)
-    kept, taking = [], False
-    for part in tables:
-        head = part.lstrip().partition("\n")[0]
-        if re.match(r"\[\[?[^\[\]=,]+(\"[^\"]*\")?[^\[\]=,]*\]\]?\s*(#.*)?$", head):
-            taking = bool(re.match(r"\[\s*profile\s*[.\]]", head))
-        kept += [part] if taking else []
-    return "".join(kept)

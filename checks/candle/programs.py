@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from candle import builds, warm, workspace
 from candle.cargo import Cargo, Done, Undone
-from candle.crate import Crate, profiles
+from candle.crate import Crate
 from candle.workspace import Workspace
 
 SOURCES = Path(__file__).resolve().parent / "programs"
@@ -20,6 +20,8 @@ ANYWHERE = ("accelerate", "mkl")
 """Features of candle-core that a build for the processor keeps: the others need an accelerator's tools, or are for it."""
 ABOUT = 'name = "doctor-canary"\nversion = "0.1.0"\nedition = "2021"\n'
 BOUND = 600.0
+LATER = "candle-core has to be compiled for it, which takes a minute or two: --tier deep"
+"""The reason where a quick run finds nothing to link with."""
 
 
 class BuildError(Exception):
@@ -59,40 +61,39 @@ def no_cuda() -> str:
     return ""
 
 
-def crate(cargo: Cargo, whole: Workspace, device: Device, folder: Path) -> tuple[Crate, str]:
-    """Lay a crate with every program of ours into a folder; return it and what there is to say of its target folder.
+def program(cargo: Cargo, whole: Workspace, device: Device, name: str, folder: Path) -> tuple[Path, str]:
+    """Return a program of ours with the workspace's own candle-core in it, and what there is to say of how it was made.
+
+    A quick run does only what takes seconds: it links with what the workspace has built.
+    """
+    core = whole.the("candle-core")
+    default = "default" in whole.features(core)
+    if device.word == "cpu":
+        wanted = [*device.features, *(["default"] if default else [])]
+        linked = warm.linked(cargo, whole, wanted, SOURCES / f"{name}.rs", folder / "linked")
+        if linked:
+            return linked, "linked with the candle-core that this workspace has built"
+    if os.environ.get("CANARY_TIER") == "quick":
+        raise Undone(LATER)
+    return built(crate(cargo, whole, device, folder, default=default), name, device), ""
+
+
+def crate(cargo: Cargo, whole: Workspace, device: Device, folder: Path, *, default: bool) -> Crate:
+    """Lay a crate with every program of ours into a folder.
 
     Checks of one run share it where doctor offers a place (`CANARY_SHARED`): the sources are the same for all of them.
     """
-    core = whole.the("candle-core")
-    entry = workspace.dependency(core, device.features, default="default" in whole.features(core))
+    entry = workspace.dependency(whole.the("candle-core"), device.features, default=default)
     sources = {path.stem: path for path in sorted(SOURCES.glob("*.rs"))}
     shared = os.environ.get("CANARY_SHARED")
     if shared:
         key = hashlib.sha256(f"{entry}\n{whole.root}\n".encode() + whole.lock.read_bytes()).hexdigest()[:16]
         folder = Path(shared) / f"candle-{key}"
     made = Crate(cargo, folder, ABOUT, sources, {"candle-core": entry})
-    if (folder / "target").is_dir():
-        return made, ""
-    made.lay(whole.lock)
-    mine = made.same(whole)
-    said = warm.copied(whole, mine, made.target)
-    if said.copied and not fits(made, whole):
-        shutil.rmtree(made.target)
+    if not (folder / "target").is_dir():
         made.lay(whole.lock)
         made.same(whole)
-        return made, "built from nothing: the profiles of this workspace do not stand by themselves"
-    return made, said.line
-
-
-def fits(made: Crate, whole: Workspace) -> bool:
-    """Give a crate the workspace's profiles, without which cargo takes nothing over that was built with them."""
-    made.lay(whole.lock, profiles(whole.root))
-    try:
-        made.same(whole)
-    except Undone:
-        return False
-    return True
+    return made
 
 
 def built(made: Crate, program: str, device: Device) -> Path:

@@ -1,84 +1,83 @@
-"""The workspace's own target folder: what candle-core needs of it is copied, which saves most of a minute."""
+"""What the workspace has built already: a program of ours is linked with the very candle-core that lies in its target folder.
+
+That costs seconds, where compiling candle-core costs a minute or two, and the folder is only read. Cargo is not asked: our crate is
+another one than the workspace's, features of shared dependencies would differ, and it would compile most of them again.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from candle.cargo import Cargo, Undone
 from candle.workspace import Workspace
 
-PARTS = ("build", "deps", ".fingerprint")
-LARGEST = 4 << 30
+PROFILES = ("debug", "release")
+BOUND = 120.0
 
 
-class Copied(NamedTuple):
-    """Whether anything was copied, and what there is to say of it."""
+class Library(NamedTuple):
+    """A candle-core that was built, and the folder of everything that it was built with."""
 
-    copied: bool
-    line: str
+    rlib: Path
+    folder: Path
 
 
-def copied(whole: Workspace, mine: Workspace, target: Path) -> Copied:
-    """Copy the packages of our crate out of the workspace's target folder.
+def linked(cargo: Cargo, whole: Workspace, features: list[str], source: Path, folder: Path) -> Path | None:
+    """Compile a program against what the workspace has built; None where there is nothing that can be trusted, or it does not link."""
+    library = found(whole, features)
+    if library is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / source.stem
+    command = ["rustc", "--edition", "2021", "--cap-lints", "allow", "--crate-name", source.stem, str(source), "-o", str(program)]
+    try:
+        done = cargo.start([*command, "--extern", f"candle_core={library.rlib}", "-L", f"dependency={library.folder}"], folder, BOUND)
+    except Undone:
+        return None
+    return program if done.code == 0 else None
 
-    Of a package that lies in a folder cargo compares times alone, so with one of these nothing that was built before is trusted.
+
+def found(whole: Workspace, features: list[str]) -> Library | None:
+    """Return the newest candle-core that was built from the locked source, with these features, since the lock last changed.
+
+    A crate in a folder may have changed since, and a time says little of it: where candle leans on one, nothing is trusted.
     """
-    debug = whole.target / "debug"
-    if not (debug / ".fingerprint").is_dir():
-        return Copied(False, "")
-    if any(each["source"] is None for each in mine.packages.values() if each["id"] not in mine.members):
-        return Copied(False, "built from nothing: cargo cannot tell an older build of a crate in a folder from a new one")
-    wanted = names(mine)
-    entries = [entry for part in PARTS for entry in listed(debug / part) if belongs(entry.name, wanted)]
-    size = sum(entry.stat().st_size if entry.is_file() else folder_size(entry.path) for entry in entries)
-    if size > LARGEST or size * 2 > shutil.disk_usage(target.parent).free:
-        return Copied(False, f"built from nothing: the {size >> 20} MiB that {debug} holds of it were too much to copy")
+    core = whole.the("candle-core")
+    if core["source"] is None or any(package["source"] is None for package in whole.beneath(core)):
+        return None
+    built = [library for profile in PROFILES for library in libraries(whole.target / profile, core, set(features))]
+    fresh = [library for library in built if library.rlib.stat().st_mtime > whole.lock.stat().st_mtime]
+    return max(fresh, key=lambda library: library.rlib.stat().st_mtime, default=None)
+
+
+def libraries(folder: Path, core: dict[str, Any], features: set[str]) -> list[Library]:
+    """Return what a profile's folder holds of a package with exactly these features."""
+    root, deps = os.path.dirname(core["manifest_path"]), folder / "deps"
+    kept = []
+    for entry in sorted((folder / ".fingerprint").glob("candle-core-*/lib-candle_core.json")):
+        mark = entry.parent.name.rpartition("-")[2]
+        rlib = deps / f"libcandle_core-{mark}.rlib"
+        if rlib.is_file() and features_of(entry) == features and comes_from(deps / f"candle_core-{mark}.d", root):
+            kept.append(Library(rlib, deps))
+    return kept
+
+
+def features_of(fingerprint: Path) -> set[str] | None:
+    """Return the features that cargo notes beside what it has built; None where it notes them otherwise."""
     try:
-        for entry in entries:
-            copy(entry, target / "debug" / Path(entry.path).relative_to(debug))
-    except (OSError, shutil.Error) as error:
-        shutil.rmtree(target, ignore_errors=True)
-        return Copied(False, f"built from nothing: what {debug} holds could not be copied: {str(error)[:160]}")
-    return Copied(bool(entries), f"{size >> 20} MiB of the workspace's own builds were copied, not made again" if entries else "")
+        told = json.loads(json.loads(fingerprint.read_text(encoding="utf-8"))["features"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return {str(feature) for feature in told} if isinstance(told, list) else None
 
 
-def copy(entry: os.DirEntry[str], goal: Path) -> None:
-    """Copy a file or a folder with its times, which cargo compares."""
-    goal.parent.mkdir(parents=True, exist_ok=True)
-    if entry.is_dir():
-        shutil.copytree(entry.path, goal, symlinks=True)
-    else:
-        shutil.copy2(entry.path, goal)
-
-
-def names(mine: Workspace) -> set[str]:
-    """Return what files of a target folder are called after: packages and their libraries."""
-    packages = [each for each in mine.packages.values() if each["id"] not in mine.members]
-    return {each["name"] for each in packages} | {
-        target["name"].replace("-", "_")
-        for each in packages
-        for target in each["targets"]
-        if {"lib", "proc-macro", "rlib"} & set(target["kind"])
-    }
-
-
-def belongs(name: str, wanted: set[str]) -> bool:
-    """Say whether an entry (`candle-core-0f1e…`, `libcandle_core-0f1e….rlib`) belongs to a package."""
-    stem = name.partition(".")[0].rpartition("-")[0]
-    return stem in wanted or (stem.startswith("lib") and stem[3:] in wanted)
-
-
-def listed(folder: Path) -> list[os.DirEntry[str]]:
-    """Return the entries of a folder that may not be there."""
+def comes_from(listing: Path, root: str) -> bool:
+    """Say whether a library was compiled from the sources in a folder, by the list of files that rustc left."""
     try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
-def folder_size(folder: str) -> int:
-    """Return the bytes of all files below a folder."""
-    return sum(os.lstat(os.path.join(parent, file)).st_size for parent, _, files in os.walk(folder) for file in files)
+        with open(listing, encoding="utf-8") as file:
+            return f"{root}{os.sep}src{os.sep}lib.rs".replace(" ", "\\ ") in file.readline().rstrip("\n").replace(": ", " ").split(" ")
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -43,6 +43,16 @@ class Workspace:
         """Return the features of a package that are on."""
         return sorted(self.nodes[package["id"]]["features"])
 
+    def beneath(self, package: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return every package that a package is built from."""
+        found: dict[str, dict[str, Any]] = {}
+        waiting = [package["id"]]
+        while waiting:
+            new = {dep["pkg"]: self.packages[dep["pkg"]] for dep in self.nodes[waiting.pop()]["deps"] if dep["pkg"] not in found}
+            found.update(new)
+            waiting += new
+        return list(found.values())
+
     def built_with(self, package: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Return what a package's build script uses, by the name that its source knows it by."""
         deps = self.nodes[package["id"]]["deps"]

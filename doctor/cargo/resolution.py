@@ -60,6 +60,7 @@ class Metadata(msgspec.Struct, frozen=True, dict=True):
     workspace_members: tuple[str, ...]
     target_directory: str
     resolve: Graph | None = None
+    build_directory: str | None = None
 
     @cached_property
     def features(self) -> Mapping[str, tuple[str, ...]]:

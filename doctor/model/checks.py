@@ -40,7 +40,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The table `[tool.doctor]` of a check script; `timeout` is in seconds and bounds the whole script.
 
     A script with `nursery` shares its imports with those that run after it (see checks/nursery.py). `needs` names modules of an
-    interpreter, or crates of a Cargo workspace: `target` says which of the two the script is about.
+    interpreter, or crates of a Cargo workspace: `target` says which of the two the script is about. `quick_where` names a fact: where
+    it is true, a check of the deep tier takes seconds, and is part of the quick one.
     """
 
     kind: Kind
@@ -48,6 +49,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     target: TargetKind = TargetKind.INTERPRETER
     needs: tuple[str, ...] = ()
     tier: Tier = Tier.QUICK
+    quick_where: str = ""
     timeout: float = 120.0
     devices: Reach = Reach.HOST
     nursery: bool = False

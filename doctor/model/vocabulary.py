@@ -215,6 +215,7 @@ FACTS: dict[str, str] = {
     "crate.*.features": "features of it that are on",
     "crate.*.path": "folder of its source, as this workspace takes it",
     "candle.features": "cuda, cudnn, nccl, metal, accelerate, mkl, flash-attn: those of candle's features that are on",
+    "candle.built": "true where the workspace's own target folder holds a candle-core for the CPU, built since the lock last changed",
     "candle.copies": "copies of candle-core in Cargo.lock, where there are several: 0.8.2 (registry)",
     "candle.flash_attn_builder_immutable": "true where candle-flash-attn's own build.rs assigns to a builder that is not mutable",
     "candle.metal_compares_gpus": "true where candle-core's own source takes two Metal handles of one GPU for the same device",

@@ -37,6 +37,7 @@ def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> Seen:
     copies = [f"{each.version} ({each.origin})" for each in lock.packages.get("candle-core", ())]
     yield "candle.copies", present(copies, path) if len(copies) > 1 else absent(path)
     yield "candle.features", _features(lock, answer)
+    yield "candle.built", _built(host, workspace, lock, answer)
     yield from _said(host, workspace, lock, answer)
     yield "cudarc.known_cuda", _known_cuda(host, workspace, lock, answer)
     yield "candle.metal_places", _places(workspace, lock, answer)
@@ -53,6 +54,25 @@ def _features(lock: Lock, answer: Answer) -> Fact:
     flash = ["flash-attn"] if any(package.name.startswith("candle-flash-attn") for package in used.values()) else []
     found = [*(switch for switch in _SWITCHES if switch in on), *flash]
     return present(found, "cargo metadata") if found else absent("cargo metadata")
+
+
+def _built(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact:
+    """Say whether checks may link with what is there; they look closer (checks/candle/warm.py)."""
+    core, told = lock.newest("candle-core"), answer.metadata
+    if core is None or told is None:
+        return absent("Cargo.lock") if core is None else unknown(answer.why, "cargo metadata")
+    folder = Path(told.build_directory or told.target_directory)
+    found = [path for profile in ("debug", "release") for path in host.glob(folder / profile / "deps", "libcandle_core-*.rlib")]
+    on = _features(lock, answer).value or []
+    usable = core.origin != "path" and not {"cuda", "metal"} & set(on)
+    return present(usable and any(_newer(path, workspace / "Cargo.lock") for path in found), str(folder))
+
+
+def _newer(path: Path, other: Path) -> bool:
+    try:
+        return path.stat().st_mtime > other.stat().st_mtime
+    except OSError:
+        return False
 
 
 def _said(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Iterator[tuple[str, Fact]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -166,16 +165,6 @@ def test_a_dependency_means_the_very_package(source: str, wanted: dict[str, str]
     package = {"name": "candle-core", "version": "0.9.1", "source": source, "manifest_path": "/x/Cargo.toml"}
     entry = tomllib.loads(f"it = {workspaces.dependency(package, [], default=True)}")["it"]
     assert entry == {"package": "candle-core", "default-features": True, "features": [], **wanted}
-
-
-def test_profiles_are_taken_as_they_stand(tmp_path: Path) -> None:
-    text = (
-        '[package]\nname = "x"\n[profile.dev] # mine\nopt-level = 1\n[dependencies]\na = "1"\n[profile.dev.package."*"]\n'
-        'rustflags = [\n  "-C",\n]\n[[bin]]\nname = "profile"\n'
-    )
-    (tmp_path / "Cargo.toml").write_text(text, encoding="utf-8")
-    wanted = '[profile.dev] # mine\nopt-level = 1\n[profile.dev.package."*"]\nrustflags = [\n  "-C",\n]\n'
-    assert crates.profiles(tmp_path) == wanted
 
 
 def test_another_half_than_the_workspaces_is_seen() -> None:

@@ -153,29 +153,58 @@ def test_one_build_serves_the_checks_of_a_run(run: Run, tmp_path: Path) -> None:
     assert ("Compiling candle-core" in first["log"], "Compiling candle-core" in second["log"]) == (True, False)
 
 
-def test_what_the_workspace_has_built_is_copied_and_not_built_again(run: Run, tmp_path: Path) -> None:
-    fork = crate(tmp_path / "fork", "candle-core", {"src/lib.rs": CORE})
+def from_git(folder: Path, home: Path, source: str = CORE, tail: str = "", features: str = "[]") -> Path:
+    """Make a workspace whose candle-core is a commit, and build it as its owner would."""
+    fork = crate(folder / "fork", "candle-core", {"src/lib.rs": source}, tail)
     committed(fork)
-    workspace = application(tmp_path / "workspace", f'candle-core = {{ git = "file://{fork}" }}', "[profile.dev]\nopt-level = 1\n")
-    cargo(workspace, "build", home=tmp_path / "cargo")
+    workspace = application(folder / "workspace", f'candle-core = {{ git = "file://{fork}", features = {features} }}')
+    cargo(workspace, "build", home=home)
+    return workspace
+
+
+@pytest.mark.parametrize("tier", ["quick", "deep"])
+def test_what_the_workspace_has_built_is_linked_and_not_built_again(run: Run, tmp_path: Path, tier: str) -> None:
+    workspace = from_git(tmp_path, tmp_path / "cargo")
     before = fingerprint(workspace)
-    document = run(MATMUL, workspace)
+    document = run(MATMUL, workspace, CANARY_TIER=tier)
     result = only_result(document)
     assert (result["verdict"], "Compiling candle-core" in document["log"]) == ("passed", False)
-    assert "of the workspace's own builds were copied, not made again" in result["data"]["told"][0]
+    assert result["data"]["told"][0] == "linked with the candle-core that this workspace has built"
     assert changes(before, fingerprint(workspace)) == []
 
 
-def test_profiles_that_do_not_stand_by_themselves_cost_a_build(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RUSTC_BOOTSTRAP", "1")
-    fork = crate(tmp_path / "fork", "candle-core", {"src/lib.rs": CORE})
-    committed(fork)
-    workspace = application(tmp_path / "workspace", f'candle-core = {{ git = "file://{fork}" }}', "[profile.dev]\nrustflags = []\n")
+def test_a_fault_of_what_was_built_is_seen(run: Run, tmp_path: Path) -> None:
+    workspace = from_git(tmp_path, tmp_path / "cargo", faulty(CALLS_ONE_HEAD_CONTIGUOUS, REFUSES_ITS_STRIDES))
+    result = only_result(run(MATMUL, workspace, CANARY_TIER="quick"))
+    assert "contiguous-copy" in reasons(result)
+    assert result["data"]["told"][0].startswith("linked")
+
+
+def test_a_quick_run_compiles_no_candle(run: Run, tmp_path: Path) -> None:
+    result = only_result(run(MATMUL, by_path(tmp_path), CANARY_TIER="quick"))
+    assert (result["verdict"], "--tier deep" in result["reason"]) == ("skipped", True)
+
+
+def test_what_was_built_before_the_lock_changed_is_not_trusted(run: Run, tmp_path: Path) -> None:
+    workspace = from_git(tmp_path, tmp_path / "cargo")
+    (workspace / "Cargo.lock").touch()
+    assert "Compiling candle-core" in run(MATMUL, workspace)["log"]
+
+
+def test_what_was_built_with_other_features_is_not_trusted(run: Run, tmp_path: Path) -> None:
+    tail = "[features]\nmkl = []\n"
+    workspace = from_git(tmp_path, tmp_path / "cargo", tail=tail)
     manifest = workspace / "Cargo.toml"
-    manifest.write_text('cargo-features = ["profile-rustflags"]\n' + manifest.read_text(encoding="utf-8"), encoding="utf-8")
-    cargo(workspace, "build", home=tmp_path / "cargo")
-    result = only_result(run(MATMUL, workspace))
-    assert (result["verdict"], result["data"]["told"][0][:32]) == ("passed", "built from nothing: the profiles")
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("features = []", 'features = ["mkl"]'), encoding="utf-8")
+    assert "Compiling candle-core" in run(MATMUL, workspace)["log"]
+
+
+def test_what_another_rustc_built_does_not_link(run: Run, tmp_path: Path) -> None:
+    workspace = from_git(tmp_path, tmp_path / "cargo")
+    (built,) = (workspace / "target/debug/deps").glob("libcandle_core-*.rlib")
+    built.write_bytes(b"!<arch>\n")
+    document = run(MATMUL, workspace)
+    assert (only_result(document)["verdict"], "Compiling candle-core" in document["log"]) == ("passed", True)
 
 
 def test_a_build_of_a_folder_is_never_taken_over(run: Run, tmp_path: Path) -> None:
@@ -183,7 +212,6 @@ def test_a_build_of_a_folder_is_never_taken_over(run: Run, tmp_path: Path) -> No
     cargo(workspace, "build", home=tmp_path / "cargo")
     document = run(MATMUL, workspace)
     assert "Compiling candle-core" in document["log"]
-    assert only_result(document)["data"]["told"][0].startswith("built from nothing: cargo cannot tell an older build")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from doctor.model.checks import Tier
+from doctor.model.vocabulary import is_known
 from doctor.scripts import read_check
 from tests.checks.trial import CHECKS, SCRIPTS
 
@@ -22,6 +24,12 @@ def test_source_keeps_to_the_grammar_of_python_3_8(source: Path) -> None:
 def test_header_lists_the_cases_that_the_script_has(script: Path) -> None:
     tree = ast.parse(script.read_text(encoding="utf-8"))
     assert set(read_check(script).header.cases) == _named(tree) | _tabled(tree)
+
+
+@every_script
+def test_what_makes_a_deep_check_quick_is_a_fact(script: Path) -> None:
+    header = read_check(script).header
+    assert not header.quick_where or (is_known(header.quick_where) and header.tier is Tier.DEEP)
 
 
 @every_script
