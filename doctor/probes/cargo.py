@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
+from pathlib import Path
 
 from doctor.cargo.lock import Lock, Locked, read_lock
 from doctor.cargo.resolution import Answer, Question, ask
@@ -41,13 +42,20 @@ def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
         for name in _CRATES:
             yield f"crate.{name}.version", unknown(lock.problem or "there is no Cargo.lock", str(path))
         return
-    fetched = has_sources(host, folder) or not any(each.source for found in lock.packages.values() for each in found)
-    question = Question(workspace=folder, triple=_triple(scene), features=scene.features, fetched=fetched, patience=patience)
-    answer = ask(host, find_toolchain(host, folder), question)
+    answer = _asked(scene, folder, lock, patience)
     yield from _workspace(answer)
     for name in sorted({*_CRATES, *(each for each in lock.packages if each.startswith("candle-"))}):
         yield from _crate(name, lock, answer, str(path))
     yield from candle(scene, folder, lock, answer)
+
+
+def _asked(scene: Scene, folder: Path, lock: Lock, patience: float) -> Answer:
+    """Ask cargo where the lock lists anything that doctor is about: many a Python project has a small crate beside it."""
+    if not any(name.startswith("candle-") or name == "cudarc" for name in lock.packages):
+        return Answer(None, "cargo was not asked: Cargo.lock lists nothing of Candle")
+    fetched = has_sources(scene.host, folder) or not any(each.source for found in lock.packages.values() for each in found)
+    question = Question(workspace=folder, triple=_triple(scene), features=scene.features, fetched=fetched, patience=patience)
+    return ask(scene.host, find_toolchain(scene.host, folder), question)
 
 
 def _triple(scene: Scene) -> str:

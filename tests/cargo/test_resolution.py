@@ -102,3 +102,10 @@ def test_vendored_sources_need_no_cargo_home(tmp_path: Path) -> None:
     facts = _seen(folder)
     assert facts["cargo.resolved"].value == 2
     assert facts["crate.candle-core.path"].value == str(folder / "vendor/candle-core")
+
+
+def test_a_crate_beside_a_python_project_costs_no_question(tmp_path: Path) -> None:
+    folder = stand_in(tmp_path / "ws", manifest='[package]\nname = "app"\nversion = "0.1.0"\n')
+    facts = _seen(folder)
+    assert "nothing of Candle" in facts["cargo.resolved"].why
+    assert facts["crate.candle-core.version"].state is State.ABSENT
