@@ -101,8 +101,9 @@ def ask(host: Host, toolchain: Toolchain, question: Question) -> Answer:
     ran = _metadata(host, toolchain, question, whole)
     if (told := _decoded(ran)) is not None:
         return Answer(told)
-    why = f"cargo metadata did not answer within {question.patience:g} s" if ran.ended is Ended.TIMEOUT else _complaint(ran)
-    return Answer(_decoded(_metadata(host, toolchain, question, ["--no-deps"])), why)
+    if ran.ended is Ended.TIMEOUT:
+        return Answer(None, f"cargo metadata did not answer within {question.patience:g} s")
+    return Answer(_decoded(_metadata(host, toolchain, question, ["--no-deps"])), _complaint(ran))
 
 
 def _metadata(host: Host, toolchain: Toolchain, question: Question, arguments: Sequence[str]) -> Ran:

@@ -7,6 +7,7 @@ from datetime import date
 from itertools import dropwhile
 
 from doctor.model.facts import State, value_of
+from doctor.model.observation import TargetKind
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters.json import summary
@@ -77,16 +78,26 @@ def findings(report: Report, how: Look) -> Lines:
         yield from _nothing(report, how)
 
 
+def _why_nothing(report: Report) -> str:
+    """Say why there was nothing to judge, by what was looked at."""
+    if [target.kind for target in report.observation.targets] != [TargetKind.CARGO]:
+        return (
+            "Nothing to judge: this interpreter holds no framework that doctor knows (torch, JAX, TensorFlow, ONNX Runtime, Candle), "
+            "and no check ran. --python PATH examines another one; `doctor demo` shows what a report looks like."
+        )
+    candle = report.observation.facts.get("crate.candle-core.version")
+    reasons = {State.PRESENT: "no check ran", State.ABSENT: "it builds on no Candle"}
+    why = reasons.get(candle.state if candle else State.UNKNOWN, "what this workspace builds on is not known")
+    return f"Nothing to judge: {why}. --project DIR examines another workspace, --python PATH an interpreter."
+
+
 def _nothing(report: Report, how: Look) -> Lines:
     if report.exit_code == 4 and report.command == "diagnose":
         text = (
             "Nothing to judge: doctor recognises nothing in this log. --env FILE (a snapshot, or the text of collect_env) may tell it more."
         )
     elif report.exit_code == 4:
-        text = (
-            "Nothing to judge: this interpreter holds no framework that doctor knows (torch, JAX, TensorFlow, ONNX Runtime, Candle), "
-            "and no check ran. --python PATH examines another one; `doctor demo` shows what a report looks like."
-        )
+        text = _why_nothing(report)
     elif report.observation.interrupted:
         text = "Nothing found so far; the examination was interrupted."
     elif summary(report).checked:

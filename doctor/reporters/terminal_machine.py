@@ -216,6 +216,8 @@ def _candle(facts: Facts) -> str:
     where = f" (git {str(commit)[:9]})" if commit else " (a path)" if value_of(facts, "crate.candle-core.source") == "path" else ""
     on = value_of(facts, "candle.features")
     told = _told(facts, "candle.features", absent="for the CPU", called="its features are")
+    if (cargo := facts.get("rust.cargo")) and cargo.why and cargo.why in told:
+        told = "its features are not known"
     return version + where + (f" with {as_text(on)}" if on else f", {told}" if "not known" in told else f" {told}")
 
 

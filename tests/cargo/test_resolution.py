@@ -11,7 +11,7 @@ from doctor.model.facts import Fact, State
 from doctor.probes import cargo
 from doctor.probes.contract import Scene
 from tests.fingerprint import changes, fingerprint
-from tests.hosts import facts_of, put, script
+from tests.hosts import HANG, facts_of, put, script
 from tests.workspaces import CORE, home_of, host, stand_in
 
 _REGISTRY = """
@@ -109,3 +109,12 @@ def test_a_crate_beside_a_python_project_costs_no_question(tmp_path: Path) -> No
     facts = _seen(folder)
     assert "nothing of Candle" in facts["cargo.resolved"].why
     assert facts["crate.candle-core.version"].state is State.ABSENT
+
+
+def test_a_cargo_that_hangs_is_asked_once(tmp_path: Path) -> None:
+    folder = stand_in(tmp_path / "ws")
+    script(tmp_path / "bin/cargo", f"echo asked >> {tmp_path}/asked; {HANG}")
+    scene = Scene(host=host(folder, PATH=f"{tmp_path}/bin:/usr/bin:/bin"), workspace=folder)
+    facts = facts_of(cargo.probe(scene, patience=0.3))
+    assert "did not answer" in facts["cargo.resolved"].why
+    assert (tmp_path / "asked").read_text() == "asked\n"

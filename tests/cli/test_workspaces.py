@@ -28,6 +28,7 @@ def test_a_workspace_without_candle_has_nothing_to_judge(tmp_path: Path) -> None
     said = _check(stand_in(tmp_path / "ws", manifest=_ALONE))
     assert said.code == 4
     assert "no candle-core in Cargo.lock" in said.out
+    assert "it builds on no Candle" in " ".join(said.out.split())
 
 
 def test_a_workspace_without_a_lock_is_told_so(tmp_path: Path) -> None:
