@@ -63,6 +63,7 @@ def test_a_release_that_does_not_compile_is_healed_by_an_older_half(run: Run, tm
     assert said.startswith("error[E0277]: the trait bound `half::bf16: SampleBorrow<half::bf16>` is not satisfied")
     assert "due to 20 previous errors" in document["log"]
     cargo(workspace, "update", "-p", "half", "--precise", "2.4.1")
+    cargo(workspace, "fetch", "--locked")
     assert only_result(run(MATMUL, workspace))["verdict"] == "passed"
 
 
@@ -80,4 +81,4 @@ def test_the_build_script_of_a_release_compiles(run: Run, tmp_path: Path, versio
     workspace = on(tmp_path / "workspace", f'candle-flash-attn = "={version}"')
     result = only_result(run(FLASH, workspace))
     assert (result["verdict"], result["cases"]["build-script"]["verdict"]) == ("passed", "passed")
-    assert "told" not in result["data"]
+    assert not any("stubs" in line for line in result["data"].get("told", []))
