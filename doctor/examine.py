@@ -15,12 +15,14 @@ from doctor.fixes import prescribe
 from doctor.globs import matches_any
 from doctor.match import diagnose
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts, State, value_of
+from doctor.model.facts import Fact, Facts, State, present, value_of
 from doctor.model.findings import Finding
-from doctor.model.observation import Log, Observation
+from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.report import CatalogStamp, Report
 from doctor.model.scales import Confidence, Severity
 from doctor.observe import ran_anything
+from doctor.pasted.environment import environment_facts
+from doctor.pasted.log import bare, log_facts, owner
 from doctor.text import plain
 
 _CANDLE = "crate.candle-core.version"
@@ -71,6 +73,8 @@ def exit_code(report: Report, wanted: Wanted) -> int:
         return 130
     if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.findings):
         return 1
+    if report.command == "diagnose":
+        return 0 if report.diagnosis.findings else 4
     outcomes, facts = report.observation.outcomes, report.observation.facts
     by_facts = value_of(facts, _CANDLE) is not None or (not outcomes and has_framework(facts))
     return 0 if ran_anything(outcomes) or (by_facts and not wanted.only_checks) else 4
@@ -107,17 +111,38 @@ def _unmet(device: str, facts: Facts) -> Finding:
 
 
 def read_observation(path: Path) -> Observation:
-    """Read a snapshot, or a JSON report, which holds one; raises UsageError where there is none, InputError for what is wrong with it."""
+    """Read a snapshot, a JSON report, which holds one, or the text of collect_env.
+
+    Raises UsageError where there is no such file, InputError for what is wrong with it.
+    """
+    content = _content(path)
     try:
-        return msgspec.json.decode(_content(path), type=Observation)
+        return msgspec.json.decode(content, type=Observation)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise InputError(f"{path}: no snapshot of doctor, and no JSON report: {error}") from None
+        lines = plain(content.decode("utf-8", "replace")).split("\n")
+        if not (facts := environment_facts(lines)):
+            raise InputError(f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {error}") from None
+    target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path=str(path), chosen_by="the text of collect_env")
+    return Observation(doctor_version=__version__, targets=(target,), facts=facts)
+
+
+def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Observation:
+    """Return what logs tell by themselves, on top of an environment where one is given, whose facts count for more."""
+    found: dict[str, Fact] = {}
+    for log in logs:
+        told = log_facts(log.lines)
+        found = {name: fact for name, fact in {**told, **found}.items() if told.get(name, fact).value == found.get(name, fact).value}
+    owned = next(((log, line) for log in logs if (line := owner(log.lines))), None)
+    if owned:
+        found["log.owner"] = present({"source": owned[0].source, "line": owned[1].line, "text": owned[1].text}, owned[0].source)
+    base = environment or Observation(doctor_version=__version__)
+    return msgspec.structs.replace(base, facts={**found, **base.facts}, logs=(*base.logs, *logs))
 
 
 def read_log(path: Path, text: bytes | None = None) -> Log:
-    """Read a log, bounded, without control characters; raises UsageError where it cannot be read."""
+    """Read a log, bounded, without control characters and what CI puts before each line; raises UsageError where it cannot be read."""
     content = _content(path) if text is None else text[:_LOG_LIMIT]
-    return Log(source=str(path), lines=tuple(plain(content.decode("utf-8", "replace")).split("\n")))
+    return Log(source=str(path), lines=bare(plain(content.decode("utf-8", "replace")).split("\n")))
 
 
 def _content(path: Path) -> bytes:

@@ -11,6 +11,7 @@ import typer
 
 from doctor import __version__
 from doctor.cli import check, knowledge
+from doctor.cli.diagnose import diagnose
 from doctor.cli.names import shadow
 from doctor.cli.screen import say
 from doctor.errors import DoctorError, UsageError
@@ -27,6 +28,7 @@ app = typer.Typer(
     "130 interrupted.",
 )
 app.command()(check.check)
+app.command()(diagnose)
 app.command()(check.snapshot)
 app.command()(check.demo)
 app.command()(knowledge.explain)

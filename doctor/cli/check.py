@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -14,16 +13,16 @@ from doctor import catalog as catalogs
 from doctor import examine, observe
 from doctor.cli import options, screen
 from doctor.cli.names import near
+from doctor.cli.telling import read_logs, tell
 from doctor.errors import UsageError
 from doctor.globs import matches_any
 from doctor.host import Host
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check, Tier
 from doctor.model.observation import Log, Observation
-from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.scripts import load_checks
-from doctor.share import shareable, who, without_any_secrets
+from doctor.share import shareable, who
 
 _NONE = ("",)
 """The globs of checks where `--only` names known issues alone."""
@@ -56,7 +55,7 @@ def check(
 
     Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened (but for --network).
     """
-    known, logs = catalogs.load(matrices or ()), _logs(log or ())
+    known, logs = catalogs.load(matrices or ()), read_logs(log or ())
     checks = load_checks() if only or not no_canaries else {}
     issues, runs = _chosen(only or (), known, checks)
     if from_ is not None:
@@ -68,7 +67,7 @@ def check(
         seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ()), settings=settings, logs=logs))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
     wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE)
-    return _report(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose)
+    return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose)
 
 
 def snapshot(
@@ -103,7 +102,7 @@ def demo(
     recorded = examine.read_observation(Path(__file__).parent.parent / "recordings" / "demo.json")
     seen = msgspec.structs.replace(recorded, recording=True)
     report = examine.examine(seen, catalogs.load(), examine.Wanted())
-    _report(report, format_, quiet=quiet, verbose=verbose)
+    tell(report, format_, quiet=quiet, verbose=verbose)
     return 0
 
 
@@ -122,17 +121,6 @@ def _replayed(path: Path, logs: tuple[Log, ...]) -> Observation:
 def _look(request: observe.Request) -> Observation:
     with screen.spinner() as progress:
         return observe.observe(request, progress)
-
-
-def _report(report: Report, kind: options.Format, *, quiet: bool, verbose: bool) -> int:
-    names = who(Host().env)
-    fit = shareable(report, names) if kind is not options.Format.TEXT else without_any_secrets(report)
-    screen.put(screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0))
-    return report.exit_code
-
-
-def _logs(paths: Sequence[Path]) -> tuple[Log, ...]:
-    return tuple(examine.read_log(path, sys.stdin.buffer.read() if str(path) == "-" else None) for path in paths)
 
 
 def _folder(project: Path) -> Path:

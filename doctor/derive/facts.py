@@ -9,6 +9,7 @@ from doctor.conditions import lookup
 from doctor.derive.arch import uncovered
 from doctor.derive.candle import candle
 from doctor.derive.cells import table_facts
+from doctor.derive.gpus import capabilities
 from doctor.derive.making import SOURCE, Named, made
 from doctor.derive.wheels import wanted_tag
 from doctor.holes import as_text
@@ -24,8 +25,11 @@ _ONE_FOLDER = 13
 def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     """Return the facts with those that follow from them; what was observed is never overwritten, unless it is unknown."""
     known = dict(facts)
-    for step in (_torch, _packages, _gpus, _stack):
+    for step in (_torch, _packages, _gpus):
         _add(known, step(known))
+    if (gpus := catalog.tables.get("gpu-arch")) is not None and known["nvidia.capabilities"].state is State.UNKNOWN:
+        known["nvidia.capabilities"] = made(known, "nvidia.gpu_names", make=lambda names: capabilities(names, gpus))
+    _add(known, _stack(known))
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
     for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, _tuple):

@@ -78,6 +78,14 @@ def findings(report: Report, how: Look) -> Lines:
         yield from _nothing(report, how)
 
 
+def _not_recognised(report: Report) -> str:
+    """Say that nothing in a log is known, which line most likely owns the failure, and what would tell more."""
+    line = value_of(report.observation.facts, "log.owner")
+    likely = f" The failure most likely begins in line {line.get('line')}: {line.get('text')}" if isinstance(line, dict) else ""
+    ask = "--env FILE (a snapshot, or the text of collect_env) may tell it more, and so may the log from its beginning."
+    return f"Nothing to judge: doctor recognises nothing in this log.{likely.rstrip('.')}{'.' if likely else ''} {ask}"
+
+
 def _why_nothing(report: Report) -> str:
     """Say why there was nothing to judge, by what was looked at."""
     if [target.kind for target in report.observation.targets] != [TargetKind.CARGO]:
@@ -93,9 +101,7 @@ def _why_nothing(report: Report) -> str:
 
 def _nothing(report: Report, how: Look) -> Lines:
     if report.exit_code == 4 and report.command == "diagnose":
-        text = (
-            "Nothing to judge: doctor recognises nothing in this log. --env FILE (a snapshot, or the text of collect_env) may tell it more."
-        )
+        text = _not_recognised(report)
     elif report.exit_code == 4:
         text = _why_nothing(report)
     elif report.observation.interrupted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from doctor.holes import as_text
@@ -125,8 +125,14 @@ def _gpu(facts: Facts) -> str:
 def _gpus(facts: Facts) -> str:
     found = value_of(facts, "nvidia.gpus")
     if not isinstance(found, list) or not found:
-        return _told(facts, "nvidia.capabilities", "compute capability {}")
-    return _list(*(f"{number} x {name}" if number > 1 else name for name, number in Counter(_gpu_name(gpu) for gpu in found).items()))
+        named = value_of(facts, "nvidia.gpu_names")
+        told = _told(facts, "nvidia.capabilities", "compute capability {}")
+        return _list(*_counted(map(as_text, named)), told) if isinstance(named, list) else told
+    return _list(*_counted(_gpu_name(gpu) for gpu in found))
+
+
+def _counted(names: Iterable[str]) -> list[str]:
+    return [f"{number} x {name}" if number > 1 else name for name, number in Counter(names).items()]
 
 
 def _gpu_name(gpu: Any) -> str:
@@ -160,7 +166,8 @@ def _toolkit(facts: Facts) -> str:
     if not (home := value_of(facts, "cuda.home")):
         building = "building candle with CUDA" if "cuda" in as_text(value_of(facts, "candle.features")) else "only building extensions"
         none = f"no CUDA toolkit; {building} needs one"
-        return _list(_told(facts, "cuda.home", absent=none, called="toolkit"), broken)
+        elsewhere = _told(facts, "cuda.version", "CUDA {}") if "cuda.home" not in facts else ""
+        return _list(_told(facts, "cuda.home", absent=none, called="toolkit") or elsewhere, broken)
     version = value_of(facts, "cuda.nvcc_version") or value_of(facts, "cuda.version")
     differs = {"same": "as torch has it", "minor": "near torch's", "major": "not torch's"}
     missing = value_of(facts, "cuda.missing")

@@ -22,7 +22,7 @@ FLOORS: tuple[set[str], ...] = (
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
-    {"derive", "match", "fixes", "distributions", "linking", "modules", "cargo"},
+    {"derive", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted"},
     {"targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking"},
     {"observe"},
@@ -42,7 +42,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 }
 """What is imported in these modules (and those below them) only."""
 
-_PURE = ("conditions", "derive", "fixes", "globs", "holes", "match", "model", "reporters", "versions", "specifiers")
+_PURE = ("conditions", "derive", "fixes", "globs", "holes", "match", "model", "pasted", "reporters", "versions", "specifiers")
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 

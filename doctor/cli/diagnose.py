@@ -1,0 +1,40 @@
+"""The command that reads a log of something that failed elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from doctor import catalog as catalogs
+from doctor import examine
+from doctor.cli import options
+from doctor.cli.telling import read_logs, tell
+from doctor.errors import UsageError
+from doctor.model.scales import Severity
+
+
+def diagnose(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="What was printed; - is standard input.", show_default=False)],
+    env: Annotated[
+        Path | None,
+        typer.Option("--env", metavar="FILE", help="The machine it failed on: a snapshot, a JSON report, or the text of collect_env."),
+    ] = None,
+    format_: options.FormatOption = options.Format.TEXT,
+    fail_on: options.FailOn = options.SeverityChoice.ERROR,
+    matrices: options.Matrices = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    _debug: options.Debug = False,
+) -> int:
+    """Say why something failed, from what it printed: a build log, a traceback, the output of CI, an issue's text.
+
+    This machine is not looked at. Exit code 4: nothing in it is recognised.
+    """
+    if len({str(path) for path in logs}) < len(logs):
+        raise UsageError("the same log is given twice")
+    environment = examine.read_observation(env) if env else None
+    seen = examine.of_logs(read_logs(logs), environment)
+    report = examine.examine(seen, catalogs.load(matrices or ()), examine.Wanted(fail_on=Severity(fail_on.value)), command="diagnose")
+    return tell(report, format_, quiet=quiet, verbose=verbose)

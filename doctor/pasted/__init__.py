@@ -1,0 +1,1 @@
+"""What people paste: the text of an environment report, the log of something that failed. Pure: text in, facts out."""

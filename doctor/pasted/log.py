@@ -1,0 +1,104 @@
+"""What a log itself tells of the machine that it comes from, and which of its lines owns the failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from doctor.model.facts import Fact, present
+from doctor.pasted.environment import environment_facts
+
+_PREFIX = re.compile(
+    r"^(?:\d{4}-\d\d-\d\dT[\d:.]{8,20}Z? ?|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]? ?|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?\]? "
+    r"|#\d{1,4} \d{1,5}\.\d{1,4} |[\w.-]{1,40}\s{1,8}\| |(?:> ?){1,4})"
+)
+_TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        r"NVIDIA-SMI\s+[\d.]{1,16}\s+Driver Version:\s+([\d.]{1,16})\s+CUDA Version:\s+(\d+\.\d+)",
+        ("nvidia.driver_version", "nvidia.cuda_version"),
+    ),
+    (r"Cuda compilation tools, release (\d+\.\d+), V(\d[\d.]{1,12})", ("cuda.version", "cuda.nvcc_version")),
+    (
+        r"detected CUDA version \((\d+\.\d+)\) mismatches the version that was used to compile\s*PyTorch \((\d+\.\d+)\)",
+        ("cuda.version", "torch.cuda_version"),
+    ),
+    (r"\btorch\.__version__\s{0,4}=\s{0,4}(\d[\w.+]{2,40})", ("torch.version",)),
+    (r"[/\\]python(3\.\d{1,2})[/\\](?:site|dist)-packages", ("python.minor",)),
+    (r"\bPython (3\.\d{1,2}\.\d{1,2})\b", ("python.version",)),
+    (r"\bgcc \([^)\n]{1,60}\) (\d+\.\d+\.\d+)", ("compiler.cxx_version",)),
+    (
+        r"\bflash_attn-(\d[\w.]{2,20})\+cu\d{2,3}torch(\d+\.\d+)cxx11abi(TRUE|FALSE)-cp",
+        ("package.flash-attn.version", "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"),
+    ),
+    (r"\brustc (\d+\.\d+\.\d+) \(", ("rust.rustc",)),
+    (r"(?:Compiling|Checking) candle-core v(\d[\w.-]{1,20})", ("crate.candle-core.version",)),
+    (r"(?:Compiling|Checking) candle-flash-attn v(\d[\w.-]{1,20})", ("crate.candle-flash-attn.version",)),
+    (r"(?:Compiling|Checking) cudarc v(\d[\w.-]{1,20})", ("crate.cudarc.version",)),
+)
+_CAPABILITY = re.compile(r"with CUDA capability sm_(\d{1,2})(\d) is not compatible")
+_ERROR = re.compile(
+    r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: |$)|\bCUDA error: |\bundefined symbol: "
+    r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread '.{1,60}' panicked at |\bKilled$"
+    r"|\bFATAL: |\bERROR: "
+)
+_WRAPPER = re.compile(
+    r"ninja: build stopped|Error compiling objects|command '.{1,400}' (?:failed|returned non-zero)|Failed to build|Failed building wheel"
+    r"|metadata-generation-failed|subprocess-exited-with-error|CalledProcessError|returned non-zero exit status|could not compile `"
+    r"|Process completed with exit code|make.{0,6}: \*\*\*|PassManager::run failed|BackendCompilerFailed|build failed|aborting due to"
+    r"|failed to run custom build command|process didn't exit successfully|Could not build wheels|failed-wheel-build|ChildFailedError"
+    r"|exited with code|exit code: [1-9]|executor failed running|did not complete successfully",
+    re.IGNORECASE,
+)
+_LONGEST = 2000
+
+
+class Owner(NamedTuple):
+    """The line that owns a failure: its number, from 1, and its text."""
+
+    line: int
+    text: str
+
+
+def bare(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return lines without what a CI system, a container runtime or a quotation puts before each of them; their numbers stay."""
+    return tuple(_PREFIX.sub("", line, count=1) for line in lines)
+
+
+def log_facts(lines: Sequence[str]) -> dict[str, Fact]:
+    """Return what a log tells of its machine; where it tells two values of one thing, it tells nothing of it."""
+    seen: dict[str, dict[str, int]] = {}
+    for name, value, number in _told(lines):
+        seen.setdefault(name, {}).setdefault(value, number)
+    facts = {name: present(*_only(values)) for name, values in seen.items() if len(values) == 1}
+    capabilities = sorted({f"{found[1]}.{found[2]}" for line in lines for found in _CAPABILITY.finditer(line[:_LONGEST])})
+    if capabilities:
+        facts["nvidia.capabilities"] = present(capabilities, "log")
+    if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts["cuda.version"].source == facts["torch.cuda_version"].source:
+        # Both stand in torch's own sentence about a build that has just been tried with this toolkit.
+        facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}
+    return facts | environment_facts(lines)
+
+
+def _only(values: dict[str, int]) -> tuple[object, str]:
+    ((value, number),) = values.items()
+    return {"TRUE": True, "FALSE": False}.get(value, value), f"log, line {number}"
+
+
+def _told(lines: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """Yield what each pattern finds, with the number of its line; a sentence may go on in the next line."""
+    text = "\n".join(line[:_LONGEST] for line in lines)
+    for pattern, names in _TELLS:
+        for found in re.finditer(pattern, text):
+            number = text.count("\n", 0, found.start()) + 1
+            yield from ((name, value, number) for name, value in zip(names, found.groups(), strict=True))
+
+
+def owner(lines: Sequence[str]) -> Owner | None:
+    """Return the line that most likely owns the failure: the first complaint that is none about another one's failure.
+
+    Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks of.
+    """
+    complaints = [Owner(number, line.strip()[:300]) for number, line in enumerate(lines, 1) if _ERROR.search(line[:_LONGEST])]
+    own = [each for each in complaints if not _WRAPPER.search(each.text)]
+    return next(iter(own or complaints), None)

@@ -1,0 +1,95 @@
+"""What a log tells of its machine, and which of its lines owns the failure."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from doctor.model.facts import State, value_of
+from doctor.model.vocabulary import is_known
+from doctor.pasted.log import bare, log_facts, owner
+
+_MISMATCH = """RuntimeError:
+The detected CUDA version (12.1) mismatches the version that was used to compile
+PyTorch (11.8). Please make sure to use the same CUDA versions."""
+
+
+def _facts(text: str) -> dict[str, object]:
+    facts = log_facts(text.split("\n"))
+    assert [name for name in facts if not is_known(name)] == []
+    return {name: fact.value for name, fact in facts.items() if fact.state is State.PRESENT}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("2026-11-21T18:00:01.0000000Z error: x", "error: x"),
+        ("#12 34.56 error: x", "error: x"),
+        ("trainer-1  | error: x", "error: x"),
+        ("> > error: x", "error: x"),
+        ("[2026-11-21 18:00:01,123] error: x", "error: x"),
+        ("12:00:01 error: x", "error: x"),
+        ("  error: x", "  error: x"),
+        ("3.11 is fine", "3.11 is fine"),
+    ],
+)
+def test_what_stands_before_a_line_is_taken_off(line: str, expected: str) -> None:
+    assert bare([line]) == (expected,)
+
+
+def test_a_sentence_over_two_lines_tells_both_versions() -> None:
+    assert _facts(_MISMATCH) == {"cuda.version": "12.1", "torch.cuda_version": "11.8", "torch.build": "cuda", "cuda.selected": True}
+
+
+def test_banners_wheels_and_paths_tell_versions() -> None:
+    text = """| NVIDIA-SMI 535.104.05             Driver Version: 535.104.05   CUDA Version: 12.2     |
+Cuda compilation tools, release 12.4, V12.4.131
+/usr/lib/python3.11/site-packages/torch
+flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp311-cp311-linux_x86_64.whl
+GPU with CUDA capability sm_120 is not compatible with the current PyTorch installation"""
+    assert _facts(text) == {
+        "nvidia.driver_version": "535.104.05",
+        "nvidia.cuda_version": "12.2",
+        "cuda.version": "12.4",
+        "cuda.nvcc_version": "12.4.131",
+        "python.minor": "3.11",
+        "package.flash-attn.version": "2.7.4.post1",
+        "package.flash-attn.wheel_torch": "2.6",
+        "package.flash-attn.wheel_abi": False,
+        "nvidia.capabilities": ["12.0"],
+    }
+
+
+def test_two_values_of_one_thing_tell_nothing() -> None:
+    assert _facts("torch.__version__ = 2.5.1\ntorch.__version__ = 2.6.0") == {}
+
+
+def test_a_report_in_a_log_counts() -> None:
+    text = "PyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\n"
+    assert value_of(log_facts(text.split("\n")), "torch.version") == "2.5.1+cu124"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("ok\nx.cu(3): error: no\nninja: build stopped: subcommand failed.\nERROR: Failed building wheel for y", 2),
+        ("Traceback (most recent call last):\nImportError: libcudart.so.12: cannot open shared object file\nCalledProcessError: x", 2),
+        ("error[E0384]: cannot assign\nerror: could not compile `x` (build script)", 1),
+        ("make: *** [all] Error 1\nERROR: Failed building wheel for y", 2),
+        ("all is well\n0 errors, 0 warnings", None),
+    ],
+)
+def test_the_owner_is_the_first_that_speaks_of_no_other(text: str, line: int | None) -> None:
+    found = owner(text.split("\n"))
+    assert (found.line if found else None) == line
+
+
+@pytest.mark.parametrize(
+    "piece", ["error: ", "command '", "NVIDIA-SMI 1 ", "torch.__version__ = ", "Error", "gcc (", "thread '", "#1 1.1 ", "flash_attn-1."]
+)
+def test_hostile_logs_take_linear_time(piece: str) -> None:
+    lines = [piece * 30_000, *([piece] * 30_000)]
+    started = time.process_time()
+    log_facts(lines), owner(lines), bare(lines)
+    assert time.process_time() - started < 5
