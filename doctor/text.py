@@ -37,7 +37,8 @@ HIDDEN = "[hidden]"
 def plain(text: str) -> str:
     """Strip terminal escapes, control characters and direction marks; line ends become plain, tabs stay."""
     text = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co"))
+    bad = {ord(char): None for char in set(text) if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co")}
+    return text.translate(bad) if bad else text
 
 
 def without_secrets(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from doctor.conditions import regex
+from doctor.literals import needed
 from doctor.model.findings import Evidence, EvidenceKind
 from doctor.model.issues import Signature
 from doctor.model.observation import Observation
@@ -55,7 +56,7 @@ def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[
 
 
 def _find_in(signature: Signature, text: Text) -> Seen | None:
-    found = regex(signature.pattern).search(text.body)
+    found = regex(signature.pattern).search(text.body) if needed(signature.pattern) in text.body else None
     if found is None or any(not regex(other).search(text.body) for other in signature.also):
         return None
     if any(regex(other).search(text.body) for other in signature.unless):

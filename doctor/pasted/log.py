@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from doctor.literals import needed
 from doctor.model.facts import Fact, present
 from doctor.pasted.environment import environment_facts
 
@@ -42,6 +43,8 @@ _ERROR = re.compile(
     r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread '.{1,60}' panicked at |\bKilled$"
     r"|\bFATAL: |\bERROR: "
 )
+_WORDS = ("rror", "xception", "atal", "FATAL", "ERROR", "undefined ", "ault", "cannot open", "panicked", "Killed")
+"""One of them stands in every complaint."""
 _WRAPPER = re.compile(
     r"ninja: build stopped|Error compiling objects|command '.{1,400}' (?:failed|returned non-zero)|Failed to build|Failed building wheel"
     r"|metadata-generation-failed|subprocess-exited-with-error|CalledProcessError|returned non-zero exit status|could not compile `"
@@ -89,9 +92,13 @@ def _told(lines: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     """Yield what each pattern finds, with the number of its line; a sentence may go on in the next line."""
     text = "\n".join(line[:_LONGEST] for line in lines)
     for pattern, names in _TELLS:
-        for found in re.finditer(pattern, text):
+        for found in re.finditer(pattern, text) if needed(pattern) in text else ():
             number = text.count("\n", 0, found.start()) + 1
             yield from ((name, value, number) for name, value in zip(names, found.groups(), strict=True))
+
+
+def _complains(line: str) -> bool:
+    return any(word in line for word in _WORDS) and _ERROR.search(line[:_LONGEST]) is not None
 
 
 def owner(lines: Sequence[str]) -> Owner | None:
@@ -99,6 +106,6 @@ def owner(lines: Sequence[str]) -> Owner | None:
 
     Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks of.
     """
-    complaints = [Owner(number, line.strip()[:300]) for number, line in enumerate(lines, 1) if _ERROR.search(line[:_LONGEST])]
+    complaints = [Owner(number, line.strip()[:300]) for number, line in enumerate(lines, 1) if _complains(line)]
     own = [each for each in complaints if not _WRAPPER.search(each.text)]
     return next(iter(own or complaints), None)

@@ -17,7 +17,7 @@ else:
     import tomli as tomllib
 
 FLOORS: tuple[set[str], ...] = (
-    {"doctor", "errors", "bundled", "globs", "text", "versions"},
+    {"doctor", "errors", "bundled", "globs", "literals", "text", "versions"},
     {"elf", "share", "specifiers"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
@@ -42,7 +42,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 }
 """What is imported in these modules (and those below them) only."""
 
-_PURE = ("conditions", "derive", "fixes", "globs", "holes", "match", "model", "pasted", "reporters", "versions", "specifiers")
+_PURE = ("conditions", "derive", "fixes", "globs", "holes", "literals", "match", "model", "pasted", "reporters", "versions", "specifiers")
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 

@@ -1,0 +1,50 @@
+"""The text that a pattern cannot match without."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from doctor.catalog import load
+from doctor.literals import needed
+
+_PATTERNS = [
+    (name, signature.pattern, "\n".join(example.log for example in issue.examples))
+    for name, issue in load().issues.items()
+    for signature in issue.signatures
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("no kernel image", "no kernel image"),
+        (r"sm_(?P<sm>\d+) is not compatible", " is not compatible"),
+        (r"undefined symbol: _Z\w*", "undefined symbol: _Z"),
+        (r"one|another", ""),
+        (r"colou?r of it", "r of it"),
+        (r"ab+cdefg", "cdefg"),
+        (r"error\[E0384\]: x", "error[E0384]: x"),
+        (r"(?i)Upper", ""),
+        (r"lhs_l: Layout \{ shape: [\[\]\d]+", "lhs_l: Layout { shape: "),
+        (r"a{2}bcdef", "bcdef"),
+        (r"\bfoo\b", ""),
+        (r"(optional text)?and more", "and more"),
+    ],
+)
+def test_the_longest_run_of_plain_text(pattern: str, expected: str) -> None:
+    assert needed(pattern) == expected
+
+
+def test_no_match_of_the_catalog_lacks_its_text() -> None:
+    matched = 0
+    for name, pattern, text in _PATTERNS:
+        for found in re.finditer(pattern, text):
+            matched += 1
+            assert needed(pattern) in found[0], f"{name}: {pattern}"
+    assert matched > 100
+
+
+def test_most_patterns_of_the_catalog_have_one() -> None:
+    assert sum(1 for _, pattern, _ in _PATTERNS if needed(pattern)) > 0.7 * len(_PATTERNS)
