@@ -73,7 +73,7 @@ def exit_code(report: Report, wanted: Wanted) -> int:
         return 130
     if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.findings):
         return 1
-    if report.command == "diagnose":
+    if report.command in ("diagnose", "run"):
         return 0 if report.diagnosis.findings else 4
     outcomes, facts = report.observation.outcomes, report.observation.facts
     by_facts = value_of(facts, _CANDLE) is not None or (not outcomes and has_framework(facts))

@@ -13,6 +13,7 @@ from doctor import __version__
 from doctor.cli import check, knowledge
 from doctor.cli.diagnose import diagnose
 from doctor.cli.names import shadow
+from doctor.cli.run import run
 from doctor.cli.screen import say
 from doctor.errors import DoctorError, UsageError
 
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command()(check.check)
 app.command()(diagnose)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]})(run)
 app.command()(check.snapshot)
 app.command()(check.demo)
 app.command()(knowledge.explain)

@@ -100,7 +100,7 @@ def _why_nothing(report: Report) -> str:
 
 
 def _nothing(report: Report, how: Look) -> Lines:
-    if report.exit_code == 4 and report.command == "diagnose":
+    if report.exit_code == 4 and report.command in ("diagnose", "run"):
         text = _not_recognised(report)
     elif report.exit_code == 4:
         text = _why_nothing(report)

@@ -35,7 +35,7 @@ FLOORS: tuple[set[str], ...] = (
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),
-    "subprocess": ("doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),
+    "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),
     "typer": ("doctor.cli",),
     "yaml": ("doctor.catalog",),
     **dict.fromkeys(("http", "socket", "ssl", "urllib.request", "multiprocessing"), ()),

@@ -1,0 +1,62 @@
+"""The command that stands behind another one, and speaks only when that fails."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+import msgspec
+import typer
+
+from doctor import catalog as catalogs
+from doctor import examine, observe
+from doctor.cli import screen
+from doctor.errors import DoctorError, UsageError
+from doctor.host import Host
+from doctor.host.passing import pass_through
+from doctor.model.observation import Log, Observation
+from doctor.reporters import terminal
+from doctor.share import without_any_secrets
+
+
+def run(context: typer.Context) -> int:
+    """Run a command untouched, and say why on standard error when it fails.
+
+    For example: doctor run -- pip install flash-attn. Its output and its exit code are passed on as they are.
+    """
+    if not context.args:
+        raise UsageError("say which command to run: doctor run -- pip install flash-attn")
+    passed = pass_through(context.args)
+    if passed.why:
+        screen.say(f"doctor: {passed.why}")
+    elif passed.code:
+        with contextlib.suppress(DoctorError):
+            _tell(context.args[0], examine.read_log(Path("the output"), passed.output))
+    return passed.code
+
+
+def _tell(command: str, log: Log) -> None:
+    report = examine.examine(_seen(command, log), catalogs.load(), examine.Wanted(), command="run")
+    look = screen.style(sys.stderr)
+    text = terminal.render(without_any_secrets(report), verbosity=0, width=look.width, colour=look.colour, unicode=look.unicode)
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        print("\n" + text.rstrip("\n"), file=sys.stderr, flush=True)
+
+
+def _seen(command: str, log: Log) -> Observation:
+    """Look at the machine as far as that costs nothing, beside what the log itself tells."""
+    host = Host()
+    request = observe.Request(host=host, project=Path.cwd(), python=_environment_of(host, command), bounds=observe.Bounds(canaries=False))
+    try:
+        seen = observe.observe(request, lambda _what, _seconds: None)
+    except DoctorError:
+        return examine.of_logs((log,))
+    return examine.of_logs((log,), msgspec.structs.replace(seen, left_out=()))
+
+
+def _environment_of(host: Host, command: str) -> str | None:
+    """Return the environment that a command belongs to: the pip of a virtual environment installs into that one."""
+    found = host.which(command)
+    prefix = Path(found).absolute().parent.parent if found else None
+    return str(prefix) if prefix and any((prefix / mark).exists() for mark in ("pyvenv.cfg", "conda-meta")) else None
