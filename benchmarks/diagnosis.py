@@ -1,0 +1,114 @@
+"""Judges real failures out of public threads by their text alone, and counts how often the right known issue comes first or among three.
+
+    .venv/bin/python benchmarks/diagnosis.py [--set open|held]
+
+The sets are those of fixtures/cases. Recall is given twice: over the cases for which the catalog has the right answer, and over all.
+Precision is the share of right answers among the first findings that were given at all.
+A warning or an error on a quiet log is a wrong alarm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from doctor import catalog as catalogs
+from doctor.examine import Wanted, examine, read_log
+from doctor.model.catalog import Catalog
+from doctor.model.findings import Finding
+from doctor.model.observation import Observation
+from doctor.model.scales import Severity
+from tests import cases
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What doctor said about one case: the ids that would be right, and those it gave, the first first."""
+
+    name: str
+    wanted: tuple[str, ...]
+    given: tuple[str, ...]
+
+    def within(self, first: int) -> bool:
+        """Say whether a right id is among the first ones."""
+        return any(given in self.wanted for given in self.given[:first])
+
+
+def main() -> int:
+    """Judge, print the tables and every miss."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", choices=cases.SETS, help="one set alone; default: each of them")
+    chosen = parser.parse_args().set
+    answers = {name: answered(name) for name in cases.SETS if chosen in (None, name)}
+    print(f"{len(known().issues)} known issues; judged by the text alone; {time.strftime('%Y-%m-%d')}\n")
+    print(table(answers))
+    print(quiet())
+    for name, found in answers.items():
+        print(f"\nMisses of {name}:\n" + "\n".join(misses(found)))
+    return 0
+
+
+def judged(log: str) -> Sequence[Finding]:
+    """Return the ranked findings for a text that somebody pasted."""
+    seen = Observation(logs=(read_log(Path("log"), log.encode()),))
+    return examine(seen, known(), Wanted()).diagnosis.findings
+
+
+@functools.cache
+def known() -> Catalog:
+    """Return the catalog that comes with doctor."""
+    return catalogs.load()
+
+
+def answered(name: str) -> list[Answer]:
+    """Judge every case of a set."""
+    return [Answer(slug, case.issues, tuple(found.id for found in judged(case.log))) for slug, case in cases.failures(name)]
+
+
+def alarms(log: str) -> list[str]:
+    """Return the ids of what was told as a warning or an error."""
+    return [found.id for found in judged(log) if found.severity is not Severity.NOTE]
+
+
+def table(answers: dict[str, list[Answer]]) -> str:
+    """Return the figures of each set as a table in Markdown."""
+    lines = ["| set | cases | recall@1 | recall@3 | precision@1 |", "| --- | --- | --- | --- | --- |"]
+    for name, every in answers.items():
+        for title, part in ((f"{name}, catalog has an answer", [one for one in every if one.wanted]), (f"{name}, all", every)):
+            spoken = [one for one in part if one.given]
+            first, three = sum(one.within(1) for one in part), sum(one.within(3) for one in part)
+            lines.append(f"| {title} | {len(part)} | {share(first, part)} | {share(three, part)} | {share(first, spoken)} |")
+    return "\n".join(lines)
+
+
+def share(count: int, of: Sequence[object]) -> str:
+    """Return a share in per cent with what it was counted from."""
+    return f"{100 * count / len(of):.0f} % ({count}/{len(of)})" if of else "–"
+
+
+def misses(answers: Sequence[Answer]) -> list[str]:
+    """Return a line for each case without a right answer among the first three, and for each answer where the catalog has none."""
+    lines = []
+    for one in answers:
+        if not one.within(3) and (one.wanted or one.given):
+            wanted = " or ".join(one.wanted) or "(none yet)"
+            lines.append(f"  {one.name}: wanted {wanted}; given {', '.join(one.given[:5]) or 'nothing'}")
+    return lines or ["  none"]
+
+
+def quiet() -> str:
+    """Return how many quiet logs raised a wrong alarm, and which."""
+    told = {name: found for name, case in cases.quiet() if (found := alarms(case.log))}
+    lines = [f"\nWrong alarms on quiet logs: {share(len(told), cases.paths(cases.QUIET))}"]
+    return "\n".join([*lines, *(f"  {name}: {', '.join(found)}" for name, found in told.items())])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

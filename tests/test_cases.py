@@ -1,0 +1,84 @@
+"""The collected cases hold what they promise, and the benchmark counts them as it says."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks.diagnosis import Answer, alarms, judged, known, misses, table
+from tests import cases
+
+_THREAD = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
+_HOME = re.compile(r"(?i)(?:/home|/users|[a-z]:[\\/]+users)[\\/]+([\w.~-]+)")
+_NOBODY = {"ada", "runner", "ubuntu", "public"}
+"""Homes that name nobody: ours, those of CI and of cloud images, and the one that all users of Windows share."""
+_SECRET = re.compile(r"gh[pousr]_\w{20}|hf_\w{20}|sk-\w{20}|eyJ\w{20}|[\w.+-]+@[\w-]+\.(?:com|org|net|edu)\b")
+_EVERY = cases.paths(*cases.SETS, cases.QUIET)
+_NAMES = [f"{path.parent.name}/{path.stem}" for path in _EVERY]
+
+
+@pytest.mark.parametrize("path", _EVERY, ids=_NAMES)
+def test_a_case_is_whole(path: Path) -> None:
+    case = cases.read(path)
+    assert _THREAD.fullmatch(case.source)
+    assert case.log.strip()
+    assert len(case.log.splitlines()) <= 60
+    sentences = (case.why,) if isinstance(case, cases.Quiet) else (case.cause, case.fix)
+    assert all(sentence.endswith(".") and len(sentence.split()) >= 3 for sentence in sentences)
+    assert re.fullmatch(r"[a-z0-9-]+", case.family)
+
+
+@pytest.mark.parametrize("path", _EVERY, ids=_NAMES)
+def test_a_log_names_nobody(path: Path) -> None:
+    log = cases.read(path).log
+    assert {name.lower() for name in _HOME.findall(log)} <= _NOBODY
+    assert not _SECRET.search(log)
+
+
+def test_the_right_answers_are_in_the_catalog() -> None:
+    wanted = {issue for name in cases.SETS for _, case in cases.failures(name) for issue in case.issues}
+    assert wanted
+    assert wanted <= known().issues.keys()
+
+
+def test_a_thread_stands_for_one_failure() -> None:
+    threads = Counter(case.source for name in cases.SETS for _, case in cases.failures(name))
+    assert not [thread for thread, count in threads.items() if count > 1]
+
+
+def test_no_signature_was_written_from_a_thread_that_is_kept_aside() -> None:
+    sources = {reference.url for issue in known().issues.values() for reference in issue.references}
+    assert sources
+    assert not [name for name, case in cases.failures("held") if case.source in sources]
+
+
+def test_both_sets_are_large_and_mixed() -> None:
+    sets = {name: [case for _, case in cases.failures(name)] for name in cases.SETS}
+    assert all(len(found) >= 30 for found in sets.values())
+    assert all(len({case.family for case in found}) >= 30 for found in sets.values())
+    assert len(cases.paths(cases.QUIET)) >= 20
+
+
+def test_the_judgement_hears_a_text_and_stays_silent_on_another() -> None:
+    failing = "RuntimeError: operator torchvision::nms does not exist"
+    assert judged(failing)[0].id == "torchvision/other-torch"
+    assert alarms(failing) == ["torchvision/other-torch"]
+    assert not judged("Successfully installed torch-2.13.0 torchvision-0.28.0")
+
+
+def test_recall_counts_ranks_and_cases_without_an_answer() -> None:
+    answers = [
+        Answer("first", ("a/b",), ("a/b",)),
+        Answer("third", ("a/b", "a/c"), ("x/y", "x/z", "a/c")),
+        Answer("fourth", ("a/b",), ("x/1", "x/2", "x/3", "a/b")),
+        Answer("silent", ("a/b",), ()),
+        Answer("unknown", (), ()),
+        Answer("invented", (), ("x/y",)),
+    ]
+    known_part, all_of_them = table({"open": answers}).splitlines()[2:]
+    assert known_part == "| open, catalog has an answer | 4 | 25 % (1/4) | 50 % (2/4) | 33 % (1/3) |"
+    assert all_of_them == "| open, all | 6 | 17 % (1/6) | 33 % (2/6) | 25 % (1/4) |"
+    assert [line.split(":")[0].strip() for line in misses(answers)] == ["fourth", "silent", "invented"]
