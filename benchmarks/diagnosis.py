@@ -21,10 +21,9 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from doctor import catalog as catalogs
-from doctor.examine import Wanted, examine, read_log
+from doctor.examine import Wanted, examine, of_logs, read_log
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Finding
-from doctor.model.observation import Observation
 from doctor.model.scales import Severity
 from tests import cases
 
@@ -56,9 +55,9 @@ def main() -> int:
 
 
 def judged(log: str) -> Sequence[Finding]:
-    """Return the ranked findings for a text that somebody pasted."""
-    seen = Observation(logs=(read_log(Path("log"), log.encode()),))
-    return examine(seen, known(), Wanted()).diagnosis.findings
+    """Return the ranked findings for a text that somebody pasted, as `doctor diagnose` gives them."""
+    seen = of_logs([read_log(Path("log"), log.encode())])
+    return examine(seen, known(), Wanted(), command="diagnose").diagnosis.findings
 
 
 @functools.cache
