@@ -93,6 +93,7 @@ def _lint_issue(name: str, issue: KnownIssue, known: dict[str, KnownIssue], chec
         yield "references: give at least one source that was opened"
     if not issue.fixes:
         yield "fixes: every finding ends in something to do"
+    yield from _lint_unwritten(issue)
     yield from (f"related: no such issue: {other}" for other in issue.related if other not in known)
     yield from _lint_conditions(issue)
     yield from _lint_patterns(issue)
@@ -100,6 +101,19 @@ def _lint_issue(name: str, issue: KnownIssue, known: dict[str, KnownIssue], chec
     for number, recipe in enumerate(issue.fixes):
         yield from (f"fixes[{number}]: {fault}" for fault in _lint_recipe(recipe, issue))
     yield from _lint_example_kinds(issue)
+
+
+def _lint_unwritten(issue: KnownIssue) -> Iterator[str]:
+    """Name what `doctor new-issue` left to be said, in brackets."""
+    texts = {"title": issue.title, "cause": issue.cause}
+    texts |= {f"fixes[{number}].title": recipe.title for number, recipe in enumerate(issue.fixes)}
+    texts |= {f"references[{number}].what": reference.what for number, reference in enumerate(issue.references)}
+    for number, example in enumerate(issue.examples):
+        texts |= {f"examples[{number}].name": example.name, f"examples[{number}].log": example.log}
+    yield from (f"{place}: still to be written" for place, text in texts.items() if re.fullmatch(r"\([^()]*\)", text.strip()))
+    for number, reference in enumerate(issue.references):
+        if not re.match(r"https?://[^/\s]+\.[^/\s]+", reference.url):
+            yield f"references[{number}].url: {reference.url!r} is no address"
 
 
 def _lint_conditions(issue: KnownIssue) -> Iterator[str]:

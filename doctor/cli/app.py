@@ -13,6 +13,7 @@ from doctor import __version__
 from doctor.cli import check, knowledge
 from doctor.cli.diagnose import diagnose
 from doctor.cli.names import shadow
+from doctor.cli.new_issue import new_issue
 from doctor.cli.run import run
 from doctor.cli.screen import say
 from doctor.errors import DoctorError, UsageError
@@ -36,6 +37,7 @@ app.command()(check.demo)
 app.command()(knowledge.explain)
 app.command("list")(knowledge.list_)
 app.command()(knowledge.lint)
+app.command("new-issue")(new_issue)
 app.command()(knowledge.schema)
 
 

@@ -1,0 +1,45 @@
+"""The command that begins a known issue from a log."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from doctor import catalog as catalogs
+from doctor import examine
+from doctor.cli import options, screen
+from doctor.cli.telling import read_logs
+from doctor.errors import UsageError
+from doctor.pasted.log import owner
+from doctor.pasted.skeleton import skeleton
+from doctor.text import without_secrets
+
+
+def new_issue(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="What the failure printed; - is standard input.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write: matrices/issues/<component>/<slug>.yaml."),
+    ] = None,
+    _debug: options.Debug = False,
+) -> int:
+    """Begin a known issue from the log of a failure that doctor does not know; doctor lint then says what is missing."""
+    if output is not None and output.exists():
+        raise UsageError(f"{output} is there already")
+    (read,) = read_logs((log,))
+    line = owner(read.lines)
+    if line is None:
+        raise UsageError(f"{log}: no line in it complains of anything; cut out the part that does")
+    known = examine.examine(examine.of_logs((read,)), catalogs.load(), examine.Wanted(), command="diagnose").diagnosis.findings
+    if known:
+        screen.say(f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})")
+    text = without_secrets(skeleton(read.lines, line, datetime.now(timezone.utc).date()))
+    if output is None:
+        screen.put(text)
+    else:
+        screen.write(output, text)
+        screen.say(f"wrote {output}; doctor lint says what is missing")
+    return 0
