@@ -38,6 +38,7 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?:Compiling|Checking) cudarc v(\d[\w.-]{1,20})", ("crate.cudarc.version",)),
 )
 _CAPABILITY = re.compile(r"with CUDA capability sm_(\d{1,2})(\d) is not compatible")
+_ARCHS = re.compile(r"PyTorch install(?:ation)? supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]? ?){1,40})")
 _ERROR = re.compile(
     r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: |$)|\bCUDA error: |\bundefined symbol: "
     r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread '.{1,60}' panicked at |\bKilled$"
@@ -77,6 +78,9 @@ def log_facts(lines: Sequence[str]) -> dict[str, Fact]:
     capabilities = sorted({f"{found[1]}.{found[2]}" for line in lines for found in _CAPABILITY.finditer(line[:_LONGEST])})
     if capabilities:
         facts["nvidia.capabilities"] = present(capabilities, "log")
+    archs = {tuple(found[1].split()) for line in lines for found in _ARCHS.finditer(line[:_LONGEST])}
+    if len(archs) == 1:
+        facts |= {"torch.arch_list": present(list(archs.pop()), "log"), "torch.build": present("cuda", "log")}
     if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts["cuda.version"].source == facts["torch.cuda_version"].source:
         # Both stand in torch's own sentence about a build that has just been tried with this toolkit.
         facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}

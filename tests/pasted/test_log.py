@@ -61,6 +61,11 @@ GPU with CUDA capability sm_120 is not compatible with the current PyTorch insta
     }
 
 
+def test_torchs_own_warning_tells_what_it_holds_code_for() -> None:
+    text = "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_90."
+    assert _facts(text) == {"torch.arch_list": ["sm_50", "sm_60", "sm_90"], "torch.build": "cuda"}
+
+
 def test_two_values_of_one_thing_tell_nothing() -> None:
     assert _facts("torch.__version__ = 2.5.1\ntorch.__version__ = 2.6.0") == {}
 
