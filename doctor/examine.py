@@ -27,7 +27,8 @@ from doctor.text import plain
 
 _CANDLE = "crate.candle-core.version"
 _FRAMEWORKS = ("torch.version", "package.jax.version", "package.tensorflow.version", "package.onnxruntime-gpu.version", _CANDLE)
-_LOG_LIMIT = 64 << 20
+LOG_LIMIT = 64 << 20
+"""Bytes of a log, or of another file that is handed in, that are read."""
 
 
 class InputError(DoctorError):
@@ -141,14 +142,14 @@ def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Obse
 
 def read_log(path: Path, text: bytes | None = None) -> Log:
     """Read a log, bounded, without control characters and what CI puts before each line; raises UsageError where it cannot be read."""
-    content = _content(path) if text is None else text[:_LOG_LIMIT]
+    content = _content(path) if text is None else text[:LOG_LIMIT]
     return Log(source=str(path), lines=bare(plain(content.decode("utf-8", "replace")).split("\n")))
 
 
 def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(_LOG_LIMIT)
+            return file.read(LOG_LIMIT)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +16,16 @@ from doctor.share import shareable, who, without_any_secrets
 
 
 def read_logs(paths: Sequence[Path]) -> tuple[Log, ...]:
-    """Read logs in their order; `-` is standard input."""
-    return tuple(examine.read_log(path, sys.stdin.buffer.read() if str(path) == "-" else None) for path in paths)
+    """Read logs in their order; `-` is standard input. Says so where one is longer than what is read of it."""
+    return tuple(map(_log, paths))
+
+
+def _log(path: Path) -> Log:
+    text = sys.stdin.buffer.read() if str(path) == "-" else None
+    with contextlib.suppress(OSError):
+        if (path.stat().st_size if text is None else len(text)) > examine.LOG_LIMIT:
+            screen.say(f"doctor: of {path} only the first {examine.LOG_LIMIT >> 20} MiB are read; cut out the part that failed")
+    return examine.read_log(path, text)
 
 
 def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool) -> int:
