@@ -31,135 +31,22 @@ an offset (108978, 189563).
 
 from __future__ import annotations
 
-import importlib
-import json
 import math
 import os
 import random
 import sys
-import time
-import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, CHECKS)
+from canary_report import Ending, Report, devices  # noqa: E402
 
-# --- report: the same in every check, kept so by a test ---
-class Ending(Exception):
-    """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
-
-
-class Report:
-    """What was seen and what is being done, on disk before and after every risky step."""
-
-    def __init__(self) -> None:
-        self.facts: dict[str, Any] = {}
-        self.results: list[dict[str, Any]] = []
-        self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
-
-    def write(self, doing: dict[str, Any] | None) -> None:
-        """Replace the file in one step; where none is asked for, print the document once it is done."""
-        document = {"contract": 1, "facts": self.facts, "results": self.results, "doing": doing}
-        text, path = json.dumps(document, indent=1), os.environ.get("CANARY_RESULT")
-        if path:
-            with open(path + ".part", "w", encoding="utf-8") as part:
-                part.write(text)
-            os.replace(path + ".part", path)
-        elif doing is None:
-            print(text)
-
-    @contextmanager
-    def act(self) -> Iterator[None]:
-        """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
-        self.write({**self.doing, "act": True})
-        try:
-            yield
-        except Ending:
-            raise
-        except Exception as error:
-            traceback.print_exc()
-            raise Ending("failed", " ".join(f"{type(error).__name__}: {error}".split())[:400]) from error
-        self.write(self.doing)
-
-    @contextmanager
-    def result(self, device: str | None) -> Iterator[dict[str, Any]]:
-        """Hold what a device gives (None: the machine): failed with any case, skipped with all."""
-        entry: dict[str, Any] = {"device": device, "cases": {}, "data": {}}
-        self.results.append(entry)
-        started = time.monotonic()
-        with self.case("", entry):
-            yield entry["data"]
-            for verdict in "failed", "skipped":
-                said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
-                if said and (verdict == "failed" or len(said) == len(entry["cases"])):
-                    raise Ending(verdict, "; ".join(said))
-        entry["seconds"] = round(time.monotonic() - started, 3)
-
-    @contextmanager
-    def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
-        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
-        entry = {} if entry is None else entry
-        entry.update(verdict="running", reason="")
-        self.doing.update(device=self.results[-1]["device"], case=name)
-        self.write(self.doing)
-        try:
-            yield
-            entry["verdict"] = "passed"
-        except Ending as end:
-            entry["verdict"], entry["reason"] = end.args
-        if name:
-            self.results[-1]["cases"][name] = entry
-        self.doing["case"] = ""
-        self.write(self.doing)
-
-
-# --- end of report ---
-
-
-# --- torch: the same in every canary that imports it, kept so by a test ---
-def load(module: str) -> Any:
-    """Import a module of the patient; where that fails, say so and end."""
-    with REPORT.result(None):
-        REPORT.doing["case"] = f"import {module}"
-        with REPORT.act():
-            try:
-                loaded = importlib.import_module(module)
-            except ModuleNotFoundError as error:
-                if error.name == module:
-                    raise Ending("skipped", f"{module} is not installed") from None
-                raise
-    if REPORT.results[-1]["verdict"] != "passed":
-        REPORT.write(doing=None)
-        sys.exit()
-    REPORT.results.pop()
-    return loaded
-
-
-def devices() -> list[str]:
-    """Name the devices to try: those asked for, or the processor and every accelerator torch sees."""
-    if os.environ.get("CANARY_DEVICES"):
-        return os.environ["CANARY_DEVICES"].split(",")
-    found = ["cpu"]
-    for kind in "cuda", "xpu":
-        backend = getattr(torch, kind, None)
-        if backend is not None and backend.is_available():
-            found += [f"{kind}:{index}" for index in range(backend.device_count())]
-    mps = getattr(torch.backends, "mps", None)
-    return [*found, "mps"] if mps is not None and mps.is_available() else found
-
-
-def reach(device: str) -> None:
-    """Skip a device that does not answer: to say why is the business of torch-runtime, once for all."""
-    with REPORT.act():
-        try:
-            torch.ones(2, device=device).add(1).tolist()
-        except Exception as error:
-            raise Ending("skipped", f"{device} does not answer: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+sys.path.remove(CHECKS)
 
 
 REPORT = Report()
-torch = load("torch")
-# --- end of torch ---
+torch = REPORT.load("torch")
 
 if TYPE_CHECKING:
     Matrix = list[list[float]]
@@ -480,9 +367,9 @@ def main() -> None:
     """Try every case on every device."""
     # Matrices this small gain nothing from threads, and lose seconds to them where the processor is busy.
     torch.set_num_threads(1)
-    for device in devices():
+    for device in devices(torch):
         with REPORT.result(device) as data:
-            reach(device)
+            REPORT.reach(torch, device)
             data["seed"] = random.SystemRandom().getrandbits(32)
             rng = random.Random(data["seed"])
             for name, trial in CASES.items():
