@@ -30,8 +30,6 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +39,7 @@ sys.path.insert(0, CHECKS)
 from canary_report import Ending, Report  # noqa: E402
 from candle import script  # noqa: E402
 from candle.cargo import Cargo, Undone  # noqa: E402
+from candle.programs import undone  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -152,15 +151,6 @@ def complaint(output: str) -> str:
     """The first line in which a tool complains."""
     told = [line.strip() for line in output.splitlines() if COMPLAINT.search(line) and "warning" not in line]
     return (told or [""])[0][:300]
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    """Turn what cannot be said here into a skip."""
-    try:
-        yield
-    except (Undone, OSError) as reason:
-        raise Ending("skipped", str(reason)) from None
 
 
 def main() -> None:

@@ -7,9 +7,12 @@ import hashlib
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from canary_report import Ending
 from candle import builds, warm, workspace
 from candle.cargo import Cargo, Done, Undone
 from candle.crate import Crate
@@ -26,6 +29,17 @@ LATER = "candle-core has to be compiled for it, which takes a minute or two: --t
 
 class BuildError(Exception):
     """Candle does not compile; the message is rustc's first error."""
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Turn what cannot be said here into a skip, and a candle that does not compile into a failure."""
+    try:
+        yield
+    except (Undone, OSError) as reason:
+        raise Ending("skipped", str(reason)) from None
+    except BuildError as error:
+        raise Ending("failed", str(error)) from None
 
 
 class Device(NamedTuple):

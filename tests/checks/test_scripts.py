@@ -23,7 +23,8 @@ def test_source_keeps_to_the_grammar_of_python_3_8(source: Path) -> None:
 @every_script
 def test_header_lists_the_cases_that_the_script_has(script: Path) -> None:
     tree = ast.parse(script.read_text(encoding="utf-8"))
-    assert set(read_check(script).header.cases) == _named(tree) | _tabled(tree)
+    beside = [ast.parse(path.read_text(encoding="utf-8")) for path in _beside(tree)]
+    assert set(read_check(script).header.cases) == _tabled(tree).union(*map(_named, [tree, *beside]))
 
 
 @every_script
@@ -36,6 +37,12 @@ def test_what_makes_a_deep_check_quick_is_a_fact(script: Path) -> None:
 def test_script_says_what_a_failure_means(script: Path) -> None:
     docstring = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
     assert "fail" in docstring
+
+
+def _beside(tree: ast.Module) -> list[Path]:
+    """Return the files of the shared modules that a script imports from."""
+    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    return [path for module in modules if (path := CHECKS / (module.replace(".", "/") + ".py")).is_file()]
 
 
 def _named(tree: ast.Module) -> set[str]:
