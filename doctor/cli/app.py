@@ -31,7 +31,10 @@ app = typer.Typer(
 )
 app.command()(check.check)
 app.command()(diagnose)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]})(run)
+app.command(
+    options_metavar="-- COMMAND [ARGS]...",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]},
+)(run)
 app.command()(check.snapshot)
 app.command()(check.demo)
 app.command()(knowledge.explain)
