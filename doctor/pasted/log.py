@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from doctor.literals import needed
@@ -71,10 +71,8 @@ def bare(lines: Sequence[str]) -> tuple[str, ...]:
 
 def log_facts(lines: Sequence[str]) -> dict[str, Fact]:
     """Return what a log tells of its machine; where it tells two values of one thing, it tells nothing of it."""
-    seen: dict[str, dict[str, int]] = {}
-    for name, value, number in _told(lines):
-        seen.setdefault(name, {}).setdefault(value, number)
-    facts = {name: present(*_only(values)) for name, values in seen.items() if len(values) == 1}
+    text = "\n".join(line[:_LONGEST] for line in lines)
+    facts = {name: _only(text, values) for name, values in _told(text).items() if len(values) == 1}
     capabilities = sorted({f"{found[1]}.{found[2]}" for line in lines for found in _CAPABILITY.finditer(line[:_LONGEST])})
     if capabilities:
         facts["nvidia.capabilities"] = present(capabilities, "log")
@@ -87,18 +85,21 @@ def log_facts(lines: Sequence[str]) -> dict[str, Fact]:
     return facts | environment_facts(lines)
 
 
-def _only(values: dict[str, int]) -> tuple[object, str]:
-    ((value, number),) = values.items()
-    return {"TRUE": True, "FALSE": False}.get(value, value), f"log, line {number}"
+def _only(text: str, values: dict[str, int]) -> Fact:
+    ((value, start),) = values.items()
+    return present({"TRUE": True, "FALSE": False}.get(value, value), f"log, line {text.count(chr(10), 0, start) + 1}")
 
 
-def _told(lines: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    """Yield what each pattern finds, with the number of its line; a sentence may go on in the next line."""
-    text = "\n".join(line[:_LONGEST] for line in lines)
+def _told(text: str) -> dict[str, dict[str, int]]:
+    """Return the values that a text tells of each thing, two at most, with the place of each; a sentence may go on in the next line."""
+    seen: dict[str, dict[str, int]] = {}
     for pattern, names in _TELLS:
         for found in re.finditer(pattern, text) if needed(pattern) in text else ():
-            number = text.count("\n", 0, found.start()) + 1
-            yield from ((name, value, number) for name, value in zip(names, found.groups(), strict=True))
+            for name, value in zip(names, found.groups(), strict=True):
+                values = seen.setdefault(name, {})
+                if len(values) < 2:
+                    values.setdefault(value, found.start())
+    return seen
 
 
 def _complains(line: str) -> bool:
