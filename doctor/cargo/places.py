@@ -22,6 +22,8 @@ _OPENS = re.compile(
 _OPENERS = (b"new_metal", b"metal_if_available", b"MetalDevice", b"candle_examples")
 """What stands in every opening: reading Rust properly is for files that hold one of these."""
 _OPAQUE = re.compile(r"""//|/\*|\bb?r(\#*)"|"|'(?:\\.[^'\n]{0,9}|[^'\\\n])'""")
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+_STRING_MARK = re.compile(r'\\.|"', re.DOTALL)
 _FUNCTION = re.compile(r"\bfn\s+(\w+)")
 _RETURNS_DEVICE = re.compile(r"->[^{;]{0,200}\bDevice\b")
 _EVERYWHERE = frozenset({"new", "default", "from", "main", "try_from", "build", "init"})
@@ -120,7 +122,7 @@ def _end(code: str, found: re.Match[str]) -> int:
 
 def _end_of_comment(code: str, at: int) -> int:
     depth = 1
-    for found in re.compile(r"/\*|\*/").finditer(code, at):
+    for found in _COMMENT_MARK.finditer(code, at):
         depth += 1 if found[0] == "/*" else -1
         if depth == 0:
             return found.end()
@@ -128,7 +130,7 @@ def _end_of_comment(code: str, at: int) -> int:
 
 
 def _end_of_string(code: str, at: int) -> int:
-    for found in re.compile(r'\\.|"', re.DOTALL).finditer(code, at):
+    for found in _STRING_MARK.finditer(code, at):
         if found[0] == '"':
             return found.end()
     return -1

@@ -79,6 +79,11 @@ class Answer(msgspec.Struct, frozen=True):
     metadata: Metadata | None = None
     why: str = ""
 
+    @property
+    def resolved(self) -> Metadata | None:
+        """Return the answer where it says what a build takes in, and not the members alone."""
+        return self.metadata if self.metadata and self.metadata.resolve else None
+
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What to ask: of which workspace, for which machine (a target triple) and features; `fetched`: whether there can be sources here."""

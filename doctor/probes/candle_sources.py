@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -36,8 +36,9 @@ def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> Seen:
     host, path = scene.host, str(workspace / "Cargo.lock")
     copies = [f"{each.version} ({each.origin})" for each in lock.packages.get("candle-core", ())]
     yield "candle.copies", present(copies, path) if len(copies) > 1 else absent(path)
-    yield "candle.features", _features(lock, answer)
-    yield "candle.built", _built(host, workspace, lock, answer)
+    features = _features(lock, answer)
+    yield "candle.features", features
+    yield "candle.built", _built(host, workspace, lock, answer, features.value or ())
     yield from _said(host, workspace, lock, answer)
     yield "cudarc.known_cuda", _known_cuda(host, workspace, lock, answer)
     yield "candle.metal_places", _places(workspace, lock, answer)
@@ -47,23 +48,22 @@ def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> Seen:
 def _features(lock: Lock, answer: Answer) -> Fact:
     if "candle-core" not in lock.packages:
         return absent("Cargo.lock")
-    if answer.metadata is None or answer.metadata.resolve is None:
+    if (told := answer.resolved) is None:
         return unknown(answer.why, "cargo metadata")
-    used = {package.id: package for package in answer.metadata.packages if package.id in answer.metadata.features}
-    on = {feature for id_, package in used.items() if package.name == "candle-core" for feature in answer.metadata.features[id_]}
+    used = {package.id: package for package in told.packages if package.id in told.features}
+    on = {feature for id_, package in used.items() if package.name == "candle-core" for feature in told.features[id_]}
     flash = ["flash-attn"] if any(package.name.startswith("candle-flash-attn") for package in used.values()) else []
     found = [*(switch for switch in _SWITCHES if switch in on), *flash]
     return present(found, "cargo metadata") if found else absent("cargo metadata")
 
 
-def _built(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact:
+def _built(host: Host, workspace: Path, lock: Lock, answer: Answer, on: Sequence[str]) -> Fact:
     """Say whether checks may link with what is there; they look closer (checks/candle/warm.py)."""
     core, told = lock.newest("candle-core"), answer.metadata
     if core is None or told is None:
         return absent("Cargo.lock") if core is None else unknown(answer.why, "cargo metadata")
     folder = Path(told.build_directory or told.target_directory)
     found = [path for profile in ("debug", "release") for path in host.glob(folder / profile / "deps", "libcandle_core-*.rlib")]
-    on = _features(lock, answer).value or []
     usable = core.origin != "path" and not {"cuda", "metal"} & set(on)
     return present(usable and any(_newer(path, workspace / "Cargo.lock") for path in found), str(folder))
 
@@ -126,8 +126,7 @@ _QUESTIONS: dict[str, dict[str, _Question]] = {
 def _known_cuda(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact:
     """Return the CUDA versions that every copy of cudarc knows that a build takes in: the least of them stops it."""
     copies = lock.packages.get("cudarc", ())
-    told = answer.metadata if answer.metadata and answer.metadata.resolve else None
-    if told:
+    if told := answer.resolved:
         copies = tuple(each for each in copies if (package := described(told, each)) and package.id in told.features)
     if not copies:
         return absent("Cargo.lock")
@@ -151,8 +150,7 @@ def _places(workspace: Path, lock: Lock, answer: Answer) -> Fact:
 
 def _rust_wanted(answer: Answer) -> Iterator[tuple[str, Fact]]:
     """Yield the newest rust-version among the crates of the build; unknown where cargo cannot tell what the build takes in."""
-    told = answer.metadata
-    if told is None or told.resolve is None:
+    if (told := answer.resolved) is None:
         yield "cargo.rust_wanted", unknown(answer.why, "cargo metadata")
         return
     asking = [(parse(each.rust_version), each) for each in told.packages if each.rust_version and each.id in told.features]

@@ -66,11 +66,8 @@ def _triple(scene: Scene) -> str:
 
 
 def _workspace(answer: Answer) -> Iterator[tuple[str, Fact]]:
-    told = answer.metadata
-    if told is None or told.resolve is None:
-        yield "cargo.resolved", unknown(answer.why, "cargo metadata")
-    else:
-        yield "cargo.resolved", present(len(told.resolve.nodes), "cargo metadata")
+    told, resolved = answer.metadata, answer.resolved
+    yield "cargo.resolved", present(len(resolved.features), "cargo metadata") if resolved else unknown(answer.why, "cargo metadata")
     if told is not None:
         yield "cargo.members", present([member.name for member in told.members], "cargo metadata")
         yield "cargo.target_directory", present(told.target_directory, "cargo metadata")
@@ -91,8 +88,8 @@ def _crate(name: str, lock: Lock, answer: Answer, source: str) -> Seen:
 
 
 def _resolved(locked: Locked, answer: Answer) -> Seen:
-    name, told = locked.name, answer.metadata
-    if told is None or told.resolve is None:
+    name, told = locked.name, answer.resolved
+    if told is None:
         for part in ("used", "features"):
             yield f"crate.{name}.{part}", unknown(answer.why, "cargo metadata")
         return
