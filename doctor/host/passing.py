@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-_HEAD, _TAIL = 8 << 20, 24 << 20
+from doctor.host.kept import Kept
+
+_LIMIT = 32 << 20
 _NOT_FOUND, _NOT_RUNNABLE = 127, 126
 """What shells say of a command that is not there, or that cannot be started."""
 
@@ -25,29 +26,6 @@ class Passed(NamedTuple):
     why: str = ""
 
 
-class _Kept:
-    """The beginning and the end of a stream, bounded."""
-
-    def __init__(self) -> None:
-        self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._size, self._lock = 0, threading.Lock()
-
-    def add(self, data: bytes) -> None:
-        with self._lock:
-            room = _HEAD - len(self._head)
-            self._head += data[:room] if room > 0 else b""
-            rest = data[max(room, 0) :]
-            if rest:
-                self._tail.append(rest)
-                self._size += len(rest)
-            while self._size > _TAIL:
-                self._size -= len(self._tail.popleft())
-
-    def all(self) -> bytes:
-        return bytes(self._head) + b"".join(self._tail)
-
-
 def pass_through(argv: Sequence[str]) -> Passed:
     """Run a command with this process's terminal, input and environment; what it prints is passed on as it comes."""
     with _orders_handed_on() as hand_to:
@@ -55,7 +33,7 @@ def pass_through(argv: Sequence[str]) -> Passed:
 
 
 def _passed(argv: Sequence[str], hand_to: Callable[[subprocess.Popen[bytes]], None]) -> Passed:
-    kept, terminal = _Kept(), _terminal()
+    kept, terminal = Kept(_LIMIT), _terminal()
     ours = [terminal[1], terminal[1]] if terminal else [subprocess.PIPE, subprocess.PIPE]
     try:
         child = subprocess.Popen(list(argv), stdout=ours[0], stderr=ours[1])
@@ -75,7 +53,7 @@ def _passed(argv: Sequence[str], hand_to: Callable[[subprocess.Popen[bytes]], No
     for thread in threads:
         # Something that the command left running may hold the stream open for ever.
         thread.join(2.0)
-    return Passed(128 - code if code < 0 else code, kept.all())
+    return Passed(128 - code if code < 0 else code, kept.content())
 
 
 def _terminal() -> tuple[int, int] | None:
@@ -95,7 +73,7 @@ def _terminal() -> tuple[int, int] | None:
     return leader, follower
 
 
-def _copy(source: int, target: int, kept: _Kept) -> None:
+def _copy(source: int, target: int, kept: Kept) -> None:
     with contextlib.suppress(OSError):
         while data := os.read(source, 1 << 16):
             kept.add(data)

@@ -15,6 +15,7 @@ from typing import IO, Protocol
 
 import msgspec
 
+from doctor.host.kept import Kept
 from doctor.host.trees import MARK, kill_tree, tree_memory
 
 _DRAIN_SECONDS = 0.5
@@ -87,23 +88,14 @@ class _Drain:
     """Reads a pipe to its end, keeping its first and last bytes; never more than `limit`."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
-        self._pipe, self._half = pipe, max(limit // 2, 1)
-        self._head, self._tail, self._dropped = bytearray(), bytearray(), 0
+        self._pipe, self._kept = pipe, Kept(limit)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             while chunk := os.read(self._pipe.fileno(), 65536):
-                self._keep(chunk)
-
-    def _keep(self, chunk: bytes) -> None:
-        room = self._half - len(self._head)
-        self._head += chunk[: max(room, 0)]
-        self._tail += chunk[max(room, 0) :]
-        if (surplus := len(self._tail) - self._half) > 0:
-            del self._tail[:surplus]
-            self._dropped += surplus
+                self._kept.add(chunk)
 
     def ended(self) -> bool:
         """Say whether the pipe came to its end; waits a moment, not longer, since a grandchild may hold it open for ever."""
@@ -114,9 +106,7 @@ class _Drain:
         """Return what was read so far."""
         if self.ended():
             self._pipe.close()
-        head, tail = bytes(self._head), bytes(self._tail)
-        gap = f"\n[… {self._dropped} bytes left out …]\n".encode() if self._dropped else b""
-        return (head + gap + tail).decode("utf-8", "replace")
+        return self._kept.content().decode("utf-8", "replace")
 
 
 def run(
