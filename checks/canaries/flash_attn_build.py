@@ -38,6 +38,7 @@ from typing import Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
 from canary_report import Ending, Report  # noqa: E402
+from canary_toolkit import find_toolkit  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -138,21 +139,6 @@ def complaint(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     told = [line for line in lines if COMPLAINT.search(line) and "warning" not in line]
     return (told or lines or [""])[0][:400]
-
-
-def find_toolkit() -> Path:
-    """Look for the toolkit where torch's extension builder does; one that is named has to hold nvcc."""
-    for name in "CANARY_TOOLKIT", "CUDA_HOME", "CUDA_PATH":
-        if os.environ.get(name):
-            root = Path(os.environ[name])
-            if not (root / "bin" / "nvcc").is_file():
-                raise Ending("failed", f"{name}={root} holds no bin/nvcc")
-            return root
-    found = shutil.which("nvcc")
-    root = Path(found).parent.parent if found else Path("/usr/local/cuda")
-    if not (root / "bin" / "nvcc").is_file():
-        raise Ending("skipped", "no CUDA toolkit (nvcc) on this machine or in this environment")
-    return root
 
 
 def find_torch() -> Path:

@@ -41,6 +41,7 @@ from typing import Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
 from canary_report import Ending, Report  # noqa: E402
+from canary_toolkit import find_toolkit  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -122,21 +123,6 @@ def last_error(output: str) -> str:
     lines = output.strip().splitlines()
     starts = [index for index, line in enumerate(lines) if re.match(r"[\w.]*(Error|Exception)\b", line)]
     return " ".join(" ".join(lines[starts[-1] if starts else -1 :]).split())[:400]
-
-
-def find_toolkit() -> Path:
-    """Look for the toolkit where torch's extension builder does; one that is named has to hold nvcc."""
-    for name in "CANARY_TOOLKIT", "CUDA_HOME", "CUDA_PATH":
-        if os.environ.get(name):
-            root = Path(os.environ[name])
-            if not (root / "bin" / "nvcc").is_file():
-                raise Ending("failed", f"{name}={root} holds no bin/nvcc")
-            return root
-    found = shutil.which("nvcc")
-    root = Path(found).parent.parent if found else Path("/usr/local/cuda")
-    if not (root / "bin" / "nvcc").is_file():
-        raise Ending("skipped", "no CUDA toolkit (nvcc) on this machine or in this environment")
-    return root
 
 
 def source(build: Build, data: dict[str, Any]) -> None:
