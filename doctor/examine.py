@@ -20,13 +20,13 @@ from doctor.model.findings import Finding
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.report import CatalogStamp, Report
 from doctor.model.scales import Confidence, Severity
-from doctor.observe import ran_anything
+from doctor.observe import FRAMEWORKS, ran_anything
 from doctor.pasted.environment import environment_facts
 from doctor.pasted.log import bare, log_facts, owner
 from doctor.text import plain
 
 _CANDLE = "crate.candle-core.version"
-_FRAMEWORKS = ("torch.version", "package.jax.version", "package.tensorflow.version", "package.onnxruntime-gpu.version", _CANDLE)
+_VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
 LOG_LIMIT = 64 << 20
 """Bytes of a log, or of another file that is handed in, that are read."""
 
@@ -83,7 +83,7 @@ def exit_code(report: Report, wanted: Wanted) -> int:
 
 def has_framework(facts: Facts) -> bool:
     """Say whether the targets hold anything that doctor is about; a torch whose version cannot be told is there all the same."""
-    states = {name: fact.state for name in _FRAMEWORKS if (fact := facts.get(name)) is not None}
+    states = {name: fact.state for name in _VERSIONS if (fact := facts.get(name)) is not None}
     return State.PRESENT in states.values() or states.get("torch.version") is State.UNKNOWN
 
 

@@ -28,7 +28,7 @@ _FOLLOWS = {
     "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
 }
 """What this machine says of its own GPU and driver, which does not hold of a declared one."""
-_FRAMEWORKS = frozenset({"torch", "jax", "tensorflow", "onnxruntime-gpu"})
+FRAMEWORKS = ("torch", "jax", "tensorflow", "onnxruntime-gpu")
 """Distributions that make an interpreter worth examining where nobody asked for it."""
 
 
@@ -90,7 +90,7 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
             raise
         return alone, None, str(error)
     distributions = installed(interpreter.path)
-    if workspace and choice.by_chance and not any(each.name in _FRAMEWORKS for each in distributions):
+    if workspace and choice.by_chance and not any(each.name in FRAMEWORKS for each in distributions):
         # Whatever python3 a Rust programmer's shell happens to hold is nobody's patient.
         return alone, None, ""
     return msgspec.structs.replace(alone, interpreter=interpreter, distributions=distributions), choice, ""

@@ -12,11 +12,11 @@ import typer
 from doctor import catalog as catalogs
 from doctor import examine, observe
 from doctor.cli import screen
+from doctor.cli.options import Format
 from doctor.errors import DoctorError, UsageError
 from doctor.host import Host
 from doctor.host.passing import pass_through
 from doctor.model.observation import Log, Observation
-from doctor.reporters import terminal
 from doctor.share import without_any_secrets
 
 
@@ -38,8 +38,7 @@ def run(context: typer.Context) -> int:
 
 def _tell(command: str, log: Log) -> None:
     report = examine.examine(_seen(command, log), catalogs.load(), examine.Wanted(), command="run")
-    look = screen.style(sys.stderr)
-    text = terminal.render(without_any_secrets(report), verbosity=0, width=look.width, colour=look.colour, unicode=look.unicode)
+    text = screen.render(without_any_secrets(report), Format.TEXT, stream=sys.stderr)
     with contextlib.suppress(OSError, UnicodeEncodeError):
         print("\n" + text.rstrip("\n"), file=sys.stderr, flush=True)
 

@@ -77,15 +77,15 @@ def write(path: Path, text: str) -> None:
         raise WriteError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def render(report: Report, kind: Format, *, verbosity: int = 0) -> str:
-    """Render a report for standard output."""
+def render(report: Report, kind: Format, *, verbosity: int = 0, stream: object = None) -> str:
+    """Render a report for a stream: standard output, if no other is named."""
     if kind is Format.JSON:
         from doctor.reporters import json
 
         return json.render(report)
     from doctor.reporters import terminal
 
-    look = style()
+    look = style(stream)
     return terminal.render(report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode)
 
 
