@@ -3,33 +3,17 @@
 //! Nothing is read before the addition: what reads a tensor also makes the device finish it. Prints one JSON line for each case.
 #![allow(warnings)]
 
+#[path = "shared/common.rs"]
+mod common;
+
+use common::{open, quoted};
 use candle_core::{DType, Device, Result, Tensor};
 
 /// From a few values to more than a device finishes while the next command is given.
 const SIZES: [usize; 4] = [4, 1 << 10, 1 << 16, 1 << 20];
 
-fn quoted(said: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in said.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            letter if (letter as u32) < 0x20 => out.push(' '),
-            letter => out.push(letter),
-        }
-    }
-    out + "\""
-}
-
 fn said(case: &str, how: &str, detail: &str) {
     println!("{{\"case\":\"{case}\",\"how\":\"{how}\",\"detail\":{}}}", quoted(detail));
-}
-
-fn open(name: &str) -> Result<Device> {
-    match name {
-        "cuda" => Device::new_cuda(0),
-        "metal" => Device::new_metal(0),
-        _ => Ok(Device::Cpu),
-    }
 }
 
 /// A result that nothing has waited for: ones, and a number added to them on their device.

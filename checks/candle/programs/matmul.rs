@@ -4,6 +4,10 @@
 //! exact in every type, and what differs at all is wrong.
 #![allow(warnings)]
 
+#[path = "shared/common.rs"]
+mod common;
+
+use common::{open, quoted};
 use candle_core::{DType, Device, Result, Tensor};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -281,18 +285,6 @@ fn founding(device: &Device, draw: &mut Draw, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-fn quoted(said: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in said.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            letter if (letter as u32) < 0x20 => out.push(' '),
-            letter => out.push(letter),
-        }
-    }
-    out + "\""
-}
-
 /// Which types this device multiplies at all; of each of the others, what it says.
 fn types(device: &Device) -> Vec<(DType, Option<String>)> {
     let known = [DType::F32, DType::F64, DType::F16, DType::BF16];
@@ -340,12 +332,7 @@ fn run(device: &Device, seed: u64) -> Result<()> {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let device = match arguments[1].as_str() {
-        "cuda" => Device::new_cuda(0),
-        "metal" => Device::new_metal(0),
-        _ => Ok(Device::Cpu),
-    };
-    let done = match device {
+    let done = match open(&arguments[1]) {
         Ok(device) => run(&device, arguments[2].parse().expect("a seed")),
         Err(error) => {
             println!("{{\"no_device\":{}}}", quoted(&error.to_string()));
