@@ -129,12 +129,14 @@ class Verified(_Entry, frozen=True, kw_only=True):
 class Example(_Entry, frozen=True, kw_only=True):
     """A test of the entry: a log, facts (plain values; null is absent), results of checks, and what must come of them.
 
-    `expect` is `match`, `no-match`, `undecided` or `ruled-out`; `checks` maps `check/case@device` to a verdict.
+    `expect` is `match`, `no-match`, `undecided` or `ruled-out`; `checks` maps `check/case@device` to a verdict. `source` is the thread that
+    the log comes from, where that is another one than those under `references`, which the signatures were written from.
     """
 
     name: str
     expect: str
     log: str = ""
+    source: str = ""
     facts: dict[str, Any] = msgspec.field(default_factory=dict)
     checks: dict[str, str] = msgspec.field(default_factory=dict)
     severity: Severity | None = None

@@ -1,84 +1,28 @@
-"""Rules for catalog entries, the examples inside them included; every fault at once, each with its file and place."""
+"""Rules for known issues, as far as they can be told without running anything."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from doctor.catalog import CatalogError, load_folder, read_entry
-from doctor.derive import derive
 from doctor.holes import names
-from doctor.match import diagnose
-from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
-from doctor.model.compat import Table
-from doctor.model.facts import Fact, absent, present
-from doctor.model.issues import Condition, Example, KnownIssue, Recipe
-from doctor.model.observation import Log, Observation, Target, TargetKind
-from doctor.model.outcomes import Case, Outcome, Verdict
+from doctor.model.issues import Condition, KnownIssue, Recipe
 from doctor.model.vocabulary import is_known
 
 _OPERATORS = ("range", "one_of", "matches", "present", "absent")
 _EXPECT = ("match", "no-match", "undecided", "ruled-out")
 _HOW = ("reproduced", "thread", "documented")
 _OPTIONS = ("no-deps", "no-build-isolation", "reinstall", "no-cache", "pre", "upgrade")
-_EVIDENCE = ("binary", "metadata", "source", "issue", "documentation", "copy", "unverified")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?$")
+_ADDRESS = re.compile(r"https?://[^/\s]+\.[^/\s]+")
 _NESTED = re.compile(r"\([^()]*[+*]\)[+*]|\\[1-9]|\(\?[=!<][^)]*")
 
 
-def lint(folder: Path, checks: dict[str, Check]) -> tuple[str, ...]:
-    """Return every fault of a catalog folder, as `file: place: sentence`; empty where there is none."""
-    faults: list[str] = []
-    loaded: dict[str, KnownIssue] = {}
-    for path in sorted((folder / "issues").rglob("*.yaml")):
-        name = path.relative_to(folder / "issues").with_suffix("").as_posix()
-        try:
-            loaded[name] = read_entry(path, KnownIssue)
-        except CatalogError as error:
-            faults.append(str(error))
-    faults += [f"{folder / 'compat'}: {fault}" for fault in _lint_tables(folder)]
-    for name, issue in loaded.items():
-        faults += [f"{folder / 'issues' / name}.yaml: {fault}" for fault in _lint_issue(name, issue, loaded, checks)]
-    return (*faults, *([] if faults else _lint_examples(folder)))
-
-
-def _lint_tables(folder: Path) -> Iterator[str]:
-    for path in sorted((folder / "compat").rglob("*.yaml")):
-        try:
-            table = read_entry(path, Table)
-        except CatalogError as error:
-            yield str(error)
-        else:
-            yield from (f"{path.name}: {fault}" for fault in _lint_table(table))
-
-
-def _lint_table(table: Table) -> Iterator[str]:
-    for name, column in table.columns.items():
-        if not is_known(column.fact):
-            yield f"columns.{name}: no such fact: {column.fact}"
-    if not any(column.key for column in table.columns.values()):
-        yield "columns: none is a key"
-    for name, source in table.sources.items():
-        if source.evidence not in _EVIDENCE:
-            yield f"sources.{name}.evidence: {source.evidence!r} is none of {', '.join(_EVIDENCE)}"
-    for number, row in enumerate(table.rows):
-        yield from (f"rows[{number}]: {fault}" for fault in _lint_row(row, table))
-
-
-def _lint_row(row: dict[str, Any], table: Table) -> Iterator[str]:
-    yield from (f"no such column: {name}" for name in row if name not in table.columns and name != "source")
-    sources = row.get("source") or ()
-    if not sources:
-        yield "a row needs a source"
-    yield from (f"no such source: {name}" for name in sources if name not in table.sources)
-
-
-def _lint_issue(name: str, issue: KnownIssue, known: dict[str, KnownIssue], checks: dict[str, Check]) -> Iterator[str]:
+def lint_issue(name: str, issue: KnownIssue, known: dict[str, KnownIssue], checks: dict[str, Check]) -> Iterator[str]:
+    """Yield the faults of one known issue."""
     if not _SLUG.match(name):
         yield "the path is not component/slug in kebab case"
     if not issue.affected and not issue.signatures and not issue.proofs:
@@ -112,7 +56,7 @@ def _lint_unwritten(issue: KnownIssue) -> Iterator[str]:
         texts |= {f"examples[{number}].name": example.name, f"examples[{number}].log": example.log}
     yield from (f"{place}: still to be written" for place, text in texts.items() if re.fullmatch(r"\([^()]*\)", text.strip()))
     for number, reference in enumerate(issue.references):
-        if not re.match(r"https?://[^/\s]+\.[^/\s]+", reference.url):
+        if not _ADDRESS.match(reference.url):
             yield f"references[{number}].url: {reference.url!r} is no address"
 
 
@@ -181,55 +125,13 @@ def _lint_recipe(recipe: Recipe, issue: KnownIssue) -> Iterator[str]:
 def _lint_example_kinds(issue: KnownIssue) -> Iterator[str]:
     kinds = [example.expect for example in issue.examples]
     yield from (f"examples: expect: {kind!r} is none of {', '.join(_EXPECT)}" for kind in kinds if kind not in _EXPECT)
+    read = {reference.url for reference in issue.references}
+    for number, example in enumerate(issue.examples):
+        if example.source and not _ADDRESS.match(example.source):
+            yield f"examples[{number}].source: {example.source!r} is no address"
+        if example.source in read:
+            yield f"examples[{number}].source: it stands under references; an example of that thread proves nothing new"
     if "match" not in kinds:
         yield "examples: one must match"
     if not {"no-match", "ruled-out", "undecided"} & set(kinds):
         yield "examples: one must not match"
-
-
-def _lint_examples(folder: Path) -> Iterator[str]:
-    catalog = load_folder(folder)
-    for name, issue in catalog.issues.items():
-        alone = msgspec.structs.replace(catalog, issues={name: issue})
-        for example in issue.examples:
-            if fault := run_example(name, example, alone):
-                yield f"{folder / 'issues' / name}.yaml: example {example.name!r}: {fault}"
-
-
-def run_example(name: str, example: Example, catalog: Catalog) -> str:
-    """Judge one example against a catalog that holds its issue alone; return what is wrong, or an empty text."""
-    diagnosis = diagnose(_observation(example, catalog), catalog)
-    found = next((finding for finding in diagnosis.findings if finding.id == name), None)
-    got = "match" if found else "no-match"
-    if not found and any(entry.id == name for entry in diagnosis.undecided):
-        got = "undecided"
-    if not found and any(entry.id == name for entry in diagnosis.ruled_out):
-        got = "ruled-out"
-    if got != example.expect and (found or example.expect != "no-match"):
-        return f"expected {example.expect}, got {got}"
-    if found and example.severity and found.severity is not example.severity:
-        return f"expected severity {example.severity.value}, got {found.severity.value}"
-    if found and example.confidence and found.confidence is not example.confidence:
-        return f"expected confidence {example.confidence.value}, got {found.confidence.value}"
-    return ""
-
-
-def _observation(example: Example, catalog: Catalog) -> Observation:
-    facts: dict[str, Fact] = {
-        key: absent("example") if value is None else present(value, "example") for key, value in example.facts.items()
-    }
-    target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path="example")
-    workspace = Target(name="cargo", kind=TargetKind.CARGO, path="example")
-    return Observation(
-        targets=(target, workspace),
-        facts=derive(facts, catalog),
-        outcomes=tuple(_outcome(spot, verdict) for spot, verdict in example.checks.items()),
-        logs=(Log(source="example", lines=tuple(example.log.splitlines())),) if example.log else (),
-    )
-
-
-def _outcome(spot: str, verdict: str) -> Outcome:
-    path, _, device = spot.partition("@")
-    check, _, case = path.partition("/")
-    cases = {case: Case(verdict=Verdict(verdict))} if case else {}
-    return Outcome(id=check, target="interpreter", device=device or None, verdict=Verdict(verdict), cases=cases)

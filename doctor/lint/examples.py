@@ -1,0 +1,83 @@
+"""The tests inside known issues, run: each against its issue alone, and against all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from doctor.catalog import load_folder
+from doctor.derive import derive
+from doctor.match import diagnose
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Fact, absent, present
+from doctor.model.findings import EvidenceKind
+from doctor.model.issues import Example
+from doctor.model.observation import Log, Observation, Target, TargetKind
+from doctor.model.outcomes import Case, Outcome, Verdict
+
+
+def lint_examples(folder: Path) -> Iterator[str]:
+    """Yield what is wrong with the examples of a folder that has no other faults."""
+    catalog = load_folder(folder)
+    for name, issue in catalog.issues.items():
+        file = f"{folder / 'issues' / name}.yaml"
+        alone = msgspec.structs.replace(catalog, issues={name: issue})
+        for example in issue.examples:
+            if fault := run_example(name, example, alone):
+                yield f"{file}: example {example.name!r}: {fault}"
+            for other in _claimants(name, example, catalog):
+                yield f"{file}: example {example.name!r}: {other} claims it too; one has to name the other (related)"
+
+
+def _claimants(name: str, example: Example, catalog: Catalog) -> Iterator[str]:
+    """Yield the issues that read their own text out of a matching example, where neither names the other."""
+    if example.expect != "match" or not example.log:
+        return
+    for found in diagnose(_observation(example, catalog), catalog).findings:
+        other = catalog.issues.get(found.id)
+        if other is None or found.id == name or all(evidence.kind is not EvidenceKind.LOG for evidence in found.evidence):
+            continue
+        issue = catalog.issues[name]
+        if found.id not in (*issue.related, *issue.symptoms) and name not in (*other.related, *other.symptoms):
+            yield found.id
+
+
+def run_example(name: str, example: Example, catalog: Catalog) -> str:
+    """Judge one example against a catalog that holds its issue alone; return what is wrong, or an empty text."""
+    diagnosis = diagnose(_observation(example, catalog), catalog)
+    found = next((finding for finding in diagnosis.findings if finding.id == name), None)
+    got = "match" if found else "no-match"
+    if not found and any(entry.id == name for entry in diagnosis.undecided):
+        got = "undecided"
+    if not found and any(entry.id == name for entry in diagnosis.ruled_out):
+        got = "ruled-out"
+    if got != example.expect and (found or example.expect != "no-match"):
+        return f"expected {example.expect}, got {got}"
+    if found and example.severity and found.severity is not example.severity:
+        return f"expected severity {example.severity.value}, got {found.severity.value}"
+    if found and example.confidence and found.confidence is not example.confidence:
+        return f"expected confidence {example.confidence.value}, got {found.confidence.value}"
+    return ""
+
+
+def _observation(example: Example, catalog: Catalog) -> Observation:
+    facts: dict[str, Fact] = {
+        key: absent("example") if value is None else present(value, "example") for key, value in example.facts.items()
+    }
+    target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path="example")
+    workspace = Target(name="cargo", kind=TargetKind.CARGO, path="example")
+    return Observation(
+        targets=(target, workspace),
+        facts=derive(facts, catalog),
+        outcomes=tuple(_outcome(spot, verdict) for spot, verdict in example.checks.items()),
+        logs=(Log(source="example", lines=tuple(example.log.splitlines())),) if example.log else (),
+    )
+
+
+def _outcome(spot: str, verdict: str) -> Outcome:
+    path, _, device = spot.partition("@")
+    check, _, case = path.partition("/")
+    cases = {case: Case(verdict=Verdict(verdict))} if case else {}
+    return Outcome(id=check, target="interpreter", device=device or None, verdict=Verdict(verdict), cases=cases)
