@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import io
 import sys
 import time
 from collections.abc import Sequence
@@ -56,7 +57,7 @@ def main() -> int:
 
 def judged(log: str) -> Sequence[Finding]:
     """Return the ranked findings for a text that somebody pasted, as `doctor diagnose` gives them."""
-    seen = of_logs([read_log(Path("log"), log.encode())])
+    seen = of_logs([read_log("log", io.BytesIO(log.encode()), known())])
     return examine(seen, known(), Wanted(), command="diagnose").diagnosis.findings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -14,6 +14,7 @@ from doctor.errors import DoctorError, UsageError
 from doctor.fixes import prescribe
 from doctor.globs import matches_any
 from doctor.match import diagnose
+from doctor.match.signatures import telling
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, State, present, value_of
 from doctor.model.findings import Finding
@@ -21,14 +22,15 @@ from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.report import CatalogStamp, Report
 from doctor.model.scales import Confidence, Severity
 from doctor.observe import FRAMEWORKS, ran_anything
+from doctor.pasted import reading
 from doctor.pasted.environment import environment_facts
-from doctor.pasted.log import bare, log_facts, owner
+from doctor.pasted.log import log_facts, owner
 from doctor.text import plain
 
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
-LOG_LIMIT = 64 << 20
-"""Bytes of a log, or of another file that is handed in, that are read."""
+_LIMIT = 64 << 20
+"""Bytes of a snapshot, or of the text of collect_env, that are read."""
 
 
 class InputError(DoctorError):
@@ -128,28 +130,28 @@ def read_observation(path: Path) -> Observation:
 
 
 def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Observation:
-    """Return what logs tell by themselves, on top of an environment where one is given, whose facts count for more."""
+    """Return what logs tell by themselves, on top of an environment where one is given: what that knows counts for more."""
     found: dict[str, Fact] = {}
     for log in logs:
-        told = log_facts(log.lines)
+        told = log_facts(log)
         found = {name: fact for name, fact in {**told, **found}.items() if told.get(name, fact).value == found.get(name, fact).value}
-    owned = next(((log, line) for log in logs if (line := owner(log.lines))), None)
+    owned = next(((log, line) for log in logs if (line := owner(log))), None)
     if owned:
         found["log.owner"] = present({"source": owned[0].source, "line": owned[1].line, "text": owned[1].text}, owned[0].source)
     base = environment or Observation(doctor_version=__version__)
-    return msgspec.structs.replace(base, facts={**found, **base.facts}, logs=(*base.logs, *logs))
+    known = {name: fact for name, fact in base.facts.items() if fact.state is not State.UNKNOWN or name not in found}
+    return msgspec.structs.replace(base, facts={**found, **known}, logs=(*base.logs, *logs))
 
 
-def read_log(path: Path, text: bytes | None = None) -> Log:
-    """Read a log, bounded, without control characters and what CI puts before each line; raises UsageError where it cannot be read."""
-    content = _content(path) if text is None else text[:LOG_LIMIT]
-    return Log(source=str(path), lines=bare(plain(content.decode("utf-8", "replace")).split("\n")))
+def read_log(source: str, stream: BinaryIO, catalog: Catalog) -> Log:
+    """Read a log of any size: of a long one, the lines near what the catalog looks for."""
+    return reading.read(stream, source, telling(catalog))
 
 
 def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(LOG_LIMIT)
+            return file.read(_LIMIT)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 

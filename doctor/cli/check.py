@@ -55,7 +55,8 @@ def check(
 
     Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened (but for --network).
     """
-    known, logs = catalogs.load(matrices or ()), read_logs(log or ())
+    known = catalogs.load(matrices or ())
+    logs = read_logs(log or (), known)
     checks = load_checks() if only or not no_canaries else {}
     issues, runs = _chosen(only or (), known, checks)
     if from_ is not None:

@@ -35,6 +35,7 @@ def diagnose(
     if len({str(path) for path in logs}) < len(logs):
         raise UsageError("the same log is given twice")
     environment = examine.read_observation(env) if env else None
-    seen = examine.of_logs(read_logs(logs), environment)
-    report = examine.examine(seen, catalogs.load(matrices or ()), examine.Wanted(fail_on=Severity(fail_on.value)), command="diagnose")
+    known = catalogs.load(matrices or ())
+    seen = examine.of_logs(read_logs(logs, known), environment)
+    report = examine.examine(seen, known, examine.Wanted(fail_on=Severity(fail_on.value)), command="diagnose")
     return tell(report, format_, quiet=quiet, verbose=verbose)

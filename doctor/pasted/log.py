@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from doctor.literals import needed
 from doctor.model.facts import Fact, present
+from doctor.model.observation import Log
 from doctor.pasted.environment import environment_facts
 
 _PREFIX = re.compile(
@@ -56,10 +57,16 @@ _WRAPPER = re.compile(
 )
 _LONGEST = 2000
 
+WORDS = frozenset(
+    [*_WORDS, "with CUDA capability sm_", "supports CUDA capabilities ", *(text for pattern, _ in _TELLS for text in needed(pattern))]
+)
+"""What the lines hold that a log's facts, or the owner of its failure, are read from."""
+
 
 class Owner(NamedTuple):
-    """The line that owns a failure: its number, from 1, and its text."""
+    """The line that owns a failure: its place among the lines that were kept, its number, from 1, and its text."""
 
+    at: int
     line: int
     text: str
 
@@ -69,10 +76,11 @@ def bare(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(_PREFIX.sub("", line, count=1) for line in lines)
 
 
-def log_facts(lines: Sequence[str]) -> dict[str, Fact]:
+def log_facts(log: Log) -> dict[str, Fact]:
     """Return what a log tells of its machine; where it tells two values of one thing, it tells nothing of it."""
+    lines = log.lines
     text = "\n".join(line[:_LONGEST] for line in lines)
-    facts = {name: _only(text, values) for name, values in _told(text).items() if len(values) == 1}
+    facts = {name: _only(log, text, values) for name, values in _told(text).items() if len(values) == 1}
     capabilities = sorted({f"{found[1]}.{found[2]}" for line in lines for found in _CAPABILITY.finditer(line[:_LONGEST])})
     if capabilities:
         facts["nvidia.capabilities"] = present(capabilities, "log")
@@ -85,16 +93,16 @@ def log_facts(lines: Sequence[str]) -> dict[str, Fact]:
     return facts | environment_facts(lines)
 
 
-def _only(text: str, values: dict[str, int]) -> Fact:
+def _only(log: Log, text: str, values: dict[str, int]) -> Fact:
     ((value, start),) = values.items()
-    return present({"TRUE": True, "FALSE": False}.get(value, value), f"log, line {text.count(chr(10), 0, start) + 1}")
+    return present({"TRUE": True, "FALSE": False}.get(value, value), f"log, line {log.number(text.count(chr(10), 0, start))}")
 
 
 def _told(text: str) -> dict[str, dict[str, int]]:
     """Return the values that a text tells of each thing, two at most, with the place of each; a sentence may go on in the next line."""
     seen: dict[str, dict[str, int]] = {}
     for pattern, names in _TELLS:
-        for found in re.finditer(pattern, text) if needed(pattern) in text else ():
+        for found in re.finditer(pattern, text) if any(word in text for word in needed(pattern)) else ():
             for name, value in zip(names, found.groups(), strict=True):
                 values = seen.setdefault(name, {})
                 if len(values) < 2:
@@ -106,11 +114,11 @@ def _complains(line: str) -> bool:
     return any(word in line for word in _WORDS) and _ERROR.search(line[:_LONGEST]) is not None
 
 
-def owner(lines: Sequence[str]) -> Owner | None:
+def owner(log: Log) -> Owner | None:
     """Return the line that most likely owns the failure: the first complaint that is none about another one's failure.
 
     Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks of.
     """
-    complaints = [Owner(number, line.strip()[:300]) for number, line in enumerate(lines, 1) if _complains(line)]
+    complaints = [Owner(index, log.number(index), line.strip()[:300]) for index, line in enumerate(log.lines) if _complains(line)]
     own = [each for each in complaints if not _WRAPPER.search(each.text)]
     return next(iter(own or complaints), None)

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from doctor.model.facts import State, value_of
+from doctor.model.observation import Log
 from doctor.model.vocabulary import is_known
 from doctor.pasted.log import bare, log_facts, owner
 
@@ -15,8 +16,12 @@ The detected CUDA version (12.1) mismatches the version that was used to compile
 PyTorch (11.8). Please make sure to use the same CUDA versions."""
 
 
+def _log(text: str) -> Log:
+    return Log(source="log", lines=tuple(text.split("\n")))
+
+
 def _facts(text: str) -> dict[str, object]:
-    facts = log_facts(text.split("\n"))
+    facts = log_facts(_log(text))
     assert [name for name in facts if not is_known(name)] == []
     return {name: fact.value for name, fact in facts.items() if fact.state is State.PRESENT}
 
@@ -72,7 +77,7 @@ def test_two_values_of_one_thing_tell_nothing() -> None:
 
 def test_a_report_in_a_log_counts() -> None:
     text = "PyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\n"
-    assert value_of(log_facts(text.split("\n")), "torch.version") == "2.5.1+cu124"
+    assert value_of(log_facts(_log(text)), "torch.version") == "2.5.1+cu124"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +91,7 @@ def test_a_report_in_a_log_counts() -> None:
     ],
 )
 def test_the_owner_is_the_first_that_speaks_of_no_other(text: str, line: int | None) -> None:
-    found = owner(text.split("\n"))
+    found = owner(_log(text))
     assert (found.line if found else None) == line
 
 
@@ -106,7 +111,7 @@ def test_the_owner_is_the_first_that_speaks_of_no_other(text: str, line: int | N
     ],
 )
 def test_hostile_logs_take_linear_time(piece: str) -> None:
-    lines = [piece * 30_000, *([piece] * 150_000)]
+    log = Log(source="log", lines=(piece * 30_000, *([piece] * 150_000)))
     started = time.process_time()
-    log_facts(lines), owner(lines), bare(lines)
+    log_facts(log), owner(log), bare(log.lines)
     assert time.process_time() - started < 5
