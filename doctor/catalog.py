@@ -93,6 +93,26 @@ def parse_yaml(path: Path) -> Any:
         raise CatalogError(f"{path}: {error}") from None
 
 
+def lines_of(path: Path) -> dict[str, int]:
+    """Return the line of each place in a YAML file that can be parsed, as `fixes[0].title` names it."""
+    import yaml
+
+    root = yaml.compose(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    lines: dict[str, int] = {}
+    waiting = [("", root)] if root else []
+    while waiting:
+        place, node = waiting.pop()
+        if isinstance(node, yaml.MappingNode):
+            parts = [(f"{place}.{key.value}" if place else str(key.value), key, value) for key, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            parts = [(f"{place}[{number}]", value, value) for number, value in enumerate(node.value)]
+        else:
+            parts = []
+        lines |= {name: shown.start_mark.line + 1 for name, shown, _ in parts}
+        waiting += [(name, value) for name, _, value in parts]
+    return lines
+
+
 def _merge(catalogs: Sequence[Catalog]) -> Catalog:
     issues: dict[str, KnownIssue] = {}
     tables: dict[str, Table] = {}

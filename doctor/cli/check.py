@@ -55,8 +55,7 @@ def check(
 
     Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened (but for --network).
     """
-    known = catalogs.load(matrices or ())
-    logs = read_logs(log or (), known)
+    logs = read_logs(log or (), known := catalogs.load(matrices or ()))
     checks = load_checks() if only or not no_canaries else {}
     issues, runs = _chosen(only or (), known, checks)
     if from_ is not None:
@@ -64,8 +63,8 @@ def check(
     else:
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
         request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
-        settings = _sources(flash_attn, network=network)
-        seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ()), settings=settings, logs=logs))
+        request = msgspec.structs.replace(request, settings=_sources(flash_attn, network=network), logs=logs)
+        seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ())))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
     wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE)
     return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose)

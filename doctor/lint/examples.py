@@ -13,22 +13,25 @@ from doctor.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, absent, present
 from doctor.model.findings import EvidenceKind
-from doctor.model.issues import Example
+from doctor.model.issues import Example, KnownIssue
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 
 
-def lint_examples(folder: Path) -> Iterator[str]:
-    """Yield what is wrong with the examples of a folder that has no other faults."""
+def lint_examples(folder: Path) -> dict[str, list[str]]:
+    """Return what is wrong with the examples of a folder that has no other faults, by issue."""
     catalog = load_folder(folder)
-    for name, issue in catalog.issues.items():
-        file = f"{folder / 'issues' / name}.yaml"
-        alone = msgspec.structs.replace(catalog, issues={name: issue})
-        for example in issue.examples:
-            if fault := run_example(name, example, alone):
-                yield f"{file}: example {example.name!r}: {fault}"
-            for other in _claimants(name, example, catalog):
-                yield f"{file}: example {example.name!r}: {other} claims it too; one has to name the other (related)"
+    return {name: list(_lint_examples(name, issue, catalog)) for name, issue in catalog.issues.items()}
+
+
+def _lint_examples(name: str, issue: KnownIssue, catalog: Catalog) -> Iterator[str]:
+    alone = msgspec.structs.replace(catalog, issues={name: issue})
+    for number, example in enumerate(issue.examples):
+        place = f"examples[{number}]: {example.name!r}"
+        if fault := run_example(name, example, alone):
+            yield f"{place}: {fault}"
+        for other in _claimants(name, example, catalog):
+            yield f"{place}: {other} claims it too; one has to name the other (related)"
 
 
 def _claimants(name: str, example: Example, catalog: Catalog) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.holes import names
+from doctor.literals import needed
 from doctor.model.checks import Check
 from doctor.model.issues import Condition, KnownIssue, Recipe
 from doctor.model.vocabulary import is_known
@@ -21,7 +22,7 @@ _ADDRESS = re.compile(r"https?://[^/\s]+\.[^/\s]+")
 _NESTED = re.compile(r"\([^()]*[+*]\)[+*]|\\[1-9]|\(\?[=!<][^)]*")
 
 
-def lint_issue(name: str, issue: KnownIssue, known: dict[str, KnownIssue], checks: dict[str, Check]) -> Iterator[str]:
+def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict[str, Check]) -> Iterator[str]:
     """Yield the faults of one known issue."""
     if not _SLUG.match(name):
         yield "the path is not component/slug in kebab case"
@@ -38,7 +39,7 @@ def lint_issue(name: str, issue: KnownIssue, known: dict[str, KnownIssue], check
     if not issue.fixes:
         yield "fixes: every finding ends in something to do"
     yield from _lint_unwritten(issue)
-    yield from (f"related: no such issue: {other}" for other in issue.related if other not in known)
+    yield from (f"related: no such issue: {other}" for other in issue.related if other not in names)
     yield from _lint_conditions(issue)
     yield from _lint_patterns(issue)
     yield from _lint_proofs(issue, checks)
@@ -84,6 +85,8 @@ def _lint_patterns(issue: KnownIssue) -> Iterator[str]:
     for number, signature in enumerate(issue.signatures):
         for pattern in (signature.pattern, *signature.also, *signature.unless):
             yield from (f"signatures[{number}]: {fault}" for fault in _lint_pattern(pattern))
+            if not needed(pattern):
+                yield f"signatures[{number}]: {pattern!r} holds no plain text of four characters, which a long log is searched for first"
 
 
 def _lint_pattern(pattern: str) -> Iterator[str]:
@@ -112,7 +115,7 @@ def _lint_recipe(recipe: Recipe, issue: KnownIssue) -> Iterator[str]:
     if not any(acts):
         yield "it does nothing: give install, uninstall, system, env, run or edit"
     yield from (f"no such option: {option}" for option in recipe.options if option not in _OPTIONS)
-    groups = {name for signature in issue.signatures for name in re.compile(signature.pattern).groupindex}
+    groups = {name for signature in issue.signatures for name in re.findall(r"\(\?P<(\w+)>", signature.pattern)}
     texts = [recipe.title, recipe.verify, *recipe.install, *recipe.uninstall, *recipe.env.values(), *recipe.edit.values()]
     texts += [part for argv in recipe.run for part in argv]
     for hole in {hole for text in texts for hole in names(text)}:

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from doctor.catalog import CatalogError, read_entry
 from doctor.model.compat import Table
 from doctor.model.vocabulary import is_known
 
 _EVIDENCE = ("binary", "metadata", "source", "issue", "documentation", "copy", "unverified")
 
 
-def lint_tables(folder: Path) -> Iterator[str]:
-    """Yield the faults of every table of a folder."""
-    for path in sorted((folder / "compat").rglob("*.yaml")):
-        try:
-            table = read_entry(path, Table)
-        except CatalogError as error:
-            yield str(error)
-        else:
-            yield from (f"{path.name}: {fault}" for fault in _lint_table(table))
-
-
-def _lint_table(table: Table) -> Iterator[str]:
+def lint_table(table: Table) -> Iterator[str]:
+    """Yield the faults of one table."""
     for name, column in table.columns.items():
         if not is_known(column.fact):
             yield f"columns.{name}: no such fact: {column.fact}"

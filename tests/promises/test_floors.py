@@ -110,7 +110,7 @@ def _allowed(path: Path) -> set[str]:
 def test_every_import_of_others_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
-    modules_of = {"nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
+    modules_of = {"ahocorasick-rs": "ahocorasick_rs", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
     known = {modules_of.get(name, name) for name in declared}
     used = {name.split(".")[0] for path in _MODULES for _, name in imports(path)} - {"doctor", "tomllib"} - set(sys.stdlib_module_names)
     assert (used - known, known - used - {"pynvml", "tomli"}) == (set(), set())
