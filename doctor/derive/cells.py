@@ -33,7 +33,7 @@ def cell_text(cell: Any) -> str:
 
 def table_facts(name: str, table: Table, facts: Facts) -> Named:
     """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select."""
-    row, why = _selected(table, facts)
+    row, why = selected(table, facts)
     for column_name, column in table.columns.items():
         if column.key:
             continue
@@ -46,7 +46,8 @@ def table_facts(name: str, table: Table, facts: Facts) -> Named:
             yield fact_name, _judged(column, row[column_name], facts, source)
 
 
-def _selected(table: Table, facts: Facts) -> tuple[dict[str, Any] | None, str]:
+def selected(table: Table, facts: Facts) -> tuple[dict[str, Any] | None, str]:
+    """Return the row that the facts select, or why none can be."""
     applies = all_hold(condition_holds(condition, facts) for condition in table.applies)
     if not applies.truth:
         return None, "" if applies.truth is False else f"not known: {', '.join(applies.missing)}"

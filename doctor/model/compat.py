@@ -28,7 +28,9 @@ class Column(_Entry, frozen=True, kw_only=True):
     """What a column of cells is held against.
 
     `fact` is the fact that a cell judges (or, for a key, selects the row by); without `judge` a column only informs. `says` is
-    the sentence of the finding, with `{seen}` and `{wanted}`.
+    the sentence of the finding, with `{seen}` and `{wanted}`. Metadata can be said by a column, for texts that bring none: the package
+    of the column `asks` for the key (torchvision for its torch), or is `asked_by` the key's package (torch asks for its triton), `when`
+    these conditions hold.
     """
 
     fact: str
@@ -36,6 +38,9 @@ class Column(_Entry, frozen=True, kw_only=True):
     judge: bool = False
     severity: Severity = Severity.WARNING
     says: str = ""
+    asks: str = ""
+    asked_by: str = ""
+    when: tuple[Condition, ...] = ()
 
 
 class Table(_Entry, frozen=True, kw_only=True):
