@@ -9,6 +9,7 @@ import msgspec
 
 from doctor.catalog import load_folder
 from doctor.derive import derive
+from doctor.fixes import prescribe
 from doctor.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, absent, present
@@ -30,8 +31,15 @@ def _lint_examples(name: str, issue: KnownIssue, catalog: Catalog) -> Iterator[s
         place = f"examples[{number}]: {example.name!r}"
         if fault := run_example(name, example, alone):
             yield f"{place}: {fault}"
+        elif example.expect == "match" and example.log and not example.facts and not _fixes(name, example, alone):
+            yield f"{place}: by its log alone no fix can be written; give one without holes that only a machine fills"
         for other in _claimants(name, example, catalog):
             yield f"{place}: {other} claims it too; one has to name the other (related)"
+
+
+def _fixes(name: str, example: Example, catalog: Catalog) -> bool:
+    seen = _observation(example, catalog)
+    return any(found.fixes for found in prescribe(diagnose(seen, catalog), seen.facts).findings if found.id == name)
 
 
 def _claimants(name: str, example: Example, catalog: Catalog) -> Iterator[str]:

@@ -28,16 +28,13 @@ def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict
         yield "the path is not component/slug in kebab case"
     if not issue.affected and not issue.signatures and not issue.proofs:
         yield "nothing would ever recognise it: give affected, signatures or proofs"
-    if issue.certain and not issue.affected:
-        yield "certain: needs affected rows"
-    if issue.conclusive and not (issue.signatures and issue.affected):
-        yield "conclusive: needs signatures, and affected rows that a log may come from outside of"
     if issue.verified.how not in _HOW:
         yield f"verified.how: {issue.verified.how!r} is none of {', '.join(_HOW)}"
     if not issue.references:
         yield "references: give at least one source that was opened"
     if not issue.fixes:
         yield "fixes: every finding ends in something to do"
+    yield from _lint_claims(issue)
     yield from _lint_unwritten(issue)
     yield from (f"related: no such issue: {other}" for other in issue.related if other not in names)
     yield from _lint_conditions(issue)
@@ -46,6 +43,16 @@ def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict
     for number, recipe in enumerate(issue.fixes):
         yield from (f"fixes[{number}]: {fault}" for fault in _lint_recipe(recipe, issue))
     yield from _lint_example_kinds(issue)
+
+
+def _lint_claims(issue: KnownIssue) -> Iterator[str]:
+    """Say where an entry claims more than what it gives can carry."""
+    if issue.certain and not issue.affected:
+        yield "certain: needs affected rows"
+    if issue.gathers and not (issue.gathers > 1 and issue.symptoms):
+        yield "gathers: needs symptoms, and at least 2 of them, for one tells of no common cause"
+    if issue.conclusive and not (issue.signatures and issue.affected):
+        yield "conclusive: needs signatures, and affected rows that a log may come from outside of"
 
 
 def _lint_unwritten(issue: KnownIssue) -> Iterator[str]:

@@ -14,6 +14,7 @@ from doctor.match.requirements import unmet_requirements
 from doctor.match.signatures import texts
 from doctor.match.table import Result, Ruling
 from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts
 from doctor.model.findings import Finding
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation, Target, TargetKind
@@ -32,11 +33,25 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     ruled = [(held, rule(held, explained)) for held in weighed]
     found = [(held, result) for held, result in ruled if result.ruling in (Ruling.FINDING, Ruling.PREDICTED)]
     issues = [finding(held, result, facts, _target_of(held.issue, observation.targets)) for held, result in found]
+    issues += gathered(ruled, issues, facts, observation.targets)
     return Diagnosis(
         findings=ranked([*issues, *_generic(observation, catalog, found, issues)]),
         undecided=tuple(_undecided(ruled, observation)),
         ruled_out=tuple(_ruled_out(ruled)),
     )
+
+
+def gathered(ruled: Sequence[tuple[Weighed, Result]], found: Sequence[Finding], facts: Facts, targets: Sequence[Target]) -> list[Finding]:
+    """Return the causes that nothing speaks for but their symptoms, several of which were found together: one story instead of many."""
+    sure = [one for one in found if one.severity is not Severity.NOTE and one.confidence is not Confidence.LOW]
+    causes = []
+    for held, _ in ruled:
+        symptoms = [one for one in sure if matches_any(one.id, held.issue.symptoms)]
+        if held.issue.gathers and len(symptoms) >= held.issue.gathers and held.id not in {one.id for one in found}:
+            told = finding(held, Result(Ruling.FINDING, Confidence.MEDIUM), facts, _target_of(held.issue, targets))
+            evidence = [one.evidence[0] for one in symptoms if one.evidence]
+            causes.append(msgspec.structs.replace(told, evidence=tuple(evidence), settles=""))
+    return causes
 
 
 def _generic(

@@ -215,6 +215,17 @@ def test_a_cause_ranks_with_the_worst_of_its_symptoms() -> None:
     assert [(finding.id, finding.severity) for finding in found] == [("torch/moved", Severity.WARNING), ("torch/wrong-sum", Severity.ERROR)]
 
 
+def test_symptoms_that_come_together_are_told_as_one_story() -> None:
+    text = Signature(pattern="off by (?P<amount>[0-9]+)")
+    parts = {f"torch__{name}": toy.issue(affected=(), signatures=(text,)) for name in ("one", "two")}
+    cause = toy.issue(affected=(), signatures=(), proofs=(), symptoms=("torch/one", "torch/two"), gathers=2)
+    together = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__cause=cause, **parts)).findings
+    assert [found.id for found in together] == ["torch/cause", "torch/one", "torch/two"]
+    assert (together[0].confidence, together[0].symptoms, together[0].evidence[0].line) == (Confidence.MEDIUM, ("torch/one", "torch/two"), 1)
+    alone = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__cause=cause, torch__one=parts["torch__one"])).findings
+    assert [found.id for found in alone] == ["torch/one"]
+
+
 def test_an_issue_of_cargo_is_not_undecided_where_no_workspace_is_examined() -> None:
     crate = toy.issue(affected=(Affected(when=(toy.condition("crate.half.version", present=True),)),), signatures=(), proofs=())
     assert diagnose(toy.seen(NEW), toy.catalog(candle__half=crate)).undecided == ()
