@@ -25,9 +25,16 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
         r"detected CUDA version \((\d+\.\d+)\) mismatches the version that was used to compile\s*PyTorch \((\d+\.\d+)\)",
         ("cuda.version", "torch.cuda_version"),
     ),
-    (r"\btorch\.__version__\s{0,4}=\s{0,4}(\d[\w.+]{2,40})", ("torch.version",)),
+    (r"\btorch\.__version__\s{0,4}[=:]{1,2}\s{0,4}['\"]?(\d[\w.+]{2,40})", ("torch.version",)),
+    (r"\b[Pp]y[Tt]orch version(?: \(GPU\?\))?: (\d[\w.+]{2,40})", ("torch.version",)),
+    (r"PyTorch \S{1,40} with CUDA \S{1,12} \(you have (\d[\w.+]{2,40})\)", ("torch.version",)),
+    (r"[/\\]torch-(\d[\w.+]{2,40})\.dist-info", ("torch.version",)),
+    (r"\bxformers version: (\d[\w.+]{2,40})", ("package.xformers.version",)),
+    (r"`?transformers`? version: (\d[\w.+]{2,40})", ("package.transformers.version",)),
+    (r"\bvLLM (?:API server )?version:? v?(\d[\w.+]{2,40})", ("package.vllm.version",)),
+    (r"LLM engine \(v(\d[\w.+]{2,40})\)", ("package.vllm.version",)),
     (r"[/\\]python(3\.\d{1,2})[/\\](?:site|dist)-packages", ("python.minor",)),
-    (r"\bPython (3\.\d{1,2}\.\d{1,2})\b", ("python.version",)),
+    (r"\bPython (?:version: )?(3\.\d{1,2}\.\d{1,2})\b", ("python.version",)),
     (r"\bgcc \([^)\n]{1,60}\) (\d+\.\d+\.\d+)", ("compiler.cxx_version",)),
     (
         r"\bflash_attn-(\d[\w.]{2,20})\+cu\d{2,3}torch(\d+\.\d+)cxx11abi(TRUE|FALSE)-cp",
@@ -40,6 +47,14 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _CAPABILITY = re.compile(r"with CUDA capability sm_(\d{1,2})(\d) is not compatible")
 _ARCHS = re.compile(r"PyTorch install(?:ation)? supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]? ?){1,40})")
+_GPU = re.compile(
+    r"(?:^\|\s{1,6}\d{1,2}\s{1,4}|\bGPU \d{1,2}: |\bDevice: cuda:\d{1,2} )(NVIDIA [A-Za-z][\w -]{2,40}?)(?: ?\.\.\.|\s{2}| \(| : |$)"
+)
+_SYSTEMS = {
+    "windows": re.compile(r"\b[A-Z]:\\{1,2}[\w.]|\bwin_amd64\b"),
+    "macos": re.compile(r"(?:^|[\s'\"(=:])/(?:opt/homebrew|Users)/|\bmacosx[_-]\d"),
+    "linux": re.compile(r"(?:^|[\s'\"(=:])/(?:usr/lib|usr/local|home|root|opt/conda|mnt)/|\blinux[-_](?:gnu|x86_64|aarch64)\b"),
+}
 _ERROR = re.compile(
     r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: |$)|\bCUDA error: |\bundefined symbol: "
     r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread '.{1,60}' panicked at |\bKilled$"
@@ -87,6 +102,11 @@ def log_facts(log: Log) -> dict[str, Fact]:
     archs = {tuple(found[1].split()) for line in lines for found in _ARCHS.finditer(line[:_LONGEST])}
     if len(archs) == 1:
         facts |= {"torch.arch_list": present(list(archs.pop()), "log"), "torch.build": present("cuda", "log")}
+    if names := list(dict.fromkeys(found[1].strip() for line in lines if "NVIDIA " in line for found in _GPU.finditer(line[:_LONGEST]))):
+        facts["nvidia.gpu_names"] = present(names, "log")
+    systems = [name for name, looks in _SYSTEMS.items() if any(looks.search(line[:_LONGEST]) for line in lines)]
+    if len(systems) == 1:
+        facts["host.os"] = present(systems[0], "log")
     if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts["cuda.version"].source == facts["torch.cuda_version"].source:
         # Both stand in torch's own sentence about a build that has just been tried with this toolkit.
         facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}

@@ -25,7 +25,8 @@ _LONGEST = 4000
 _FEW = 3000
 _ESCAPE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 _ODD = re.compile(r"[^\t -~]")
-_ENVIRONMENT, _ENVIRONMENT_LINES = b"PyTorch version:", 250
+_ENVIRONMENT, _ABOVE, _BELOW = b"CUDA used to build PyTorch", 4, 250
+"""In the middle of a report of collect_env: how many of its lines stand above this one, and below it at most."""
 
 
 class Part(NamedTuple):
@@ -109,7 +110,7 @@ class _Sieve:
             self._left[found] -= 1
             if place < done or self._left[found] < 0:
                 continue
-            start, end = _neighbours(text, place, _ENVIRONMENT_LINES if found == _ENVIRONMENT else 2)
+            start, end = _neighbours(text, place, *((_ABOVE, _BELOW) if found == _ENVIRONMENT else (1, 2)))
             start = max(start, done)
             number, counted, done = number + text.count(b"\n", counted, start), start, end
             self._keep(Part(here.start, number, here.content), start, end)
@@ -131,9 +132,11 @@ class _Sieve:
         return [*before, tail]
 
 
-def _neighbours(text: bytes, place: int, below: int) -> tuple[int, int]:
-    """Return the bounds of the line at a place, with the line above it and some below; of very long lines what is near."""
-    start = text.rfind(b"\n", 0, max(text.rfind(b"\n", 0, place), 0)) + 1
+def _neighbours(text: bytes, place: int, above: int, below: int) -> tuple[int, int]:
+    """Return the bounds of the line at a place, with some lines above and below it; of very long lines what is near."""
+    start = text.rfind(b"\n", 0, place) + 1
+    for _ in range(above):
+        start = text.rfind(b"\n", 0, max(start - 1, 0)) + 1
     end = place
     for _ in range(below):
         end = text.find(b"\n", end) + 1 or len(text)

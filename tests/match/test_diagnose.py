@@ -217,12 +217,16 @@ def test_a_cause_ranks_with_the_worst_of_its_symptoms() -> None:
 
 def test_symptoms_that_come_together_are_told_as_one_story() -> None:
     text = Signature(pattern="off by (?P<amount>[0-9]+)")
-    parts = {f"torch__{name}": toy.issue(affected=(), signatures=(text,)) for name in ("one", "two")}
+    part = toy.issue(affected=(), signatures=(text,))
     cause = toy.issue(affected=(), signatures=(), proofs=(), symptoms=("torch/one", "torch/two"), gathers=2)
-    together = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__cause=cause, **parts)).findings
+    together = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__cause=cause, torch__one=part, torch__two=part)).findings
     assert [found.id for found in together] == ["torch/cause", "torch/one", "torch/two"]
-    assert (together[0].confidence, together[0].symptoms, together[0].evidence[0].line) == (Confidence.MEDIUM, ("torch/one", "torch/two"), 1)
-    alone = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__cause=cause, torch__one=parts["torch__one"])).findings
+    assert (together[0].confidence, together[0].symptoms, together[0].evidence[0].line) == (
+        Confidence.MEDIUM,
+        ("torch/one", "torch/two"),
+        1,
+    )
+    alone = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__cause=cause, torch__one=part)).findings
     assert [found.id for found in alone] == ["torch/one"]
 
 

@@ -63,7 +63,31 @@ GPU with CUDA capability sm_120 is not compatible with the current PyTorch insta
         "package.flash-attn.wheel_torch": "2.6",
         "package.flash-attn.wheel_abi": False,
         "nvidia.capabilities": ["12.0"],
+        "host.os": "linux",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("    PyTorch 2.5.1+cu124 with CUDA 1204 (you have 2.6.0+cu124)", "torch.version", "2.6.0+cu124"),
+        ("pytorch version: 2.7.0+cu128", "torch.version", "2.7.0+cu128"),
+        ("- PyTorch version (GPU?): 2.5.1+cu124 (True)", "torch.version", "2.5.1+cu124"),
+        ("/opt/venv/lib/torch-2.6.0+cu124.dist-info/METADATA", "torch.version", "2.6.0+cu124"),
+        ("- `transformers` version: 4.46.0", "package.transformers.version", "4.46.0"),
+        ("INFO Initializing a V1 LLM engine (v0.10.0) with config", "package.vllm.version", "0.10.0"),
+        ("INFO vLLM API server version 0.8.5.post1", "package.vllm.version", "0.8.5.post1"),
+        ("|   0  NVIDIA GeForce RTX 3090        Off |", "nvidia.gpu_names", ["NVIDIA GeForce RTX 3090"]),
+        ("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)", "nvidia.gpu_names", ["NVIDIA H100 80GB HBM3"]),
+        ("Device: cuda:0 NVIDIA GeForce RTX 3060 : cudaMallocAsync", "nvidia.gpu_names", ["NVIDIA GeForce RTX 3060"]),
+        (r'  File "C:\ComfyUI\main.py", line 3', "host.os", "windows"),
+        ('  File "/opt/homebrew/lib/x.py", line 3', "host.os", "macos"),
+        ('  File "/usr/lib/x.py", line 3\n  File "C:\\x.py"', "host.os", None),
+        ("it works on my RTX 3090 and not on an NVIDIA GeForce RTX 5090", "nvidia.gpu_names", None),
+    ],
+)
+def test_banners_of_programs_tell_as_well(text: str, name: str, value: object) -> None:
+    assert _facts(text).get(name) == value
 
 
 def test_torchs_own_warning_tells_what_it_holds_code_for() -> None:

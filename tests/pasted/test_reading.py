@@ -88,9 +88,14 @@ def test_a_line_without_end_is_kept_near_what_tells() -> None:
 
 
 def test_a_pasted_environment_in_the_middle_is_kept() -> None:
-    told = b"PyTorch version: 2.5.1+cu124\n" + b"".join(b"Key %d: value\n" % number for number in range(100)) + b"[pip3] torch==2.5.1\n"
+    told = (
+        b"PyTorch version: 2.5.1+cu124\nIs debug build: False\nCUDA used to build PyTorch: 12.4\n"
+        + b"".join(b"Key %d: value\n" % number for number in range(100))
+        + b"[pip3] torch==2.5.1\n"
+    )
     log = _read(_NOISE * 50_000 + told + _NOISE * 50_000)
-    assert _line(log, "[pip3] torch==2.5.1") == [50_102]
+    assert _line(log, "[pip3] torch==2.5.1") == [50_104]
+    assert _line(log, "PyTorch version: 2.5.1+cu124") == [50_001]
 
 
 def test_memory_is_bounded_and_what_stands_everywhere_is_given_up() -> None:
