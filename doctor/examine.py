@@ -66,7 +66,7 @@ def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, comma
 
 
 def exit_code(report: Report, wanted: Wanted) -> int:
-    """Return 1 for a finding at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130.
+    """Return 1 for a finding that counts at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130.
 
     Checks of an interpreter that were to run and were all skipped judged nothing; without checks (`--no-canaries`) a framework's files
     are judged, and so is the lock of a workspace, whose checks mostly wait for `--tier deep`.
@@ -74,7 +74,8 @@ def exit_code(report: Report, wanted: Wanted) -> int:
     order = list(Severity)
     if report.observation.interrupted:
         return 130
-    if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.findings):
+    counted = [found for found in report.diagnosis.findings if found.suppressed is None]
+    if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in counted):
         return 1
     if report.command in ("diagnose", "run"):
         return 0 if report.diagnosis.findings else 4

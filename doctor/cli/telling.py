@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from doctor import examine
-from doctor.cli import options, screen
+from doctor.cli import options, reports, screen
 from doctor.errors import UsageError
 from doctor.host import Host
 from doctor.model.catalog import Catalog
@@ -31,9 +31,20 @@ def _log(path: Path, known: Catalog) -> Log:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
-def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool) -> int:
-    """Put a report on standard output, without secrets, and without names where it is made to be shared; return its exit code."""
-    names = who(Host().env)
-    fit = shareable(report, names) if kind is not options.Format.TEXT else without_any_secrets(report)
-    screen.put(screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0))
+def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool, beside: Sequence[reports.Wanted] = ()) -> int:
+    """Put a report on standard output and into the files that were asked for; return its exit code.
+
+    Secrets are blanked everywhere; names are masked where a report is made to be shared, which is everything but text on standard output.
+    Raises WriteError where one of them cannot be written, once the others are.
+    """
+    shared = shareable(report, who(Host().env)) if beside or kind is not options.Format.TEXT else report
+    fit = shared if kind is not options.Format.TEXT else without_any_secrets(report)
+    failed = []
+    try:
+        screen.put(screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0))
+    except screen.WriteError as error:
+        failed.append(str(error))
+    failed += reports.publish(shared, beside)
+    if failed:
+        raise screen.WriteError("; ".join(failed))
     return report.exit_code
