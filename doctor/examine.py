@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,7 +26,6 @@ from doctor.observe import FRAMEWORKS, ran_anything
 from doctor.pasted import reading
 from doctor.pasted.environment import environment_facts
 from doctor.pasted.log import log_facts, owner
-from doctor.text import plain
 
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
@@ -115,7 +115,7 @@ def _unmet(device: str, facts: Facts) -> Finding:
 
 
 def read_observation(path: Path) -> Observation:
-    """Read a snapshot, a JSON report, which holds one, or the text of collect_env.
+    """Read a snapshot, a JSON report, which holds one, or the text of collect_env, with whatever stands around it.
 
     Raises UsageError where there is no such file, InputError for what is wrong with it.
     """
@@ -123,11 +123,11 @@ def read_observation(path: Path) -> Observation:
     try:
         return msgspec.json.decode(content, type=Observation)
     except (msgspec.DecodeError, RecursionError) as error:
-        lines = plain(content.decode("utf-8", "replace")).split("\n")
-        if not (facts := environment_facts(lines)):
+        log = reading.read(io.BytesIO(content), str(path), ())
+        if not environment_facts(log.lines):
             raise InputError(f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {error}") from None
     target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path=str(path), chosen_by="the text of collect_env")
-    return Observation(doctor_version=__version__, targets=(target,), facts=facts)
+    return Observation(doctor_version=__version__, targets=(target,), facts=log_facts(log), logs=(log,))
 
 
 def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Observation:

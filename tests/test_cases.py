@@ -18,14 +18,7 @@ _NOBODY = {"ada", "runner", "ubuntu", "public"}
 _SECRET = re.compile(r"gh[pousr]_\w{20}|hf_\w{20}|sk-\w{20}|eyJ\w{20}|[\w.+-]+@[\w-]+\.(?:com|org|net|edu)\b")
 _EVERY = cases.paths(*cases.SETS, cases.QUIET, cases.ENVIRONMENTS)
 _NAMES = [f"{path.parent.name}/{path.stem}" for path in _EVERY]
-_LOUD = {
-    "environments/a10-driver-470-with-compat": "torch/driver-too-old does not know the compatibility package of data centre cards",
-}
-"""What raises a wrong alarm today, and which known issue is to blame."""
-_CALM = [
-    pytest.param(case, id=name, marks=[pytest.mark.xfail(strict=True, reason=_LOUD[name])] if name in _LOUD else [])
-    for name, case in (*cases.quiet(), *((name, one) for name, one in cases.environments() if one.family == cases.HEALTHY))
-]
+_CALM = dict([*cases.quiet(), *((name, one) for name, one in cases.environments() if one.family == cases.HEALTHY)])
 
 
 @pytest.mark.parametrize("path", _EVERY, ids=_NAMES)
@@ -46,7 +39,7 @@ def test_a_log_names_nobody(path: Path) -> None:
     assert not _SECRET.search(log)
 
 
-@pytest.mark.parametrize("case", _CALM)
+@pytest.mark.parametrize("case", _CALM.values(), ids=_CALM)
 def test_nothing_is_told_about_what_is_well(case: cases.Quiet | cases.Environment) -> None:
     assert not alarms(judged(case.log) if isinstance(case, cases.Quiet) else checked(case.log))
 
