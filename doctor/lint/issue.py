@@ -93,7 +93,7 @@ def _lint_patterns(issue: KnownIssue) -> Iterator[str]:
         for pattern in (signature.pattern, *signature.also, *signature.unless):
             yield from (f"signatures[{number}]: {fault}" for fault in _lint_pattern(pattern))
             if not needed(pattern):
-                yield f"signatures[{number}]: {pattern!r} holds no plain text of four characters, which a long log is searched for first"
+                yield f"signatures[{number}]: {pattern!r} holds no plain text of three characters, which a long log is searched for first"
 
 
 def _lint_pattern(pattern: str) -> Iterator[str]:

@@ -52,8 +52,8 @@ def test_all_faults_of_shape_are_named_at_once_with_their_lines(tmp_path: Path) 
     ("change", "fault"),
     [
         ({"signatures": [{"pattern": "(a+)+foo b"}]}, "nested repetition"),
-        ({"signatures": [{"pattern": "[a-z]+"}]}, "no plain text of four characters"),
-        ({"signatures": [{"pattern": "(?i)foo is"}]}, "no plain text of four characters"),
+        ({"signatures": [{"pattern": "[a-z]+"}]}, "no plain text of three characters"),
+        ({"signatures": [{"pattern": "(?i)foo is"}]}, "no plain text of three characters"),
         ({"signatures": [{"pattern": "foo ("}]}, "is no regular expression"),
         ({"signatures": []}, "nothing would ever recognise it"),
         ({"fixes": []}, "every finding ends in something to do"),
