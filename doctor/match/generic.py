@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.conditions import lookup
 from doctor.holes import as_text, fill_sentence
 from doctor.match.evidence import fact_evidence
 from doctor.match.proofs import Spot, matters
@@ -128,6 +129,6 @@ def _violated(name: str, table: Table, column: Column, facts: Facts, target: str
         message=table.title + ".",
         evidence=(
             fact_evidence(column.fact, facts),
-            Evidence(kind=EvidenceKind.COMPAT, text=f"wanted: {captures['wanted']}", source=f"compat/{name.split('.')[1]}"),
+            Evidence(kind=EvidenceKind.COMPAT, text=f"wanted: {captures['wanted']}", source=lookup(f"{name}.wanted", facts).source),
         ),
     )

@@ -38,11 +38,19 @@ class Column(_Entry, frozen=True, kw_only=True):
     says: str = ""
 
 
+class Newest(_Entry, frozen=True, kw_only=True):
+    """Where the rows end: the newest `release` that they speak of, looked up on `read`; `of` names the key, the first where left out."""
+
+    release: str
+    read: date
+    of: str = ""
+
+
 class Table(_Entry, frozen=True, kw_only=True):
     """One table. A row maps column names to cells: a value, a list of alternatives, or a half-open range `{from, before}`.
 
     A row is selected when each of its key cells accepts its fact; the first such row counts. `applies` must hold for the table
-    to judge at all. A row's `source` names entries of `sources`.
+    to judge at all. A row's `source` names entries of `sources`. A key later than `newest`, which no row accepts, is beyond the table.
     """
 
     title: str
@@ -51,3 +59,4 @@ class Table(_Entry, frozen=True, kw_only=True):
     rows: tuple[dict[str, Any], ...]
     applies: tuple[Condition, ...] = ()
     product: str = ""
+    newest: Newest | None = None
