@@ -8,7 +8,8 @@ from typing import Any
 
 from doctor.catalog import CatalogError, read_entry
 from doctor.derive.cells import accepts
-from doctor.model.compat import Newest, Table
+from doctor.lint.issue import lint_condition, lint_recipe
+from doctor.model.compat import Column, Newest, Table
 from doctor.model.vocabulary import is_known
 from doctor.versions import parse
 
@@ -28,8 +29,8 @@ def lint_tables(folder: Path) -> Iterator[str]:
 
 def _lint_table(table: Table) -> Iterator[str]:
     for name, column in table.columns.items():
-        if not is_known(column.fact):
-            yield f"columns.{name}: no such fact: {column.fact}"
+        yield from (f"columns.{name}{fault}" for fault in _lint_column(column))
+    yield from (f"applies: {fault}" for condition in table.applies for fault in lint_condition(condition))
     if not any(column.key for column in table.columns.values()):
         yield "columns: none is a key"
     elif table.newest is None:
@@ -43,6 +44,14 @@ def _lint_table(table: Table) -> Iterator[str]:
             yield f"sources.{name}.evidence: {source.evidence!r} is none of {', '.join(_EVIDENCE)}"
     for number, row in enumerate(table.rows):
         yield from (f"rows[{number}]: {fault}" for fault in _lint_row(row, table))
+
+
+def _lint_column(column: Column) -> Iterator[str]:
+    if not is_known(column.fact):
+        yield f": no such fact: {column.fact}"
+    for recipe in column.fixes:
+        yield from (f".fixes: {fault}" for fault in lint_recipe(recipe))
+        yield from (f".fixes: {fault}" for condition in recipe.when for fault in lint_condition(condition))
 
 
 def _lint_newest(newest: Newest, table: Table) -> Iterator[str]:

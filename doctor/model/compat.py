@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from doctor.model.issues import Condition
+from doctor.model.issues import Condition, Recipe
 from doctor.model.scales import Severity
 
 
@@ -28,7 +28,7 @@ class Column(_Entry, frozen=True, kw_only=True):
     """What a column of cells is held against.
 
     `fact` is the fact that a cell judges (or, for a key, selects the row by); without `judge` a column only informs. `says` is
-    the sentence of the finding, with `{seen}` and `{wanted}`.
+    the sentence of the finding, with `{seen}` and `{wanted}`; `fixes` is what to do then, in order of preference.
     """
 
     fact: str
@@ -36,6 +36,7 @@ class Column(_Entry, frozen=True, kw_only=True):
     judge: bool = False
     severity: Severity = Severity.WARNING
     says: str = ""
+    fixes: tuple[Recipe, ...] = ()
 
 
 class Newest(_Entry, frozen=True, kw_only=True):
