@@ -49,6 +49,8 @@ def _lint_table(table: Table) -> Iterator[str]:
 def _lint_column(column: Column) -> Iterator[str]:
     if not is_known(column.fact):
         yield f": no such fact: {column.fact}"
+    if column.judge and not column.fixes:
+        yield ".fixes: a violation ends in something to do"
     for recipe in column.fixes:
         yield from (f".fixes: {fault}" for fault in lint_recipe(recipe))
         yield from (f".fixes: {fault}" for condition in recipe.when for fault in lint_condition(condition))
