@@ -119,6 +119,10 @@ JUDGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {**PIP, "package.transformers.version": "5.23.0", "torch.version": "2.6.0"},
         {**PIP, "package.transformers.version": "5.23.0", "torch.version": "2.5.1"},
     ),
+    "compat.vllm.minor": (
+        {**CUDA, "package.vllm.version": "0.33.0", "torch.version": "2.14.1+cu130"},
+        {**CUDA, "package.vllm.version": "0.10.2", "torch.version": "2.9.0+cu128"},
+    ),
     "compat.xfuser.flash-attn": (
         {**CUDA, "package.xfuser.version": "0.7.0", "package.flash-attn.version": "2.8.3"},
         {**CUDA, "package.xfuser.version": "0.7.0", "package.flash-attn.version": "2.5.8"},
@@ -135,7 +139,7 @@ WANTED = {
     "compat.sglang.torch.wanted": ({"package.sglang.version": "0.5.23"}, "2.14.1"),
     "compat.tensorflow.cudnn.wanted": ({"package.tensorflow.version": "2.19.0"}, "9.3.0.75"),
     "compat.torch.torchcodec.wanted": ({"torch.version": "2.9.1"}, "0.9.1"),
-    "compat.vllm.torch.wanted": ({"package.vllm.version": "0.33.0"}, "2.14.0"),
+    "compat.vllm.torch.wanted": ({**CUDA, "package.vllm.version": "0.33.0"}, "2.14.0"),
 }
 
 
@@ -196,6 +200,8 @@ def test_no_table_of_cuda_speaks_of_another_build(column: str, build: str, catal
         ("compat.jax-cuda13.driver", {"nvidia.libcuda": "/usr/local/cuda/compat/libcuda.so.1"}),
         ("compat.onnxruntime-gpu.driver", {"host.jetson": "Jetson AGX Orin"}),
         ("compat.torch-macos.macos", {"host.machine": "x86_64"}),
+        ("compat.vllm.minor", {"torch.build": "rocm"}),
+        ("compat.vllm.minor", {"package.vllm.version": "0.10.3.dev12+g1a2b3c4d5"}),
         ("compat.torchvision.minor", {"package.torch.installer": "conda"}),
         ("compat.torchvision.minor", {"requires.torchvision.torch.met": True}),
         ("compat.torchvision.minor", {"package.torchvision.version": "0.20.0a0+nv24.8"}),
