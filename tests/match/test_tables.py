@@ -218,3 +218,15 @@ def test_a_release_that_is_not_out_yet_is_beyond_and_no_finding(catalog: Catalog
     assert {value_of(facts, f"compat.{name}.beyond")["here"] for name in ("torch", "torch-archs", "torch-python")} == {"2.99.0"}
     assert value_of(facts, "compat.torchvision.beyond")["ends"] == catalog.tables["torchvision"].newest.release  # type: ignore[union-attr]
     assert judged(given, catalog).findings == ()
+
+
+def test_what_is_wanted_with_each_torch_fits_the_tables_of_the_other_packages(catalog: Catalog) -> None:
+    columns = {"torchvision": "minor", "torchaudio": "minor", "torchcodec": "torch"}
+    verdicts: dict[tuple[str, str], Any] = {}
+    for row in catalog.tables["torch"].rows:
+        given = {**PIP, "torch.version": row["torch"], **{f"package.{name}.version": row[name] for name in columns if name in row}}
+        facts = derive(toy.seen(given).facts, catalog)
+        verdicts |= {(row["torch"], name): value_of(facts, f"compat.{name}.{column}") for name, column in columns.items()}
+    old = {pair for pair, verdict in verdicts.items() if verdict is None}
+    assert set(verdicts.values()) == {"fits", None}
+    assert {torch for torch, name in old if name != "torchcodec"} == {"1.13.0", "1.13.1"}
