@@ -212,6 +212,7 @@ FACTS: dict[str, str] = {
     "build.max_jobs": "parallel nvcc jobs that fit into the memory that is free",
     "compat.*.*": "fits or violated: how a fact stands to a compatibility table",
     "compat.*.*.wanted": "what that table wants",
+    "compat.*.beyond": "what is newer than that table knows: {of, here, ends, read}; nothing is known of it",
 }
 
 

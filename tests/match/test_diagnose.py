@@ -10,7 +10,7 @@ import pytest
 from doctor.match import diagnose
 from doctor.model.compat import Column, Source, Table
 from doctor.model.findings import EvidenceKind, Finding
-from doctor.model.issues import Affected, Milder, Proof, Signature
+from doctor.model.issues import Affected, FixKind, Milder, Proof, Recipe, Signature
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.scales import Confidence, Severity
 from tests import toy
@@ -197,6 +197,21 @@ def test_a_violated_table_is_told_with_its_own_sentence() -> None:
     found = diagnose(toy.seen(facts), toy.catalog({"cuda-driver": table})).findings[0]
     assert found.title == "CUDA 13.0 wants driver >=580, not 535.104.05"
     assert (found.id, found.severity) == ("compat/cuda-driver/driver", Severity.ERROR)
+
+
+def test_a_table_is_silent_where_the_package_itself_says_what_it_asks_for() -> None:
+    fits = Column(fact="torch.minor", judge=True, fixes=(Recipe(kind=FixKind.PIN, title="Take the right one", install=("toy==1",)),))
+    table = Table(
+        title="What goes together",
+        columns={"torchvision": Column(fact="package.torchvision.version", key=True), "torch": fits},
+        sources={},
+        rows=(),
+    )
+    facts = {**NEW, "package.torchvision.version": "0.19.1", "compat.torchvision.torch": "violated"}
+    catalog = toy.catalog({"torchvision": table})
+    (found,) = diagnose(toy.seen(facts), catalog).findings
+    assert (found.id, found.severity, found.recipes) == ("compat/torchvision/torch", Severity.WARNING, fits.fixes)
+    assert diagnose(toy.seen({**facts, "requires.torchvision.torch.met": True}), catalog).findings == ()
 
 
 def test_worse_comes_first_and_a_cause_before_its_symptoms() -> None:
