@@ -245,6 +245,22 @@ def test_symptoms_that_come_together_are_told_as_one_story() -> None:
     assert [found.id for found in alone] == ["torch/one"]
 
 
+def test_who_knows_more_comes_before_a_general_text() -> None:
+    text = Signature(pattern="off by (?P<amount>[0-9]+)")
+    general = toy.issue(affected=(), signatures=(text,), general=True)
+    special = toy.issue(signatures=(text,))
+    found = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__a_general=general, torch__special=special)).findings
+    assert [(one.id, one.confidence) for one in found] == [("torch/special", Confidence.MEDIUM), ("torch/a-general", Confidence.HIGH)]
+
+
+def test_what_stands_near_the_owning_line_comes_first() -> None:
+    parts = {f"torch__{name}": toy.issue(affected=(), signatures=(Signature(pattern=f"{name} sum is off"),)) for name in ("aaaa", "zzzz")}
+    log = "zzzz sum is off\n\n\n\n\naaaa sum is off"
+    seen = [toy.seen({"log.owner": {"source": "build.log", "line": line, "text": "x"}}, log=log) for line in (1, 6)]
+    first = [diagnose(one, toy.catalog(None, **parts)).findings[0].id for one in seen]
+    assert first == ["torch/zzzz", "torch/aaaa"]
+
+
 def test_an_issue_of_cargo_is_not_undecided_where_no_workspace_is_examined() -> None:
     crate = toy.issue(affected=(Affected(when=(toy.condition("crate.half.version", present=True),)),), signatures=(), proofs=())
     assert diagnose(toy.seen(NEW), toy.catalog(candle__half=crate)).undecided == ()
