@@ -117,4 +117,4 @@ def same(seen: Any, wanted: Any) -> bool:
 @lru_cache(maxsize=8192)
 def regex(pattern: str) -> re.Pattern[str]:
     """Compile a pattern of the catalog once."""
-    return re.compile(pattern)
+    return re.compile(pattern, re.MULTILINE)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -14,6 +15,7 @@ from doctor.errors import DoctorError, UsageError
 from doctor.fixes import prescribe
 from doctor.globs import matches_any
 from doctor.match import diagnose
+from doctor.match.signatures import telling
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, State, present, value_of
 from doctor.model.findings import Finding
@@ -21,14 +23,15 @@ from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.report import CatalogStamp, Report
 from doctor.model.scales import Confidence, Severity
 from doctor.observe import FRAMEWORKS, ran_anything
+from doctor.pasted import reading
 from doctor.pasted.environment import environment_facts
-from doctor.pasted.log import bare, log_facts, owner
-from doctor.text import plain
+from doctor.pasted.log import log_facts, owner
+from doctor.pasted.questions import question
 
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
-LOG_LIMIT = 64 << 20
-"""Bytes of a log, or of another file that is handed in, that are read."""
+_LIMIT = 64 << 20
+"""Bytes of a snapshot, or of the text of collect_env, that are read."""
 
 
 class InputError(DoctorError):
@@ -64,7 +67,7 @@ def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, comma
 
 
 def exit_code(report: Report, wanted: Wanted) -> int:
-    """Return 1 for a finding at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130.
+    """Return 1 for a finding that counts at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130.
 
     Checks of an interpreter that were to run and were all skipped judged nothing; without checks (`--no-canaries`) a framework's files
     are judged, and so is the lock of a workspace, whose checks mostly wait for `--tier deep`.
@@ -72,7 +75,8 @@ def exit_code(report: Report, wanted: Wanted) -> int:
     order = list(Severity)
     if report.observation.interrupted:
         return 130
-    if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.findings):
+    counted = [found for found in report.diagnosis.findings if found.suppressed is None]
+    if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in counted):
         return 1
     if report.command in ("diagnose", "run"):
         return 0 if report.diagnosis.findings else 4
@@ -112,7 +116,7 @@ def _unmet(device: str, facts: Facts) -> Finding:
 
 
 def read_observation(path: Path) -> Observation:
-    """Read a snapshot, a JSON report, which holds one, or the text of collect_env.
+    """Read a snapshot, a JSON report, which holds one, or the text of collect_env, with whatever stands around it.
 
     Raises UsageError where there is no such file, InputError for what is wrong with it.
     """
@@ -120,36 +124,38 @@ def read_observation(path: Path) -> Observation:
     try:
         return msgspec.json.decode(content, type=Observation)
     except (msgspec.DecodeError, RecursionError) as error:
-        lines = plain(content.decode("utf-8", "replace")).split("\n")
-        if not (facts := environment_facts(lines)):
+        log = reading.read(io.BytesIO(content), str(path), ())
+        if not environment_facts(log.lines):
             raise InputError(f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {error}") from None
     target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path=str(path), chosen_by="the text of collect_env")
-    return Observation(doctor_version=__version__, targets=(target,), facts=facts)
+    return Observation(doctor_version=__version__, targets=(target,), facts=log_facts(log), logs=(log,))
 
 
 def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Observation:
-    """Return what logs tell by themselves, on top of an environment where one is given, whose facts count for more."""
+    """Return what logs tell by themselves, on top of an environment where one is given: what that knows counts for more."""
     found: dict[str, Fact] = {}
     for log in logs:
-        told = log_facts(log.lines)
-        found = {name: fact for name, fact in {**told, **found}.items() if told.get(name, fact).value == found.get(name, fact).value}
-    owned = next(((log, line) for log in logs if (line := owner(log.lines))), None)
-    if owned:
-        found["log.owner"] = present({"source": owned[0].source, "line": owned[1].line, "text": owned[1].text}, owned[0].source)
+        more = log_facts(log)
+        found = {name: fact for name, fact in {**more, **found}.items() if more.get(name, fact).value == found.get(name, fact).value}
+    for log in logs:
+        if (line := owner(log)) is not None:
+            told = {"source": log.source, "line": line.line, "text": line.text, "ask": question(line, log.lines)}
+            found["log.owner"] = present(told, log.source)
+            break
     base = environment or Observation(doctor_version=__version__)
-    return msgspec.structs.replace(base, facts={**found, **base.facts}, logs=(*base.logs, *logs))
+    known = {name: fact for name, fact in base.facts.items() if fact.state is not State.UNKNOWN or name not in found}
+    return msgspec.structs.replace(base, facts={**found, **known}, logs=(*base.logs, *logs))
 
 
-def read_log(path: Path, text: bytes | None = None) -> Log:
-    """Read a log, bounded, without control characters and what CI puts before each line; raises UsageError where it cannot be read."""
-    content = _content(path) if text is None else text[:LOG_LIMIT]
-    return Log(source=str(path), lines=bare(plain(content.decode("utf-8", "replace")).split("\n")))
+def read_log(source: str, stream: BinaryIO, catalog: Catalog) -> Log:
+    """Read a log of any size: of a long one, the lines near what the catalog looks for."""
+    return reading.read(stream, source, telling(catalog))
 
 
 def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(LOG_LIMIT)
+            return file.read(_LIMIT)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 

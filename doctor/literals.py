@@ -1,39 +1,73 @@
-"""The text that a regular expression cannot match without: looking for it first is what makes a hundred expressions affordable."""
+"""The texts that a regular expression cannot match without: looking for them first is what makes hundreds of expressions affordable."""
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from functools import lru_cache
+from itertools import pairwise
 
-_SHORTEST = 4
-_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|.^$]|[*+?]\??|\{\d*,?\d*\}\??|[^\\\[()|.^$*+?{]", re.DOTALL)
+_SHORTEST = 3
+_PIECE = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?:|\?P<\w+>)?|[)|.^$]|[*+?]\??|\{\d*,?\d*\}\??|[^\\\[()|.^$*+?{]",
+    re.DOTALL,
+)
 _OPTIONAL = ("*", "?", "{")
 
 
 @lru_cache(maxsize=8192)
-def needed(pattern: str) -> str:
-    """Return the longest literal text that stands in everything a pattern matches; empty where there is none to be sure of."""
-    if "(?i" in pattern or pattern.count("{") != len(re.findall(r"\{\d*,?\d*\}|\\\{", pattern)):
-        return ""
-    runs, run, depth = [], "", 0
-    pieces = _PIECE.findall(pattern)
-    for piece, following in zip(pieces, [*pieces[1:], ""], strict=True):
-        depth += {"(": 1, ")": -1}.get(piece, 0)
-        letter = _letter(piece) if depth == 0 else ""
-        if piece == "|" and depth == 0:
-            return ""
+def needed(pattern: str) -> tuple[str, ...]:
+    """Return texts one of which stands in everything that a pattern matches; empty where there are none to be sure of."""
+    pieces = deque(_PIECE.findall(pattern))
+    special = any(piece == "(" and following[0] == "?" for piece, following in pairwise(pieces))
+    if special or sum(map(len, pieces)) != len(pattern):
+        return ()
+    return _either(pieces)
+
+
+def _either(pieces: deque[str]) -> tuple[str, ...]:
+    """Read alternatives up to the end of their group; each of them has to offer something."""
+    branches = [_sequence(pieces)]
+    while pieces and pieces[0] == "|":
+        pieces.popleft()
+        branches.append(_sequence(pieces))
+    return tuple(dict.fromkeys(text for branch in branches for text in branch)) if all(branches) else ()
+
+
+def _sequence(pieces: deque[str]) -> tuple[str, ...]:
+    """Read one alternative; return the best of what it cannot do without: the longest run of plain text, or the texts of a group."""
+    offers: list[tuple[str, ...]] = []
+    run = ""
+    while pieces and pieces[0] not in ("|", ")"):
+        piece = pieces.popleft()
+        inner = _group(pieces) if piece[0] == "(" else ()
+        following = pieces[0] if pieces else ""
+        letter = _letter(piece)
         if letter and not following.startswith(_OPTIONAL):
             run += letter
-            if not following.startswith("+"):
+            if following[:1] != "+":
                 continue
-        runs.append(run)
+        offers.append((run,))
         run = ""
-    longest = max([*runs, run], key=len)
-    return longest if len(longest) >= _SHORTEST else ""
+        if inner and not following.startswith(_OPTIONAL):
+            offers.append(inner)
+    best = max([*offers, (run,)], key=_worth)
+    return best if _worth(best) >= _SHORTEST else ()
+
+
+def _group(pieces: deque[str]) -> tuple[str, ...]:
+    inner = _either(pieces)
+    if pieces:
+        pieces.popleft()
+    return inner
+
+
+def _worth(texts: tuple[str, ...]) -> int:
+    return min(map(len, texts))
 
 
 def _letter(piece: str) -> str:
-    """Return the one character that a piece stands for; empty for a class, an anchor or a quantifier."""
+    """Return the one character that a piece stands for; empty for a class, an anchor, a group or a quantifier."""
     if piece.startswith("\\"):
         return "" if piece[1].isalnum() else piece[1]
     return "" if piece[0] in "[()|.^$*+?{" else piece

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _ASSIGNED = re.compile(r"""(?<![\w.-])([\w.-]{1,100})(["']?\s{0,4}[=:]\s{0,4})("[^"\n]*"|'[^'\n]*'|[^\s,;&"'=][^\s,;&"']*)""")
 _WORDS = re.compile(r"[_.-]+")
 _TELLING = (

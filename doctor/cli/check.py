@@ -11,7 +11,7 @@ import typer
 
 from doctor import catalog as catalogs
 from doctor import examine, observe
-from doctor.cli import options, screen
+from doctor.cli import options, reports, screen
 from doctor.cli.names import near
 from doctor.cli.telling import read_logs, tell
 from doctor.errors import UsageError
@@ -45,6 +45,7 @@ def check(
     budget: options.Budget = None,
     expect: options.Expect = None,
     format_: options.FormatOption = options.Format.TEXT,
+    report: options.Reports = None,
     fail_on: options.FailOn = options.SeverityChoice.ERROR,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
@@ -55,7 +56,8 @@ def check(
 
     Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened (but for --network).
     """
-    known, logs = catalogs.load(matrices or ()), read_logs(log or ())
+    beside = reports.parsed(report or ())
+    logs = read_logs(log or (), known := catalogs.load(matrices or ()))
     checks = load_checks() if only or not no_canaries else {}
     issues, runs = _chosen(only or (), known, checks)
     if from_ is not None:
@@ -63,11 +65,11 @@ def check(
     else:
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
         request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
-        settings = _sources(flash_attn, network=network)
-        seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ()), settings=settings, logs=logs))
+        request = msgspec.structs.replace(request, settings=_sources(flash_attn, network=network), logs=logs)
+        seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ())))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
     wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE)
-    return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose)
+    return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose, beside=beside)
 
 
 def snapshot(

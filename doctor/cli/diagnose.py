@@ -9,7 +9,7 @@ import typer
 
 from doctor import catalog as catalogs
 from doctor import examine
-from doctor.cli import options
+from doctor.cli import options, reports
 from doctor.cli.telling import read_logs, tell
 from doctor.errors import UsageError
 from doctor.model.scales import Severity
@@ -22,6 +22,7 @@ def diagnose(
         typer.Option("--env", metavar="FILE", help="The machine it failed on: a snapshot, a JSON report, or the text of collect_env."),
     ] = None,
     format_: options.FormatOption = options.Format.TEXT,
+    report: options.Reports = None,
     fail_on: options.FailOn = options.SeverityChoice.ERROR,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
@@ -32,9 +33,11 @@ def diagnose(
 
     This machine is not looked at. Exit code 4: nothing in it is recognised.
     """
+    beside = reports.parsed(report or ())
     if len({str(path) for path in logs}) < len(logs):
         raise UsageError("the same log is given twice")
     environment = examine.read_observation(env) if env else None
-    seen = examine.of_logs(read_logs(logs), environment)
-    report = examine.examine(seen, catalogs.load(matrices or ()), examine.Wanted(fail_on=Severity(fail_on.value)), command="diagnose")
-    return tell(report, format_, quiet=quiet, verbose=verbose)
+    known = catalogs.load(matrices or ())
+    seen = examine.of_logs(read_logs(logs, known), environment)
+    judged = examine.examine(seen, known, examine.Wanted(fail_on=Severity(fail_on.value)), command="diagnose")
+    return tell(judged, format_, quiet=quiet, verbose=verbose, beside=beside)

@@ -29,11 +29,12 @@ def new_issue(
     """Begin a known issue from the log of a failure that doctor does not know; doctor lint then says what is missing."""
     if output is not None and output.exists():
         raise UsageError(f"{output} is there already")
-    (read,) = read_logs((log,))
-    line = owner(read.lines)
+    catalog = catalogs.load()
+    (read,) = read_logs((log,), catalog)
+    line = owner(read)
     if line is None:
         raise UsageError(f"{log}: no line in it complains of anything; cut out the part that does")
-    known = examine.examine(examine.of_logs((read,)), catalogs.load(), examine.Wanted(), command="diagnose").diagnosis.findings
+    known = examine.examine(examine.of_logs((read,)), catalog, examine.Wanted(), command="diagnose").diagnosis.findings
     if known:
         screen.say(f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})")
     text = without_secrets(skeleton(read.lines, line, datetime.now(timezone.utc).date()))

@@ -16,7 +16,7 @@ _OUTPUT = "Output"
 
 
 class Format(str, Enum):
-    """Formats of the report on standard output."""
+    """Formats of the report."""
 
     TEXT = "text"
     JSON = "json"
@@ -119,6 +119,15 @@ Expect = Annotated[
     typer.Option("--expect", metavar="DEVICE", help="Fail unless a check reached this device: cuda, cuda:2, mps.", rich_help_panel=_CHECKS),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Format on standard output.", rich_help_panel=_OUTPUT)]
+Reports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--report",
+        metavar="FORMAT=PATH",
+        help="Write the report to a file as well, in another format; may be given several times.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 FailOn = Annotated[SeverityChoice, typer.Option("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT)]
 Matrices = Annotated[
     list[Path] | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from pathlib import Path
 
@@ -32,12 +33,14 @@ def run(context: typer.Context) -> int:
         screen.say(f"doctor: {passed.why}")
     elif passed.code:
         with contextlib.suppress(DoctorError):
-            _tell(context.args[0], examine.read_log(Path("the output"), passed.output))
+            _tell(context.args[0], passed.output)
     return passed.code
 
 
-def _tell(command: str, log: Log) -> None:
-    report = examine.examine(_seen(command, log), catalogs.load(), examine.Wanted(), command="run")
+def _tell(command: str, output: bytes) -> None:
+    known = catalogs.load()
+    log = examine.read_log("the output", io.BytesIO(output), known)
+    report = examine.examine(_seen(command, log), known, examine.Wanted(), command="run")
     text = screen.render(without_any_secrets(report), Format.TEXT, stream=sys.stderr)
     with contextlib.suppress(OSError, UnicodeEncodeError):
         print("\n" + text.rstrip("\n"), file=sys.stderr, flush=True)

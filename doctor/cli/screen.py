@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import shutil
 import sys
@@ -16,6 +17,8 @@ from doctor.errors import DoctorError
 from doctor.model.checks import Progress
 from doctor.model.report import Report
 from doctor.text import harmless, plain
+
+_FILE_WIDTH = 100
 
 
 class WriteError(DoctorError):
@@ -77,15 +80,13 @@ def write(path: Path, text: str) -> None:
         raise WriteError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def render(report: Report, kind: Format, *, verbosity: int = 0, stream: object = None) -> str:
-    """Render a report for a stream: standard output, if no other is named."""
-    if kind is Format.JSON:
-        from doctor.reporters import json
-
-        return json.render(report)
+def render(report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False) -> str:
+    """Render a report for a stream, standard output if no other is named, or for a file, which shows neither colours nor a width."""
+    if kind is not Format.TEXT:
+        return str(importlib.import_module(f"doctor.reporters.{kind.value}").render(report))
     from doctor.reporters import terminal
 
-    look = style(stream)
+    look = Style(colour=False, unicode=True, width=_FILE_WIDTH, interactive=False) if file else style(stream)
     return terminal.render(report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode)
 
 

@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from doctor import examine
-from doctor.cli import options, screen
+from doctor.cli import options, reports, screen
+from doctor.errors import UsageError
 from doctor.host import Host
+from doctor.model.catalog import Catalog
 from doctor.model.observation import Log
 from doctor.model.report import Report
 from doctor.share import shareable, who, without_any_secrets
 
 
-def read_logs(paths: Sequence[Path]) -> tuple[Log, ...]:
-    """Read logs in their order; `-` is standard input. Says so where one is longer than what is read of it."""
-    return tuple(map(_log, paths))
+def read_logs(paths: Sequence[Path], known: Catalog) -> tuple[Log, ...]:
+    """Read logs in their order; `-` is standard input. Raises UsageError for one that cannot be read."""
+    return tuple(_log(path, known) for path in paths)
 
 
-def _log(path: Path) -> Log:
-    text = sys.stdin.buffer.read() if str(path) == "-" else None
-    with contextlib.suppress(OSError):
-        if (path.stat().st_size if text is None else len(text)) > examine.LOG_LIMIT:
-            screen.say(f"doctor: of {path} only the first {examine.LOG_LIMIT >> 20} MiB are read; cut out the part that failed")
-    return examine.read_log(path, text)
+def _log(path: Path, known: Catalog) -> Log:
+    if str(path) == "-":
+        return examine.read_log("-", sys.stdin.buffer, known)
+    try:
+        with path.open("rb") as file:
+            return examine.read_log(str(path), file, known)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
-def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool) -> int:
-    """Put a report on standard output, without secrets, and without names where it is made to be shared; return its exit code."""
-    names = who(Host().env)
-    fit = shareable(report, names) if kind is not options.Format.TEXT else without_any_secrets(report)
-    screen.put(screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0))
+def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool, beside: Sequence[reports.Wanted] = ()) -> int:
+    """Put a report on standard output and into the files that were asked for; return its exit code.
+
+    Secrets are blanked everywhere; names are masked where a report is made to be shared, which is everything but text on standard output.
+    Raises WriteError where one of them cannot be written, once the others are.
+    """
+    shared = shareable(report, who(Host().env)) if beside or kind is not options.Format.TEXT else report
+    fit = shared if kind is not options.Format.TEXT else without_any_secrets(report)
+    failed = []
+    try:
+        screen.put(screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0))
+    except screen.WriteError as error:
+        failed.append(str(error))
+    failed += reports.publish(shared, beside)
+    if failed:
+        raise screen.WriteError("; ".join(failed))
     return report.exit_code

@@ -11,6 +11,7 @@ from doctor.derive.candle import candle
 from doctor.derive.cells import table_facts
 from doctor.derive.gpus import capabilities
 from doctor.derive.making import SOURCE, Named, made
+from doctor.derive.pins import pins
 from doctor.derive.wheels import wanted_tag
 from doctor.holes import as_text
 from doctor.model.catalog import Catalog
@@ -32,6 +33,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     _add(known, _stack(known))
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
+    _add(known, pins(known, catalog))
     for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, _tuple):
         _add(known, step(known))
     _add(known, _tag(known, catalog))
@@ -56,6 +58,7 @@ def _torch(facts: Facts) -> Named:
 def _packages(facts: Facts) -> Named:
     yield "package.torch.version", made(facts, "torch.version", make=str)
     yield "python.minor", made(facts, "python.version", make=minor)
+    yield "triton.version", made(facts, "package.triton.version", make=str)
     built, abi = "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"
     yield "flash-attn.wheel_fits_torch", made(facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here))
     yield "flash-attn.wheel_fits_abi", made(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here)
@@ -70,6 +73,8 @@ def _gpus(facts: Facts) -> Named:
     yield "nvidia.gpu_count", made(facts, "nvidia.gpus", make=lambda gpus: len(gpus) or None)
     on_the_side = "compat" in str(value_of(facts, "nvidia.libcuda") or "")
     yield "nvidia.forward_compatibility", present(True, SOURCE) if on_the_side else absent(SOURCE)
+    # What was reached works, whatever the numbers say: data centre cards have packages that make up for an older driver.
+    yield "torch.reaches_cuda", present(True, SOURCE) if value_of(facts, "torch.cuda_available") is True else absent(SOURCE)
     yield "nvidia.driver_branch", made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)
 
 

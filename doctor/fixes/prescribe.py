@@ -42,17 +42,17 @@ def _fits(recipe: Recipe, facts: Facts) -> bool:
 
 
 def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | None:
-    steps, file = _steps(recipe, facts, captures), fill(recipe.edit.get("file", ""), facts, captures)
-    if steps is None or file is None:
+    steps, edit = _steps(recipe, facts, captures), {name: fill(text, facts, captures) for name, text in recipe.edit.items()}
+    if steps is None or None in edit.values():
         return None
     return Fix(
         kind=recipe.kind.value,
         title=fill_sentence(recipe.title, facts, captures),
         steps=steps,
         when=fill_sentence(recipe.condition, facts, captures),
-        file=file,
-        before=fill_sentence(recipe.edit.get("before", ""), facts, captures),
-        after=fill_sentence(recipe.edit.get("after", ""), facts, captures),
+        file=edit.get("file") or "",
+        before=edit.get("before") or "",
+        after=edit.get("after") or "",
         safe=recipe.safe and not _managed(recipe, facts),
         lasting=recipe.lasting,
         sudo=recipe.sudo or (bool(recipe.system) and value_of(facts, "host.package_manager") != "brew"),

@@ -1,30 +1,41 @@
-"""Rules for catalog entries, the examples inside them included; every fault at once, each with its file and place."""
+"""Rules for catalog entries, the examples inside them included; every fault at once, each with its file, line and place."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
-from doctor.catalog import CatalogError, read_entry
 from doctor.lint.examples import lint_examples
 from doctor.lint.issue import lint_issue
-from doctor.lint.tables import lint_tables
+from doctor.lint.shape import Entry
+from doctor.lint.tables import lint_table
 from doctor.model.checks import Check
+from doctor.model.compat import Table
 from doctor.model.issues import KnownIssue
 
 __all__ = ["lint"]
 
+_T = TypeVar("_T")
+
 
 def lint(folder: Path, checks: dict[str, Check]) -> tuple[str, ...]:
-    """Return every fault of a catalog folder, as `file: place: sentence`; empty where there is none."""
-    faults: list[str] = []
-    loaded: dict[str, KnownIssue] = {}
-    for path in sorted((folder / "issues").rglob("*.yaml")):
-        name = path.relative_to(folder / "issues").with_suffix("").as_posix()
-        try:
-            loaded[name] = read_entry(path, KnownIssue)
-        except CatalogError as error:
-            faults.append(str(error))
-    faults += [f"{folder / 'compat'}: {fault}" for fault in lint_tables(folder)]
-    for name, issue in loaded.items():
-        faults += [f"{folder / 'issues' / name}.yaml: {fault}" for fault in lint_issue(name, issue, loaded, checks)]
-    return (*faults, *([] if faults else lint_examples(folder)))
+    """Return every fault of a catalog folder, as `file:line: place: sentence`; empty where there is none.
+
+    Examples are run once nothing else is wrong: they are judged beside all other entries.
+    """
+    issues, tables = _entries(folder / "issues", KnownIssue), _entries(folder / "compat", Table)
+    for name, entry in issues.items():
+        entry.faults += lint_issue(name, entry.value, frozenset(issues), checks) if entry.value is not None else ()
+    for table in tables.values():
+        table.faults += lint_table(table.value) if table.value is not None else ()
+    faults = [told for entry in issues.values() for told in entry.told(entry.faults)]
+    faults += [told for entry in tables.values() for told in entry.told(entry.faults)]
+    if not faults:
+        for name, found in lint_examples(folder).items():
+            faults += issues[name].told(found)
+    return tuple(faults)
+
+
+def _entries(folder: Path, kind: type[_T]) -> dict[str, Entry[_T]]:
+    paths = sorted(folder.rglob("*.yaml"))
+    return {path.relative_to(folder).with_suffix("").as_posix(): Entry(path, kind) for path in paths}

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from doctor.conditions import regex
 from doctor.literals import needed
+from doctor.model.catalog import Catalog
 from doctor.model.findings import Evidence, EvidenceKind
 from doctor.model.issues import Signature
-from doctor.model.observation import Observation
+from doctor.model.observation import Log, Observation
 from doctor.model.outcomes import RED, Outcome
 
 _SHOWN = 300
 
 
 class Text(NamedTuple):
-    """A text to search: where it came from, and the outcome it belongs to if it is the log of a check."""
+    """A text to search: where it came from, and the outcome it belongs to if it is the log of a check; of a log, its line numbers."""
 
     source: str
     body: str
     outcome: Outcome | None = None
+    log: Log | None = None
+
+    def number(self, place: int) -> int:
+        """Return the number of the line at a place, from 1."""
+        line = self.body.count("\n", 0, place)
+        return self.log.number(line) if self.log else line + 1
+
+
+class Hit(NamedTuple):
+    """Where a pattern matched: the place in the text, and the match."""
+
+    start: int
+    match: re.Match[str]
 
 
 class Seen(NamedTuple):
@@ -33,7 +48,7 @@ class Seen(NamedTuple):
 
 def texts(observation: Observation) -> tuple[Text, ...]:
     """Return every text worth searching: the logs that were handed in, and what the checks that went red printed."""
-    handed = [Text(log.source, "\n".join(log.lines)) for log in observation.logs]
+    handed = [Text(log.source, "\n".join(log.lines), log=log) for log in observation.logs]
     return (*handed, *(_of_outcome(outcome) for outcome in observation.outcomes if outcome.verdict in RED))
 
 
@@ -47,6 +62,14 @@ def label(outcome: Outcome) -> str:
     return f"{outcome.id} on {outcome.device}" if outcome.device else outcome.id
 
 
+def telling(catalog: Catalog) -> Iterator[str]:
+    """Yield the texts one of which stands in every line that a signature of the catalog can match."""
+    for issue in catalog.issues.values():
+        for signature in issue.signatures:
+            for pattern in (signature.pattern, *signature.also, *signature.unless):
+                yield from needed(pattern)
+
+
 def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[Seen]:
     """Yield, for each text and signature, the first place where the signature stands."""
     for text in searched:
@@ -55,15 +78,38 @@ def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[
                 yield hit
 
 
+def _search(pattern: str, body: str) -> Hit | None:
+    """Find the first place that matches; only where a line holds what the pattern cannot match without is it tried."""
+    found = [hit for text in needed(pattern) or ("",) if (hit := _first(pattern, text, body))]
+    return min(found, key=lambda hit: hit.start, default=None)
+
+
+def _first(pattern: str, text: str, body: str) -> Hit | None:
+    """Try each line that holds the text, with the one above and the one below, for sentences are wrapped; so the time stays linear."""
+    done, place = 0, body.find(text)
+    while place >= 0:
+        end = _end_of_line(body, place)
+        start = max(body.rfind("\n", 0, max(body.rfind("\n", 0, place), 0)) + 1, done)
+        if found := regex(pattern).search(body[start : _end_of_line(body, end + 1)]):
+            return Hit(start + found.start(), found)
+        done = min(end + 1, len(body))
+        place = body.find(text, done) if end < len(body) else -1
+    return None
+
+
+def _end_of_line(body: str, place: int) -> int:
+    end = body.find("\n", place)
+    return end if end >= 0 else len(body)
+
+
 def _find_in(signature: Signature, text: Text) -> Seen | None:
-    found = regex(signature.pattern).search(text.body) if needed(signature.pattern) in text.body else None
-    if found is None or any(not regex(other).search(text.body) for other in signature.also):
+    hit = _search(signature.pattern, text.body)
+    if hit is None or any(not _search(other, text.body) for other in signature.also):
         return None
-    if any(regex(other).search(text.body) for other in signature.unless):
+    if any(_search(other, text.body) for other in signature.unless):
         return None
-    start = text.body.rfind("\n", 0, found.start()) + 1
-    end = text.body.find("\n", found.end())
-    line = text.body[start : end if end >= 0 else None].strip()
-    number = text.body.count("\n", 0, found.start()) + 1 if text.outcome is None else None
+    start = text.body.rfind("\n", 0, hit.start) + 1
+    line = text.body[start : _end_of_line(text.body, hit.start + len(hit.match[0]))].strip()
+    number = text.number(hit.start) if text.outcome is None else None
     evidence = Evidence(kind=EvidenceKind.LOG, text=line[:_SHOWN], source=text.source, line=number)
-    return Seen(evidence, {name: value for name, value in found.groupdict().items() if value}, text)
+    return Seen(evidence, {name: value for name, value in hit.match.groupdict().items() if value}, text)

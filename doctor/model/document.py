@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from doctor.model.facts import Fact
-from doctor.model.findings import Evidence
+from doctor.model.findings import Evidence, Place, Suppression
 from doctor.model.observation import ProbeFailure, Target
 from doctor.model.outcomes import Outcome
 from doctor.model.report import RuledOut, Undecided
@@ -48,7 +48,7 @@ class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding; `settles` names the facts that would decide it."""
+    """One finding; `settles` names the facts that would decide it. A `suppressed` one counts neither in `summary` nor for the exit code."""
 
     id: str
     target: str
@@ -61,6 +61,8 @@ class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[str, ...]
     symptoms: tuple[str, ...]
     settles: str = ""
+    place: Place | None = None
+    suppressed: Suppression | None = None
 
 
 class SummaryDocument(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,6 +30,21 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     fact: str = ""
 
 
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where in the project a finding is best mended: a file, as the project names it, and a line, from 1."""
+
+    path: str
+    line: int = 1
+
+
+class Suppression(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a finding does not count: `by` is `ignore` or `baseline`; an ignore has its reason and the day until which it holds."""
+
+    by: str
+    reason: str = ""
+    until: str = ""
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something to act on; it carries its own words, so that a report can be read without the catalog."""
 
@@ -46,3 +61,5 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[str, ...] = ()
     symptoms: tuple[str, ...] = ()
     settles: str = ""
+    place: Place | None = None
+    suppressed: Suppression | None = None

@@ -27,10 +27,18 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Log(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that somebody handed in: where it came from, and its lines without control characters."""
+    """A text that somebody handed in: where it came from, and its lines without control characters.
+
+    `numbers` are their numbers in the text where these are not simply counted: of a long text only the lines that could matter are kept.
+    """
 
     source: str
     lines: tuple[str, ...]
+    numbers: tuple[int, ...] = ()
+
+    def number(self, index: int) -> int:
+        """Return the number, from 1, of the line at an index."""
+        return self.numbers[index] if self.numbers else index + 1
 
 
 class ProbeFailure(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,8 +37,8 @@ examples:
 
 def skeleton(lines: Sequence[str], owner: Owner, today: date) -> str:
     """Return the text of a known issue whose signature is the line that owns the failure; `doctor lint` names what is still to be said."""
-    first = max(0, owner.line - 1 - _AROUND)
-    shown = [line[:300].rstrip() for line in lines[first : owner.line + _AROUND]]
+    first = max(0, owner.at - _AROUND)
+    shown = [line[:300].rstrip() for line in lines[first : owner.at + 1 + _AROUND]]
     log = "\n".join(f"      {line}" if line else "" for line in shown)
     head = f"title: {_quoted(owner.text[:100])}\n{_ASKED}signatures:\n  - pattern: {_quoted(pattern(owner.text))}\n"
     return head + _FIX.format(today=today.isoformat(), log=log)

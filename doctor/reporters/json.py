@@ -61,7 +61,7 @@ def document(report: Report) -> ReportDocument:
 
 def summary(report: Report) -> SummaryDocument:
     """Count what a report holds."""
-    severities = [found.severity for found in report.diagnosis.findings]
+    severities = [found.severity for found in report.diagnosis.findings if found.suppressed is None]
     verdicts = [outcome.verdict for outcome in report.observation.outcomes]
     return SummaryDocument(
         error=severities.count(Severity.ERROR),

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from doctor.model.facts import State, value_of
+from doctor.model.observation import Log
 from doctor.model.vocabulary import is_known
 from doctor.pasted.log import bare, log_facts, owner
 
@@ -15,8 +16,12 @@ The detected CUDA version (12.1) mismatches the version that was used to compile
 PyTorch (11.8). Please make sure to use the same CUDA versions."""
 
 
+def _log(text: str) -> Log:
+    return Log(source="log", lines=tuple(text.split("\n")))
+
+
 def _facts(text: str) -> dict[str, object]:
-    facts = log_facts(text.split("\n"))
+    facts = log_facts(_log(text))
     assert [name for name in facts if not is_known(name)] == []
     return {name: fact.value for name, fact in facts.items() if fact.state is State.PRESENT}
 
@@ -58,7 +63,31 @@ GPU with CUDA capability sm_120 is not compatible with the current PyTorch insta
         "package.flash-attn.wheel_torch": "2.6",
         "package.flash-attn.wheel_abi": False,
         "nvidia.capabilities": ["12.0"],
+        "host.os": "linux",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("    PyTorch 2.5.1+cu124 with CUDA 1204 (you have 2.6.0+cu124)", "torch.version", "2.6.0+cu124"),
+        ("pytorch version: 2.7.0+cu128", "torch.version", "2.7.0+cu128"),
+        ("- PyTorch version (GPU?): 2.5.1+cu124 (True)", "torch.version", "2.5.1+cu124"),
+        ("/opt/venv/lib/torch-2.6.0+cu124.dist-info/METADATA", "torch.version", "2.6.0+cu124"),
+        ("- `transformers` version: 4.46.0", "package.transformers.version", "4.46.0"),
+        ("INFO Initializing a V1 LLM engine (v0.10.0) with config", "package.vllm.version", "0.10.0"),
+        ("INFO vLLM API server version 0.8.5.post1", "package.vllm.version", "0.8.5.post1"),
+        ("|   0  NVIDIA GeForce RTX 3090        Off |", "nvidia.gpu_names", ["NVIDIA GeForce RTX 3090"]),
+        ("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)", "nvidia.gpu_names", ["NVIDIA H100 80GB HBM3"]),
+        ("Device: cuda:0 NVIDIA GeForce RTX 3060 : cudaMallocAsync", "nvidia.gpu_names", ["NVIDIA GeForce RTX 3060"]),
+        (r'  File "C:\ComfyUI\main.py", line 3', "host.os", "windows"),
+        ('  File "/opt/homebrew/lib/x.py", line 3', "host.os", "macos"),
+        ('  File "/usr/lib/x.py", line 3\n  File "C:\\x.py"', "host.os", None),
+        ("it works on my RTX 3090 and not on an NVIDIA GeForce RTX 5090", "nvidia.gpu_names", None),
+    ],
+)
+def test_banners_of_programs_tell_as_well(text: str, name: str, value: object) -> None:
+    assert _facts(text).get(name) == value
 
 
 def test_torchs_own_warning_tells_what_it_holds_code_for() -> None:
@@ -72,7 +101,7 @@ def test_two_values_of_one_thing_tell_nothing() -> None:
 
 def test_a_report_in_a_log_counts() -> None:
     text = "PyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\n"
-    assert value_of(log_facts(text.split("\n")), "torch.version") == "2.5.1+cu124"
+    assert value_of(log_facts(_log(text)), "torch.version") == "2.5.1+cu124"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +115,7 @@ def test_a_report_in_a_log_counts() -> None:
     ],
 )
 def test_the_owner_is_the_first_that_speaks_of_no_other(text: str, line: int | None) -> None:
-    found = owner(text.split("\n"))
+    found = owner(_log(text))
     assert (found.line if found else None) == line
 
 
@@ -106,7 +135,7 @@ def test_the_owner_is_the_first_that_speaks_of_no_other(text: str, line: int | N
     ],
 )
 def test_hostile_logs_take_linear_time(piece: str) -> None:
-    lines = [piece * 30_000, *([piece] * 150_000)]
+    log = Log(source="log", lines=(piece * 30_000, *([piece] * 150_000)))
     started = time.process_time()
-    log_facts(lines), owner(lines), bare(lines)
+    log_facts(log), owner(log), bare(log.lines)
     assert time.process_time() - started < 5

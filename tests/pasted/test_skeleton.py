@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 import yaml
 
+from doctor.model.observation import Log
 from doctor.pasted.log import owner
 from doctor.pasted.skeleton import pattern, skeleton
 
@@ -19,7 +20,7 @@ make: *** [all] Error 1"""
 
 def test_a_skeleton_recognises_its_own_log() -> None:
     lines = _LOG.split("\n")
-    line = owner(lines)
+    line = owner(Log(source="log", lines=tuple(lines)))
     assert line is not None
     issue = yaml.safe_load(skeleton(lines, line, date(2026, 11, 21)))
     assert re.search(issue["signatures"][0]["pattern"], issue["examples"][0]["log"])
@@ -41,7 +42,7 @@ def test_numbers_and_paths_may_be_others(text: str, other: str) -> None:
 @pytest.mark.parametrize("text", ["a: 'b': c", "- x", "%TAG", "\\d[", "\t", "'", "#"])
 def test_any_line_makes_valid_yaml(text: str) -> None:
     lines = [text, f"error: {text}", text]
-    line = owner(lines)
+    line = owner(Log(source="log", lines=tuple(lines)))
     assert line is not None
     issue = yaml.safe_load(skeleton(lines, line, date(2026, 11, 21)))
     assert re.search(issue["signatures"][0]["pattern"], line.text)

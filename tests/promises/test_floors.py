@@ -33,6 +33,7 @@ FLOORS: tuple[set[str], ...] = (
 """From the ground up; neighbours on a floor do not know each other. `contract` is doctor.probes.contract."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
+    "ahocorasick_rs": ("doctor.pasted.reading",),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),
     "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),
@@ -109,7 +110,7 @@ def _allowed(path: Path) -> set[str]:
 def test_every_import_of_others_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
-    modules_of = {"nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
+    modules_of = {"ahocorasick-rs": "ahocorasick_rs", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
     known = {modules_of.get(name, name) for name in declared}
     used = {name.split(".")[0] for path in _MODULES for _, name in imports(path)} - {"doctor", "tomllib"} - set(sys.stdlib_module_names)
     assert (used - known, known - used - {"pynvml", "tomli"}) == (set(), set())

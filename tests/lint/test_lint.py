@@ -1,0 +1,119 @@
+"""`lint` names every fault of a catalog at once, each with its file, line and place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from doctor.lint import lint
+
+_GOOD: dict[str, Any] = {
+    "title": "foo is not there",
+    "severity": "error",
+    "cause": "It was never there.",
+    "signatures": [{"pattern": "foo is not (?P<where>there)"}],
+    "fixes": [{"kind": "upgrade", "title": "Take another", "install": ["foo"]}],
+    "references": [{"url": "https://example.org/1", "what": "the report", "opened": "2026-01-01"}],
+    "verified": {"how": "thread", "checked": "2026-01-01"},
+    "examples": [
+        {"name": "it", "expect": "match", "log": "foo is not there"},
+        {"name": "another", "expect": "no-match", "log": "foo is there"},
+    ],
+}
+
+
+def _faults(folder: Path, **issues: dict[str, Any]) -> list[str]:
+    for name, issue in issues.items():
+        path = folder / "issues" / "x" / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(issue, sort_keys=False), encoding="utf-8")
+    return [fault.replace(f"{folder}/issues/x/", "") for fault in lint(folder, {})]
+
+
+def test_an_entry_without_faults_is_left_alone(tmp_path: Path) -> None:
+    assert _faults(tmp_path, good=_GOOD) == []
+
+
+def test_all_faults_of_shape_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
+    wrong = _GOOD | {"severity": "fatal", "cuase": "x", "fixes": [{"kind": "x", "title": 3}], "verified": {"how": "thread"}}
+    assert _faults(tmp_path, wrong=wrong) == [
+        "wrong.yaml:2: severity: Invalid enum value 'fatal'",
+        "wrong.yaml:7: fixes[0].kind: Invalid enum value 'x'",
+        "wrong.yaml:8: fixes[0].title: Expected `str`, got `int`",
+        "wrong.yaml:13: verified.checked: it is missing",
+        "wrong.yaml:22: cuase: no such field",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"signatures": [{"pattern": "(a+)+foo b"}]}, "nested repetition"),
+        ({"signatures": [{"pattern": "[a-z]+"}]}, "no plain text of three characters"),
+        ({"signatures": [{"pattern": "(?i)foo is"}]}, "no plain text of three characters"),
+        ({"signatures": [{"pattern": "foo ("}]}, "is no regular expression"),
+        ({"signatures": []}, "nothing would ever recognise it"),
+        ({"fixes": []}, "every finding ends in something to do"),
+        ({"fixes": [{"kind": "edit", "title": "nothing"}]}, "it does nothing"),
+        ({"fixes": [{"kind": "upgrade", "title": "{log.what}", "install": ["x"]}]}, "no signature has a group of that name"),
+        ({"fixes": [{"kind": "upgrade", "title": "{torch.colour}", "install": ["x"]}]}, "no such fact"),
+        ({"affected": [{"when": [{"fact": "torch.colour", "equals": 1}]}]}, "no such fact: torch.colour"),
+        ({"affected": [{"when": [{"fact": "torch.build", "equals": 1, "present": True}]}]}, "exactly one operator is wanted"),
+        ({"related": ["x/none"]}, "no such issue: x/none"),
+        ({"verified": {"how": "guess", "checked": "2026-01-01"}}, "is none of reproduced, thread, documented"),
+        ({"proofs": [{"check": "none"}]}, "no such check: none"),
+        ({"examples": _GOOD["examples"][:1]}, "one must not match"),
+        ({"examples": [{**_GOOD["examples"][0], "source": "https://example.org/1"}, _GOOD["examples"][1]]}, "proves nothing new"),
+        ({"examples": [{**_GOOD["examples"][0], "log": "bar"}, _GOOD["examples"][1]]}, "'it': expected match, got no-match"),
+        ({"title": "(the title)"}, "still to be written"),
+    ],
+)
+def test_each_rule_speaks(tmp_path: Path, change: dict[str, Any], fault: str) -> None:
+    (found,) = _faults(tmp_path, wrong=_GOOD | change)
+    assert fault in found
+
+
+def test_two_issues_may_claim_one_example_where_one_names_the_other_and_each_comes_first_in_its_own(tmp_path: Path) -> None:
+    claims = _faults(tmp_path, one=_GOOD, two=_GOOD)
+    assert [fault.split(": ")[-1].split(";")[0] for fault in claims] == [
+        "x/two claims it too",
+        "x/one claims it too",
+        "x/one comes before it",
+    ]
+    related = _GOOD | {"related": ["x/two"]}
+    assert ["x/one comes before it" in fault for fault in _faults(tmp_path, one=related, two=_GOOD)] == [True]
+    text = "foo is not there, says bar"
+    own = [{**_GOOD["examples"][0], "log": text}, _GOOD["examples"][1]]
+    special = related | {"signatures": [{"pattern": text}], "examples": own}
+    assert _faults(tmp_path, one=special, two=_GOOD | {"general": True}) == []
+
+
+def test_a_file_that_is_no_yaml_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "issues" / "x").mkdir(parents=True)
+    (tmp_path / "issues" / "x" / "broken.yaml").write_text("title: [", encoding="utf-8")
+    faults = _faults(tmp_path, wrong=_GOOD | {"severity": "fatal"})
+    assert [fault.split(": ")[0] for fault in faults] == ["broken.yaml:2", "wrong.yaml:2"]
+
+
+def test_a_table_is_held_to_its_sources(tmp_path: Path) -> None:
+    table = {
+        "title": "t",
+        "columns": {"torch": {"fact": "torch.colour"}},
+        "sources": {"s": {"url": "https://example.org", "what": "x", "opened": "2026-01-01", "evidence": "rumour"}},
+        "rows": [{"torch": "2.0", "source": ["other"]}, {"colour": "red"}],
+    }
+    (tmp_path / "compat").mkdir()
+    (tmp_path / "compat" / "t.yaml").write_text(yaml.safe_dump(table, sort_keys=False), encoding="utf-8")
+    faults = "\n".join(lint(tmp_path, {}))
+    for said in (
+        "no such fact: torch.colour",
+        "none is a key",
+        "'rumour' is none of",
+        "no such source: other",
+        "no such column: colour",
+        "a row needs",
+    ):
+        assert said in faults
