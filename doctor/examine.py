@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,6 +31,7 @@ from doctor.pasted.questions import question
 
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
+_DRIVER = re.compile(r"[0-9]{2,4}(\.[0-9]{1,4}){0,2}")
 _LIMIT = 64 << 20
 """Bytes of a snapshot, or of the text of collect_env, that are read."""
 
@@ -161,15 +163,15 @@ def _content(path: Path) -> bytes:
 
 
 def assumed(declared: Sequence[str]) -> Mapping[str, Any]:
-    """Turn `gpu=sm_90` and `driver=535.104` into the facts that they declare; raises UsageError for anything else."""
+    """Turn `gpu=sm_90` and `driver=535.104`, or both with a comma between, into facts; raises UsageError for anything else."""
     facts: dict[str, Any] = {}
-    for item in declared:
+    for item in (part.strip() for text in declared for part in text.split(",")):
         key, _, value = item.partition("=")
         digits = value.removeprefix("sm_").rstrip("af")
         if key == "gpu" and digits.isdigit() and len(digits) >= 2:
             facts["nvidia.capabilities"] = [*facts.get("nvidia.capabilities", []), f"{digits[:-1]}.{digits[-1]}"]
             facts["gpu.declared"] = True
-        elif key == "driver" and value[:1].isdigit():
+        elif key == "driver" and _DRIVER.fullmatch(value):
             facts["nvidia.driver_version"] = value
         else:
             raise UsageError(f"--assume {item}: say gpu=sm_90 or driver=535.104")

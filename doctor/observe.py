@@ -16,7 +16,7 @@ from doctor.distributions import installed
 from doctor.globs import matches_any
 from doctor.host import Host
 from doctor.model.checks import Check, Kind, Progress, Tier
-from doctor.model.facts import Facts, present, unknown, value_of
+from doctor.model.facts import ASSUMED, Fact, Facts, present, unknown, value_of
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.probes.contract import Interpreter, Scene
@@ -60,9 +60,7 @@ def observe(request: Request, progress: Progress) -> Observation:
     started = time.monotonic()
     scene, choice, why = _scene(request)
     facts, failures = probe_all(scene)
-    told = {name for declared in request.assumed for name in _FOLLOWS.get(declared, ())}
-    facts = {name: fact for name, fact in facts.items() if name not in told}
-    facts |= {name: present(value, "assumed") for name, value in request.assumed.items()}
+    facts = with_assumed(facts, request.assumed)
     if why:
         facts["python.executable"] = unknown(why, "targets")
     observation = Observation(
@@ -77,6 +75,13 @@ def observe(request: Request, progress: Progress) -> Observation:
         return msgspec.structs.replace(observation, left_out=("the canaries (--no-canaries)",))
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     return _with_checks(observation, request, deadline, progress)
+
+
+def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
+    """Return facts as if what is assumed were there, in place of what was seen of it."""
+    told = {name for declared in assumed for name in _FOLLOWS.get(declared, ())}
+    kept = {name: fact for name, fact in facts.items() if name not in told}
+    return kept | {name: present(value, ASSUMED) for name, value in assumed.items()}
 
 
 def _scene(request: Request) -> tuple[Scene, Choice | None, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -60,13 +60,14 @@ def check(
     logs = read_logs(log or (), known := catalogs.load(matrices or ()))
     checks = load_checks() if only or not no_canaries else {}
     issues, runs = _chosen(only or (), known, checks)
+    declared = examine.assumed(assume or ())
     if from_ is not None:
-        seen = _replayed(from_, logs)
+        seen = _replayed(from_, logs, declared)
     else:
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
         request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
         request = msgspec.structs.replace(request, settings=_sources(flash_attn, network=network), logs=logs)
-        seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ())))
+        seen = _look(msgspec.structs.replace(request, assumed=declared))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
     wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE)
     return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose, beside=beside)
@@ -115,9 +116,9 @@ def _request(
     return observe.Request(host=Host(), project=_folder(project), python=python, features=asked, checks=checks, bounds=bounds)
 
 
-def _replayed(path: Path, logs: tuple[Log, ...]) -> Observation:
+def _replayed(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:
     seen = examine.read_observation(path)
-    return msgspec.structs.replace(seen, logs=(*seen.logs, *logs))
+    return msgspec.structs.replace(seen, facts=observe.with_assumed(seen.facts, declared), logs=(*seen.logs, *logs))
 
 
 def _look(request: observe.Request) -> Observation:

@@ -69,7 +69,7 @@ Assume = Annotated[
     typer.Option(
         "--assume",
         metavar="FACT",
-        help="Judge as if there: gpu=sm_90, driver=535.104 (for a build host without GPU).",
+        help="Judge as if there: gpu=sm_90,driver=535.104 (for a build host without GPU).",
         rich_help_panel=_TARGET,
     ),
 ]

@@ -8,6 +8,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+ASSUMED = "assumed"
+"""The source of a fact that somebody declared."""
+
 
 class State(Enum):
     """Whether a thing is there, is not there, or could not be told."""

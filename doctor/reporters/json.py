@@ -19,6 +19,7 @@ from doctor.model.fixes import Fix
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.reporters.assumed import assumed
 
 
 def render(report: Report) -> str:
@@ -56,6 +57,7 @@ def document(report: Report) -> ReportDocument:
         interrupted=seen.interrupted,
         probe_failures=seen.probe_failures,
         left_out=seen.left_out,
+        assumed=assumed(seen.facts),
     )
 
 

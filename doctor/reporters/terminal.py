@@ -10,6 +10,7 @@ from doctor.model.facts import State, value_of
 from doctor.model.observation import TargetKind
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.reporters.assumed import assumed
 from doctor.reporters.json import summary
 from doctor.reporters.terminal_checks import checks, logs, not_checked
 from doctor.reporters.terminal_findings import finding
@@ -202,6 +203,8 @@ def _counts(report: Report, how: Look) -> Sequence[Part]:
         parts.append((f"{glyph('dot', how)}interrupted", "bold yellow"))
     if seen.recording:
         parts.append((f"{glyph('dot', how)}a recording", "bold magenta"))
+    if declared := assumed(seen.facts):
+        parts.append((said(f"{glyph('dot', how)}as if {', '.join(declared)}", how), "bold magenta"))
     return parts
 
 

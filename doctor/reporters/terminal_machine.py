@@ -10,6 +10,7 @@ from doctor.holes import as_text
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.report import Report
+from doctor.reporters.assumed import assumed
 from doctor.reporters.terminal_page import QUIET, Lines, Look, Part, blank, count, glyph, paragraph, said, span
 
 _SPEAKS_FOR_ITSELF = ("Python", "arch")
@@ -117,7 +118,7 @@ def _host(facts: Facts) -> str:
 
 def _gpu(facts: Facts) -> str:
     parts = [_gpus(facts), _driver(facts)]
-    if value_of(facts, "gpu.declared") is True:
+    if assumed(facts):
         parts.append("declared with --assume")
     return "; ".join(part for part in parts if part)
 

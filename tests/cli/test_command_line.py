@@ -227,6 +227,19 @@ def test_what_is_declared_is_judged_as_if_it_were_there(saved: Path, bare_python
     assert doctor("check", "--assume", "gpu=big").returncode == 2
 
 
+@pytest.mark.parametrize("asked", ["gpu=sm_90,gpu", "driver=535.104;x", "driver=5", "gpu=sm_90,,driver=535", ""])
+def test_what_cannot_be_declared_is_a_mistake(asked: str) -> None:
+    assert doctor("check", "--assume", asked).returncode == 2
+
+
+def test_a_snapshot_is_judged_with_what_is_declared_and_the_report_says_so(saved: Path) -> None:
+    declared = ("check", "--from", str(saved), "--only", "torch/*", "--assume", "gpu=sm_90,driver=470.57")
+    report = json.loads(doctor(*declared, "--format", "json").stdout)
+    assert report["assumed"] == ["gpu=sm_90", "driver=470.57"]
+    assert "as if gpu=sm_90, driver=470.57" in doctor(*declared, "--quiet").stdout.splitlines()[-1]
+    assert json.loads(doctor(*declared[:5], "--format", "json").stdout)["assumed"] == []
+
+
 def test_a_device_that_was_expected_and_not_reached_is_an_error(saved: Path) -> None:
     ran = doctor("check", "--from", str(saved), "--skip", "torchvision/*", "--expect", "cuda", "--format", "json")
     assert ran.returncode == 1

@@ -1,0 +1,21 @@
+"""What was declared with `--assume` rather than seen, as the person wrote it."""
+
+from __future__ import annotations
+
+from doctor.holes import as_text
+from doctor.model.facts import ASSUMED, Facts, value_of
+
+
+def assumed(facts: Facts) -> tuple[str, ...]:
+    """Return what was declared, `gpu=sm_90` and `driver=535.104`, in the words of `--assume`; empty where everything was seen."""
+    declared = {name: value_of(facts, name) for name, fact in facts.items() if fact.source == ASSUMED}
+    capabilities = declared.get("nvidia.capabilities")
+    gpus = [f"gpu=sm_{as_text(each).replace('.', '')}" for each in (capabilities if isinstance(capabilities, list | tuple) else ())]
+    driver = declared.get("nvidia.driver_version")
+    return (*gpus, *([f"driver={as_text(driver)}"] if driver else []))
+
+
+def as_if(facts: Facts) -> str:
+    """Say in a sentence what the judgement takes for given; empty where everything was seen."""
+    declared = assumed(facts)
+    return f"Judged as if there: {', '.join(declared)} (--assume)." if declared else ""
