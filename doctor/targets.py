@@ -22,6 +22,7 @@ _WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
 _WHERE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", ".pixi/envs/default/bin/python")
+_STACKS = ("torch", "jax", "tensorflow", "onnxruntime")
 _IN_PROJECT = (".venv", "venv", ".pixi/envs/default")
 
 # Runs in the other interpreter, so its grammar is that of any Python. `ascii` instead of json: importing json costs more than
@@ -87,7 +88,7 @@ def choose_interpreter(host: Host, python: str | None, project: Path, *, own: Pa
     if python is not None:
         return Choice(path=_asked(host, python), chosen_by="--python")
     own = own or Path(sys.prefix)
-    found = _active(host) or _in_project(project, own) or _conda(host, base=True) or _on_path(host, own)
+    found = _active(host, own) or _in_project(project, own) or _conda(host, base=True) or _on_path(host, own)
     return found or Choice(path=Path(sys.executable), chosen_by="nothing else was found", own=True, by_chance=True)
 
 
@@ -125,8 +126,10 @@ def _conda(host: Host, *, base: bool) -> Choice | None:
     return _named(host, "CONDA_PREFIX") if (host.env.get("CONDA_DEFAULT_ENV") == "base") is base else None
 
 
-def _active(host: Host) -> Choice | None:
-    return _named(host, "VIRTUAL_ENV") or _conda(host, base=False)
+def _active(host: Host, own: Path) -> Choice | None:
+    # pre-commit activates the environment that it made for doctor alone.
+    ours = _is_only_ours(Path(host.env.get("VIRTUAL_ENV") or "."), own)
+    return (None if ours else _named(host, "VIRTUAL_ENV")) or _conda(host, base=False)
 
 
 def _in_project(project: Path, own: Path) -> Choice | None:
@@ -137,7 +140,7 @@ def _in_project(project: Path, own: Path) -> Choice | None:
 def _is_only_ours(prefix: Path, own: Path) -> bool:
     """Say whether an environment is the one doctor was put into, and holds nothing that doctor is about."""
     same = prefix.is_dir() and prefix.resolve() == own.resolve()
-    return same and not any(any(prefix.glob(f"{lib}/site-packages/torch")) for lib in ("lib*/python*", "Lib"))
+    return same and not any(any(prefix.glob(f"{lib}/site-packages/{name}")) for lib in ("lib*/python*", "Lib") for name in _STACKS)
 
 
 def _on_path(host: Host, own: Path) -> Choice | None:

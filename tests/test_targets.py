@@ -206,3 +206,12 @@ def test_doctors_own_environment_in_the_project_counts_only_where_it_holds_a_sta
         (own / "lib/python3.11/site-packages/torch").mkdir(parents=True)
     host = Host(env={"PATH": str(elsewhere)}, cwd=tmp_path)
     assert choose_interpreter(host, None, tmp_path, own=own).chosen_by == chosen_by
+
+
+@pytest.mark.parametrize(("holds", "chosen_by"), [("jax", "VIRTUAL_ENV"), ("doctor", ".venv")])
+def test_doctors_own_environment_counts_as_active_only_where_it_holds_a_stack(tmp_path: Path, holds: str, chosen_by: str) -> None:
+    own, project = tmp_path / "hook", tmp_path / "project"
+    _environment(own)
+    _environment(project / ".venv")
+    (own / "lib/python3.11/site-packages" / holds).mkdir(parents=True)
+    assert choose_interpreter(_host(project, VIRTUAL_ENV=str(own)), None, project, own=own).chosen_by == chosen_by
