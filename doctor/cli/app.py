@@ -12,6 +12,7 @@ import typer
 from doctor import __version__
 from doctor.cli import check, knowledge
 from doctor.cli.diagnose import diagnose
+from doctor.cli.init import init
 from doctor.cli.names import shadow
 from doctor.cli.new_issue import new_issue
 from doctor.cli.run import run
@@ -41,6 +42,7 @@ app.command()(knowledge.explain)
 app.command("list")(knowledge.list_)
 app.command()(knowledge.lint)
 app.command("new-issue")(new_issue)
+app.command()(init)
 app.command()(knowledge.schema)
 
 

@@ -1,0 +1,57 @@
+"""The command that writes the files which make doctor a step of continuous integration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from doctor.cli import options, screen
+from doctor.cli.names import near
+from doctor.errors import UsageError
+from doctor.templates import PLACES, filled
+
+
+def init(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(PLACES)}.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write instead of the usual one; - is standard output."),
+    ] = None,
+    _debug: options.Debug = False,
+) -> int:
+    """Write a file that makes doctor a step of your CI, a hook or a gate in a Dockerfile; never over one that is there.
+
+    KIND is github, gitlab, pre-commit, docker, buildkite or jenkins. What is written asks for this release of doctor.
+    """
+    if kind not in PLACES:
+        raise UsageError(f"{kind} is nothing that can be written{near(kind, PLACES, '; choose from ' + ', '.join(PLACES))}")
+    text, path = filled(kind), output or Path(PLACES[kind].path)
+    if str(path) == "-":
+        screen.put(text)
+        return 0
+    try:
+        _create(path, text)
+    except FileExistsError:
+        screen.put(text)
+        otherwise = "" if output else f" {PLACES[kind].otherwise}"
+        raise UsageError(
+            f"{path} is there already and stays as it is; what it would have become is on standard output.{otherwise}"
+        ) from None
+    screen.say(f"wrote {path}; read it once: what it installs and declares is yours to say")
+    return 0
+
+
+def _create(path: Path, text: str) -> None:
+    """Write a file that is not there yet; raises FileExistsError where it is, WriteError where it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        if path.exists() or path.is_symlink():
+            raise
+        raise screen.WriteError(f"{path} cannot be written: {path.parent} is no folder") from None
+    except OSError as error:
+        raise screen.WriteError(f"{path} cannot be written: {error.strerror or error}") from None
