@@ -37,6 +37,14 @@ def test_mere_exposure_is_a_note() -> None:
     assert only(toy.seen(OLD)).severity is Severity.NOTE
 
 
+def test_facts_that_only_narrow_a_text_tell_nothing_without_it() -> None:
+    narrow = Affected(packages={"torch": (Range(fixed="2.0"),)}, exposes=False)
+    catalog = toy.catalog(torch__wrong_sum=toy.issue(affected=(narrow,)))
+    assert diagnose(toy.seen(OLD), catalog).findings == ()
+    (told,) = diagnose(toy.seen(OLD, log="the sum is off by 3"), catalog).findings
+    assert told.confidence is Confidence.HIGH
+
+
 def test_facts_that_prove_the_fault_keep_their_severity() -> None:
     certain = toy.catalog(torch__wrong_sum=toy.issue(certain=True))
     found = diagnose(toy.seen(OLD), certain).findings[0]
