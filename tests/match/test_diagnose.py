@@ -10,7 +10,7 @@ import pytest
 from doctor.match import diagnose
 from doctor.model.compat import Column, Source, Table
 from doctor.model.findings import EvidenceKind, Finding
-from doctor.model.issues import Affected, FixKind, Milder, Proof, Recipe, Signature
+from doctor.model.issues import Affected, FixKind, Milder, Proof, Range, Recipe, Signature
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.scales import Confidence, Severity
 from tests import toy
