@@ -9,15 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from doctor.toml import parsed
 from tests.promises.sources import ROOT, imports, modules, name_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 FLOORS: tuple[set[str], ...] = (
-    {"doctor", "errors", "bundled", "globs", "literals", "text", "versions"},
+    {"doctor", "errors", "bundled", "globs", "literals", "text", "toml", "versions"},
     {"elf", "share", "specifiers"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
@@ -37,6 +33,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),
     "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),
+    "tomllib": ("doctor.toml",),
+    "tomli": ("doctor.toml",),
     "typer": ("doctor.cli",),
     "yaml": ("doctor.catalog",),
     **dict.fromkeys(("http", "socket", "ssl", "urllib.request", "multiprocessing"), ()),
@@ -108,7 +106,7 @@ def _allowed(path: Path) -> set[str]:
 
 
 def test_every_import_of_others_is_declared() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = parsed((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
     modules_of = {"ahocorasick-rs": "ahocorasick_rs", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
     known = {modules_of.get(name, name) for name in declared}
