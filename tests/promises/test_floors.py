@@ -18,7 +18,7 @@ FLOORS: tuple[set[str], ...] = (
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
-    {"derive", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted"},
+    {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted"},
     {"targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking"},
     {"observe"},
@@ -41,7 +41,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 }
 """What is imported in these modules (and those below them) only."""
 
-_PURE = ("conditions", "derive", "fixes", "globs", "holes", "literals", "match", "model", "pasted", "reporters", "versions", "specifiers")
+_PURE = {
+    *("conditions", "derive", "expecting", "fixes", "gating", "globs", "holes", "literals"),
+    *("match", "model", "pasted", "reporters", "specifiers", "versions"),
+}
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 
