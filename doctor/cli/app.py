@@ -10,7 +10,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from doctor import __version__
-from doctor.cli import check, knowledge
+from doctor.cli import check, configuration, knowledge
+from doctor.cli.config import config
 from doctor.cli.diagnose import diagnose
 from doctor.cli.names import shadow
 from doctor.cli.new_issue import new_issue
@@ -39,6 +40,7 @@ app.command()(check.snapshot)
 app.command()(check.demo)
 app.command()(knowledge.explain)
 app.command("list")(knowledge.list_)
+app.command(options_metavar="[OPTIONS] [-- OPTIONS OF CHECK]...", context_settings={"allow_extra_args": True})(config)
 app.command()(knowledge.lint)
 app.command("new-issue")(new_issue)
 app.command()(knowledge.schema)
@@ -82,6 +84,7 @@ def main() -> NoReturn:
         if "--debug" in sys.argv:
             raise
         if hasattr(error, "exit_code") and hasattr(error, "show"):
+            configuration.name_origin(error)
             error.show()
             sys.exit(USAGE)
         say(f"doctor: this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)")
