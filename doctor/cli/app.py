@@ -13,6 +13,7 @@ from doctor import __version__
 from doctor.cli import check, configuration, knowledge
 from doctor.cli.config import config
 from doctor.cli.diagnose import diagnose
+from doctor.cli.diff import diff
 from doctor.cli.names import shadow
 from doctor.cli.new_issue import new_issue
 from doctor.cli.run import run
@@ -37,6 +38,7 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]},
 )(run)
 app.command()(check.snapshot)
+app.command()(diff)
 app.command()(check.demo)
 app.command()(knowledge.explain)
 app.command("list")(knowledge.list_)

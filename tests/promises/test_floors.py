@@ -19,7 +19,7 @@ FLOORS: tuple[set[str], ...] = (
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
     {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted"},
-    {"targets", "probes", "runner", "lint", "reporters"},
+    {"compare", "targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking"},
     {"observe"},
     {"examine"},
@@ -42,7 +42,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 """What is imported in these modules (and those below them) only."""
 
 _PURE = {
-    *("conditions", "derive", "expecting", "fixes", "gating", "globs", "holes", "literals"),
+    *("compare", "conditions", "derive", "expecting", "fixes", "gating", "globs", "holes", "literals"),
     *("match", "model", "pasted", "reporters", "specifiers", "versions"),
 }
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
