@@ -37,6 +37,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Groups in the order in which they are told, each with its facts in theirs."""
 
+_HOME, _SHORTEST = "python.prefix", 5
+"""A prefix such as /usr is no environment that moves."""
 _ELSEWHERE = {"torch.devices": "GPU"}
 _UNTOLD = (
     "torch.release",
@@ -112,11 +114,28 @@ def _went(before: Judged, after: Judged) -> tuple[FindingDocument, ...]:
 
 def changes(before: Facts, after: Facts) -> list[Change]:
     """Return the facts that both sides tell and that differ, in the order in which they matter."""
-    old, new = dict(_told(before)), dict(_told(after))
+    old, new = _at_home(before, after), _at_home(after, before)
     both = {name for name in (*old, *new) if (name in old and name in new) or _is_listed(name, before, after)}
     moved = [name for name in both if old.get(name) != new.get(name)]
     ordered = sorted(moved, key=lambda name: _rank(name, before, after))
     return [Change(group=_group(name), fact=name, before=old.get(name), after=new.get(name)) for name in ordered]
+
+
+def _at_home(facts: Facts, other: Facts) -> dict[str, Any]:
+    """Return what a side tells; where the other has its environment elsewhere, paths within are named from it, and so are alike."""
+    home = value_of(facts, _HOME)
+    told = dict(_told(facts))
+    if not isinstance(home, str) or len(home) < _SHORTEST or value_of(other, _HOME) in (None, home):
+        return told
+    return {name: value if name == _HOME else _from(home, value) for name, value in told.items()}
+
+
+def _from(home: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace(home, "<environment>")
+    if isinstance(value, list | tuple):
+        return [_from(home, each) for each in value]
+    return {key: _from(home, each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _is_listed(name: str, before: Facts, after: Facts) -> bool:

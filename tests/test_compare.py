@@ -83,6 +83,14 @@ def test_an_entry_of_a_complete_list_can_be_gone() -> None:
     assert moved(before, after) == [("package.apex.version", None, "3"), ("package.xformers.version", "1", None)]
 
 
+def test_an_environment_that_lies_elsewhere_changes_no_path_within() -> None:
+    before = {"python.prefix": "/home/a/.venv", "libs.resolved": {"libcudart.so.12": {"path": "/home/a/.venv/lib/libcudart.so.12"}}}
+    after = {"python.prefix": "/ci/venv", "libs.resolved": {"libcudart.so.12": {"path": "/ci/venv/lib/libcudart.so.12"}}}
+    assert moved(before, after) == [("python.prefix", "/home/a/.venv", "/ci/venv")]
+    shadowed = {**after, "libs.resolved": {"libcudart.so.12": {"path": "/usr/lib/libcudart.so.12"}}}
+    assert moved(before, shadowed)[0] == ("libs.resolved.libcudart.so.12", "<environment>/lib/libcudart.so.12", "/usr/lib/libcudart.so.12")
+
+
 def test_a_variable_that_was_not_set_is_told() -> None:
     assert moved({"env.CC": None}, {"env.CC": "clang"}) == [("env.CC", None, "clang")]
 
@@ -143,3 +151,10 @@ def test_text_is_safe_and_cut_and_fits_a_poor_terminal() -> None:
     assert not any(line.lstrip().startswith("::") for line in text.splitlines())
     assert "and 12 more (-v)" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_paths_are_cut_only_as_far_as_they_still_differ() -> None:
+    paths = [f"/a/long/way/to/the/{name}/lib/python3/site" for name in ("one", "two")]
+    sides = [Judged(side=Side(name="x"), facts=facts({"env.PYTHONPATH": path}), findings=()) for path in paths]
+    text = render(compare(sides[0], sides[1], Severity.ERROR), verbosity=0, width=120, colour=False, unicode=True)
+    assert all(path in text for path in paths)

@@ -75,8 +75,19 @@ def _changes(found: Comparison, how: Look) -> Lines:
 
 def _change(change: Change, how: Look) -> Lines:
     arrow = "→" if how.unicode else "->"
-    text = f"{_value(change.before, how)} {arrow} {_value(change.after, how)}"
-    yield from paragraph(span(how, text), how, indent=4, label=(said(change.fact, how, most=120), QUIET), column=_COLUMN)
+    before, after = (elided(_value(value, how), how) for value in (change.before, change.after))
+    if before == after:
+        before, after = (_value(value, how) for value in (change.before, change.after))
+    label = (said(_name(change.fact), how, most=120), QUIET)
+    yield from paragraph(span(how, f"{before} {arrow} {after}"), how, indent=4, label=label, column=_COLUMN)
+
+
+def _name(fact: str) -> str:
+    """Name a fact within its group."""
+    for prefix, suffix in (("libs.resolved.", ""), ("env.", ""), ("package.", ".version"), ("crate.", ".version")):
+        if fact.startswith(prefix) and fact.endswith(suffix):
+            return fact.removeprefix(prefix).removesuffix(suffix)
+    return fact
 
 
 def _value(value: Any, how: Look, depth: int = 0) -> str:
@@ -90,7 +101,7 @@ def _value(value: Any, how: Look, depth: int = 0) -> str:
         return said(" ".join(f"{key}={_value(each, how, depth + 1)}" for key, each in [*value.items()][:_MOST]), how, most=400)
     if isinstance(value, list | tuple):
         return said(", ".join(_value(each, how, depth + 1) for each in value[:_MOST]), how, most=400)
-    return elided(said(str(value), how, most=400), how)
+    return said(str(value), how, most=400)
 
 
 def _came(one: FindingDocument, found: Comparison, how: Look) -> Lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -174,9 +175,8 @@ def test_the_nearest_table_counts_and_none_from_outside_the_repository(tmp_path:
     assert nearest(tmp_path / "other") is None
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such pipes here")
 def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
-    import os
-
     os.mkfifo(tmp_path / "pyproject.toml")
     (tmp_path / ".git").mkdir()
     assert nearest(tmp_path) is None
