@@ -86,8 +86,7 @@ def _setting(inner: typer.Context, key: str, option: Any) -> Setting:
     words = {"COMMANDLINE": "flag", "ENVIRONMENT": "environment", "DEFAULT_MAP": "file"}
     source = words.get(configuration.came_from(inner, option), "default")
     place = "" if source == "default" else configuration.origin(inner, key).removesuffix(f": tool.doctor.{key}")
-    value = inner.params.get(option.name)
-    return Setting(key=key, value=_plain([] if value is None and option.multiple else value), source=source, place=place)
+    return Setting(key=key, value=_plain(inner.params.get(option.name)), source=source, place=place)
 
 
 def _plain(value: Any) -> Any:

@@ -91,13 +91,13 @@ def came_from(context: typer.Context, option: Any) -> str:
     return getattr(context.get_parameter_source(option.name), "name", "")
 
 
-def expected(context: typer.Context, words: list[str] | None) -> list[str] | None:
+def expected(context: typer.Context, words: list[str] | None) -> list[str]:
     """Return the devices that `--expect` names; raises UsageError for a word that names none."""
     for word in words or ():
         if not is_device(word):
             named = origin(context, "expect")
             raise UsageError(f"{named}: {word or 'nothing'} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}")
-    return words
+    return words or []
 
 
 def name_origin(error: Any) -> None:

@@ -49,7 +49,7 @@ def _project(context: typer.Context, folder: Path) -> Path:
     return configuration.project(context, folder)
 
 
-def _expected(context: typer.Context, words: list[str] | None) -> list[str] | None:
+def _expected(context: typer.Context, words: list[str] | None) -> list[str]:
     from doctor.cli import configuration
 
     return configuration.expected(context, words)
