@@ -10,8 +10,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from doctor import __version__
-from doctor.cli import check, knowledge
+from doctor.cli import check, configuration, knowledge
+from doctor.cli.config import config
 from doctor.cli.diagnose import diagnose
+from doctor.cli.diff import diff
 from doctor.cli.names import shadow
 from doctor.cli.new_issue import new_issue
 from doctor.cli.run import run
@@ -36,9 +38,11 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]},
 )(run)
 app.command()(check.snapshot)
+app.command()(diff)
 app.command()(check.demo)
 app.command()(knowledge.explain)
 app.command("list")(knowledge.list_)
+app.command(options_metavar="[OPTIONS] [-- OPTIONS OF CHECK]...", context_settings={"allow_extra_args": True})(config)
 app.command()(knowledge.lint)
 app.command("new-issue")(new_issue)
 app.command()(knowledge.schema)
@@ -82,6 +86,7 @@ def main() -> NoReturn:
         if "--debug" in sys.argv:
             raise
         if hasattr(error, "exit_code") and hasattr(error, "show"):
+            configuration.name_origin(error)
             error.show()
             sys.exit(USAGE)
         say(f"doctor: this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)")
