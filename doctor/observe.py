@@ -28,6 +28,8 @@ _FOLLOWS = {
     "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
 }
 """What this machine says of its own GPU and driver, which does not hold of a declared one."""
+WITHOUT_CANARIES = ("the canaries (--no-canaries)",)
+"""What a static look leaves out."""
 FRAMEWORKS = ("torch", "jax", "tensorflow", "onnxruntime-gpu")
 """Distributions that make an interpreter worth examining where nobody asked for it."""
 
@@ -72,7 +74,7 @@ def observe(request: Request, progress: Progress) -> Observation:
         probe_failures=failures,
     )
     if not request.bounds.canaries:
-        return msgspec.structs.replace(observation, left_out=("the canaries (--no-canaries)",))
+        return msgspec.structs.replace(observation, left_out=WITHOUT_CANARIES)
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     return _with_checks(observation, request, deadline, progress)
 

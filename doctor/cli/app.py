@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import signal
 import sys
 from typing import Annotated, Any, NoReturn
@@ -10,8 +11,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from doctor import __version__
-from doctor.cli import check, knowledge
+from doctor.cli import check, configuration, knowledge
+from doctor.cli.config import config
 from doctor.cli.diagnose import diagnose
+from doctor.cli.diff import diff
 from doctor.cli.init import init
 from doctor.cli.names import shadow
 from doctor.cli.new_issue import new_issue
@@ -37,9 +40,11 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]},
 )(run)
 app.command()(check.snapshot)
+app.command()(diff)
 app.command()(check.demo)
 app.command()(knowledge.explain)
 app.command("list")(knowledge.list_)
+app.command(options_metavar="[OPTIONS] [-- OPTIONS OF CHECK]...", context_settings={"allow_extra_args": True})(config)
 app.command()(knowledge.lint)
 app.command("new-issue")(new_issue)
 app.command()(init)
@@ -84,7 +89,8 @@ def main() -> NoReturn:
         if "--debug" in sys.argv:
             raise
         if hasattr(error, "exit_code") and hasattr(error, "show"):
-            error.show()
+            configuration.name_origin(error)
+            _show(error)
             sys.exit(USAGE)
         say(f"doctor: this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)")
         sys.exit(FAULT)
@@ -95,6 +101,13 @@ def _tell(error: DoctorError) -> None:
     if "--debug" in sys.argv:
         raise error
     say(f"doctor: {error}")
+
+
+def _show(error: Any) -> None:
+    """Say a mistake as click words it; it repeats what was typed, which may be a command for a runner of CI."""
+    heard = io.StringIO()
+    error.show(file=heard)
+    say(heard.getvalue().rstrip("\n"))
 
 
 def _interrupt(_number: int, _frame: object) -> NoReturn:

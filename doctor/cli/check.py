@@ -11,7 +11,8 @@ import typer
 
 from doctor import catalog as catalogs
 from doctor import examine, observe
-from doctor.cli import options, reports, screen
+from doctor.cli import configuration, options, reports, screen
+from doctor.cli.gates import gates
 from doctor.cli.names import near
 from doctor.cli.telling import read_logs, tell
 from doctor.errors import UsageError
@@ -29,6 +30,7 @@ _NONE = ("",)
 
 
 def check(
+    context: typer.Context,
     python: options.Python = None,
     project: options.Project = Path(),
     features: options.Features = None,
@@ -47,6 +49,7 @@ def check(
     format_: options.FormatOption = options.Format.TEXT,
     report: options.Reports = None,
     fail_on: options.FailOn = options.SeverityChoice.ERROR,
+    baseline: options.Baseline = None,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -59,7 +62,7 @@ def check(
     beside = reports.parsed(report or ())
     logs = read_logs(log or (), known := catalogs.load(matrices or ()))
     checks = load_checks() if only or not no_canaries else {}
-    issues, runs = _chosen(only or (), known, checks)
+    issues, runs = _chosen(only or (), known, checks, configuration.origin(context, "only"))
     declared = examine.assumed(assume or ())
     if from_ is not None:
         seen = _replayed(from_, logs, declared)
@@ -69,7 +72,7 @@ def check(
         request = msgspec.structs.replace(request, settings=_sources(flash_attn, network=network), logs=logs)
         seen = _look(msgspec.structs.replace(request, assumed=declared))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
-    wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE)
+    wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE, gates=gates(context, baseline))
     return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose, beside=beside)
 
 
@@ -113,7 +116,7 @@ def _request(
     python: str | None, project: Path, features: Sequence[str] | None, checks: Sequence[Check], bounds: observe.Bounds
 ) -> observe.Request:
     asked = tuple(feature for text in features or () for feature in text.replace(",", " ").split())
-    return observe.Request(host=Host(), project=_folder(project), python=python, features=asked, checks=checks, bounds=bounds)
+    return observe.Request(host=Host(), project=project, python=python, features=asked, checks=checks, bounds=bounds)
 
 
 def _replayed(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:
@@ -126,12 +129,6 @@ def _look(request: observe.Request) -> Observation:
         return observe.observe(request, progress)
 
 
-def _folder(project: Path) -> Path:
-    if not project.is_dir():
-        raise UsageError(f"--project {project}: no such folder")
-    return project.resolve()
-
-
 def _sources(flash_attn: Path | None, *, network: bool) -> dict[str, str]:
     """Return what checks are told about sources that they may build (checks/README.md)."""
     if flash_attn is not None and not flash_attn.exists():
@@ -140,7 +137,7 @@ def _sources(flash_attn: Path | None, *, network: bool) -> dict[str, str]:
     return {**given, "CANARY_NETWORK": "1"} if network else given
 
 
-def _chosen(only: Sequence[str], known: Catalog, checks: Mapping[str, Check]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _chosen(only: Sequence[str], known: Catalog, checks: Mapping[str, Check], named: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Sort the globs of `--only` into those of known issues and those of checks; one that names nothing at all is a mistake.
 
     Where there are globs and none names a check, the glob of checks is one that matches none.
@@ -149,5 +146,5 @@ def _chosen(only: Sequence[str], known: Catalog, checks: Mapping[str, Check]) ->
     runs = tuple(glob for glob in only if any(matches_any(name, (glob,)) for name in checks))
     for glob in only:
         if glob not in (*issues, *runs):
-            raise UsageError(f"--only {glob}: no check and no known issue has such an id{near(glob, [*checks, *known.issues])}")
+            raise UsageError(f"{named} {glob}: no check and no known issue has such an id{near(glob, [*checks, *known.issues])}")
     return issues, runs or (_NONE if only else ())

@@ -57,16 +57,17 @@ def lint(
     return 1 if faults else 0
 
 
-def schema(name: Annotated[str, typer.Argument(metavar="NAME", help="report, observation, issue or table.")]) -> int:
-    """Print a JSON Schema: of the report, of a snapshot, of a known issue, of a compatibility table."""
+def schema(name: Annotated[str, typer.Argument(metavar="NAME", help="report, comparison, observation, issue or table.")]) -> int:
+    """Print a JSON Schema: of the report, of what doctor diff says, of a snapshot, of a known issue, of a compatibility table."""
     import msgspec
 
+    from doctor.model.comparison import Comparison
     from doctor.model.compat import Table
     from doctor.model.document import ReportDocument
     from doctor.model.issues import KnownIssue
     from doctor.model.observation import Observation
 
-    kinds = {"report": ReportDocument, "observation": Observation, "issue": KnownIssue, "table": Table}
+    kinds = {"report": ReportDocument, "comparison": Comparison, "observation": Observation, "issue": KnownIssue, "table": Table}
     if name not in kinds:
         raise UsageError(f"{name}: choose one of {', '.join(kinds)}")
     screen.put(msgspec.json.format(msgspec.json.encode(msgspec.json.schema(kinds[name])), indent=2).decode())

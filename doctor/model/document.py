@@ -77,7 +77,10 @@ class SummaryDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole report. Findings are ranked: the first is what to do first. `assumed` is what was declared rather than seen."""
+    """The whole report. Findings are ranked: the first is what to do first.
+
+    `assumed` is what was declared rather than seen; `gone` are ids of the baseline that were not found again.
+    """
 
     schema_version: int
     doctor: DoctorDocument
@@ -96,5 +99,6 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     probe_failures: tuple[ProbeFailure, ...] = ()
     left_out: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     extra: dict[str, Any] = msgspec.field(default_factory=dict)

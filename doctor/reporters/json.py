@@ -58,12 +58,13 @@ def document(report: Report) -> ReportDocument:
         probe_failures=seen.probe_failures,
         left_out=seen.left_out,
         assumed=assumed(seen.facts),
+        gone=report.gone,
     )
 
 
 def summary(report: Report) -> SummaryDocument:
     """Count what a report holds."""
-    severities = [found.severity for found in report.diagnosis.findings if found.suppressed is None]
+    severities = [found.severity for found in report.diagnosis.counted]
     verdicts = [outcome.verdict for outcome in report.observation.outcomes]
     return SummaryDocument(
         error=severities.count(Severity.ERROR),

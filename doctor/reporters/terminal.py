@@ -13,7 +13,7 @@ from doctor.model.scales import Severity
 from doctor.reporters.assumed import assumed
 from doctor.reporters.json import summary
 from doctor.reporters.terminal_checks import checks, logs, not_checked
-from doctor.reporters.terminal_findings import finding
+from doctor.reporters.terminal_findings import finding, suppressed
 from doctor.reporters.terminal_machine import head, machine, wheel_tuple
 from doctor.reporters.terminal_page import QUIET, STYLES, Lines, Look, Part, blank, count, glyph, look, paragraph, said, span, written
 
@@ -72,11 +72,12 @@ def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
 def findings(report: Report, how: Look) -> Lines:
     """Yield every finding, or say what it means that there is none."""
     windows = value_of(report.observation.facts, "host.os") == "windows"
-    for found in report.diagnosis.findings:
+    for found in report.diagnosis.counted:
         yield from finding(found, how, windows=windows, several_targets=len(report.observation.targets) > 1)
-    if how.verbosity >= 0 and (not report.diagnosis.findings or report.exit_code == 4):
+    if how.verbosity >= 0 and (not report.diagnosis.counted or report.exit_code == 4):
         yield blank()
         yield from _nothing(report, how)
+    yield from suppressed(report, how)
 
 
 def _not_recognised(report: Report) -> str:
@@ -108,6 +109,8 @@ def _nothing(report: Report, how: Look) -> Lines:
         text = _why_nothing(report)
     elif report.observation.interrupted:
         text = "Nothing found so far; the examination was interrupted."
+    elif report.diagnosis.findings:
+        text = "Nothing found that counts."
     elif summary(report).checked:
         text = "Nothing found: the checks passed, and no known issue applies."
         yield from paragraph(span(how, (text, "green")), how, label=(glyph("passed", how), "green"), column=3)
@@ -158,7 +161,7 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
     """Yield what the judgement leans on, and as the last line the counts."""
     yield blank()
     if how.verbosity >= 0:
-        if len(report.diagnosis.findings) > 1 and (first := report.diagnosis.findings[0]).fixes:
+        if len(report.diagnosis.counted) > 1 and (first := report.diagnosis.counted[0]).fixes:
             yield from paragraph(
                 span(how, (said(first.fixes[0].title, how), "bold"), (f" ({said(first.id, how)})", QUIET)),
                 how,

@@ -6,6 +6,7 @@ from doctor.fixes.shell import line as shell_line
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.issues import FixKind, Recipe
+from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters.terminal_page import (
     COLUMN,
@@ -27,6 +28,7 @@ from doctor.reporters.terminal_page import (
 
 _FEW = 3
 _FEW_FIXES = 2
+_FEW_IDS = 8
 
 
 _WHAT = {"cargo": "Cargo workspace"}
@@ -47,6 +49,25 @@ def finding(found: Finding, how: Look, *, windows: bool = False, several_targets
     yield from _evidence(found.evidence, how)
     yield from _fixes(found, how, windows=windows)
     yield from _links(found, how)
+
+
+def suppressed(report: Report, how: Look) -> Lines:
+    """Yield a line each for what is ignored, what the baseline knows and what of the baseline is gone."""
+    ignored = [found for found in report.diagnosis.findings if found.suppressed and found.suppressed.by == "ignore"]
+    known = [found.id for found in report.diagnosis.findings if found.suppressed and found.suppressed.by != "ignore"]
+    told = [(f"{len(ignored)} ignored", [_ignored(found, how) for found in ignored])]
+    told += [(f"{len(known)} in the baseline", known), (f"{len(report.gone)} of the baseline gone", list(report.gone))]
+    for what, each in told:
+        if each:
+            yield blank()
+            listed = each if how.wordy else each[:_FEW_IDS]
+            more = f", and {len(each) - len(listed)} more (-v)" if len(each) > len(listed) else ""
+            yield from paragraph(span(how, (f"{what}: {', '.join(said(one, how) for one in listed)}{more}", QUIET)), how)
+
+
+def _ignored(found: Finding, how: Look) -> str:
+    why = f", for: {found.suppressed.reason}" if found.suppressed and how.wordy else ""
+    return f"{found.id} until {found.suppressed.until}{why}" if found.suppressed else found.id
 
 
 def _briefly(found: Finding, how: Look) -> Lines:

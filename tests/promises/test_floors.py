@@ -9,21 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from doctor.toml import parsed
 from tests.promises.sources import ROOT, imports, modules, name_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 FLOORS: tuple[set[str], ...] = (
-    {"doctor", "errors", "bundled", "globs", "literals", "text", "versions"},
+    {"doctor", "errors", "bundled", "globs", "literals", "text", "toml", "versions"},
     {"elf", "share", "specifiers"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
-    {"derive", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted"},
-    {"targets", "probes", "runner", "lint", "reporters"},
+    {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted"},
+    {"compare", "targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking"},
     {"observe"},
     {"examine"},
@@ -37,13 +33,18 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),
     "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),
+    "tomllib": ("doctor.toml",),
+    "tomli": ("doctor.toml",),
     "typer": ("doctor.cli",),
     "yaml": ("doctor.catalog",),
     **dict.fromkeys(("http", "socket", "ssl", "urllib.request", "multiprocessing"), ()),
 }
 """What is imported in these modules (and those below them) only."""
 
-_PURE = ("conditions", "derive", "fixes", "globs", "holes", "literals", "match", "model", "pasted", "reporters", "versions", "specifiers")
+_PURE = {
+    *("compare", "conditions", "derive", "expecting", "fixes", "gating", "globs", "holes", "literals"),
+    *("match", "model", "pasted", "reporters", "specifiers", "versions"),
+}
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 
@@ -108,7 +109,7 @@ def _allowed(path: Path) -> set[str]:
 
 
 def test_every_import_of_others_is_declared() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = parsed((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
     modules_of = {"ahocorasick-rs": "ahocorasick_rs", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
     known = {modules_of.get(name, name) for name in declared}
