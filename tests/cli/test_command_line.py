@@ -240,6 +240,14 @@ def test_a_snapshot_is_judged_with_what_is_declared_and_the_report_says_so(saved
     assert json.loads(doctor(*declared[:5], "--format", "json").stdout)["assumed"] == []
 
 
+@pytest.mark.parametrize("word", ["--x\n::error::y", "--tier=x\n::error::y", "--tier=##[error]y"])
+def test_a_mistake_repeats_no_command_for_a_runner_of_ci(word: str) -> None:
+    said = doctor("check", word)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert "Error" in said.stderr
+    assert not [line for line in said.stderr.splitlines() if line.strip().startswith("::") or "##[" in line]
+
+
 def test_a_device_that_was_expected_and_not_reached_is_an_error(saved: Path) -> None:
     ran = doctor("check", "--from", str(saved), "--skip", "torchvision/*", "--expect", "cuda", "--format", "json")
     assert ran.returncode == 1
