@@ -14,7 +14,7 @@ from tests.promises.sources import ROOT, imports, modules, name_of
 
 FLOORS: tuple[set[str], ...] = (
     {"doctor", "errors", "bundled", "globs", "literals", "text", "toml", "versions"},
-    {"elf", "share", "specifiers"},
+    {"elf", "share", "specifiers", "templates"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
