@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.conftest import missing
 from tests.fingerprint import changes, fingerprint
 from tests.integration.composite import Ended, act
 from tests.promises.sources import ROOT
 
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="the steps of the action are run by bash")
+pytestmark = [
+    pytest.mark.patient,  # the step installs doctor from the package index
+    pytest.mark.skipif(shutil.which("bash") is None, reason="the steps of the action are run by bash"),
+]
 
 HEALTHY = f"--from '{ROOT / 'fixtures' / 'observations' / 'healthy-without-gpu.json'}'"
 SICK = f"--from '{ROOT / 'doctor' / 'recordings' / 'demo.json'}'"
@@ -58,22 +61,10 @@ def run(temp: Path, workspace: Path) -> Act:
     """Return a function that runs the action with some inputs."""
 
     def act_with(env: dict[str, str] | None = None, **inputs: str) -> Ended:
-        return act(ROOT, workspace, temp, {name.replace("_", "-"): value for name, value in inputs.items()}, env)
+        ended = act(ROOT, workspace, temp, {name.replace("_", "-"): value for name, value in inputs.items()}, env)
+        return missing(ended.text) if "own environment could not be made" in ended.text else ended
 
     return act_with
-
-
-def test_no_expression_stands_in_a_script() -> None:
-    steps = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
-    assert all("${{" not in step["run"] for step in steps)
-
-
-def test_every_input_reaches_the_step_and_is_read_there() -> None:
-    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-    (step,) = action["runs"]["steps"]
-    script = (ROOT / "integrations" / "github_step.py").read_text(encoding="utf-8")
-    assert step["env"] == {f"INPUT_{name.replace('-', '_').upper()}": f"${{{{ inputs.{name} }}}}" for name in action["inputs"]}
-    assert all(f'"{name}"' in script for name in action["inputs"])
 
 
 def test_a_healthy_job_goes_on(run: Act) -> None:

@@ -62,6 +62,19 @@ def test_a_workflow_asks_for_no_right_that_its_job_does_not_name() -> None:
         assert all(job["timeout-minutes"] for job in workflow["jobs"].values())
 
 
+def test_no_expression_stands_in_a_script() -> None:
+    steps = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+    assert all("${{" not in step["run"] for step in steps)
+
+
+def test_every_input_reaches_the_step_and_is_read_there() -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    (step,) = action["runs"]["steps"]
+    script = (ROOT / "integrations" / "github_step.py").read_text(encoding="utf-8")
+    assert step["env"] == {f"INPUT_{name.replace('-', '_').upper()}": f"${{{{ inputs.{name} }}}}" for name in action["inputs"]}
+    assert all(f'"{name}"' in script for name in action["inputs"])
+
+
 def test_pre_commit_takes_the_hooks_and_the_template(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(filled("pre-commit"), encoding="utf-8")
