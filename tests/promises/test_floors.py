@@ -18,7 +18,7 @@ else:
 
 FLOORS: tuple[set[str], ...] = (
     {"doctor", "errors", "bundled", "globs", "literals", "text", "versions"},
-    {"elf", "share", "specifiers"},
+    {"elf", "manifests", "share", "specifiers"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
@@ -43,7 +43,21 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 }
 """What is imported in these modules (and those below them) only."""
 
-_PURE = ("conditions", "derive", "fixes", "globs", "holes", "literals", "match", "model", "pasted", "reporters", "versions", "specifiers")
+_PURE = (
+    "conditions",
+    "derive",
+    "fixes",
+    "globs",
+    "holes",
+    "literals",
+    "manifests",
+    "match",
+    "model",
+    "pasted",
+    "reporters",
+    "versions",
+    "specifiers",
+)
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 
