@@ -12,6 +12,7 @@ from doctor import __version__
 from doctor.derive import derive
 from doctor.errors import DoctorError, UsageError
 from doctor.fixes import prescribe
+from doctor.fixes.places import placed
 from doctor.globs import matches_any
 from doctor.match import diagnose
 from doctor.match.signatures import telling
@@ -51,7 +52,7 @@ def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, comma
     """Judge an observation and write the report, its exit code included."""
     known = _kept(catalog, wanted)
     seen = msgspec.structs.replace(observation, facts=derive(observation.facts, known))
-    diagnosis = prescribe(diagnose(seen, known), seen.facts)
+    diagnosis = placed(prescribe(diagnose(seen, known), seen.facts), seen.facts)
     unmet = tuple(_unmet(device, seen.facts) for device in wanted.expect if not _reached(device, seen.facts))
     findings = tuple(found for found in diagnosis.findings if not matches_any(found.id, wanted.skip))
     diagnosis = msgspec.structs.replace(diagnosis, findings=(*unmet, *findings))

@@ -45,6 +45,9 @@ def finding(found: Finding, how: Look, *, windows: bool = False, several_targets
         return
     yield from paragraph(span(how, elided(said(found.message, how), how)), how, indent=2)
     yield from _evidence(found.evidence, how)
+    if found.place is not None:
+        where = f"{found.place.path}:{found.place.line}"
+        yield from paragraph(span(how, said(where, how, most=400)), how, label=("at", QUIET), column=COLUMN)
     yield from _fixes(found, how, windows=windows)
     yield from _links(found, how)
 

@@ -57,6 +57,7 @@ def all_of(text: str) -> Report:
         references=(text,),
         symptoms=(text,),
         settles=text,
+        place=Place(path=text, line=1),
     )
     outcome = Outcome(
         id=text,
