@@ -28,7 +28,7 @@ def _violation(found: Finding, mark: str, report: Report) -> dict[str, Any]:
     fix = first_fix(found, windows=value_of(facts, "host.os") == "windows")
     body = "\n".join(filter(None, (short(found.message, _LONGEST), fix)))
     return {
-        "description": one_line(f"{found.title}: {found.fixes[0].title}" if found.fixes else found.title, 500),
+        "description": one_line(f"{found.title}. Fix: {found.fixes[0].title}" if found.fixes else found.title, 500),
         "check_name": one_line(found.id, 250),
         "fingerprint": mark,
         "severity": _SEVERITY[found.severity],

@@ -12,12 +12,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from doctor.holes import as_text
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters.advice import evidence, first_fix, one_line, short
+from doctor.reporters.advice import assumed, evidence, first_fix, one_line, short
 from doctor.text import plain
 
 _UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -54,10 +55,18 @@ def render(report: Report) -> str:
     found = [_of_finding(one, failing, windows=windows) for one in report.diagnosis.findings[:_MOST_CASES]]
     seconds = sum(_sane(outcome.seconds) for outcome in report.observation.outcomes)
     taken = one_line(report.observation.taken.removesuffix("+00:00"), 40)
-    suites = (*_suite("checks", checks, seconds, taken), *_suite("findings", found, 0.0, taken))
+    suites = (*_suite("checks", checks, seconds, taken, _properties(report)), *_suite("findings", found, 0.0, taken))
     totals = {name: str(sum(case.element == element for case in (*checks, *found))) for name, element in _COUNTED.items()}
     head = _tag("testsuites", {"name": "canary-doctor", "tests": str(len(checks) + len(found)), **totals, "time": f"{seconds:.3f}"})
     return "\n".join(('<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>")) + "\n"
+
+
+def _properties(report: Report) -> dict[str, str]:
+    """Return what a reader wants to know of the run as a whole."""
+    facts = report.observation.facts
+    versions = {name: as_text(value) for name in ("torch.version", "python.version") if (value := value_of(facts, name)) is not None}
+    told = {"assumed": assumed(facts), "interrupted": "true" if report.observation.interrupted else ""}
+    return {"canary-doctor": report.doctor_version, "exit-code": str(report.exit_code), **versions, **{k: v for k, v in told.items() if v}}
 
 
 _COUNTED = {"failures": "failure", "errors": "error"}
@@ -105,11 +114,14 @@ def _of_finding(found: Finding, failing: Severity, *, windows: bool) -> _Case:
     return _Case(found.id, found.title, log=f"{kind}\n{body}")
 
 
-def _suite(name: str, cases: Sequence[_Case], seconds: float, taken: str) -> Iterator[str]:
+def _suite(name: str, cases: Sequence[_Case], seconds: float, taken: str, properties: Mapping[str, str] | None = None) -> Iterator[str]:
     counts = {key: str(sum(case.element == element for case in cases)) for key, element in (*_COUNTED.items(), ("skipped", "skipped"))}
     yield _tag(
         "testsuite", {"name": name, "tests": str(len(cases)), **counts, "time": f"{seconds:.3f}", **({"timestamp": taken} if taken else {})}
     )
+    if properties:
+        told = [_tag("property", {"name": key, "value": one_line(value, 500)}) + "</property>" for key, value in properties.items()]
+        yield "".join(("<properties>", *told, "</properties>"))
     for case in cases:
         yield from _written(case)
     yield "</testsuite>"

@@ -6,6 +6,7 @@ workflow, the job and its matrix. No `fixes`: a finding knows the line that pins
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from doctor.model.findings import Finding, Suppression
 from doctor.model.outcomes import Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters.advice import evidence, first_fix, fixes_in_markdown, in_markdown, one_line, seen, short
+from doctor.reporters.advice import assumed, evidence, first_fix, fixes_in_markdown, in_markdown, one_line, seen, short
 from doctor.reporters.anchors import anchor, fingerprints
 from doctor.reporters.encoding import encoded
 
@@ -25,6 +26,8 @@ _MOST_RESULTS, _MOST_BYTES = 5000, 9_500_000
 """What code scanning shows of a run; it takes 10 MB."""
 _MOST_NOTICES = 100
 _LONGEST, _LONGEST_NAME, _LONGEST_HELP = 4000, 1000, 12_000
+_ADDRESS = re.compile(r"https://[\w.~:/?%@!$&'()*+,;=-]{1,900}(?:#[\w.~:/?%@!$&'()*+,;=-]{0,100})?", re.ASCII)
+_WORDS = re.compile(r"[A-Za-z0-9]+")
 _ABOUT_DOCTOR = ("check/", "probe/")
 """Findings about doctor's own parts are notifications of the tool, not results about the project."""
 _PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "recommendation"}
@@ -43,6 +46,7 @@ def render(report: Report) -> str:
     rules, results = _fitting(findings, report)
     driver = {
         "name": "canary-doctor",
+        "fullName": f"canary-doctor {report.doctor_version}",
         "version": report.doctor_version,
         "rules": list(rules.values()),
         "properties": {"catalog": report.catalog.digest, "issues": report.catalog.issues, "newestSource": report.catalog.newest_source},
@@ -80,6 +84,7 @@ def _rule(found: Finding, *, windows: bool) -> dict[str, Any]:
     plain_help = "\n\n".join(filter(None, (message, first_fix(found, windows=windows))))
     rule: dict[str, Any] = {
         "id": one_line(found.id, 250),
+        "name": "".join(word[:1].upper() + word[1:] for word in _WORDS.findall(found.id))[:250] or "Finding",
         "shortDescription": {"text": one_line(found.title, _LONGEST_NAME)},
         "fullDescription": {"text": message},
         "help": {"text": short(plain_help, _LONGEST_HELP), "markdown": _help(found, windows=windows)},
@@ -90,8 +95,8 @@ def _rule(found: Finding, *, windows: bool) -> dict[str, Any]:
             "problem.severity": _PROBLEM[found.severity],
         },
     }
-    link = next((one for one in found.references if one.startswith("https://") and short(one, 1000) == one), None)
-    return {**rule, **({"helpUri": quote(link, safe=":/?#[]@!$&'()*+,;=%")} if link else {})}
+    link = next((one for one in found.references if _ADDRESS.fullmatch(one)), None)
+    return {**rule, **({"helpUri": link} if link else {})}
 
 
 def _help(found: Finding, *, windows: bool) -> str:
@@ -170,6 +175,8 @@ def _notices(report: Report, left: int) -> Iterator[dict[str, Any]]:
     """Yield what doctor has to say of itself: what keeps this run from being the whole truth."""
     if report.observation.interrupted:
         yield _notice("interrupted", "error", "doctor was interrupted; what it saw until then is here")
+    if told := assumed(report.observation.facts):
+        yield _notice("assumed", "note", told)
     if report.exit_code == 4:
         yield _notice("nothing-to-judge", "warning", "there was nothing to judge: no framework, and no check ran")
     if left:

@@ -9,7 +9,7 @@ from doctor.model.findings import Finding
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters.advice import fixes_in_markdown, in_markdown, one_line, seen
+from doctor.reporters.advice import assumed, fixes_in_markdown, in_markdown, one_line, seen
 from doctor.text import harmless
 
 LIMIT = 1 << 20
@@ -54,15 +54,17 @@ def _counts(counted: list[Finding]) -> Iterator[tuple[str, int]]:
 def _checks(report: Report) -> str:
     verdicts = [outcome.verdict for outcome in report.observation.outcomes]
     red = sum(verdict in RED for verdict in verdicts)
-    told = {
+    counts = {
         "passed": verdicts.count(Verdict.PASSED),
         "failed": red,
         "skipped": verdicts.count(Verdict.SKIPPED),
         "broken": verdicts.count(Verdict.BROKEN),
     }
-    said = ", ".join(f"{number} {word}" for word, number in told.items() if number)
-    cut = " **Interrupted: this is what was seen until then.**" if report.observation.interrupted else ""
-    return (f"Checks: {said}." if said else "No check ran.") + cut
+    said = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    cut = "**Interrupted: this is what was seen until then.**" if report.observation.interrupted else ""
+    recorded = "Seen in a recording." if report.observation.recording else ""
+    supposed = f"Here {in_markdown(told)}." if (told := assumed(report.observation.facts)) else ""
+    return " ".join(filter(None, (f"Checks: {said}." if said else "No check ran.", cut, recorded, supposed)))
 
 
 def _row(found: Finding) -> str:

@@ -89,7 +89,12 @@ def hostile() -> Report:
     """Return a report of everything at once: each text in every place, findings of each severity, a log of 10 MB."""
     parts = [all_of(text) for text in TEXTS]
     findings = [
-        msgspec.structs.replace(found, severity=severity, place=Place(path=text, line=-1), references=("https://example.org/" + text,))
+        msgspec.structs.replace(
+            found,
+            severity=severity,
+            place=Place(path=text, line=-1),
+            references=("https://example.org/" + text, "https://example.org/a%20b#c"),
+        )
         for text, part in zip(TEXTS, parts, strict=True)
         for found in part.diagnosis.findings
         for severity in Severity

@@ -66,6 +66,6 @@ def test_code_quality_names_file_line_and_severity() -> None:
     first, second = violations(reports.report(*found))
     assert first["location"] == {"path": "requirements.txt", "lines": {"begin": 3}}
     assert (first["check_name"], first["severity"]) == ("toy/wrong-torch", "critical")
-    assert first["description"].startswith("toyvision was built for another torch: Take the toyvision")
+    assert first["description"].startswith("toyvision was built for another torch. Fix: Take the toyvision")
     assert (second["severity"], second["location"]["path"]) == ("info", "pyproject.toml")
     assert first["fingerprint"] != second["fingerprint"]

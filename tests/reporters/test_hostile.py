@@ -82,6 +82,11 @@ def test_no_path_leads_out_of_the_project(report: Report) -> None:
         assert path.count("\n") == 0
 
 
+def test_addresses_are_addresses(report: Report) -> None:
+    links = [rule["helpUri"] for rule in readers.sarif_run(report)["tool"]["driver"]["rules"] if "helpUri" in rule]
+    assert set(links) == {"https://example.org/a%20b#c"}
+
+
 def test_markup_means_nothing_in_the_summary_of_a_step(report: Report) -> None:
     from markdown_it import MarkdownIt
 

@@ -6,11 +6,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from doctor.model.facts import present
 from doctor.model.findings import Suppression
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.scales import Severity
+from doctor.reporters import step_summary
 from tests.reporters import reports
-from tests.reporters.readers import junit_suites
+from tests.reporters.readers import junit_suites, sarif_run
 
 
 def _checks(*outcomes: Outcome) -> ET.Element:
@@ -99,6 +101,18 @@ def test_what_is_ignored_is_skipped_with_its_reason() -> None:
     ignored = Suppression(by="ignore", reason="we do not import it", until="2027-01-31")
     suite = junit_suites(reports.report(reports.wrong_torch(suppressed=ignored)))["findings"]
     assert list(_told(suite).values()) == ["skipped: we do not import it until 2027-01-31"]
+
+
+def test_what_was_assumed_is_marked_in_every_format() -> None:
+    facts = reports.facts(nvidia__capabilities=present(["12.0"], "assumed"))
+    report = reports.report(reports.wrong_torch(), facts=facts)
+    told = "judged as if there (--assume): nvidia.capabilities = 12.0"
+    properties = {one.attrib["name"]: one.attrib["value"] for one in junit_suites(report)["checks"].iter("property")}
+    assert properties["assumed"] == told
+    assert properties["torch.version"] == "2.7.0+cu128"
+    assert told in str(sarif_run(report)["invocations"])
+    assert "judged as if there" in step_summary.render(report)
+    assert "assumed" not in {one.attrib["name"] for one in junit_suites(reports.healthy())["checks"].iter("property")}
 
 
 def test_a_finding_says_what_to_type() -> None:

@@ -47,6 +47,7 @@ def test_a_result_says_what_is_wrong_what_was_seen_and_what_to_type() -> None:
 
 def test_a_rule_helps_with_every_fix() -> None:
     (rule,) = sarif_run(reports.report(reports.wrong_torch()))["tool"]["driver"]["rules"]
+    assert (rule["id"], rule["name"]) == ("toy/wrong-torch", "ToyWrongTorch")
     assert rule["helpUri"] == "https://example.org/toyvision/issues/8985"
     assert rule["defaultConfiguration"] == {"level": "error"}
     assert rule["properties"] == {"tags": ["toy", "gpu-stack"], "precision": "high", "problem.severity": "error"}
