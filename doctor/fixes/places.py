@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 import msgspec
@@ -11,7 +12,7 @@ from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding, Place
 from doctor.model.report import Diagnosis
 
-_NAMED = re.compile(r"([A-Za-z0-9](?:[\w.-]{0,98}[A-Za-z0-9])?)(?:\[[^\]]{0,200}\])?(?:(==|[@=<>!~])(.{0,200}))?")
+_IN_NAMES = string.ascii_letters + string.digits + "._-"
 _ABOUT = ("requires.", "package.", "extension.", "crate.")
 _TORCH = frozenset({"torch.version", "torch.release", "torch.minor", "torch.local", "torch.build"})
 
@@ -56,9 +57,17 @@ def _arguments(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 def _moved(words: list[str], facts: Facts) -> list[str]:
     """Return the packages of an install command, those that it holds where they are last."""
-    told = [(_normalized(match[1]), match[2], match[3]) for word in words if (match := _NAMED.fullmatch(word))]
-    known = [(name, operator == "==" and version in _versions(name, facts)) for name, operator, version in told if _pinned(name, facts)]
+    told = [_split(word) for word in words]
+    known = [(name, version in _versions(name, facts)) for name, version in told if name and _pinned(name, facts)]
     return [name for name, held in sorted(known, key=lambda each: each[1])]
+
+
+def _split(word: str) -> tuple[str, str]:
+    """Return name and exact version of a requirement; both are empty for an option, an address or a program."""
+    rest = word.lstrip(_IN_NAMES)
+    name = word[: len(word) - len(rest)]
+    fits = name[:1].isalnum() and (not rest or rest[0] in "[=<>!~@")
+    return (_normalized(name), rest.partition("==")[2]) if fits else ("", "")
 
 
 def _versions(name: str, facts: Facts) -> set[object]:

@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+import importlib
+import string
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.manifests.docker import dockerfile
-from doctor.manifests.pins import Pin
-from doctor.manifests.requirements import environment, requirements
-from doctor.manifests.tables import cargo, lock, pipfile, pixi, pyproject
-
-__all__ = ["Kind", "Pin", "kind_of"]
-
-_Reader: TypeAlias = Callable[[str], Iterator[Pin]]
+if TYPE_CHECKING:
+    from doctor.manifests.pins import Pin
 
 
 class Kind(NamedTuple):
-    """A kind of manifest: what reads it, and its rank. Of two that pin a package, the lower rank is the one that people edit."""
+    """A kind of manifest, and its rank: of two that pin a package, the lower one is that which people edit."""
 
     rank: int
-    read: _Reader
+    module: str
+    reader: str
+
+    def read(self, text: str) -> Iterator[Pin]:
+        """Yield what a manifest asks for. Its reader is loaded here: patterns cost more to compile than to use."""
+        pins: Iterator[Pin] = getattr(importlib.import_module(f"doctor.manifests.{self.module}"), self.reader)(text)
+        return pins
 
 
-_KINDS: tuple[tuple[str, _Reader], ...] = (
-    (r"(?:[\w.-]*[._-])?requirements(?:[._-][\w.-]*)?\.(?:txt|in)", requirements),
-    (r"(?:[\w.-]*[._-])?constraints(?:[._-][\w.-]*)?\.txt", requirements),
-    (r"pyproject\.toml", pyproject),
-    (r"Pipfile", pipfile),
-    (r"pixi\.toml", pixi),
-    (r"(?:[\w.-]*[._-])?(?:environment|conda)(?:[._-][\w.-]*)?\.ya?ml", environment),
-    (r"(?:Docker|Container)file(?:\.[\w.-]+)?|[\w.-]+\.(?:Docker|docker|Container)file", dockerfile),
-    (r"Cargo\.toml", cargo),
-    (r"(?:uv|poetry|pdm|Cargo)\.lock", lock),
-)
-_NAMES = tuple((re.compile(pattern), Kind(rank, reader)) for rank, (pattern, reader) in enumerate(_KINDS))
-_OF_FOLDERS = {"requirements": (re.compile(r"[\w.-]+\.(?:txt|in)"), Kind(0, requirements))}
-LOCK = len(_KINDS) - 1
+_REQUIREMENTS = Kind(0, "requirements", "requirements")
+_CONSTRAINTS = Kind(1, "requirements", "requirements")
+_ENVIRONMENT = Kind(5, "requirements", "environment")
+_IMAGE = Kind(6, "docker", "dockerfile")
+_LOCK = Kind(8, "tables", "lock")
+_WHOLE = {
+    "pyproject.toml": Kind(2, "tables", "pyproject"),
+    "Pipfile": Kind(3, "tables", "pipfile"),
+    "pixi.toml": Kind(4, "tables", "pixi"),
+    "Cargo.toml": Kind(7, "tables", "cargo"),
+    **dict.fromkeys(("uv.lock", "poetry.lock", "pdm.lock", "Cargo.lock"), _LOCK),
+}
+LOCK = _LOCK.rank
 """The rank of locks."""
+_PLAIN = frozenset(string.ascii_letters + string.digits + "._-")
+_IMAGES = frozenset({"Dockerfile", "Containerfile", "dockerfile"})
 
 
 def kind_of(folder: str, name: str) -> Kind | None:
     """Return what kind of manifest a file is, by its name and that of its folder; None for any other file."""
-    inside = _OF_FOLDERS.get(folder)
-    if inside and inside[0].fullmatch(name):
-        return inside[1]
-    return next((kind for pattern, kind in _NAMES if pattern.fullmatch(name)), None)
+    if name in _WHOLE:
+        return _WHOLE[name]
+    if not _PLAIN.issuperset(name):
+        return None
+    *words, ending = name.replace("-", ".").replace("_", ".").split(".")
+    if ending in ("txt", "in"):
+        if "requirements" in (*words, folder):
+            return _REQUIREMENTS
+        return _CONSTRAINTS if "constraints" in words else None
+    if ending in ("yml", "yaml"):
+        return _ENVIRONMENT if "environment" in words or "conda" in words else None
+    return _IMAGE if not _IMAGES.isdisjoint((*words[:1], ending)) else None

@@ -19,21 +19,18 @@ _LOCKED = re.compile(r'name = "([\w.-]{1,100})"$')
 class _Shape(NamedTuple):
     """Where a file lists what it needs: tables whose keys are names, and lists of requirements by table and key."""
 
-    tables: re.Pattern[str]
-    lists: re.Pattern[str]
+    tables: str
+    lists: str = r"(?!)"
 
 
-_NOWHERE = re.compile(r"(?!)")
 _PYPROJECT = _Shape(
-    re.compile(r"tool\.poetry\.(?:group\.[\w-]+\.)?(?:dev-)?dependencies|tool\.pixi\.(?:[\w.-]+\.)?(?:pypi-)?dependencies"),
-    re.compile(
-        r"project/dependencies|project\.optional-dependencies/.*|dependency-groups/.*|tool\.pdm\.dev-dependencies/.*"
-        r"|tool\.uv/(?:constraint|override|dev)-dependencies|tool\.hatch\.envs\.[\w.-]+/(?:extra-)?dependencies"
-    ),
+    r"tool\.poetry\.(?:group\.[\w-]+\.)?(?:dev-)?dependencies|tool\.pixi\.(?:[\w.-]+\.)?(?:pypi-)?dependencies",
+    r"project/dependencies|project\.optional-dependencies/.*|dependency-groups/.*|tool\.pdm\.dev-dependencies/.*"
+    r"|tool\.uv/(?:constraint|override|dev)-dependencies|tool\.hatch\.envs\.[\w.-]+/(?:extra-)?dependencies",
 )
-_PIPFILE = _Shape(re.compile(r"(?:dev-)?packages"), _NOWHERE)
-_PIXI = _Shape(re.compile(r"(?:[\w.-]+\.)?(?:pypi-)?dependencies"), _NOWHERE)
-_CARGO = _Shape(re.compile(r"(?:.+\.)?(?:dev-|build-)?dependencies|patch\..+"), _NOWHERE)
+_PIPFILE = _Shape(r"(?:dev-)?packages")
+_PIXI = _Shape(r"(?:[\w.-]+\.)?(?:pypi-)?dependencies")
+_CARGO = _Shape(r"(?:.+\.)?(?:dev-|build-)?dependencies|patch\..+")
 
 
 def pyproject(text: str) -> Iterator[Pin]:
@@ -68,21 +65,22 @@ def lock(text: str) -> Iterator[Pin]:
 
 
 def _asked_by(text: str, shape: _Shape) -> Iterator[Pin]:
+    tables, lists = re.compile(shape.tables), re.compile(shape.lists)
     table, key, depth = "", "", 0
     for number, line in lines(text):
         if not depth and (header := _HEADER.match(line)):
             table = header[1]
-            yield from _of_header(table, number, shape)
+            yield from _of_header(table, number, tables)
             continue
         found = None if depth else _KEY.match(line)
         rest = found[4] if found else line
         if found:
             key = found[1] or found[2] or found[3]
-            if shape.tables.fullmatch(table):
+            if tables.fullmatch(table):
                 yield _of_key(key, rest, number)
         elif not depth:
             continue
-        if shape.lists.fullmatch(f"{table}/{key}"):
+        if lists.fullmatch(f"{table}/{key}"):
             yield from (pin for each in _QUOTED.findall(_code(rest)) if (pin := asked(each, number)))
         depth = max(depth + _nesting(rest), 0)
 
@@ -98,10 +96,10 @@ def _nesting(value: str) -> int:
     return bare.count("[") - bare.count("]")
 
 
-def _of_header(table: str, number: int, shape: _Shape) -> Iterator[Pin]:
+def _of_header(table: str, number: int, tables: re.Pattern[str]) -> Iterator[Pin]:
     """Yield the package that has a table of its own, `[dependencies.candle-core]`."""
     parent, _, name = table.rpartition(".")
-    if parent and shape.tables.fullmatch(parent):
+    if parent and tables.fullmatch(parent):
         yield Pin(name.strip("\"' "), number, firm=True)
 
 

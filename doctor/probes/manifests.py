@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.distributions import matters_to_stack, normalized
 from doctor.host import regular_bytes
-from doctor.manifests import LOCK, Kind, Pin, kind_of
+from doctor.manifests import LOCK, Kind, kind_of
 from doctor.model.facts import absent, present
 from doctor.probes.contract import Scene, Seen
 from doctor.text import plain
+
+if TYPE_CHECKING:
+    from doctor.manifests.pins import Pin
 
 BOUND = 5.0
 
@@ -24,8 +27,10 @@ _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 """Variables in which a runner names the checkout; reports name files from there."""
 _MOST_NAMES, _MOST_FILES, _LARGEST, _MOST_BYTES = 20_000, 60, 4 << 20, 12 << 20
 _MOST_MEMBERS, _MOST_LISTED = 40, 40
-_CRATES = re.compile(r"candle(?:-.+)?|cudarc|bindgen_cuda|cudaforge|half|rand|gemm|metal|objc2-metal|intel-mkl-src|accelerate-src")
-_MEMBERS = re.compile(r"(?ms)^members\s*=\s*\[(.{0,8000}?)\]")
+_CRATES = frozenset(
+    ("cudarc", "bindgen_cuda", "cudaforge", "half", "rand", "gemm", "metal", "objc2-metal", "intel-mkl-src", "accelerate-src"),
+)
+_MEMBERS = r"(?ms)^members\s*=\s*\[(.{0,8000}?)\]"
 
 
 class _File(NamedTuple):
@@ -62,8 +67,12 @@ def _pins(files: list[_File]) -> Iterator[tuple[_File, Pin]]:
             return
         rust = file.name.endswith(("Cargo.toml", "Cargo.lock"))
         for pin in file.kind.read(data.decode("utf-8", "replace")):
-            if _CRATES.fullmatch(pin.name) if rust else pin.name == "cuda" or matters_to_stack(normalized(pin.name)):
+            if _is_wanted(pin.name, rust=rust):
                 yield file, pin
+
+
+def _is_wanted(name: str, *, rust: bool) -> bool:
+    return name in _CRATES or name.startswith("candle") if rust else name == "cuda" or matters_to_stack(normalized(name))
 
 
 def _files(project: Path, scene: Scene) -> Iterator[_File]:
@@ -111,7 +120,7 @@ def _root(project: Path, env: Mapping[str, str]) -> Path:
 def _members(workspace: Path) -> list[Path]:
     """Return the folders of a workspace's members, as its manifest lists them."""
     text = (regular_bytes(workspace / "Cargo.toml", 1 << 20) or b"").decode("utf-8", "replace")
-    listed = _MEMBERS.search(text)
+    listed = re.search(_MEMBERS, text)
     found: list[Path] = []
     for pattern in re.findall(r'"([^"\n]{1,200})"', listed[1]) if listed else ():
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/") or "**" in pattern:
