@@ -50,7 +50,8 @@ class _Case(NamedTuple):
 def render(report: Report) -> str:
     """Return the report as an XML document in UTF-8."""
     windows = value_of(report.observation.facts, "host.os") == "windows"
-    checks = [case for outcome in report.observation.outcomes for case in _cases(outcome)][:_MOST_CASES]
+    own = list(_about_the_run(report))
+    checks = [*own, *(case for outcome in report.observation.outcomes for case in _cases(outcome))][:_MOST_CASES]
     failing = _failing(report)
     found = [_of_finding(one, failing, windows=windows) for one in report.diagnosis.findings[:_MOST_CASES]]
     seconds = sum(_sane(outcome.seconds) for outcome in report.observation.outcomes)
@@ -77,6 +78,15 @@ def _failing(report: Report) -> Severity:
     order = list(Severity)
     counted = [found.severity for found in report.diagnosis.findings if found.suppressed is None]
     return min(counted, key=order.index, default=Severity.ERROR) if report.exit_code == 1 else Severity.ERROR
+
+
+def _about_the_run(report: Report) -> Iterator[_Case]:
+    """Yield why a run is red although no check and no finding says so."""
+    if report.observation.interrupted:
+        yield _Case("doctor", "the whole run", "error", "interrupted", "doctor was interrupted; what it saw until then is here")
+    if report.exit_code == 4:
+        told = "there was nothing to judge: no framework was found and no check ran, or the log holds nothing that doctor knows"
+        yield _Case("doctor", "something to judge", "error", "nothing to judge", told)
 
 
 def _cases(outcome: Outcome) -> Iterator[_Case]:

@@ -69,6 +69,11 @@ def test_a_crash_after_cases_that_passed_is_told_beside_them() -> None:
     assert error.attrib["type"] == "by SIGSEGV"
 
 
+def test_a_red_run_without_a_red_check_says_why() -> None:
+    assert _told(junit_suites(reports.empty())["checks"])["something to judge"].startswith("error: there was nothing to judge")
+    assert _told(junit_suites(reports.cargo())["checks"])["the whole run"].startswith("error: doctor was interrupted")
+
+
 def test_the_end_of_a_long_log_is_kept() -> None:
     suite = _checks(reports.outcome("toy-add", "failed", log="line\n" * 100_000 + "the end"))
     log = suite.findtext("testcase/system-out") or ""
