@@ -1,10 +1,12 @@
 """Judges real failures out of public threads by their text alone, and counts how often the right known issue comes first or among three.
 
-    .venv/bin/python benchmarks/diagnosis.py [--set open|held]
+    .venv/bin/python benchmarks/diagnosis.py [--set open|held|held-late]
 
 The sets are those of fixtures/cases. Recall is given twice: over the cases for which the catalog has the right answer, and over all.
 Precision is the share of right answers among the first findings that were given at all.
 A warning or an error on a quiet log is a wrong alarm.
+The pasted environments are judged as `doctor check --from` does: the right answer may stand anywhere among the findings,
+and a warning or an error about a healthy one is a wrong alarm.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import functools
 import io
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +25,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from doctor import catalog as catalogs
-from doctor.examine import Wanted, examine, of_logs, read_log
+from doctor.examine import InputError, Wanted, examine, of_logs, read_log, read_observation
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Finding
 from doctor.model.scales import Severity
@@ -50,6 +53,7 @@ def main() -> int:
     print(f"{len(known().issues)} known issues; judged by the text alone; {time.strftime('%Y-%m-%d')}\n")
     print(table(answers))
     print(quiet())
+    print(environments())
     for name, found in answers.items():
         print(f"\nMisses of {name}:\n" + "\n".join(misses(found)))
     return 0
@@ -59,6 +63,17 @@ def judged(log: str) -> Sequence[Finding]:
     """Return the ranked findings for a text that somebody pasted, as `doctor diagnose` gives them."""
     seen = of_logs([read_log("log", io.BytesIO(log.encode()), known())])
     return examine(seen, known(), Wanted(), command="diagnose").diagnosis.findings
+
+
+def checked(environment: str) -> Sequence[Finding]:
+    """Return the findings for a pasted environment, as `doctor check --from` gives them; none where it cannot be read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "environment"
+        path.write_text(environment, encoding="utf-8")
+        try:
+            return examine(read_observation(path), known(), Wanted()).diagnosis.findings
+        except InputError:
+            return ()
 
 
 @functools.cache
@@ -72,9 +87,9 @@ def answered(name: str) -> list[Answer]:
     return [Answer(slug, case.issues, tuple(found.id for found in judged(case.log))) for slug, case in cases.failures(name)]
 
 
-def alarms(log: str) -> list[str]:
+def alarms(findings: Sequence[Finding]) -> list[str]:
     """Return the ids of what was told as a warning or an error."""
-    return [found.id for found in judged(log) if found.severity is not Severity.NOTE]
+    return [found.id for found in findings if found.severity is not Severity.NOTE]
 
 
 def table(answers: dict[str, list[Answer]]) -> str:
@@ -105,9 +120,22 @@ def misses(answers: Sequence[Answer]) -> list[str]:
 
 def quiet() -> str:
     """Return how many quiet logs raised a wrong alarm, and which."""
-    told = {name: found for name, case in cases.quiet() if (found := alarms(case.log))}
+    told = {name: found for name, case in cases.quiet() if (found := alarms(judged(case.log)))}
     lines = [f"\nWrong alarms on quiet logs: {share(len(told), cases.paths(cases.QUIET))}"]
     return "\n".join([*lines, *(f"  {name}: {', '.join(found)}" for name, found in told.items())])
+
+
+def environments() -> str:
+    """Return for how many environments the right answer was found and how many healthy ones raised an alarm, and which."""
+    found = {name: (case, checked(case.log)) for name, case in cases.environments()}
+    sick = {name: Answer(name, case.issues, tuple(one.id for one in told)) for name, (case, told) in found.items() if case.issues}
+    missed = [one for one in sick.values() if not set(one.wanted) & set(one.given)]
+    healthy = {name: alarms(told) for name, (case, told) in found.items() if case.family == cases.HEALTHY}
+    loud = {name: told for name, told in healthy.items() if told}
+    lines = ["\n| environments | right answer among the findings | wrong alarms on healthy ones |", "| --- | --- | --- |"]
+    lines.append(f"| {len(found)} | {share(len(sick) - len(missed), [*sick])} | {share(len(loud), [*healthy])} |")
+    lines += [f"  {one.name}: wanted {' or '.join(one.wanted)}; given {', '.join(one.given[:5]) or 'nothing'}" for one in missed]
+    return "\n".join([*lines, *(f"  {name}: wrongly {', '.join(told)}" for name, told in loud.items())])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,7 +27,7 @@ from doctor.observe import FRAMEWORKS, ran_anything
 from doctor.pasted import reading
 from doctor.pasted.environment import environment_facts
 from doctor.pasted.log import log_facts, owner
-from doctor.text import plain
+from doctor.pasted.questions import question
 
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
@@ -116,7 +117,7 @@ def _unmet(device: str, facts: Facts) -> Finding:
 
 
 def read_observation(path: Path) -> Observation:
-    """Read a snapshot, a JSON report, which holds one, or the text of collect_env.
+    """Read a snapshot, a JSON report, which holds one, or the text of collect_env, with whatever stands around it.
 
     Raises UsageError where there is no such file, InputError for what is wrong with it.
     """
@@ -124,22 +125,24 @@ def read_observation(path: Path) -> Observation:
     try:
         return msgspec.json.decode(content, type=Observation)
     except (msgspec.DecodeError, RecursionError) as error:
-        lines = plain(content.decode("utf-8", "replace")).split("\n")
-        if not (facts := environment_facts(lines)):
+        log = reading.read(io.BytesIO(content), str(path), ())
+        if not environment_facts(log.lines):
             raise InputError(f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {error}") from None
     target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path=str(path), chosen_by="the text of collect_env")
-    return Observation(doctor_version=__version__, targets=(target,), facts=facts)
+    return Observation(doctor_version=__version__, targets=(target,), facts=log_facts(log), logs=(log,))
 
 
 def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Observation:
     """Return what logs tell by themselves, on top of an environment where one is given: what that knows counts for more."""
     found: dict[str, Fact] = {}
     for log in logs:
-        told = log_facts(log)
-        found = {name: fact for name, fact in {**told, **found}.items() if told.get(name, fact).value == found.get(name, fact).value}
-    owned = next(((log, line) for log in logs if (line := owner(log))), None)
-    if owned:
-        found["log.owner"] = present({"source": owned[0].source, "line": owned[1].line, "text": owned[1].text}, owned[0].source)
+        more = log_facts(log)
+        found = {name: fact for name, fact in {**more, **found}.items() if more.get(name, fact).value == found.get(name, fact).value}
+    for log in logs:
+        if (line := owner(log)) is not None:
+            told = {"source": log.source, "line": line.line, "text": line.text, "ask": question(line, log.lines)}
+            found["log.owner"] = present(told, log.source)
+            break
     base = environment or Observation(doctor_version=__version__)
     known = {name: fact for name, fact in base.facts.items() if fact.state is not State.UNKNOWN or name not in found}
     return msgspec.structs.replace(base, facts={**found, **known}, logs=(*base.logs, *logs))

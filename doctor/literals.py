@@ -7,7 +7,7 @@ from collections import deque
 from functools import lru_cache
 from itertools import pairwise
 
-_SHORTEST = 4
+_SHORTEST = 3
 _PIECE = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?:|\?P<\w+>)?|[)|.^$]|[*+?]\??|\{\d*,?\d*\}\??|[^\\\[()|.^$*+?{]",
     re.DOTALL,

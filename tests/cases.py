@@ -6,14 +6,20 @@ from collections.abc import Iterator
 from datetime import date
 from enum import Enum
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1] / "fixtures" / "cases"
-SETS = ("open", "held")
-"""What may be used to write signatures, and what is kept aside."""
+ASIDE = ("held", "held-late")
+"""What is kept aside: whoever writes a signature does not look at it."""
+SETS = ("open", *ASIDE)
+"""The failures: first what may be used to write signatures."""
 QUIET = "quiet"
+ENVIRONMENTS = "environments"
+HEALTHY = "healthy"
+"""The family of the environments about which there is nothing to tell."""
 
 
 class Settled(Enum):
@@ -47,14 +53,29 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     family: str
 
 
+class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The text of collect_env as it was pasted; any of `issues` is the right answer, and none for a healthy environment."""
+
+    source: str
+    read: date
+    log: str
+    why: str
+    issues: tuple[str, ...]
+    family: str
+
+
+AnyCase: TypeAlias = Case | Quiet | Environment
+
+
 def paths(*names: str) -> list[Path]:
     """Return the files of these sets, in order."""
     return [path for name in names for path in sorted((ROOT / name).glob("*.yaml"))]
 
 
-def read(path: Path) -> Case | Quiet:
+def read(path: Path) -> AnyCase:
     """Read one file; raises msgspec.ValidationError for fields that are missing, unknown or of the wrong kind."""
-    kind: type[Case | Quiet] = Quiet if path.parent.name == QUIET else Case
+    kinds: dict[str, type[AnyCase]] = {QUIET: Quiet, ENVIRONMENTS: Environment}
+    kind = kinds.get(path.parent.name, Case)
     return msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), kind)
 
 
@@ -64,6 +85,14 @@ def failures(name: str) -> Iterator[tuple[str, Case]]:
         case = read(path)
         assert isinstance(case, Case), path
         yield f"{name}/{path.stem}", case
+
+
+def environments() -> Iterator[tuple[str, Environment]]:
+    """Yield the pasted environments by their names."""
+    for path in paths(ENVIRONMENTS):
+        case = read(path)
+        assert isinstance(case, Environment), path
+        yield f"{ENVIRONMENTS}/{path.stem}", case
 
 
 def quiet() -> Iterator[tuple[str, Quiet]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.diagnosis import Answer, alarms, judged, known, misses, table
+from benchmarks.diagnosis import Answer, alarms, checked, environments, judged, known, misses, table
 from tests import cases
 
 _THREAD = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
@@ -16,8 +16,9 @@ _HOME = re.compile(r"(?i)(?:/home|/users|[a-z]:[\\/]+users)[\\/]+([\w.~-]+)")
 _NOBODY = {"ada", "runner", "ubuntu", "public"}
 """Homes that name nobody: ours, those of CI and of cloud images, and the one that all users of Windows share."""
 _SECRET = re.compile(r"gh[pousr]_\w{20}|hf_\w{20}|sk-\w{20}|eyJ\w{20}|[\w.+-]+@[\w-]+\.(?:com|org|net|edu)\b")
-_EVERY = cases.paths(*cases.SETS, cases.QUIET)
+_EVERY = cases.paths(*cases.SETS, cases.QUIET, cases.ENVIRONMENTS)
 _NAMES = [f"{path.parent.name}/{path.stem}" for path in _EVERY]
+_CALM = dict([*cases.quiet(), *((name, one) for name, one in cases.environments() if one.family == cases.HEALTHY)])
 
 
 @pytest.mark.parametrize("path", _EVERY, ids=_NAMES)
@@ -26,7 +27,7 @@ def test_a_case_is_whole(path: Path) -> None:
     assert _THREAD.fullmatch(case.source)
     assert case.log.strip()
     assert len(case.log.splitlines()) <= 60
-    sentences = (case.why,) if isinstance(case, cases.Quiet) else (case.cause, case.fix)
+    sentences = (case.cause, case.fix) if isinstance(case, cases.Case) else (case.why,)
     assert all(sentence.endswith(".") and len(sentence.split()) >= 3 for sentence in sentences)
     assert re.fullmatch(r"[a-z0-9-]+", case.family)
 
@@ -38,35 +39,68 @@ def test_a_log_names_nobody(path: Path) -> None:
     assert not _SECRET.search(log)
 
 
+@pytest.mark.parametrize("case", _CALM.values(), ids=_CALM)
+def test_nothing_is_told_about_what_is_well(case: cases.Quiet | cases.Environment) -> None:
+    assert not alarms(judged(case.log) if isinstance(case, cases.Quiet) else checked(case.log))
+
+
 def test_the_right_answers_are_in_the_catalog() -> None:
     wanted = {issue for name in cases.SETS for _, case in cases.failures(name) for issue in case.issues}
+    wanted |= {issue for _, case in cases.environments() for issue in case.issues}
     assert wanted
     assert wanted <= known().issues.keys()
 
 
 def test_a_thread_stands_for_one_failure() -> None:
     threads = Counter(case.source for name in cases.SETS for _, case in cases.failures(name))
+    threads.update(case.source for _, case in cases.environments())
     assert not [thread for thread, count in threads.items() if count > 1]
 
 
 def test_no_signature_was_written_from_a_thread_that_is_kept_aside() -> None:
     sources = {reference.url for issue in known().issues.values() for reference in issue.references}
+    sources |= {example.source for issue in known().issues.values() for example in issue.examples}
     assert sources
-    assert not [name for name, case in cases.failures("held") if case.source in sources]
+    assert not [name for kept in cases.ASIDE for name, case in cases.failures(kept) if case.source in sources]
 
 
-def test_both_sets_are_large_and_mixed() -> None:
+def test_a_hundred_issues_and_more_hold_in_a_thread_that_they_were_not_written_from() -> None:
+    issues = known().issues.values()
+    assert len(issues) >= 600
+    assert sum(any(example.source and example.expect == "match" for example in issue.examples) for issue in issues) >= 500
+
+
+def test_healthy_environments_have_no_right_answer_and_the_others_have_one() -> None:
+    found = [case for _, case in cases.environments()]
+    assert all((case.family == cases.HEALTHY) is not bool(case.issues) for case in found)
+    assert sum(case.family == cases.HEALTHY for case in found) >= 10
+
+
+def test_the_sets_are_large_and_mixed() -> None:
     sets = {name: [case for _, case in cases.failures(name)] for name in cases.SETS}
     assert all(len(found) >= 30 for found in sets.values())
     assert all(len({case.family for case in found}) >= 30 for found in sets.values())
-    assert len(cases.paths(cases.QUIET)) >= 20
+    assert len(cases.paths(cases.QUIET)) >= 40
+    assert len(cases.paths(cases.ENVIRONMENTS)) >= 24
 
 
 def test_the_judgement_hears_a_text_and_stays_silent_on_another() -> None:
     failing = "RuntimeError: operator torchvision::nms does not exist"
     assert judged(failing)[0].id == "torchvision/other-torch"
-    assert alarms(failing) == ["torchvision/other-torch"]
+    assert alarms(judged(failing)) == ["torchvision/other-torch"]
     assert not judged("Successfully installed torch-2.13.0 torchvision-0.28.0")
+
+
+def test_an_environment_is_judged_by_what_it_says_of_itself() -> None:
+    torch, host = (
+        "PyTorch version: 2.6.0+cu126\nCUDA used to build PyTorch: 12.6",
+        "OS: Ubuntu 24.10 (x86_64)\nPython platform: Linux-6.11.0",
+    )
+    sick = f"{torch}\n{host}\nGPU 0: NVIDIA GeForce RTX 5090"
+    assert [found.id for found in checked(sick)] == ["torch/no-kernel-image"]
+    assert not checked(sick.replace("5090", "4090"))
+    assert not checked("no such report")
+    assert environments().strip().startswith("| environments |")
 
 
 def test_recall_counts_ranks_and_cases_without_an_answer() -> None:

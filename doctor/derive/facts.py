@@ -73,6 +73,8 @@ def _gpus(facts: Facts) -> Named:
     yield "nvidia.gpu_count", made(facts, "nvidia.gpus", make=lambda gpus: len(gpus) or None)
     on_the_side = "compat" in str(value_of(facts, "nvidia.libcuda") or "")
     yield "nvidia.forward_compatibility", present(True, SOURCE) if on_the_side else absent(SOURCE)
+    # What was reached works, whatever the numbers say: data centre cards have packages that make up for an older driver.
+    yield "torch.reaches_cuda", present(True, SOURCE) if value_of(facts, "torch.cuda_available") is True else absent(SOURCE)
     yield "nvidia.driver_branch", made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)
 
 

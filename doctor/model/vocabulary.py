@@ -150,6 +150,7 @@ FACTS: dict[str, str] = {
     "torch.specializes_symbolic": "true where its own file turns a symbolic size into a constant for user-defined Triton kernels",
     "torch.numpy_abi": "1 or 2: numpy's C interface it was built against",
     "torch.cuda_available": "whether torch itself sees a CUDA device, as it said when run",
+    "torch.reaches_cuda": "that torch itself reached a GPU of NVIDIA; absent where it did not, or nobody asked it",
     "torch.cuda_error": "why it does not",
     "torch.devices": "devices that answered a tiny operation",
     "torch.cuda_devices": "list of {index, name, capability, memory_bytes}, as torch sees them",
@@ -196,7 +197,7 @@ FACTS: dict[str, str] = {
     "metal.chip": "name of the chip",
     "metal.family": "newest Apple GPU family",
     # logs
-    "log.owner": "line of a log that most likely owns the failure: {source, line, text}",
+    "log.owner": "line of a log that most likely owns the failure: {source, line, text, ask}, with what to ask next",
     # derived
     "stack.tuple": "torch, CUDA, C++ ABI, Python tag, architecture and glibc: what decides which wheels fit",
     "gpu.unsupported_by_torch": "compute capabilities that this torch has no code for",
@@ -214,6 +215,7 @@ FACTS: dict[str, str] = {
     "build.max_jobs": "parallel nvcc jobs that fit into the memory that is free",
     "compat.*.*": "fits or violated: how a fact stands to a compatibility table",
     "compat.*.*.wanted": "what that table wants",
+    "compat.*.beyond": "what is newer than that table knows: {of, here, ends, read}; nothing is known of it",
 }
 
 

@@ -16,6 +16,7 @@ _LISTED = re.compile(r"^[\s>]{0,8}\[(?:pip3?|conda)\]\s+([A-Za-z0-9._-]{1,80})(?
 _GPU = re.compile(r"^(?:[\s>]{0,8}GPU models and configuration\s{0,8}:)?[\s>]{0,8}GPU (\d{1,3}): (.{1,80}?)\s{0,8}$")
 _NOTHING = frozenset({"n/a", "none", "no cuda", "no rocm", "no"})
 _TELLTALE = ("pytorch version", "cuda used to build pytorch")
+_WITH_CUDA = ("ubuntu", "debian", "centos", "rocky", "red hat", "fedora", "arch", "linux", "microsoft windows", "windows")
 _SYSTEMS = {"windows": "windows", "macos": "macos", "mac os": "macos"}
 
 Told: TypeAlias = Iterator[tuple[str, Fact]]
@@ -106,8 +107,8 @@ def _platform(value: str) -> Told:
 
 
 def _available(value: str) -> Told:
-    if value in ("True", "False"):
-        yield "torch.cuda_available", present(value == "True", SOURCE)
+    if value in ("True", "Yes", "False", "No"):
+        yield "torch.cuda_available", present(value in ("True", "Yes"), SOURCE)
 
 
 _TELLERS: Mapping[str, Callable[[str], Told]] = {
@@ -135,8 +136,12 @@ def _build(told: Mapping[str, str]) -> Told:
         yield "torch.build", present("rocm", SOURCE)
     elif local.startswith(("xpu", "cpu")):
         yield "torch.build", present(local[:3], SOURCE)
-    elif _number(told.get("cuda used to build pytorch", "")):
+    elif _number(cuda := told.get("cuda used to build pytorch", "")):
         yield "torch.build", present("cuda", SOURCE)
+    elif _number(version) and cuda in ("None", "Could not collect") and told.get("os", "").lower().startswith(_WITH_CUDA):
+        # torch was imported and names no CUDA; older releases of the report wrote None so, and that they could not collect it.
+        yield "torch.build", present("cpu", SOURCE)
+        yield "torch.cuda_version", absent(SOURCE)
     if local.startswith(("cu", "rocm", "xpu", "cpu")):
         # Only wheels say what they were built for behind a plus; conda's packages and one's own builds do not.
         yield "package.torch.installer", present("pip", SOURCE)

@@ -27,6 +27,7 @@ from doctor.reporters.terminal_page import (
     span,
     verbatim,
 )
+from doctor.reporters.terminal_tables import beyond
 
 _LOG_LINES = 30
 _ROOM = 20
@@ -168,7 +169,7 @@ def _devices(alike: Sequence[Outcome], how: Look) -> str:
 def not_checked(report: Report, how: Look) -> Lines:
     """Yield what was not looked at, and why."""
     seen = report.observation
-    rows = [*_unreached(seen.facts, seen.outcomes), *_left_out(seen.left_out, how)]
+    rows = [*_unreached(seen.facts, seen.outcomes), *(said(row, how) for row in beyond(seen.facts)), *_left_out(seen.left_out, how)]
     if how.wordy:
         rows += [f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}" for issue in report.diagnosis.undecided]
     elif report.diagnosis.undecided:

@@ -65,6 +65,26 @@ def test_a_report_that_somebody_quoted() -> None:
     assert (value_of(facts, "package.flash-attn.version"), value_of(facts, "package.triton.version")) == ("2.7.4.post1", "3.1.0")
 
 
+@pytest.mark.parametrize(
+    ("lines", "build"),
+    [
+        ("PyTorch version: 1.3.1\nCUDA used to build PyTorch: Could not collect\n\nOS: Ubuntu 18.04.4 LTS", "cpu"),
+        ("PyTorch version: 2.5.1\nCUDA used to build PyTorch: None\n\nOS: Microsoft Windows 11 Pro", "cpu"),
+        ("PyTorch version: 2.5.1\nCUDA used to build PyTorch: None\n\nOS: macOS 15.1 (arm64)", None),
+        ("PyTorch version: N/A\nCUDA used to build PyTorch: N/A\n\nOS: Ubuntu 22.04", None),
+        ("PyTorch version: 2.5.1\nCUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 6.2\nOS: Ubuntu 22.04", "rocm"),
+    ],
+)
+def test_a_torch_that_names_no_cuda_was_built_without(lines: str, build: str | None) -> None:
+    assert value_of(environment_facts(lines.split("\n")), "torch.build") == build
+
+
+@pytest.mark.parametrize(("said", "available"), [("True", True), ("Yes", True), ("False", False), ("No", False), ("N/A", None)])
+def test_whether_cuda_is_available_in_old_and_new_words(said: str, available: bool | None) -> None:
+    text = f"PyTorch version: 2.5.1\nCUDA used to build PyTorch: 12.4\nIs CUDA available: {said}"
+    assert value_of(environment_facts(text.split("\n")), "torch.cuda_available") is available
+
+
 def test_vllms_form_and_another_vendor() -> None:
     names = ("torch.build", "torch.hip_version", "compiler.cxx_version", "package.vllm.version", "nvidia.gpu_names")
     assert [_value(_ALIGNED, name) for name in names] == ["rocm", "6.2.41133", "8.5.0", "0.6.3", ["AMD Instinct MI300X"]]

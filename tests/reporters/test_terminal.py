@@ -272,3 +272,12 @@ def test_a_finding_says_which_line_of_the_project_it_is_about() -> None:
     found = reports.wrong_torch(place=Place(path="requirements.txt", line=3))
     text = terminal.render(reports.report(found), verbosity=0, width=80, colour=False, unicode=True)
     assert [line.split() for line in text.splitlines() if line.split()[:1] == ["at"]] == [["at", "requirements.txt:3"]]
+
+
+def test_what_the_tables_do_not_reach_is_a_line_for_each_package() -> None:
+    ends = {"of": "torch", "here": "2.16.0", "ends": "2.15.0", "read": "2026-11-21"}
+    later = {"compat__torch__beyond": ends, "compat__torch-python__beyond": ends, "compat__triton__beyond": None}
+    text = terminal.render(reports.report(facts=reports.facts(**later)), verbosity=0, width=80, colour=False, unicode=True)
+    text = " ".join(text.split())
+    assert "the tables torch and torch-python end at torch 2.15.0 (read on 2026-11-21); nothing is known of 2.16.0" in text
+    assert text.count("nothing is known of") == 1
