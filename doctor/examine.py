@@ -15,6 +15,7 @@ from doctor.derive import derive
 from doctor.errors import DoctorError, UsageError
 from doctor.expecting import unmet
 from doctor.fixes import prescribe
+from doctor.fixes.places import placed
 from doctor.gating import Gated, Gates, gate
 from doctor.globs import matches_any
 from doctor.match import diagnose
@@ -58,7 +59,7 @@ def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, comma
     """Judge an observation and write the report, its exit code included."""
     known = _kept(catalog, wanted)
     seen = msgspec.structs.replace(observation, facts=derive(observation.facts, known))
-    diagnosis = prescribe(diagnose(seen, known), seen.facts)
+    diagnosis = placed(prescribe(diagnose(seen, known), seen.facts), seen.facts)
     gated = _gated(seen, known, diagnosis, wanted, command)
     kept = tuple(found for found in _together(gated) if not matches_any(found.id, wanted.skip))
     diagnosis = msgspec.structs.replace(diagnosis, findings=(*unmet(wanted.expect, seen), *kept))

@@ -88,7 +88,7 @@ def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
 
 def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
     workspace = find_workspace(request.project)
-    alone = Scene(host=request.host, workspace=workspace, features=request.features)
+    alone = Scene(host=request.host, project=request.project, workspace=workspace, features=request.features)
     try:
         choice = choose_interpreter(request.host, request.python, request.project)
         interpreter = _described(request.host, choice.path)

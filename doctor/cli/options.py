@@ -20,6 +20,10 @@ class Format(str, Enum):
 
     TEXT = "text"
     JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITLAB = "gitlab"
+    GITHUB = "github"
 
 
 class TierChoice(str, Enum):
@@ -155,7 +159,8 @@ Reports = Annotated[
     _setting(
         "--report",
         metavar="FORMAT=PATH",
-        help="Write the report to a file as well, in another format; may be given several times.",
+        help="Write the report to a file as well, in another format; may be given several times. github alone annotates the run "
+        "of GitHub Actions that it is part of.",
         rich_help_panel=_OUTPUT,
     ),
 ]

@@ -8,7 +8,7 @@ from doctor.holes import as_text
 from doctor.model.checks import Check, Reach
 from doctor.model.issues import Affected, Condition, KnownIssue, Range, Recipe
 from doctor.model.observation import TargetKind
-from doctor.reporters.terminal_findings import flags
+from doctor.reporters.advice import flags
 from doctor.reporters.terminal_page import (
     COMMAND,
     QUIET,

@@ -20,11 +20,12 @@ from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters.assumed import assumed
+from doctor.reporters.encoding import encoded
 
 
 def render(report: Report) -> str:
     """Return the report as indented JSON, ending in a line feed."""
-    return msgspec.json.format(msgspec.json.encode(document(report)), indent=2).decode() + "\n"
+    return encoded(document(report))
 
 
 def schema() -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from doctor.fixes.shell import line as shell_line
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
-from doctor.model.issues import FixKind, Recipe
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.reporters.advice import flags
 from doctor.reporters.terminal_page import (
     COLUMN,
     COMMAND,
@@ -47,6 +47,9 @@ def finding(found: Finding, how: Look, *, windows: bool = False, several_targets
         return
     yield from paragraph(span(how, elided(said(found.message, how), how)), how, indent=2)
     yield from _evidence(found.evidence, how)
+    if found.place is not None:
+        where = f"{found.place.path}:{found.place.line}"
+        yield from paragraph(span(how, said(where, how, most=400)), how, label=("at", QUIET), column=COLUMN)
     yield from _fixes(found, how, windows=windows)
     yield from _links(found, how)
 
@@ -121,18 +124,6 @@ def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
     if fix.verify:
         yield from paragraph(span(how, ("then see that it took:", QUIET)), how, indent=2 + COLUMN)
         yield from verbatim(fix.verify, how, indent=6, style=COMMAND)
-
-
-def flags(fix: Fix | Recipe) -> str:
-    """Say what to know before following a fix."""
-    said_of = {
-        "needs sudo": fix.sudo,
-        "reboot afterwards": fix.reboot,
-        "changes your source": fix.kind in ("edit", FixKind.EDIT),
-        "a workaround, no cure": not fix.lasting,
-        "risky: read it first": not fix.safe,
-    }
-    return ", ".join(words for words, holds in said_of.items() if holds)
 
 
 def _links(found: Finding, how: Look) -> Lines:

@@ -14,7 +14,7 @@ from tests.promises.sources import ROOT, imports, modules, name_of
 
 FLOORS: tuple[set[str], ...] = (
     {"doctor", "errors", "bundled", "globs", "literals", "text", "toml", "versions"},
-    {"elf", "share", "specifiers", "templates"},
+    {"elf", "manifests", "share", "specifiers", "templates"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract"},
@@ -43,7 +43,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 
 _PURE = {
     *("compare", "conditions", "derive", "expecting", "fixes", "gating", "globs", "holes", "literals"),
-    *("match", "model", "pasted", "reporters", "specifiers", "versions"),
+    *("manifests", "match", "model", "pasted", "reporters", "specifiers", "versions"),
 }
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
