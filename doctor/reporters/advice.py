@@ -6,8 +6,6 @@ import html
 import re
 
 from doctor.fixes.shell import line
-from doctor.holes import as_text
-from doctor.model.facts import Facts
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.issues import FixKind, Recipe
@@ -54,12 +52,6 @@ def flags(fix: Fix | Recipe) -> str:
         "risky: read it first": not fix.safe,
     }
     return ", ".join(words for words, holds in said_of.items() if holds)
-
-
-def assumed(facts: Facts) -> str:
-    """Say which facts were declared with --assume rather than seen; empty where none was."""
-    told = [f"{name} = {as_text(fact.value)}" for name, fact in facts.items() if fact.source == "assumed"]
-    return one_line(f"judged as if there (--assume): {'; '.join(told)}", 500) if told else ""
 
 
 def first_fix(found: Finding, *, windows: bool = False) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doctor.holes import as_text
 from doctor.model.facts import ASSUMED, Facts, value_of
+from doctor.reporters.advice import one_line
 
 
 def assumed(facts: Facts) -> tuple[str, ...]:
@@ -16,6 +17,6 @@ def assumed(facts: Facts) -> tuple[str, ...]:
 
 
 def as_if(facts: Facts) -> str:
-    """Say in a sentence what the judgement takes for given; empty where everything was seen."""
+    """Say what a judgement takes for given; empty where everything was seen."""
     declared = assumed(facts)
-    return f"Judged as if there: {', '.join(declared)} (--assume)." if declared else ""
+    return one_line(f"judged as if there (--assume): {', '.join(declared)}", 500) if declared else ""

@@ -10,6 +10,7 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters.advice import evidence, first_fix, one_line, short
 from doctor.reporters.anchors import is_inside
+from doctor.reporters.assumed import as_if
 from doctor.text import harmless
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -31,6 +32,8 @@ def render(report: Report) -> str:
         lines += [*own, *(_annotation(one, windows=windows) for one in shown)]
         if left := len(found) - len(shown):
             lines.append(f"doctor: GitHub shows {_MOST} annotations of a kind for each step; {left} more of severity {severity.value}")
+    if lines and (declared := as_if(report.observation.facts)):
+        lines.append(harmless(f"doctor: {declared}"))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -10,6 +10,7 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters.advice import first_fix, one_line, short
 from doctor.reporters.anchors import anchor, fingerprints
+from doctor.reporters.assumed import as_if
 from doctor.reporters.encoding import encoded
 
 _SEVERITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
@@ -26,7 +27,7 @@ def _violation(found: Finding, mark: str, report: Report) -> dict[str, Any]:
     facts = report.observation.facts
     place = anchor(found, facts)
     fix = first_fix(found, windows=value_of(facts, "host.os") == "windows")
-    body = "\n".join(filter(None, (short(found.message, _LONGEST), fix)))
+    body = "\n".join(filter(None, (short(found.message, _LONGEST), fix, as_if(facts))))
     return {
         "description": one_line(f"{found.title}. Fix: {found.fixes[0].title}" if found.fixes else found.title, 500),
         "check_name": one_line(found.id, 250),

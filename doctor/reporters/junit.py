@@ -18,7 +18,8 @@ from doctor.model.findings import Finding
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters.advice import assumed, evidence, first_fix, one_line, short
+from doctor.reporters.advice import evidence, first_fix, one_line, short
+from doctor.reporters.assumed import as_if
 from doctor.text import plain
 
 _UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -66,7 +67,7 @@ def _properties(report: Report) -> dict[str, str]:
     """Return what a reader wants to know of the run as a whole."""
     facts = report.observation.facts
     versions = {name: as_text(value) for name in ("torch.version", "python.version") if (value := value_of(facts, name)) is not None}
-    told = {"assumed": assumed(facts), "interrupted": "true" if report.observation.interrupted else ""}
+    told = {"assumed": as_if(facts), "interrupted": "true" if report.observation.interrupted else ""}
     return {"canary-doctor": report.doctor_version, "exit-code": str(report.exit_code), **versions, **{k: v for k, v in told.items() if v}}
 
 

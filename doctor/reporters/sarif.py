@@ -16,8 +16,9 @@ from doctor.model.findings import Finding, Suppression
 from doctor.model.outcomes import Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters.advice import assumed, evidence, first_fix, fixes_in_markdown, in_markdown, one_line, seen, short
+from doctor.reporters.advice import evidence, first_fix, fixes_in_markdown, in_markdown, one_line, seen, short
 from doctor.reporters.anchors import anchor, fingerprints
+from doctor.reporters.assumed import as_if
 from doctor.reporters.encoding import encoded
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -175,7 +176,7 @@ def _notices(report: Report, left: int) -> Iterator[dict[str, Any]]:
     """Yield what doctor has to say of itself: what keeps this run from being the whole truth."""
     if report.observation.interrupted:
         yield _notice("interrupted", "error", "doctor was interrupted; what it saw until then is here")
-    if told := assumed(report.observation.facts):
+    if told := as_if(report.observation.facts):
         yield _notice("assumed", "note", told)
     if report.exit_code == 4:
         yield _notice("nothing-to-judge", "warning", "there was nothing to judge: no framework, and no check ran")

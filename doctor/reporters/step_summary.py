@@ -9,7 +9,8 @@ from doctor.model.findings import Finding
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters.advice import assumed, fixes_in_markdown, in_markdown, one_line, seen
+from doctor.reporters.advice import fixes_in_markdown, in_markdown, one_line, seen
+from doctor.reporters.assumed import as_if
 from doctor.text import harmless
 
 LIMIT = 1 << 20
@@ -63,7 +64,7 @@ def _checks(report: Report) -> str:
     said = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
     cut = "**Interrupted: this is what was seen until then.**" if report.observation.interrupted else ""
     recorded = "Seen in a recording." if report.observation.recording else ""
-    supposed = f"Here {in_markdown(told)}." if (told := assumed(report.observation.facts)) else ""
+    supposed = f"Here {in_markdown(told)}." if (told := as_if(report.observation.facts)) else ""
     return " ".join(filter(None, (f"Checks: {said}." if said else "No check ran.", cut, recorded, supposed)))
 
 

@@ -95,3 +95,10 @@ def test_a_file_of_annotations_needs_no_runner(tmp_path: Path) -> None:
     assert said.err == ""
     assert (tmp_path / "out.txt").read_text(encoding="utf-8").startswith("::error title=")
     assert not summary.exists()
+
+
+def test_every_format_says_what_was_declared_rather_than_seen(tmp_path: Path) -> None:
+    arguments = ("check", "--from", _observed(tmp_path, "sick"), "--assume", "driver=470.57,gpu=sm_90")
+    told = {kind: " ".join(doctor(*arguments, "--format", kind, cwd=tmp_path).out.split()) for kind in _formats(tmp_path)}
+    assert [kind for kind, text in told.items() if "gpu=sm_90, driver=470.57" not in text] == ["json"]
+    assert '"assumed": [ "gpu=sm_90", "driver=470.57" ]' in told["json"]

@@ -111,7 +111,7 @@ def test_what_is_ignored_is_skipped_with_its_reason() -> None:
 def test_what_was_assumed_is_marked_in_every_format() -> None:
     facts = reports.facts(nvidia__capabilities=present(["12.0"], "assumed"))
     report = reports.report(reports.wrong_torch(), facts=facts)
-    told = "judged as if there (--assume): nvidia.capabilities = 12.0"
+    told = "judged as if there (--assume): gpu=sm_120"
     properties = {one.attrib["name"]: one.attrib["value"] for one in junit_suites(report)["checks"].iter("property")}
     assert properties["assumed"] == told
     assert properties["torch.version"] == "2.7.0+cu128"
