@@ -5,7 +5,6 @@ from __future__ import annotations
 from doctor.fixes.shell import line as shell_line
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
-from doctor.model.issues import FixKind, Recipe
 from doctor.model.scales import Severity
 from doctor.reporters.terminal_page import (
     COLUMN,
@@ -16,7 +15,6 @@ from doctor.reporters.terminal_page import (
     Look,
     blank,
     elided,
-    facts_wanted,
     glyph,
     paragraph,
     said,
@@ -24,6 +22,7 @@ from doctor.reporters.terminal_page import (
     url,
     verbatim,
 )
+from doctor.reporters.words import facts_wanted, flags
 
 _FEW = 3
 _FEW_FIXES = 2
@@ -100,18 +99,6 @@ def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
     if fix.verify:
         yield from paragraph(span(how, ("then see that it took:", QUIET)), how, indent=2 + COLUMN)
         yield from verbatim(fix.verify, how, indent=6, style=COMMAND)
-
-
-def flags(fix: Fix | Recipe) -> str:
-    """Say what to know before following a fix."""
-    said_of = {
-        "needs sudo": fix.sudo,
-        "reboot afterwards": fix.reboot,
-        "changes your source": fix.kind in ("edit", FixKind.EDIT),
-        "a workaround, no cure": not fix.lasting,
-        "risky: read it first": not fix.safe,
-    }
-    return ", ".join(words for words, holds in said_of.items() if holds)
 
 
 def _links(found: Finding, how: Look) -> Lines:
