@@ -36,7 +36,8 @@ def cell_text(cell: Any) -> str:
 def table_facts(name: str, table: Table, facts: Facts) -> Named:
     """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select.
 
-    Where a column judges, also what is held against the cell, `.seen`, and what selected the row, `.by`: a report is read without the tables.
+    Where a column judges, also what is held against the cell, `.seen`, and what selected the row, `.by`: a report is read without
+    the tables.
     """
     row, why = selected(table, facts)
     for column_name, column in table.columns.items():
