@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 from doctor.model.facts import Facts, value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.reporters.words import count
+from doctor.text import plain
 
 _TOLD_LINES = 8
+_LEFT_OUT = re.compile(r"^(?P<id>[\w-]+): .*\(--tier deep, up to (?P<seconds>\d+) s\)$", re.DOTALL)
 
 WORDS = {
     Verdict.PASSED: "passed",
@@ -18,6 +22,41 @@ WORDS = {
     Verdict.SKIPPED: "skipped",
     Verdict.BROKEN: "broken, a fault of doctor",
 }
+
+
+def grouped(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, ...]]:
+    """Put those together that are about one check and ended alike, on devices that follow each other."""
+    ends = groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases)))
+    return [tuple(alike) for _, alike in ends]
+
+
+def devices(alike: Sequence[Outcome]) -> str:
+    """Write devices briefly: cpu, cuda:0-7."""
+    names = [outcome.device for outcome in alike if outcome.device]
+    numbers = [int(device[5:]) for device in names if re.fullmatch(r"cuda:[0-9]{1,4}", device)]
+    if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        names = [*(device for device in names if not device.startswith("cuda:")), f"cuda:{numbers[0]}-{numbers[-1]}"]
+    return ", ".join(names)
+
+
+def partly(outcome: Outcome) -> str:
+    """Say of a check that passed how many of its cases were skipped; empty where none was."""
+    skipped = sum(case.verdict is Verdict.SKIPPED for case in outcome.cases.values())
+    return f"{skipped} of {count(len(outcome.cases), 'case')} skipped" if skipped else ""
+
+
+def why(outcome: Outcome) -> str:
+    """Say how a check ended and why; of one that passed, only what it could not look at."""
+    if outcome.verdict is Verdict.PASSED:
+        return partly(outcome)
+    ended = WORDS[outcome.verdict] + (f" by {outcome.signal}" if outcome.signal else "")
+    return ": ".join(part for part in (ended, innermost(outcome)) if part)
+
+
+def log_tail(log: str, most: int) -> tuple[list[str], int]:
+    """Return the last lines of a log that are not empty, without control characters, and how many stand before them."""
+    lines = [kept for line in log.splitlines() if (kept := plain(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500])]
+    return lines[-most:], max(len(lines) - most, 0)
 
 
 def told(alike: Sequence[Outcome]) -> list[str]:
@@ -53,3 +92,16 @@ def unreached(facts: Facts, outcomes: Sequence[Outcome]) -> list[str]:
             why = "" if told else value_of(facts, "torch.cuda_error") if kind == "cuda" else "Metal does not answer"
             rows.append(f"no check ran on {kind}" + (f": {first_sentence(str(why))}" if why else ""))
     return rows
+
+
+def left_out(items: Sequence[str]) -> list[str]:
+    """Say in one line which checks were left to the deep tier, and how long they take; as they are where some are left out otherwise."""
+    found = [_LEFT_OUT.match(item) for item in items]
+    known = [item for item in found if item is not None]
+    if len(known) < len(found):
+        return list(items)
+    if not known:
+        return []
+    minutes = sum(int(item["seconds"]) for item in known) / 60
+    them = "it" if len(known) == 1 else "them"
+    return [f"{', '.join(item['id'] for item in known)}: --tier deep runs {them}, in {minutes:.0f} min at most"]

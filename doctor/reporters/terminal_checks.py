@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
 
 from rich.text import Text
 
 from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
 from doctor.model.report import Report
-from doctor.reporters.ends import WORDS, first_sentence, innermost, told, unreached
+from doctor.reporters.ends import WORDS, devices, first_sentence, grouped, innermost, left_out, partly, told, unreached
 from doctor.reporters.terminal_page import (
     QUIET,
     Lines,
@@ -32,7 +30,6 @@ _ROOM = 20
 _MANY = 3
 _MOST_LINES = 8
 _COLOURS = {Verdict.PASSED: "green", Verdict.SKIPPED: QUIET, Verdict.BROKEN: "yellow"}
-_LEFT_OUT = re.compile(r"^(?P<id>[\w-]+): .*\(--tier deep, up to (?P<seconds>\d+) s\)$", re.DOTALL)
 
 
 def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
@@ -40,8 +37,7 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
     if not outcomes:
         return
     yield blank()
-    ends = groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases)))
-    groups = [tuple(alike) for _, alike in ends]
+    groups = grouped(outcomes)
     likewise = Counter(filter(None, map(_shared, groups))) if not how.wordy else Counter()
     first = {why: next(alike for alike in groups if _shared(alike) == why) for why, times in likewise.items() if times >= _MANY}
     groups = [alike for alike in groups if first.get(_shared(alike), alike) is alike]
@@ -49,9 +45,9 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
     yield from _together([alike for alike in quiet if alike[0].verdict is Verdict.PASSED], how)
     groups = [alike for alike in groups if alike not in quiet]
     names = max((len(said(alike[0].id, how, most=60)) for alike in groups), default=0)
-    devices = max((len(_devices(alike, how)) for alike in groups), default=0)
+    wide = max((len(_devices(alike, how)) for alike in groups), default=0)
     for alike in groups:
-        name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{devices}}"
+        name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{wide}}"
         yield from _check(alike, name, how, more=likewise[_shared(alike)] - 1 if _shared(alike) in first else 0)
     if left := [_named(alike, how) for alike in quiet if alike[0].verdict is Verdict.SKIPPED]:
         yield from paragraph(f"skipped: {', '.join(left)} (why: -v)", how, label=(glyph("skipped", how), QUIET), column=3)
@@ -64,17 +60,17 @@ def _is_quiet(alike: Sequence[Outcome]) -> bool:
 
 
 def _named(alike: Sequence[Outcome], how: Look) -> str:
-    devices = _devices(alike, how)
-    return said(alike[0].id, how, most=60) + (f" on {devices}" if devices else "")
+    where = _devices(alike, how)
+    return said(alike[0].id, how, most=60) + (f" on {where}" if where else "")
 
 
 def _together(quiet: Sequence[Sequence[Outcome]], how: Look) -> Lines:
     """Yield the checks that passed: a paragraph for those of the same devices."""
-    for devices in dict.fromkeys(_devices(alike, how) for alike in quiet):
-        same = [alike for alike in quiet if _devices(alike, how) == devices]
+    for where in dict.fromkeys(_devices(alike, how) for alike in quiet):
+        same = [alike for alike in quiet if _devices(alike, how) == where]
         seconds = f"{sum(outcome.seconds for alike in same for outcome in alike):.1f} s"
         text = ", ".join(said(alike[0].id, how, most=60) for alike in same)
-        text += f"; {devices}, {seconds}" if devices else f"; {seconds}"
+        text += f"; {where}, {seconds}" if where else f"; {seconds}"
         yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
 
 
@@ -119,8 +115,7 @@ def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
 
 def _why(outcome: Outcome, how: Look) -> str:
     if outcome.verdict is Verdict.PASSED:
-        skipped = sum(case.verdict is Verdict.SKIPPED for case in outcome.cases.values())
-        return f"{skipped} of {count(len(outcome.cases), 'case')} skipped" if skipped else ""
+        return partly(outcome)
     ended = WORDS[outcome.verdict] + (f" by {said(outcome.signal, how)}" if outcome.signal else "")
     reason = innermost(outcome)
     if outcome.verdict is Verdict.SKIPPED and not how.wordy:
@@ -130,18 +125,13 @@ def _why(outcome: Outcome, how: Look) -> str:
 
 
 def _devices(alike: Sequence[Outcome], how: Look) -> str:
-    """Write devices briefly: cpu, cuda:0-7."""
-    devices = [outcome.device for outcome in alike if outcome.device]
-    numbers = [int(device[5:]) for device in devices if re.fullmatch(r"cuda:[0-9]{1,4}", device)]
-    if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-        devices = [*(device for device in devices if not device.startswith("cuda:")), f"cuda:{numbers[0]}-{numbers[-1]}"]
-    return said(", ".join(devices), how, most=40)
+    return said(devices(alike), how, most=40)
 
 
 def not_checked(report: Report, how: Look) -> Lines:
     """Yield what was not looked at, and why."""
     seen = report.observation
-    rows = [*unreached(seen.facts, seen.outcomes), *_left_out(seen.left_out, how)]
+    rows = [*unreached(seen.facts, seen.outcomes), *(seen.left_out if how.wordy else left_out(seen.left_out))]
     if how.wordy:
         rows += [f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}" for issue in report.diagnosis.undecided]
     elif report.diagnosis.undecided:
@@ -150,18 +140,6 @@ def not_checked(report: Report, how: Look) -> Lines:
         yield blank()
     for row in rows:
         yield from paragraph(row, how, label=(glyph("skipped", how), QUIET), column=3)
-
-
-def _left_out(left_out: Sequence[str], how: Look) -> list[str]:
-    found = [_LEFT_OUT.match(item) for item in left_out]
-    known = [item for item in found if item is not None]
-    if how.wordy or len(known) < len(found):
-        return list(left_out)
-    minutes = sum(int(item["seconds"]) for item in known) / 60
-    if not known:
-        return []
-    them = "it" if len(known) == 1 else "them"
-    return [f"{', '.join(item['id'] for item in known)}: --tier deep runs {them}, in {minutes:.0f} min at most"]
 
 
 def logs(outcomes: Sequence[Outcome], how: Look) -> Lines:

@@ -12,6 +12,7 @@ from doctor.model.observation import TargetKind
 from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
 from doctor.reporters.json import summary
+from doctor.text import plain
 
 _OLD = 180
 """Days after which what is known is called old."""
@@ -20,6 +21,12 @@ _OLD = 180
 def count(number: int, what: str) -> str:
     """Say how many there are: `1 error`, `2 errors`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def flat(text: str, most: int = 4000) -> str:
+    """Make foreign text one line without control characters, of no more than `most` characters."""
+    line = " ".join(plain(text[: 4 * most]).split())
+    return line if len(line) <= most else line[:most].rstrip() + "…"
 
 
 def facts_wanted(names: Iterable[str]) -> str:
