@@ -20,6 +20,7 @@ class Format(str, Enum):
 
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
 
 
 class TierChoice(str, Enum):
