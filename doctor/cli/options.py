@@ -21,6 +21,7 @@ class Format(str, Enum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+    HTML = "html"
 
 
 class TierChoice(str, Enum):

@@ -47,10 +47,18 @@ def partly(outcome: Outcome) -> str:
 
 def why(outcome: Outcome) -> str:
     """Say how a check ended and why; of one that passed, only what it could not look at."""
+    because_ = because(outcome)
+    if outcome.verdict is Verdict.PASSED:
+        return because_
+    separator = " " if outcome.signal else ": "
+    return WORDS[outcome.verdict] + (separator + because_ if because_ else "")
+
+
+def because(outcome: Outcome) -> str:
+    """Say why a check ended as it did: `by SIGSEGV: no result`; of one that passed, what it could not look at."""
     if outcome.verdict is Verdict.PASSED:
         return partly(outcome)
-    ended = WORDS[outcome.verdict] + (f" by {outcome.signal}" if outcome.signal else "")
-    return ": ".join(part for part in (ended, innermost(outcome)) if part)
+    return ": ".join(filter(None, (f"by {outcome.signal}" if outcome.signal else "", innermost(outcome))))
 
 
 def log_tail(log: str, most: int) -> tuple[list[str], int]:

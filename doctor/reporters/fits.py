@@ -60,12 +60,15 @@ def rows(facts: Facts) -> list[Row]:
 
 
 def by_asker(found: Iterable[Row]) -> dict[str, list[Row]]:
-    """Group rows by who wants something, in the order of names; those with the most to say against them first."""
+    """Group rows by who wants something: those with the most to say against them first, then those that ask for the most."""
     groups: dict[str, list[Row]] = {}
     for row in found:
         groups.setdefault(row.by, []).append(row)
-    bad = {by: [sum(row.fit is fit for row in group) for fit in (Fit.VIOLATED, Fit.UNKNOWN)] for by, group in groups.items()}
-    return dict(sorted(groups.items(), key=lambda item: ([-number for number in bad[item[0]]], item[0].casefold())))
+    return dict(sorted(groups.items(), key=lambda item: (_weight(item[1]), item[0].casefold())))
+
+
+def _weight(group: list[Row]) -> list[int]:
+    return [*(-sum(row.fit is fit for row in group) for fit in (Fit.VIOLATED, Fit.UNKNOWN)), -len(group)]
 
 
 def _tables(facts: Facts) -> Iterator[Row]:

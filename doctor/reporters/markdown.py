@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from doctor.model.facts import value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
@@ -12,6 +11,7 @@ from doctor.reporters import collect_env, ends, machine, words
 from doctor.reporters.json import summary
 from doctor.reporters.markdown_findings import finding, suppressed
 from doctor.reporters.markdown_text import cell, code, code_cell, fenced, in_html, prose
+from doctor.reporters.room import Part, fitted, named
 from doctor.text import harmless
 
 _MOST = 60_000
@@ -30,52 +30,37 @@ MARKS = {
 }
 
 
-class _Part(NamedTuple):
-    """A part of the page: its text, what it is called where it is left out, and its turn when room is short."""
-
-    text: str
-    name: str
-    turn: int
-
-
 def render(report: Report) -> str:
     """Return the report as GitHub's Markdown, no longer than an issue may be."""
     return harmless(_fitted(list(_parts(report)), _MOST))
 
 
-def _fitted(parts: list[_Part], most: int) -> str:
-    """Join parts in their order; where there is no room for all, those whose turn comes last are named instead."""
-    kept, room = set(), most - _WORD
-    for number, part in sorted(enumerate(parts), key=lambda item: item[1].turn):
-        if (size := len(part.text) + 2) <= room:
-            kept.add(number)
-            room -= size
-    lost = [part.name for number, part in enumerate(parts) if number not in kept]
-    texts = [part.text for number, part in enumerate(parts) if number in kept]
+def _fitted(parts: list[Part], most: int) -> str:
+    kept, lost = fitted(parts, most - _WORD)
+    texts = [part.text for part in kept]
     if lost:
-        told = ", ".join(lost[:10]) + (f" and {len(lost) - 10} more" if len(lost) > 10 else "")
-        texts.insert(1, f"> **Cut to fit into an issue.** Left out: {told}. `doctor check --format json` holds everything.")
-    return "\n\n".join(filter(None, texts)) + "\n"
+        texts.insert(1, f"> **Cut to fit into an issue.** Left out: {named(lost)}. `doctor check --format json` holds everything.")
+    return "\n\n".join(texts) + "\n"
 
 
-def _parts(report: Report) -> Iterator[_Part]:
+def _parts(report: Report) -> Iterator[Part]:
     windows = value_of(report.observation.facts, "host.os") == "windows"
     counted = [found for found in report.diagnosis.findings if found.suppressed is None]
-    yield _Part("\n\n".join(_head(report)), "the head", 0)
+    yield Part("\n\n".join(_head(report)), "the head", 0)
     if not counted or report.exit_code == 4:
-        yield _Part(prose(words.nothing(report)), "what it means", 1)
+        yield Part(prose(words.nothing(report)), "what it means", 1)
     for number, found in enumerate(counted):
-        yield _Part(finding(found, windows=windows), f"finding {number + 1} ({code(found.id, 40)})", 10 + number)
+        yield Part(finding(found, windows=windows), f"finding {number + 1} ({code(found.id, 40)})", 10 + number)
     if quiet := [found for found in report.diagnosis.findings if found.suppressed is not None]:
-        yield _Part(_folded(f"{words.count(len(quiet), 'finding')} suppressed", suppressed(quiet)), "what is suppressed", 5000)
-    yield _Part(_checks(report), "the checks", 3000)
-    yield _Part(_machine(report), "the machine", 2)
-    yield _Part(_environment(report), "the environment", 3)
+        yield Part(_folded(f"{words.count(len(quiet), 'finding')} suppressed", suppressed(quiet)), "what is suppressed", 5000)
+    yield Part(_checks(report), "the checks", 3000)
+    yield Part(_machine(report), "the machine", 2)
+    yield Part(_environment(report), "the environment", 3)
     for outcome in report.observation.outcomes:
         if outcome.log.strip() and (outcome.verdict in RED or outcome.verdict is Verdict.BROKEN):
-            yield _Part(_log(outcome), f"the log of {code(outcome.id, 40)}", 4000)
-    yield _Part(_rest(report), "what was not checked", 6000)
-    yield _Part(f"<sub>{in_html(' · '.join(words.catalog(report)))}</sub>", "the date", 4)
+            yield Part(_log(outcome), f"the log of {code(outcome.id, 40)}", 4000)
+    yield Part(_rest(report), "what was not checked", 6000)
+    yield Part(f"<sub>{in_html(' · '.join(words.catalog(report)))}</sub>", "the date", 4)
 
 
 def _head(report: Report) -> Iterator[str]:
