@@ -63,8 +63,9 @@ def because(outcome: Outcome) -> str:
 
 def log_tail(log: str, most: int) -> tuple[list[str], int]:
     """Return the last lines of a log that are not empty, without control characters, and how many stand before them."""
-    lines = [kept for line in log.splitlines() if (kept := plain(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500])]
-    return lines[-most:], max(len(lines) - most, 0)
+    lines = [line for line in log.splitlines() if line and not line.isspace()]
+    tail = [plain(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500] for line in lines[-most:]]
+    return tail, max(len(lines) - most, 0)
 
 
 def told(alike: Sequence[Outcome]) -> list[str]:

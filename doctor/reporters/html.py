@@ -44,17 +44,10 @@ def _head(report: Report, style: str) -> Markup:
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("meta", name="referrer", content="no-referrer"),
-        el("title", f"{_counts(report)}: canary-doctor"),
+        el("title", f"{_headline(report)}: canary-doctor"),
         el("link", rel="icon", href=_ICON),
         el("style", Markup(style)),
     )
-
-
-def _counts(report: Report) -> str:
-    total = summary(report)
-    found = {"error": total.error, "warning": total.warning, "note": total.note}
-    nothing = "Nothing to judge" if report.exit_code == 4 else "Nothing found"
-    return ", ".join(words.count(number, what) for what, number in found.items() if number) or nothing
 
 
 def _body(report: Report) -> Iterator[Markup]:
@@ -81,7 +74,7 @@ def _top(report: Report, sections: Iterable[str]) -> Markup:
     return el(
         "header",
         el("p", what, class_="quiet"),
-        el("h1", el("span", _MARKS[_worst(report)], class_=f"mark {_worst(report)}", aria_hidden="true"), " ", _counts(report)),
+        el("h1", el("span", _MARKS[_worst(report)], class_=f"mark {_worst(report)}", aria_hidden="true"), " ", _headline(report)),
         _first(report),
         el("p", el("strong", "A recording"), " of another machine.", class_="banner") if seen.recording else "",
         el("p", el("strong", "Interrupted"), ": this is not complete.", class_="banner") if seen.interrupted else "",
@@ -92,6 +85,11 @@ def _top(report: Report, sections: Iterable[str]) -> Markup:
 
 def _links(sections: Iterable[str]) -> Markup:
     return el("nav", el("ul", *(el("li", el("a", _TITLES[name], href=f"#{name}")) for name in sections)), aria_label="Sections")
+
+
+def _headline(report: Report) -> str:
+    told = words.counts(report)
+    return told[0].upper() + told[1:]
 
 
 def _worst(report: Report) -> str:

@@ -9,12 +9,13 @@ from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.scales import Severity
 from doctor.reporters.html_parts import Markup, el, folded, joined, line, link, told
-from doctor.reporters.words import count, facts_wanted, flags
+from doctor.reporters.words import changes, count, facts_wanted, flags
 
 MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.NOTE: "i"}
 _MOST_EVIDENCE = 20
 _MOST_FIXES = 8
 _MOST_LINKS = 12
+_CHANGES = {"-": "del", "+": "ins"}
 _WHAT = {"cargo": "Cargo workspace"}
 
 
@@ -87,15 +88,10 @@ def _fix(fix: Fix, label: str, *, windows: bool) -> Iterator[Markup]:
     if fix.file:
         yield el("p", "in ", el("code", line(fix.file, 300)))
     if fix.before or fix.after:
-        yield el("pre", *_changes(fix), class_="diff")
+        yield el("pre", *(el(_CHANGES.get(each[0], "span"), each + "\n") for each in changes(fix)), class_="diff")
     if fix.verify:
         yield el("p", "then see that it took:", class_="quiet")
         yield command([fix.verify])
-
-
-def _changes(fix: Fix) -> Iterator[Markup]:
-    for mark, text, what in (("-", fix.before, "del"), ("+", fix.after, "ins")):
-        yield from (el(what, f"{mark} {each}\n") for each in text.splitlines())
 
 
 def command(lines: Sequence[str]) -> Markup:

@@ -48,7 +48,8 @@ def _parts(report: Report) -> Iterator[Part]:
     counted = [found for found in report.diagnosis.findings if found.suppressed is None]
     yield Part("\n\n".join(_head(report)), "the head", 0)
     if not counted or report.exit_code == 4:
-        yield Part(prose(words.nothing(report)), "what it means", 1)
+        unreached = ends.unreached(report.observation.facts, report.observation.outcomes)
+        yield Part("\n\n".join(map(prose, (words.nothing(report), *unreached))), "what it means", 1)
     for number, found in enumerate(counted):
         yield Part(finding(found, windows=windows), f"finding {number + 1} ({code(found.id, 40)})", 10 + number)
     if quiet := [found for found in report.diagnosis.findings if found.suppressed is not None]:
@@ -65,10 +66,7 @@ def _parts(report: Report) -> Iterator[Part]:
 
 def _head(report: Report) -> Iterator[str]:
     seen, total = report.observation, summary(report)
-    counts = ", ".join(
-        words.count(number, what) for number, what in ((total.error, "error"), (total.warning, "warning"), (total.note, "note"))
-    )
-    yield f"## canary-doctor: {counts}"
+    yield f"## canary-doctor: {words.counts(report)}"
     if seen.recording:
         yield "> **A recording** of another machine."
     if seen.interrupted:

@@ -9,7 +9,7 @@ from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.scales import Severity
 from doctor.reporters.markdown_text import code, fenced, in_html, link, prose, told
-from doctor.reporters.words import facts_wanted, flags, flat
+from doctor.reporters.words import changes, facts_wanted, flags, flat
 
 _MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 _MOST_EVIDENCE = 10
@@ -76,8 +76,7 @@ def _fix(fix: Fix, label: str, *, windows: bool) -> Iterator[str]:
     if fix.file:
         yield f"in {code(fix.file, 300)}"
     if fix.before or fix.after:
-        changes = [*(f"- {text}" for text in fix.before.splitlines()), *(f"+ {text}" for text in fix.after.splitlines())]
-        yield fenced("\n".join(changes), "diff")
+        yield fenced("\n".join(changes(fix)), "diff")
     if fix.verify:
         yield "then see that it took:"
         yield fenced(fix.verify, shell)

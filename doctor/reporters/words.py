@@ -16,6 +16,7 @@ from doctor.text import plain
 
 _OLD = 180
 """Days after which what is known is called old."""
+_MOST_CHANGES = 400
 
 
 def count(number: int, what: str) -> str:
@@ -27,6 +28,12 @@ def flat(text: str, most: int = 4000) -> str:
     """Make foreign text one line without control characters, of no more than `most` characters."""
     line = " ".join(plain(text[: 4 * most]).split())
     return line if len(line) <= most else line[:most].rstrip() + "…"
+
+
+def changes(fix: Fix) -> list[str]:
+    """Return the lines that an edit takes away and adds, each behind its mark."""
+    lines = [f"{mark} {line}" for mark, text in (("-", fix.before), ("+", fix.after)) for line in text.splitlines()]
+    return lines if len(lines) <= _MOST_CHANGES else [*lines[:_MOST_CHANGES], f"  … {len(lines) - _MOST_CHANGES} lines more"]
 
 
 def facts_wanted(names: Iterable[str]) -> str:
@@ -76,6 +83,14 @@ def _why_nothing(report: Report) -> str:
     reasons = {State.PRESENT: "no check ran", State.ABSENT: "it builds on no Candle"}
     why = reasons.get(candle.state if candle else State.UNKNOWN, "what this workspace builds on is not known")
     return f"Nothing to judge: {why}. --project DIR examines another workspace, --python PATH an interpreter."
+
+
+def counts(report: Report) -> str:
+    """Count what was found, as a headline does: `2 errors, 1 note`."""
+    total = summary(report)
+    found = {"error": total.error, "warning": total.warning, "note": total.note}
+    none = "nothing to judge" if report.exit_code == 4 else "nothing found"
+    return ", ".join(count(number, what) for what, number in found.items() if number) or none
 
 
 def catalog(report: Report) -> list[str]:

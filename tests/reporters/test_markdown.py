@@ -175,7 +175,7 @@ def test_a_note_is_folded_and_what_is_suppressed_does_not_count() -> None:
     quiet = reports.wrong_torch(suppressed=Suppression(by="ignore", reason="we do not import it", until="2027-01-31"))
     placed = reports.lesser(Severity.NOTE, "toy/note", title="A small thing", place=Place(path="pyproject.toml", line=12))
     text = markdown.render(reports.report(quiet, placed))
-    assert "## canary-doctor: 0 errors, 0 warnings, 1 note" in text
+    assert "## canary-doctor: 1 note\n" in text
     assert "<summary>ℹ️ note: A small thing</summary>" in text
     assert "`pyproject.toml:12`" in text
     assert "(ignore, we do not import it, until 2027-01-31)" in text
@@ -280,3 +280,9 @@ def test_a_recording_and_an_interrupted_run_say_so() -> None:
     assert "**Interrupted**" in markdown.render(reports.cargo())
     nothing = msgspec.structs.replace(reports.empty(), exit_code=4)
     assert "Nothing to judge" in markdown.render(nothing)
+
+
+def test_what_no_check_reached_is_said_where_nothing_is_found() -> None:
+    text = markdown.render(reports.no_gpu())
+    assert text.startswith("## canary-doctor: nothing found\n")
+    assert text.index("no check ran on cuda") < text.index("### Checks")
