@@ -58,5 +58,7 @@ def _lines(rows: Sequence[Row]) -> Iterator[Markup]:
     for one in rows:
         mark = el("span", el("span", MARKS[one.fit], aria_hidden="true"), f" {one.fit.value}", class_=f"verdict {_CLASSES[one.fit]}")
         why = joined(mark, " ", el("span", line(one.why, 200), class_="source")) if one.why else mark
-        wanted, here = el("code", line(one.wanted, 200)), el("code", line(one.here, 200))
-        yield row(line(one.by, 80), line(one.what, 60), wanted, here, why, class_=_CLASSES[one.fit])
+        wanted, here = (
+            el("td", el("code", line(text, 200)), data_head=head) for text, head in ((one.wanted, "wanted"), (one.here, "here"))
+        )
+        yield el("tr", el("th", line(one.by, 80), scope="row"), el("td", line(one.what, 60)), wanted, here, el("td", why))

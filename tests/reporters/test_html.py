@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from doctor import catalog, examine, generate
 from doctor.fixes.shell import line
 from doctor.model.findings import Place, Suppression
+from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters import html
@@ -79,6 +80,13 @@ def test_commands_are_written_as_they_are_to_be_run() -> None:
     commands = [data for place, data in seen.texts if place == "code" and data.endswith("\n")]
     assert commands[:2] == [f"{line(found.fixes[0].steps[0])}\n", f"{found.fixes[0].verify}\n"]
     assert ("del", "- boxes = toyvision.nms(boxes)\n") in seen.texts
+
+
+def test_a_long_edit_says_how_much_more_there_is() -> None:
+    edit = Fix(kind="edit", title="Rewrite it", before="old\n" * 300, after="new\n" * 300)
+    seen = page(reports.report(reports.wrong_torch(fixes=(edit,))))
+    assert (seen.tags.count("del"), seen.tags.count("ins")) == (300, 100)
+    assert "… 200 lines more" in seen.text()
 
 
 def test_a_sick_report_tells_everything_once() -> None:
@@ -159,6 +167,7 @@ def test_the_grid_says_in_words_what_it_shows_in_colours() -> None:
     assert "2 violated, 1 not here" in text
     assert "✗ violated" in text
     assert "==2.4.1" in text
+    assert {head for tag, head in seen.having("data-head") if tag == "td"} == {"wanted", "here"}
 
 
 @pytest.mark.parametrize("trick", [*SCRIPTS, *TRICKS])
