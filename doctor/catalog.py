@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +17,8 @@ from doctor.model.compat import Table
 from doctor.model.issues import KnownIssue
 
 COMPILED = "catalog.msgpack"
+_COMPILED_BESIDE = ".catalog.msgpack"
+"""In a checkout: what was compiled of the folder, so that not every command parses hundreds of files."""
 _MAX_FILE = 256 << 10
 _T = TypeVar("_T")
 
@@ -33,10 +37,45 @@ def load(extra: Sequence[Path] = ()) -> Catalog:
 
 
 def _load_own() -> Catalog:
-    compiled = bundled("matrices") / COMPILED
-    if compiled.is_file():
-        return msgspec.msgpack.decode(compiled.read_bytes(), type=Catalog)
-    return load_folder(bundled("matrices"))
+    compiled_one = bundled("matrices") / COMPILED
+    if compiled_one.is_file():
+        return msgspec.msgpack.decode(compiled_one.read_bytes(), type=Catalog)
+    return _of_checkout(bundled("matrices"))
+
+
+def _of_checkout(folder: Path) -> Catalog:
+    """Read the YAML of a checkout, or what was compiled of it when it was last read, beside it, while no file has changed since."""
+    beside, state = folder.parent / _COMPILED_BESIDE, _state(folder)
+    with contextlib.suppress(OSError, msgspec.DecodeError):
+        kept = msgspec.msgpack.decode(beside.read_bytes(), type=_Kept)
+        if kept.state == state:
+            return kept.catalog
+    catalog = load_folder(folder)
+    temporary = beside.with_name(f"{beside.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        temporary.write_bytes(msgspec.msgpack.encode(_Kept(state=state, catalog=catalog)))
+        temporary.replace(beside)
+    with contextlib.suppress(OSError):
+        temporary.unlink()
+    return catalog
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """A catalog as it was when the files were in this state."""
+
+    state: str
+    catalog: Catalog
+
+
+def _state(folder: Path) -> str:
+    """Say in which state the files are that a catalog is made of: its own, and the model that they are read by."""
+    import hashlib
+
+    told = hashlib.sha256()
+    for path in sorted([*folder.rglob("*.yaml"), *(Path(__file__).parent / "model").glob("*.py")]):
+        seen = path.stat()
+        told.update(f"{path}\0{seen.st_mtime_ns}\0{seen.st_size}\n".encode())
+    return told.hexdigest()
 
 
 def load_folder(folder: Path) -> Catalog:

@@ -26,6 +26,7 @@ from doctor.observe import FRAMEWORKS, ran_anything
 from doctor.pasted import reading
 from doctor.pasted.environment import environment_facts
 from doctor.pasted.log import log_facts, owner
+from doctor.pasted.questions import question
 
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
@@ -134,11 +135,13 @@ def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Obse
     """Return what logs tell by themselves, on top of an environment where one is given: what that knows counts for more."""
     found: dict[str, Fact] = {}
     for log in logs:
-        told = log_facts(log)
-        found = {name: fact for name, fact in {**told, **found}.items() if told.get(name, fact).value == found.get(name, fact).value}
-    owned = next(((log, line) for log in logs if (line := owner(log))), None)
-    if owned:
-        found["log.owner"] = present({"source": owned[0].source, "line": owned[1].line, "text": owned[1].text}, owned[0].source)
+        more = log_facts(log)
+        found = {name: fact for name, fact in {**more, **found}.items() if more.get(name, fact).value == found.get(name, fact).value}
+    for log in logs:
+        if (line := owner(log)) is not None:
+            told = {"source": log.source, "line": line.line, "text": line.text, "ask": question(line, log.lines)}
+            found["log.owner"] = present(told, log.source)
+            break
     base = environment or Observation(doctor_version=__version__)
     known = {name: fact for name, fact in base.facts.items() if fact.state is not State.UNKNOWN or name not in found}
     return msgspec.structs.replace(base, facts={**found, **known}, logs=(*base.logs, *logs))

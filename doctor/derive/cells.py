@@ -9,9 +9,9 @@ import msgspec
 
 from doctor.conditions import all_hold, condition_holds, lookup, same
 from doctor.holes import as_text
-from doctor.model.compat import Column, Table
+from doctor.model.compat import Column, Newest, Table
 from doctor.model.facts import Fact, Facts, State, absent, present, unknown
-from doctor.versions import in_range
+from doctor.versions import in_range, parse, public
 
 Named: TypeAlias = Iterator[tuple[str, Fact]]
 
@@ -34,16 +34,19 @@ def cell_text(cell: Any) -> str:
 
 
 def table_facts(name: str, table: Table, facts: Facts) -> Named:
-    """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select.
+    """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select, and whether they are beyond the table.
 
     Where a column judges, also what is held against the cell, `.seen`, and what selected the row, `.by`: a report is read without
     the tables.
     """
     row, why = selected(table, facts)
+    if table.newest is not None:
+        yield f"compat.{name}.beyond", _beyond(table, table.newest, facts, f"compat/{name}") if row is None else absent(f"compat/{name}")
+    source = f"compat/{name}" + _read(row, table)
     for column_name, column in table.columns.items():
         if column.key:
             continue
-        fact_name, source = f"compat.{name}.{column_name}", f"compat/{name}"
+        fact_name = f"compat.{name}.{column_name}"
         if row is None or column_name not in row:
             yield fact_name, unknown(why, source) if why else absent(source)
             continue
@@ -62,6 +65,27 @@ def _selectors(table: Table, facts: Facts) -> str:
     """Say what selected a row, by its key columns: `torch 2.13.0`."""
     keys = [(name, as_text(lookup(column.fact, facts).value)) for name, column in table.columns.items() if column.key]
     return ", ".join(f"{name} {value}" for name, value in keys)
+
+
+def _read(row: dict[str, Any] | None, table: Table) -> str:
+    opened = [table.sources[source].opened for source in (row or {}).get("source") or () if source in table.sources]
+    return f", read on {max(opened).isoformat()}" if opened else ""
+
+
+def _beyond(table: Table, newest: Newest, facts: Facts, source: str) -> Fact:
+    """Say what is newer than a table knows: {of, here, ends, read}."""
+    applies = all_hold(condition_holds(condition, facts) for condition in table.applies)
+    if applies.truth is False:
+        return absent(source)
+    key = newest.of or next(name for name, column in table.columns.items() if column.key)
+    fact = facts.get(table.columns[key].fact)
+    missing = applies.missing or ((table.columns[key].fact,) if fact is None or fact.state is State.UNKNOWN else ())
+    if fact is None or missing:
+        return unknown(f"not known: {', '.join(missing)}", source)
+    here, end = parse(public(as_text(fact.value))) if fact.state is State.PRESENT else None, parse(newest.release)
+    if here is None or end is None or here <= end:
+        return absent(source)
+    return present({"of": key, "here": as_text(fact.value), "ends": newest.release, "read": newest.read.isoformat()}, source)
 
 
 def selected(table: Table, facts: Facts) -> tuple[dict[str, Any] | None, str]:

@@ -10,6 +10,7 @@ import msgspec
 from doctor.catalog import load_folder
 from doctor.derive import derive
 from doctor.fixes import prescribe
+from doctor.globs import matches_any
 from doctor.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, absent, present
@@ -33,8 +34,7 @@ def _lint_examples(name: str, issue: KnownIssue, catalog: Catalog) -> Iterator[s
             yield f"{place}: {fault}"
         elif example.expect == "match" and example.log and not example.facts and not _fixes(name, example, alone):
             yield f"{place}: by its log alone no fix can be written; give one without holes that only a machine fills"
-        for other in _claimants(name, example, catalog):
-            yield f"{place}: {other} claims it too; one has to name the other (related)"
+        yield from (f"{place}: {rival}" for rival in _rivals(name, example, catalog))
 
 
 def _fixes(name: str, example: Example, catalog: Catalog) -> bool:
@@ -42,17 +42,20 @@ def _fixes(name: str, example: Example, catalog: Catalog) -> bool:
     return any(found.fixes for found in prescribe(diagnose(seen, catalog), seen.facts).findings if found.id == name)
 
 
-def _claimants(name: str, example: Example, catalog: Catalog) -> Iterator[str]:
-    """Yield the issues that read their own text out of a matching example, where neither names the other."""
+def _rivals(name: str, example: Example, catalog: Catalog) -> Iterator[str]:
+    """Yield what is wrong where other issues read their own text out of a matching example as well."""
     if example.expect != "match" or not example.log:
         return
-    for found in diagnose(_observation(example, catalog), catalog).findings:
+    issue = catalog.issues[name]
+    findings = diagnose(_observation(example, catalog), catalog).findings
+    for found in findings:
         other = catalog.issues.get(found.id)
         if other is None or found.id == name or all(evidence.kind is not EvidenceKind.LOG for evidence in found.evidence):
             continue
-        issue = catalog.issues[name]
         if found.id not in (*issue.related, *issue.symptoms) and name not in (*other.related, *other.symptoms):
-            yield found.id
+            yield f"{found.id} claims it too; one has to name the other (related)"
+        if found is findings[0] and not matches_any(name, other.symptoms):
+            yield f"{found.id} comes before it; make that one general or this one its cause (symptoms), or tell them apart"
 
 
 def run_example(name: str, example: Example, catalog: Catalog) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -40,8 +40,9 @@ def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict
     yield from _lint_conditions(issue)
     yield from _lint_patterns(issue)
     yield from _lint_proofs(issue, checks)
+    groups = {name for signature in issue.signatures for name in re.findall(r"\(\?P<(\w+)>", signature.pattern)}
     for number, recipe in enumerate(issue.fixes):
-        yield from (f"fixes[{number}]: {fault}" for fault in _lint_recipe(recipe, issue))
+        yield from (f"fixes[{number}]: {fault}" for fault in lint_recipe(recipe, groups))
     yield from _lint_example_kinds(issue)
 
 
@@ -74,10 +75,11 @@ def _lint_conditions(issue: KnownIssue) -> Iterator[str]:
     rows += [(f"fixes[{number}]", recipe.when) for number, recipe in enumerate(issue.fixes)]
     for place, conditions in rows:
         for number, condition in enumerate(conditions):
-            yield from (f"{place}.when[{number}]: {fault}" for fault in _lint_condition(condition))
+            yield from (f"{place}.when[{number}]: {fault}" for fault in lint_condition(condition))
 
 
-def _lint_condition(condition: Condition) -> Iterator[str]:
+def lint_condition(condition: Condition) -> Iterator[str]:
+    """Yield the faults of one condition."""
     if not is_known(condition.fact):
         yield f"no such fact: {condition.fact} (facts are named in doctor/model/vocabulary.py)"
     given = [name for name in _OPERATORS if getattr(condition, name) is not None]
@@ -117,12 +119,12 @@ def _lint_proofs(issue: KnownIssue, checks: dict[str, Check]) -> Iterator[str]:
             yield f"proofs[{number}]: {proof.check} has no case {proof.case} (it has {', '.join(check.header.cases)})"
 
 
-def _lint_recipe(recipe: Recipe, issue: KnownIssue) -> Iterator[str]:
+def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
+    """Yield the faults of a fix; `groups` are the names that its holes may take out of a log."""
     acts = [bool(recipe.install), bool(recipe.uninstall), bool(recipe.system), bool(recipe.env), bool(recipe.run), bool(recipe.edit)]
     if not any(acts):
         yield "it does nothing: give install, uninstall, system, env, run or edit"
     yield from (f"no such option: {option}" for option in recipe.options if option not in _OPTIONS)
-    groups = {name for signature in issue.signatures for name in re.findall(r"\(\?P<(\w+)>", signature.pattern)}
     texts = [recipe.title, recipe.verify, *recipe.install, *recipe.uninstall, *recipe.env.values(), *recipe.edit.values()]
     texts += [part for argv in recipe.run for part in argv]
     for hole in {hole for text in texts for hole in names(text)}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,7 @@ from doctor.match.requirements import unmet_requirements
 from doctor.match.signatures import texts
 from doctor.match.table import Result, Ruling
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation, Target, TargetKind
@@ -23,6 +24,7 @@ from doctor.model.scales import Confidence, Severity
 
 _SEVERITIES = list(Severity)
 _CONFIDENCES = list(Confidence)
+_FAR = 1 << 30
 
 
 def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
@@ -33,9 +35,10 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     ruled = [(held, rule(held, explained)) for held in weighed]
     found = [(held, result) for held, result in ruled if result.ruling in (Ruling.FINDING, Ruling.PREDICTED)]
     issues = [finding(held, result, facts, _target_of(held.issue, observation.targets)) for held, result in found]
+    general = frozenset(held.id for held in weighed if held.issue.general)
     issues += gathered(ruled, issues, facts, observation.targets)
     return Diagnosis(
-        findings=ranked([*issues, *_generic(observation, catalog, found, issues)]),
+        findings=ranked([*issues, *_generic(observation, catalog, found, issues)], general=general, owner=value_of(facts, "log.owner")),
         undecided=tuple(_undecided(ruled, observation)),
         ruled_out=tuple(_ruled_out(ruled)),
     )
@@ -81,20 +84,30 @@ def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
     return next((target.name for target in targets if target.kind is kind), targets[0].name if targets else "")
 
 
-def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Order findings by what to do first: severity, then confidence; a cause comes before its symptoms and names them.
+def ranked(findings: Sequence[Finding], *, general: frozenset[str] = frozenset(), owner: Any = None) -> tuple[Finding, ...]:
+    """Order findings by what to do first: severity, then what knows more than a general text, then confidence, then nearness to the owner.
 
-    A cause ranks with the worst of its symptoms, for it is what to mend.
+    A cause comes before its symptoms and names them; it ranks with the worst of them, for it is what to mend. `general` are ids,
+    `owner` is the fact `log.owner`: the line that the failure most likely begins with.
     """
     told = [_with_symptoms(found, findings) for found in findings]
     symptoms = {symptom for found in told for symptom in found.symptoms}
     worst = {found.id: _SEVERITIES.index(found.severity) for found in sorted(told, key=lambda found: -_SEVERITIES.index(found.severity))}
 
-    def key(found: Finding) -> tuple[int, bool, int, str]:
+    def key(found: Finding) -> tuple[int, bool, bool, int, int, str]:
         severity = min(_SEVERITIES.index(found.severity), *(worst[symptom] for symptom in found.symptoms), len(_SEVERITIES))
-        return (severity, found.id in symptoms, _CONFIDENCES.index(found.confidence), found.id)
+        confidence = _CONFIDENCES.index(found.confidence)
+        return (severity, found.id in symptoms, found.id in general, confidence, _distance(found, owner), found.id)
 
     return tuple(sorted(told, key=key))
+
+
+def _distance(found: Finding, owner: Any) -> int:
+    """Return how many lines lie between what speaks for a finding and the line that owns the failure."""
+    if not isinstance(owner, dict):
+        return 0
+    lines = [evidence.line for evidence in found.evidence if evidence.line is not None and evidence.source == owner.get("source")]
+    return min((abs(line - owner.get("line", 0)) for line in lines), default=_FAR)
 
 
 def _with_symptoms(found: Finding, findings: Sequence[Finding]) -> Finding:

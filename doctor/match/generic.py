@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.conditions import lookup
 from doctor.holes import as_text, fill_sentence
 from doctor.match.evidence import fact_evidence
 from doctor.match.proofs import Spot, matters
@@ -103,12 +104,25 @@ def failed_probes(observation: Observation, target: str) -> Iterator[Finding]:
 
 
 def violated_tables(catalog: Catalog, facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
-    """Yield a finding for each compatibility table that is violated and that no known issue speaks of."""
+    """Yield a finding for each compatibility table that is violated and that no known issue speaks of.
+
+    What a package itself asks for counts for more than a table: where that is known of the two, the table says nothing.
+    """
     for table_name, table in catalog.tables.items():
         for column_name, column in table.columns.items():
             name = f"compat.{table_name}.{column_name}"
-            if column.judge and name not in cited and value_of(facts, name) == "violated":
+            if column.judge and name not in cited and value_of(facts, name) == "violated" and not _asked(table, column, facts):
                 yield _violated(name, table, column, facts, target)
+
+
+def _asked(table: Table, column: Column, facts: Facts) -> bool:
+    wanted, keys = _package(column.fact), [_package(other.fact) for other in table.columns.values() if other.key]
+    return any(value_of(facts, f"requires.{key}.{wanted}.met") is not None for key in keys)
+
+
+def _package(fact: str) -> str:
+    parts = fact.split(".")
+    return parts[1] if parts[0] == "package" else parts[0]
 
 
 def _violated(name: str, table: Table, column: Column, facts: Facts, target: str) -> Finding:
@@ -128,6 +142,7 @@ def _violated(name: str, table: Table, column: Column, facts: Facts, target: str
         message=table.title + ".",
         evidence=(
             fact_evidence(column.fact, facts),
-            Evidence(kind=EvidenceKind.COMPAT, text=f"wanted: {captures['wanted']}", source=f"compat/{name.split('.')[1]}"),
+            Evidence(kind=EvidenceKind.COMPAT, text=f"wanted: {captures['wanted']}", source=lookup(f"{name}.wanted", facts).source),
         ),
+        recipes=column.fixes,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from doctor.model.issues import Condition
+from doctor.model.issues import Condition, Recipe
 from doctor.model.scales import Severity
 
 
@@ -28,9 +28,8 @@ class Column(_Entry, frozen=True, kw_only=True):
     """What a column of cells is held against.
 
     `fact` is the fact that a cell judges (or, for a key, selects the row by); without `judge` a column only informs. `says` is
-    the sentence of the finding, with `{seen}` and `{wanted}`. Metadata can be said by a column, for texts that bring none: the package
-    of the column `asks` for the key (torchvision for its torch), or is `asked_by` the key's package (torch asks for its triton), `when`
-    these conditions hold.
+    the sentence of the finding, with `{seen}` and `{wanted}`; `fixes` is what to do then, in order of preference. A column can
+    stand in for metadata, which a pasted text does not bring: what its cells name is `asked_by` that package, `when` these conditions hold.
     """
 
     fact: str
@@ -38,16 +37,24 @@ class Column(_Entry, frozen=True, kw_only=True):
     judge: bool = False
     severity: Severity = Severity.WARNING
     says: str = ""
-    asks: str = ""
     asked_by: str = ""
     when: tuple[Condition, ...] = ()
+    fixes: tuple[Recipe, ...] = ()
+
+
+class Newest(_Entry, frozen=True, kw_only=True):
+    """Where the rows end: the newest `release` that they speak of, looked up on `read`; `of` names the key, the first where left out."""
+
+    release: str
+    read: date
+    of: str = ""
 
 
 class Table(_Entry, frozen=True, kw_only=True):
     """One table. A row maps column names to cells: a value, a list of alternatives, or a half-open range `{from, before}`.
 
     A row is selected when each of its key cells accepts its fact; the first such row counts. `applies` must hold for the table
-    to judge at all. A row's `source` names entries of `sources`.
+    to judge at all. A row's `source` names entries of `sources`. A key later than `newest`, which no row accepts, is beyond the table.
     """
 
     title: str
@@ -56,3 +63,4 @@ class Table(_Entry, frozen=True, kw_only=True):
     rows: tuple[dict[str, Any], ...]
     applies: tuple[Condition, ...] = ()
     product: str = ""
+    newest: Newest | None = None

@@ -154,6 +154,7 @@ class KnownIssue(_Entry, frozen=True, kw_only=True):
     """One entry of the catalog; its id is its path, `component/slug`.
 
     `certain`: the facts of a row prove it. `conclusive`: its text can mean nothing else, so that it counts in a log of another machine too.
+    `general`: many packages fail with its text, so that an issue that knows which of them it is comes before it.
     `gathers`: where so many of its symptoms are found together it is told as their cause, though nothing else speaks for it.
     """
 
@@ -165,6 +166,7 @@ class KnownIssue(_Entry, frozen=True, kw_only=True):
     examples: tuple[Example, ...]
     certain: bool = False
     conclusive: bool = False
+    general: bool = False
     gathers: int = 0
     affected: tuple[Affected, ...] = ()
     signatures: tuple[Signature, ...] = ()

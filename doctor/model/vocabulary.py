@@ -194,7 +194,7 @@ FACTS: dict[str, str] = {
     "metal.chip": "name of the chip",
     "metal.family": "newest Apple GPU family",
     # logs
-    "log.owner": "line of a log that most likely owns the failure: {source, line, text}",
+    "log.owner": "line of a log that most likely owns the failure: {source, line, text, ask}, with what to ask next",
     # derived
     "stack.tuple": "torch, CUDA, C++ ABI, Python tag, architecture and glibc: what decides which wheels fit",
     "gpu.unsupported_by_torch": "compute capabilities that this torch has no code for",
@@ -214,6 +214,7 @@ FACTS: dict[str, str] = {
     "compat.*.*.wanted": "what that table wants",
     "compat.*.*.seen": "what is held against it, where that table judges",
     "compat.*.*.by": "what selected the row of that table: torch 2.13.0",
+    "compat.*.beyond": "what is newer than that table knows: {of, here, ends, read}; nothing is known of it",
 }
 
 

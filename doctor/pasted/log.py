@@ -62,7 +62,7 @@ _ERROR = re.compile(
 )
 _WORDS = ("rror", "xception", "atal", "FATAL", "ERROR", "undefined ", "ault", "cannot open", "panicked", "Killed")
 """One of them stands in every complaint."""
-_WRAPPER = re.compile(
+WRAPPER = re.compile(
     r"ninja: build stopped|Error compiling objects|command '.{1,400}' (?:failed|returned non-zero)|Failed to build|Failed building wheel"
     r"|metadata-generation-failed|subprocess-exited-with-error|CalledProcessError|returned non-zero exit status|could not compile `"
     r"|Process completed with exit code|make.{0,6}: \*\*\*|PassManager::run failed|BackendCompilerFailed|build failed|aborting due to"
@@ -70,6 +70,7 @@ _WRAPPER = re.compile(
     r"|exited with code|exit code: [1-9]|executor failed running|did not complete successfully",
     re.IGNORECASE,
 )
+"""What a line says that speaks of the failure of something else."""
 _LONGEST = 2000
 
 WORDS = frozenset(
@@ -140,5 +141,5 @@ def owner(log: Log) -> Owner | None:
     Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks of.
     """
     complaints = [Owner(index, log.number(index), line.strip()[:300]) for index, line in enumerate(log.lines) if _complains(line)]
-    own = [each for each in complaints if not _WRAPPER.search(each.text)]
+    own = [each for each in complaints if not WRAPPER.search(each.text)]
     return next(iter(own or complaints), None)

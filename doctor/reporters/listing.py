@@ -41,7 +41,8 @@ def _lists(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines:
     yield from paragraph(span(how, (f"{count(len(catalog.tables), 'table')} of what goes together", "bold")), how, indent=0)
     column = max((len(name) for name in catalog.tables), default=0) + 2
     for name, table in sorted(catalog.tables.items()):
-        yield from paragraph(table.title, how, label=(said(name, how), ""), column=min(column, 30))
+        ends = f"  to {table.newest.release}, read on {table.newest.read.isoformat()}" if table.newest else ""
+        yield from paragraph(span(how, said(table.title, how), (ends, QUIET)), how, label=(said(name, how), ""), column=min(column, 30))
     yield blank()
     yield from paragraph("doctor explain ID tells more about a known issue or a check.", how, indent=0)
 

@@ -12,6 +12,7 @@ from doctor.reporters.json import summary
 from doctor.reporters.markdown_findings import finding, suppressed
 from doctor.reporters.markdown_text import cell, code, code_cell, fenced, in_html, prose
 from doctor.reporters.room import Part, fitted, named
+from doctor.reporters.tables import beyond
 from doctor.text import harmless
 
 _MOST = 60_000
@@ -118,7 +119,7 @@ def _environment(report: Report) -> str:
 
 def _rest(report: Report) -> str:
     seen, judged = report.observation, report.diagnosis
-    lines = [*ends.unreached(seen.facts, seen.outcomes), *ends.left_out(seen.left_out)]
+    lines = [*ends.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out)]
     lines += [f"{issue.id} is undecided for want of {words.facts_wanted(issue.missing_facts)}" for issue in judged.undecided]
     lines += [f"{issue.id} is ruled out: {issue.why}" for issue in judged.ruled_out]
     return _folded("Not checked, undecided, ruled out", "\n".join(f"- {prose(line, 400)}" for line in lines)) if lines else ""

@@ -10,6 +10,7 @@ from rich.text import Text
 from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.reporters.ends import WORDS, devices, first_sentence, grouped, innermost, left_out, partly, told, unreached
+from doctor.reporters.tables import beyond
 from doctor.reporters.terminal_page import (
     QUIET,
     Lines,
@@ -131,7 +132,8 @@ def _devices(alike: Sequence[Outcome], how: Look) -> str:
 def not_checked(report: Report, how: Look) -> Lines:
     """Yield what was not looked at, and why."""
     seen = report.observation
-    rows = [*unreached(seen.facts, seen.outcomes), *(seen.left_out if how.wordy else left_out(seen.left_out))]
+    less = seen.left_out if how.wordy else left_out(seen.left_out)
+    rows = [*unreached(seen.facts, seen.outcomes), *(said(row, how) for row in beyond(seen.facts)), *less]
     if how.wordy:
         rows += [f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}" for issue in report.diagnosis.undecided]
     elif report.diagnosis.undecided:

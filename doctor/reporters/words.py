@@ -67,9 +67,10 @@ def nothing(report: Report) -> str:
 def _not_recognised(report: Report) -> str:
     """Say that nothing in a log is known, which line most likely owns the failure, and what would tell more."""
     line = value_of(report.observation.facts, "log.owner")
-    likely = f" The failure most likely begins in line {line.get('line')}: {line.get('text')}" if isinstance(line, dict) else ""
-    ask = "--env FILE (a snapshot, or the text of collect_env) may tell it more, and so may the log from its beginning."
-    return f"Nothing to judge: doctor recognises nothing in this log.{likely.rstrip('.')}{'.' if likely else ''} {ask}"
+    told = line if isinstance(line, dict) else {}
+    likely = f" The failure most likely begins in line {told.get('line')}: {told.get('text')}".rstrip(".") + "." if told else ""
+    ask = told.get("ask") or "A log of what failed holds an error, and this one none that doctor sees: is its end cut off?"
+    return f"Nothing to judge: doctor recognises nothing in this log.{likely} {ask}"
 
 
 def _why_nothing(report: Report) -> str:

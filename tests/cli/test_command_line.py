@@ -117,6 +117,16 @@ def test_a_file_that_is_no_snapshot_is_said(content: bytes, tmp_path: Path) -> N
     assert "broken.json" in ran.stderr
 
 
+def test_a_release_newer_than_the_tables_is_told_on_the_screen_and_in_json(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_bytes(msgspec.json.encode(toy.seen({"host.os": "linux", "torch.version": "2.99.0", "torch.build": "cpu"})))
+    screen = " ".join(doctor("check", "--from", str(path)).stdout.split())
+    report = json.loads(doctor("check", "--from", str(path), "--format", "json").stdout)
+    assert "nothing is known of 2.99.0" in screen
+    assert report["facts"]["compat.torch.beyond"]["value"]["here"] == "2.99.0"
+    assert report["summary"]["error"] == report["summary"]["warning"] == 0
+
+
 def test_a_broken_catalog_is_said_with_file_and_place(saved: Path, tmp_path: Path) -> None:
     entry = tmp_path / "more" / "issues" / "torch" / "bad.yaml"
     entry.parent.mkdir(parents=True)

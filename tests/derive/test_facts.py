@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from doctor.derive import derive
-from doctor.model.compat import Column, Source, Table
+from doctor.model.compat import Column, Newest, Source, Table
 from doctor.model.facts import Fact, State, unknown, value_of
 from tests import toy
 
@@ -78,6 +78,7 @@ DRIVER = Table(
         {"cuda": ["13.0", "13.2"], "driver": {"from": "580"}, "source": ["doc"]},
     ),
     applies=(toy.condition("torch.build", equals="cuda"),),
+    newest=Newest(release="13.2", read=date(2026, 11, 21)),
 )
 
 
@@ -119,3 +120,31 @@ def test_a_table_that_judges_says_what_is_here_and_what_selected_the_row() -> No
 
 def test_what_was_observed_is_not_overwritten() -> None:
     assert value_of(derived(torch__version="2.13.0", torch__release="observed"), "torch.release") == "observed"
+
+
+@pytest.mark.parametrize(
+    ("cuda", "build", "here"),
+    [
+        ("13.4", "cuda", "13.4"),
+        ("14.0.dev1", "cuda", "14.0.dev1"),
+        ("13.2", "cuda", None),
+        ("13.1", "cuda", None),
+        ("13.4", "rocm", None),
+        ("abc", "cuda", None),
+        (None, "cuda", None),
+    ],
+)
+def test_what_a_table_does_not_reach_is_told(cuda: str | None, build: str, here: str | None) -> None:
+    facts = derive(toy.seen({"torch.cuda_version": cuda, "torch.build": build}).facts, toy.catalog({"cuda-driver": DRIVER}))
+    expected = None if here is None else {"of": "cuda", "here": here, "ends": "13.2", "read": "2026-11-21"}
+    assert value_of(facts, "compat.cuda-driver.beyond") == expected
+
+
+def test_without_its_key_it_is_unknown_whether_a_table_reaches() -> None:
+    found = derive(toy.seen({"torch.build": "cuda"}).facts, toy.catalog({"cuda-driver": DRIVER}))["compat.cuda-driver.beyond"]
+    assert (found.state, found.why) == (State.UNKNOWN, "not known: torch.cuda_version")
+
+
+def test_a_row_says_when_it_was_read() -> None:
+    facts = derive(toy.seen({"torch.cuda_version": "12.4", "torch.build": "cuda"}).facts, toy.catalog({"cuda-driver": DRIVER}))
+    assert facts["compat.cuda-driver.tag.wanted"].source == "compat/cuda-driver, read on 2026-11-21"

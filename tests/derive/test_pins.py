@@ -9,7 +9,7 @@ from doctor.derive import derive
 from doctor.model.facts import present, value_of
 
 _CATALOG = load()
-_HERE = {"host.os": "linux", "torch.build": "cuda", "torch.version": "2.6.0+cu124"}
+_HERE = {"host.os": "linux", "package.torch.installer": "pip", "torch.build": "cuda", "torch.version": "2.6.0+cu124"}
 
 
 def _derived(**told: str) -> dict[str, object]:
@@ -40,8 +40,10 @@ def test_a_pin_is_judged_by_its_table(told: dict[str, str], pair: str, met: bool
     "told",
     [
         {"package__torchvision__version": "0.99.0"},
-        {"package__torchvision__version": "0.20.1", "torch__version": "99.0"},
-        {"package__torchvision__version": "0.20.1", "torch__version": "2.6.0a0+ecf3bae40a.nv25.01"},
+        {"package__torchvision__version": "0.20.0a0+nv24.8"},
+        {"package__torchvision__version": "0.20.1", "package__torch__installer": "conda"},
+        {"package__vllm__version": "0.10.3.dev12+g1a2b3c4d5"},
+        {"package__vllm__version": "0.8.5", "torch__build": "rocm"},
         {"package__triton__version": "3.1.0", "host__os": "windows"},
         {"package__triton__version": "3.1.0", "torch__build": "rocm"},
         {"package__torchvision__version": "0.20.1", "requires.numpy.x.met": "metadata was read"},

@@ -76,12 +76,19 @@ def test_each_rule_speaks(tmp_path: Path, change: dict[str, Any], fault: str) ->
     assert fault in found
 
 
-def test_two_issues_may_claim_one_example_where_one_names_the_other(tmp_path: Path) -> None:
-    assert ["x/two claims it too" in fault or "x/one claims it too" in fault for fault in _faults(tmp_path, one=_GOOD, two=_GOOD)] == [
-        True,
-        True,
+def test_two_issues_may_claim_one_example_where_one_names_the_other_and_each_comes_first_in_its_own(tmp_path: Path) -> None:
+    claims = _faults(tmp_path, one=_GOOD, two=_GOOD)
+    assert [fault.split(": ")[-1].split(";")[0] for fault in claims] == [
+        "x/two claims it too",
+        "x/one claims it too",
+        "x/one comes before it",
     ]
-    assert _faults(tmp_path, one=_GOOD | {"related": ["x/two"]}, two=_GOOD) == []
+    related = _GOOD | {"related": ["x/two"]}
+    assert ["x/one comes before it" in fault for fault in _faults(tmp_path, one=related, two=_GOOD)] == [True]
+    text = "foo is not there, says bar"
+    own = [{**_GOOD["examples"][0], "log": text}, _GOOD["examples"][1]]
+    special = related | {"signatures": [{"pattern": text}], "examples": own}
+    assert _faults(tmp_path, one=special, two=_GOOD | {"general": True}) == []
 
 
 def test_a_file_that_is_no_yaml_hides_no_other(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from doctor.match import diagnose
 from doctor.model.compat import Column, Source, Table
 from doctor.model.findings import EvidenceKind, Finding
-from doctor.model.issues import Affected, Milder, Proof, Signature
+from doctor.model.issues import Affected, FixKind, Milder, Proof, Recipe, Signature
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.scales import Confidence, Severity
 from tests import toy
@@ -199,6 +199,21 @@ def test_a_violated_table_is_told_with_its_own_sentence() -> None:
     assert (found.id, found.severity) == ("compat/cuda-driver/driver", Severity.ERROR)
 
 
+def test_a_table_is_silent_where_the_package_itself_says_what_it_asks_for() -> None:
+    fits = Column(fact="torch.minor", judge=True, fixes=(Recipe(kind=FixKind.PIN, title="Take the right one", install=("toy==1",)),))
+    table = Table(
+        title="What goes together",
+        columns={"torchvision": Column(fact="package.torchvision.version", key=True), "torch": fits},
+        sources={},
+        rows=(),
+    )
+    facts = {**NEW, "package.torchvision.version": "0.19.1", "compat.torchvision.torch": "violated"}
+    catalog = toy.catalog({"torchvision": table})
+    (found,) = diagnose(toy.seen(facts), catalog).findings
+    assert (found.id, found.severity, found.recipes) == ("compat/torchvision/torch", Severity.WARNING, fits.fixes)
+    assert diagnose(toy.seen({**facts, "requires.torchvision.torch.met": True}), catalog).findings == ()
+
+
 def test_worse_comes_first_and_a_cause_before_its_symptoms() -> None:
     cause = toy.issue(title="torch was moved", certain=True, proofs=(), signatures=(), symptoms=("requires/*",), severity=Severity.WARNING)
     found = diagnose(toy.seen({**UNMET, **OLD}, toy.outcome("failed", product="failed")), toy.catalog(torch__moved=cause)).findings
@@ -228,6 +243,22 @@ def test_symptoms_that_come_together_are_told_as_one_story() -> None:
     )
     alone = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__cause=cause, torch__one=part)).findings
     assert [found.id for found in alone] == ["torch/one"]
+
+
+def test_who_knows_more_comes_before_a_general_text() -> None:
+    text = Signature(pattern="off by (?P<amount>[0-9]+)")
+    general = toy.issue(affected=(), signatures=(text,), general=True)
+    special = toy.issue(signatures=(text,))
+    found = diagnose(toy.seen({}, log="off by 3"), toy.catalog(torch__a_general=general, torch__special=special)).findings
+    assert [(one.id, one.confidence) for one in found] == [("torch/special", Confidence.MEDIUM), ("torch/a-general", Confidence.HIGH)]
+
+
+def test_what_stands_near_the_owning_line_comes_first() -> None:
+    parts = {f"torch__{name}": toy.issue(affected=(), signatures=(Signature(pattern=f"{name} sum is off"),)) for name in ("aaaa", "zzzz")}
+    log = "zzzz sum is off\n\n\n\n\naaaa sum is off"
+    seen = [toy.seen({"log.owner": {"source": "build.log", "line": line, "text": "x"}}, log=log) for line in (1, 6)]
+    first = [diagnose(one, toy.catalog(None, **parts)).findings[0].id for one in seen]
+    assert first == ["torch/zzzz", "torch/aaaa"]
 
 
 def test_an_issue_of_cargo_is_not_undecided_where_no_workspace_is_examined() -> None:

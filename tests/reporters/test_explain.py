@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.model.checks import Check, Header, Kind, Reach, Tier
-from doctor.model.compat import Column, Source, Table
+from doctor.model.compat import Column, Newest, Source, Table
 from doctor.model.issues import Affected, FixKind, KnownIssue, Proof, Range, Recipe, Signature
 from doctor.model.scales import Severity
 from doctor.reporters import explain, listing
@@ -28,6 +28,7 @@ TABLE = Table(
     columns={"torch": Column(fact="torch.minor", key=True)},
     sources={"here": Source(what="x", opened=date(2026, 1, 1), evidence="source")},
     rows=({"torch": "2.7"},),
+    newest=Newest(release="2.7", read=date(2026, 1, 1)),
 )
 
 
@@ -156,6 +157,7 @@ def test_the_list_holds_everything() -> None:
         "warning",
         "1 table",
         "Toys that go together",
+        "to 2.7, read on 2026-01-01",
     ):
         assert words in text
     assert text.index("candle/dark") < text.index("torch/wrong-sum")

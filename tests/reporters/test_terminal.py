@@ -265,3 +265,12 @@ def test_many_checks_still_fit_on_a_screen() -> None:
         assert words in brief
     assert sum(line.lstrip(" ✓–✗").startswith("toy-") for line in wordy.splitlines()) == 11
     assert "no driver" in wordy
+
+
+def test_what_the_tables_do_not_reach_is_a_line_for_each_package() -> None:
+    ends = {"of": "torch", "here": "2.16.0", "ends": "2.15.0", "read": "2026-11-21"}
+    later = {"compat__torch__beyond": ends, "compat__torch-python__beyond": ends, "compat__triton__beyond": None}
+    text = terminal.render(reports.report(facts=reports.facts(**later)), verbosity=0, width=80, colour=False, unicode=True)
+    text = " ".join(text.split())
+    assert "the tables torch and torch-python end at torch 2.15.0 (read on 2026-11-21); nothing is known of 2.16.0" in text
+    assert text.count("nothing is known of") == 1
