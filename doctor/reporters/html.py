@@ -15,6 +15,7 @@ from doctor.reporters.html_findings import finding, suppressed
 from doctor.reporters.html_parts import Markup, el, joined, line, section
 from doctor.reporters.json import summary
 from doctor.reporters.room import Part, fitted, named
+from doctor.reporters.tables import beyond
 from doctor.text import harmless
 
 _MOST = 260_000
@@ -102,8 +103,8 @@ def _first(report: Report) -> Markup:
     """Say what to do first, or what it means that nothing was found."""
     counted, seen = _counted(report), report.observation
     if not counted or report.exit_code == 4:
-        unreached = (el("p", line(text, 300), class_="quiet") for text in ends.unreached(seen.facts, seen.outcomes))
-        return joined(el("p", line(words.nothing(report)), class_="lead"), *unreached)
+        unseen = (*ends.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
+        return joined(el("p", line(words.nothing(report)), class_="lead"), *(el("p", line(text, 300), class_="quiet") for text in unseen))
     if not counted[0].fixes:
         return Markup("")
     return el("p", "Do first: ", el("a", line(counted[0].fixes[0].title, 300), href="#findings"), class_="lead")

@@ -49,8 +49,9 @@ def _parts(report: Report) -> Iterator[Part]:
     counted = [found for found in report.diagnosis.findings if found.suppressed is None]
     yield Part("\n\n".join(_head(report)), "the head", 0)
     if not counted or report.exit_code == 4:
-        unreached = ends.unreached(report.observation.facts, report.observation.outcomes)
-        yield Part("\n\n".join(map(prose, (words.nothing(report), *unreached))), "what it means", 1)
+        seen = report.observation
+        unseen = (*ends.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
+        yield Part("\n\n".join(map(prose, (words.nothing(report), *unseen))), "what it means", 1)
     for number, found in enumerate(counted):
         yield Part(finding(found, windows=windows), f"finding {number + 1} ({code(found.id, 40)})", 10 + number)
     if quiet := [found for found in report.diagnosis.findings if found.suppressed is not None]:

@@ -7,6 +7,7 @@ import time
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from doctor.model.findings import Place, Suppression
 from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters import html
+from doctor.reporters import html, markdown
 from tests.reporters import reports
 from tests.reporters.pages import Page, page
 from tests.reporters.test_markdown import TRICKS
@@ -145,6 +146,13 @@ def test_green_is_for_what_was_checked_and_found_well(name: str, words: str, mar
 def test_what_no_check_reached_stands_at_the_top() -> None:
     text = page(reports.no_gpu()).text()
     assert text.index("no check ran on cuda") < text.index("Machine")
+
+
+@pytest.mark.parametrize("form", [html, markdown], ids=["html", "markdown"])
+def test_what_is_newer_than_the_tables_is_said(form: Any) -> None:
+    newer = {"of": "torch", "here": "2.99.0", "ends": "2.13.0", "read": "2026-11-21"}
+    text = form.render(reports.report(facts=reports.facts(compat__torch__beyond=newer), outcomes=reports.PASSED))
+    assert "the table torch ends at torch 2.13.0 (read on 2026-11-21); nothing is known of 2.99.0" in text
 
 
 @pytest.mark.parametrize("path", [HEALTHY, generate.RECORDING], ids=["healthy", "demo"])
