@@ -20,6 +20,8 @@ class Format(str, Enum):
 
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
     SARIF = "sarif"
     JUNIT = "junit"
     GITLAB = "gitlab"

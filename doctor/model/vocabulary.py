@@ -215,6 +215,8 @@ FACTS: dict[str, str] = {
     "build.max_jobs": "parallel nvcc jobs that fit into the memory that is free",
     "compat.*.*": "fits or violated: how a fact stands to a compatibility table",
     "compat.*.*.wanted": "what that table wants",
+    "compat.*.*.seen": "what is held against it, where that table judges",
+    "compat.*.*.by": "what selected the row of that table: torch 2.13.0",
     "compat.*.beyond": "what is newer than that table knows: {of, here, ends, read}; nothing is known of it",
 }
 

@@ -8,7 +8,7 @@ import re
 from doctor.fixes.shell import line
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
-from doctor.model.issues import FixKind, Recipe
+from doctor.reporters.words import flags
 from doctor.text import plain
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~#])")
@@ -40,18 +40,6 @@ def heading(fix: Fix) -> str:
     noted = f" ({told})" if (told := flags(fix)) else ""
     where = f", in {fix.file}" if fix.file else ""
     return one_line(f"{when}{fix.title}{noted}{where}", 600)
-
-
-def flags(fix: Fix | Recipe) -> str:
-    """Say what to know before following a fix."""
-    said_of = {
-        "needs sudo": fix.sudo,
-        "reboot afterwards": fix.reboot,
-        "changes your source": fix.kind in ("edit", FixKind.EDIT),
-        "a workaround, no cure": not fix.lasting,
-        "risky: read it first": not fix.safe,
-    }
-    return ", ".join(words for words, holds in said_of.items() if holds)
 
 
 def first_fix(found: Finding, *, windows: bool = False) -> str:

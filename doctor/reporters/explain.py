@@ -8,7 +8,6 @@ from doctor.holes import as_text
 from doctor.model.checks import Check, Reach
 from doctor.model.issues import Affected, Condition, KnownIssue, Range, Recipe
 from doctor.model.observation import TargetKind
-from doctor.reporters.advice import flags
 from doctor.reporters.terminal_page import (
     COMMAND,
     QUIET,
@@ -27,6 +26,7 @@ from doctor.reporters.terminal_page import (
     without_holes,
     written,
 )
+from doctor.reporters.words import flags
 
 _VERIFIED = {"reproduced": "reproduced", "thread": "confirmed in the threads below", "documented": "documented by its makers"}
 

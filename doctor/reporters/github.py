@@ -22,7 +22,7 @@ _LONGEST = 3000
 def render(report: Report) -> str:
     """Return the commands, the most important first, and a word about what is left out; empty where nothing was found."""
     windows = value_of(report.observation.facts, "host.os") == "windows"
-    counted = [found for found in report.diagnosis.findings if found.suppressed is None]
+    counted = list(report.diagnosis.counted)
     told = {Severity.ERROR: list(_about_the_run(report))}
     lines = []
     for severity in Severity:

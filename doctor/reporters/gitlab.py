@@ -19,7 +19,7 @@ _MOST, _LONGEST = 1000, 4000
 
 def render(report: Report) -> str:
     """Return the findings that count; GitLab has no word for a suppressed one."""
-    findings = [found for found in report.diagnosis.findings if found.suppressed is None][:_MOST]
+    findings = list(report.diagnosis.counted[:_MOST])
     return encoded([_violation(found, mark, report) for found, mark in zip(findings, fingerprints(findings), strict=True)])
 
 

@@ -77,7 +77,7 @@ _COUNTED = {"failures": "failure", "errors": "error"}
 def _failing(report: Report) -> Severity:
     """Return the least severity that fails here: an error, or what made the exit code where there is none."""
     order = list(Severity)
-    counted = [found.severity for found in report.diagnosis.findings if found.suppressed is None]
+    counted = [found.severity for found in report.diagnosis.counted]
     return min(counted, key=order.index, default=Severity.ERROR) if report.exit_code == 1 else Severity.ERROR
 
 

@@ -22,7 +22,7 @@ _MOST_ROWS, _MOST_EVIDENCE = 50, 5
 def render(report: Report, *, room: int = LIMIT) -> str:
     """Return a summary of at most `room` bytes: a table, then each finding with its fixes, the most important first."""
     windows = value_of(report.observation.facts, "host.os") == "windows"
-    counted = [found for found in report.diagnosis.findings if found.suppressed is None]
+    counted = list(report.diagnosis.counted)
     parts = [_head(report, counted), *(_finding(found, windows=windows) for found in counted)]
     text, left = "", 0
     for number, part in enumerate(parts):

@@ -15,7 +15,6 @@ from doctor.reporters.terminal_page import (
     Lines,
     Look,
     blank,
-    count,
     elided,
     glyph,
     look,
@@ -25,6 +24,7 @@ from doctor.reporters.terminal_page import (
     verbatim,
     written,
 )
+from doctor.reporters.words import count
 
 _FEW = 8
 _MOST, _DEEPEST = 20, 3

@@ -7,7 +7,6 @@ from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters.advice import flags
 from doctor.reporters.terminal_page import (
     COLUMN,
     COMMAND,
@@ -17,7 +16,6 @@ from doctor.reporters.terminal_page import (
     Look,
     blank,
     elided,
-    facts_wanted,
     glyph,
     paragraph,
     said,
@@ -25,6 +23,7 @@ from doctor.reporters.terminal_page import (
     url,
     verbatim,
 )
+from doctor.reporters.words import facts_wanted, flags
 
 _FEW = 3
 _FEW_FIXES = 2

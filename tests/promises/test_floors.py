@@ -29,7 +29,7 @@ FLOORS: tuple[set[str], ...] = (
 """From the ground up; neighbours on a floor do not know each other. `contract` is doctor.probes.contract."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "ahocorasick_rs": ("doctor.pasted.reading",),
+    "ahocorasick_rs": ("doctor.literals", "doctor.pasted.reading"),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),
     "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),

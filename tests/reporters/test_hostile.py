@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from doctor.model.report import Report
-from doctor.reporters import anchors, github, gitlab, json, junit, sarif, step_summary, terminal
+from doctor.reporters import anchors, github, gitlab, html, json, junit, markdown, sarif, step_summary, terminal
 from tests.reporters import readers
 from tests.reporters.hostile import TEXTS, all_of, hostile
 
@@ -23,6 +23,8 @@ _FORMATS: dict[str, Callable[[Report], str]] = {
     "junit": junit.render,
     "gitlab": gitlab.render,
     "github": github.render,
+    "markdown": markdown.render,
+    "html": html.render,
     "summary": step_summary.render,
 }
 _WHOLE = {"json"}
