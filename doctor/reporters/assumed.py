@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from doctor.holes import as_text
 from doctor.model.facts import ASSUMED, Facts, value_of
-from doctor.reporters.advice import one_line
+from doctor.text import plain
+
+_LONGEST = 500
 
 
 def assumed(facts: Facts) -> tuple[str, ...]:
@@ -19,4 +21,4 @@ def assumed(facts: Facts) -> tuple[str, ...]:
 def as_if(facts: Facts) -> str:
     """Say what a judgement takes for given; empty where everything was seen."""
     declared = assumed(facts)
-    return one_line(f"judged as if there (--assume): {', '.join(declared)}", 500) if declared else ""
+    return " ".join(plain(f"judged as if there (--assume): {', '.join(declared)}"[:_LONGEST]).split()) if declared else ""

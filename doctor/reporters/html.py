@@ -11,6 +11,7 @@ from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.reporters import ends, fits, html_checks, html_fits, machine, words
+from doctor.reporters.assumed import as_if
 from doctor.reporters.html_findings import finding, suppressed
 from doctor.reporters.html_parts import Markup, el, joined, line, section
 from doctor.reporters.json import summary
@@ -79,6 +80,7 @@ def _top(report: Report, sections: Iterable[str]) -> Markup:
         _first(report),
         el("p", el("strong", "A recording"), " of another machine.", class_="banner") if seen.recording else "",
         el("p", el("strong", "Interrupted"), ": this is not complete.", class_="banner") if seen.interrupted else "",
+        el("p", el("strong", "Assumed"), f": {line(declared, 500)}.", class_="banner") if (declared := as_if(seen.facts)) else "",
         el("ul", *entries, class_="tuple", aria_label="What decides which wheels fit") if entries else "",
         _links(sections),
     )

@@ -8,6 +8,7 @@ from doctor.model.facts import value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.reporters import collect_env, ends, machine, words
+from doctor.reporters.assumed import as_if
 from doctor.reporters.json import summary
 from doctor.reporters.markdown_findings import finding, suppressed
 from doctor.reporters.markdown_text import cell, code, code_cell, fenced, in_html, prose
@@ -73,6 +74,8 @@ def _head(report: Report) -> Iterator[str]:
         yield "> **A recording** of another machine."
     if seen.interrupted:
         yield "> **Interrupted**: this is not complete."
+    if declared := as_if(seen.facts):
+        yield f"> **Assumed**: {prose(declared, 500)}."
     targets = ", ".join(code(machine.named(target), 300) for target in seen.targets[:4])
     checks = f"{total.checked} checked, {total.skipped} skipped, {total.broken} broken"
     yield f"{prose(f'canary-doctor {report.doctor_version}, {report.command}', 200)}{f' of {targets}' if targets else ''}: {checks}"
