@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor import __version__
 from tests.conftest import missing
 from tests.fingerprint import changes, fingerprint
 from tests.integration.composite import Ended, act
@@ -62,7 +63,8 @@ def run(temp: Path, workspace: Path) -> Act:
 
     def act_with(env: dict[str, str] | None = None, **inputs: str) -> Ended:
         ended = act(ROOT, workspace, temp, {name.replace("_", "-"): value for name, value in inputs.items()}, env)
-        return missing(ended.text) if "own environment could not be made" in ended.text else ended
+        failed = "own environment could not be made" in ended.text and "version" not in inputs
+        return missing(ended.text) if failed else ended
 
     return act_with
 
@@ -136,6 +138,17 @@ def test_a_report_may_be_called_anything(name: str, run: Act, workspace: Path) -
     assert (ended.code, ended.outputs["json"], ended.outputs["exit-code"]) == (0, str(workspace / name), "0")
     assert {path.name for path in workspace.iterdir()} == {"mine.txt", name}
     assert {command.name for command in ended.commands} <= {"notice", "warning"}
+
+
+def test_a_release_is_installed_where_one_is_named(run: Act, wheel: Path) -> None:
+    ended = run(env={"PIP_FIND_LINKS": str(wheel.parent)}, args=HEALTHY, version=__version__)
+    assert (ended.code, ended.outputs["errors"]) == (0, "0")
+
+
+def test_a_release_that_is_not_there_is_a_fault_and_says_so(run: Act) -> None:
+    ended = run(version="0.0.0.dev1")
+    assert (ended.code, ended.outputs["exit-code"], ended.outputs["json"]) == (3, "3", "")
+    assert ["pip could not install it" in command.message for command in ended.commands] == [True]
 
 
 def test_an_older_report_is_not_taken_for_this_one(run: Act, workspace: Path) -> None:

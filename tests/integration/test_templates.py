@@ -38,6 +38,13 @@ def _jenkins() -> str:
     return str(script)
 
 
+def _docker() -> str:
+    """Return what the stages run, in an environment instead of an image."""
+    unfolded = filled("docker").replace("\\\n", " ").replace("/opt/", "opt/")
+    runs = [line.removeprefix("RUN ") for line in unfolded.splitlines() if line.startswith("RUN ")]
+    return "\n".join(("python3 -m venv image", 'PATH="$PWD/image/bin:$PATH"', *runs))
+
+
 @pytest.mark.parametrize(
     ("script", "reports"),
     [
@@ -45,8 +52,9 @@ def _jenkins() -> str:
         (_gitlab, ["gl-code-quality-report.json", "doctor.xml"]),
         (_buildkite, ["doctor.xml", "doctor.md"]),
         (_jenkins, ["doctor.xml", "doctor.html"]),
+        (_docker, ["opt/doctor.json"]),
     ],
-    ids=["github", "gitlab", "buildkite", "jenkins"],
+    ids=["github", "gitlab", "buildkite", "jenkins", "docker"],
 )
 def test_the_commands_run_and_leave_their_reports(
     script: Callable[[], str], reports: list[str], tmp_path: Path, wheel: Path, needs: Callable[[str], str]
