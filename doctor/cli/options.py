@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from doctor.cli import words
+
 # Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X | None` keeps its help plain.
 
 _TARGET = "What to examine"
@@ -85,12 +87,22 @@ Logs = Annotated[
 Only = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", metavar="GLOB", help="Run only these checks, judge only these known issues (see doctor list).", rich_help_panel=_CHECKS
+        "--only",
+        metavar="GLOB",
+        help="Run only these checks, judge only these known issues (see doctor list).",
+        autocompletion=words.ids,
+        rich_help_panel=_CHECKS,
     ),
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option("--skip", metavar="GLOB", help="Leave out these checks and known issues.", rich_help_panel=_CHECKS),
+    typer.Option(
+        "--skip",
+        metavar="GLOB",
+        help="Leave out these checks and known issues.",
+        autocompletion=words.ids,
+        rich_help_panel=_CHECKS,
+    ),
 ]
 Tier = Annotated[TierChoice, typer.Option("--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS)]
 NoCanaries = Annotated[
@@ -125,6 +137,7 @@ Reports = Annotated[
         "--report",
         metavar="FORMAT=PATH",
         help="Write the report to a file as well, in another format; may be given several times.",
+        autocompletion=words.reports,
         rich_help_panel=_OUTPUT,
     ),
 ]

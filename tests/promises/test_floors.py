@@ -21,7 +21,7 @@ FLOORS: tuple[set[str], ...] = (
     {"elf", "share", "specifiers"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
-    {"conditions", "contract"},
+    {"conditions", "contract", "schemas"},
     {"derive", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
     {"targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking"},
