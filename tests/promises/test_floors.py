@@ -24,7 +24,7 @@ FLOORS: tuple[set[str], ...] = (
     {"conditions", "contract", "schemas"},
     {"derive", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
     {"targets", "probes", "runner", "lint", "reporters"},
-    {"probing", "checking"},
+    {"probing", "checking", "pages"},
     {"observe"},
     {"examine"},
     {"cli", "api", "generate"},
@@ -46,7 +46,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 _SHOWN = ("doctor.api", "doctor.errors", "doctor.model.report")
 """What `import doctor` names for a type checker, and imports only once it is asked for."""
 
-_PURE = ("conditions", "derive", "fixes", "globs", "holes", "literals", "match", "model", "pasted", "reporters", "versions", "specifiers")
+_PURE = (
+    *("conditions", "derive", "fixes", "globs", "holes", "literals", "match", "model", "near", "pages", "pasted", "reporters"),
+    *("schemas", "specifiers", "versions"),
+)
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 
