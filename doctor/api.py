@@ -12,7 +12,10 @@ import msgspec
 
 from doctor import asking, examine, observe
 from doctor import catalog as catalogs
+from doctor.baseline import read_baseline
 from doctor.errors import UsageError
+from doctor.expecting import WORDS, is_device
+from doctor.gating import Gates
 from doctor.host import Host
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Tier
@@ -50,6 +53,7 @@ def check(
     budget: float | None = None,
     expect: Many = (),
     fail_on: Literal["error", "warning", "note"] = "error",
+    baseline: AnyPath | None = None,
     matrices: AnyPath | Sequence[AnyPath] = (),
     progress: Callable[[str, float], None] | None = None,
 ) -> Report:
@@ -59,7 +63,8 @@ def check(
     arguments, another `DoctorError` where doctor cannot do its job, and passes KeyboardInterrupt on once everything it started has ended.
     """
     known = catalogs.load(_paths(matrices))
-    wanted_from = _one_of(fail_on, Severity, "fail_on")
+    limit, devices = _one_of(fail_on, Severity, "fail_on"), _devices(_several(expect))
+    gates = Gates(baseline=read_baseline(Path(baseline)) if baseline is not None else None)
     bounds = _bounds(tier, timeout, budget, canaries=not no_canaries)
     checks = load_checks() if only or not no_canaries else {}
     issues, runs = asking.chosen(_several(only), known, checks, "only")
@@ -81,11 +86,12 @@ def check(
         )
         seen = _look(request, progress)
     wanted = examine.Wanted(
-        fail_on=wanted_from,
-        expect=_several(expect),
+        fail_on=limit,
+        expect=devices,
         only=issues,
         skip=_several(skip),
         only_checks=bool(only) and runs != asking.NONE,
+        gates=gates,
     )
     return without_any_secrets(examine.examine(seen, known, wanted))
 
@@ -133,6 +139,13 @@ def _one_of(word: str, choices: type[_Choice], named: str) -> _Choice:
     if word not in known:
         raise UsageError(f"{named}={word!r}: choose from {', '.join(known)}{near(str(word), known, '')}")
     return choices(word)
+
+
+def _devices(words: tuple[str, ...]) -> tuple[str, ...]:
+    for word in words:
+        if not is_device(word):
+            raise UsageError(f"expect={word!r} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}")
+    return words
 
 
 def _several(texts: Many) -> tuple[str, ...]:

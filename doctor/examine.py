@@ -12,7 +12,10 @@ import msgspec
 from doctor import __version__
 from doctor.derive import derive
 from doctor.errors import DoctorError, UsageError
+from doctor.expecting import unmet
 from doctor.fixes import prescribe
+from doctor.fixes.places import placed
+from doctor.gating import Gated, Gates, gate
 from doctor.globs import matches_any
 from doctor.match import diagnose
 from doctor.match.signatures import telling
@@ -20,9 +23,10 @@ from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, State, present, value_of
 from doctor.model.findings import Finding
 from doctor.model.observation import Log, Observation, Target, TargetKind
-from doctor.model.report import CatalogStamp, Report
-from doctor.model.scales import Confidence, Severity
-from doctor.observe import FRAMEWORKS, ran_anything
+from doctor.model.outcomes import Verdict
+from doctor.model.report import CatalogStamp, Diagnosis, Report
+from doctor.model.scales import Severity
+from doctor.observe import FRAMEWORKS, WITHOUT_CANARIES, ran_anything
 from doctor.pasted import reading
 from doctor.pasted.environment import environment_facts
 from doctor.pasted.log import log_facts, owner
@@ -39,29 +43,31 @@ class InputError(DoctorError):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller asks of the judgement: from which severity on to fail, which devices must have been reached, which ids count."""
+    """What the caller asks of the judgement: from which severity on to fail, which devices must have been reached, what counts."""
 
     fail_on: Severity = Severity.ERROR
     expect: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     only_checks: bool = False
+    gates: Gates = Gates()
 
 
 def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, command: str = "check") -> Report:
     """Judge an observation and write the report, its exit code included."""
     known = _kept(catalog, wanted)
     seen = msgspec.structs.replace(observation, facts=derive(observation.facts, known))
-    diagnosis = prescribe(diagnose(seen, known), seen.facts)
-    unmet = tuple(_unmet(device, seen.facts) for device in wanted.expect if not _reached(device, seen.facts))
-    findings = tuple(found for found in diagnosis.findings if not matches_any(found.id, wanted.skip))
-    diagnosis = msgspec.structs.replace(diagnosis, findings=(*unmet, *findings))
+    diagnosis = placed(prescribe(diagnose(seen, known), seen.facts), seen.facts)
+    gated = _gated(seen, known, diagnosis, wanted, command)
+    kept = tuple(found for found in _together(gated) if not matches_any(found.id, wanted.skip))
+    diagnosis = msgspec.structs.replace(diagnosis, findings=(*unmet(wanted.expect, seen), *kept))
     report = Report(
         command=command,
         doctor_version=__version__,
         catalog=CatalogStamp(digest=catalog.digest, issues=len(catalog.issues), newest_source=catalog.newest_source),
         observation=seen,
         diagnosis=diagnosis,
+        gone=gated.gone,
     )
     return msgspec.structs.replace(report, exit_code=exit_code(report, wanted))
 
@@ -75,8 +81,7 @@ def exit_code(report: Report, wanted: Wanted) -> int:
     order = list(Severity)
     if report.observation.interrupted:
         return 130
-    counted = [found for found in report.diagnosis.findings if found.suppressed is None]
-    if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in counted):
+    if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.counted):
         return 1
     if report.command in ("diagnose", "run"):
         return 0 if report.diagnosis.findings else 4
@@ -96,23 +101,28 @@ def _kept(catalog: Catalog, wanted: Wanted) -> Catalog:
     return msgspec.structs.replace(catalog, issues=kept)
 
 
-def _reached(device: str, facts: Facts) -> bool:
-    alive = value_of(facts, "torch.devices")
-    kind, _, count = device.partition(":")
-    found = [name for name in (alive if isinstance(alive, list) else []) if str(name).partition(":")[0] == kind]
-    return len(found) >= (int(count) if count.isdigit() else 1)
+def _together(gated: Gated) -> tuple[Finding, ...]:
+    """Put what is to be said of the ignores where the notes begin."""
+    counts = [number for number, found in enumerate(gated.findings, 1) if found.severity is not Severity.NOTE]
+    notes = counts[-1] if counts else 0
+    return (*gated.findings[:notes], *gated.remarks, *gated.findings[notes:])
 
 
-def _unmet(device: str, facts: Facts) -> Finding:
-    why = facts.get("torch.cuda_error")
-    return Finding(
-        id=f"expect/{device.replace(':', '-')}",
-        target="interpreter",
-        title=f"{device} was expected, and no check reached it",
-        severity=Severity.ERROR,
-        confidence=Confidence.HIGH,
-        message=f"--expect {device} asks for a device that answers. " + (str(why.value) if why and why.value else "None of that kind did."),
-    )
+def _gated(seen: Observation, known: Catalog, diagnosis: Diagnosis, wanted: Wanted, command: str) -> Gated:
+    """Let findings pass the gates; what is unused, or gone, is only told of a run that looked at everything it could."""
+    if not wanted.gates.ignores and wanted.gates.baseline is None:
+        return Gated(diagnosis.findings)
+    partial = wanted.only or wanted.skip or wanted.only_checks or seen.interrupted or seen.left_out == WITHOUT_CANARIES
+    whole = command == "check" and not partial
+    return gate(diagnosis.findings, wanted.gates, open_ids=_open(seen, known, diagnosis) if whole else None)
+
+
+def _open(seen: Observation, known: Catalog, diagnosis: Diagnosis) -> frozenset[str]:
+    """Return the ids that this run could not tell: facts are missing, or the check that would show it did not come to a verdict."""
+    waiting = {outcome.id for outcome in seen.outcomes if outcome.verdict in (Verdict.SKIPPED, Verdict.BROKEN)}
+    waiting |= {line.partition(":")[0] for line in seen.left_out}
+    proven = {name for name, issue in known.issues.items() if any(proof.check in waiting for proof in issue.proofs)}
+    return frozenset({each.id for each in diagnosis.undecided} | proven | {f"canary/{name}" for name in waiting})
 
 
 def read_observation(path: Path) -> Observation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
@@ -23,6 +24,15 @@ def needed(pattern: str) -> tuple[str, ...]:
     if special or sum(map(len, pieces)) != len(pattern):
         return ()
     return _either(pieces)
+
+
+def standing(texts: Iterable[str], body: str) -> frozenset[str]:
+    """Return which of many texts stand in a body, in one pass."""
+    import ahocorasick_rs  # short bodies are searched without it
+
+    wanted = sorted(set(texts))
+    automaton = ahocorasick_rs.AhoCorasick(wanted, implementation=ahocorasick_rs.Implementation.ContiguousNFA)
+    return frozenset(wanted[which] for which, _, _ in automaton.find_matches_as_indexes(body, overlapping=True))
 
 
 def _either(pieces: deque[str]) -> tuple[str, ...]:

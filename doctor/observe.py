@@ -28,6 +28,8 @@ _FOLLOWS = {
     "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
 }
 """What this machine says of its own GPU and driver, which does not hold of a declared one."""
+WITHOUT_CANARIES = ("the canaries (--no-canaries)",)
+"""What a static look leaves out."""
 FRAMEWORKS = ("torch", "jax", "tensorflow", "onnxruntime-gpu")
 """Distributions that make an interpreter worth examining where nobody asked for it."""
 
@@ -74,14 +76,14 @@ def observe(request: Request, progress: Progress) -> Observation:
         probe_failures=failures,
     )
     if not request.bounds.canaries:
-        return msgspec.structs.replace(observation, left_out=("the canaries (--no-canaries)",))
+        return msgspec.structs.replace(observation, left_out=WITHOUT_CANARIES)
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     return _with_checks(observation, request, deadline, progress)
 
 
 def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
     workspace = find_workspace(request.project)
-    alone = Scene(host=request.host, workspace=workspace, features=request.features)
+    alone = Scene(host=request.host, project=request.project, workspace=workspace, features=request.features)
     try:
         choice = choose_interpreter(request.host, request.python, request.project)
         interpreter = _described(request.host, choice.path)

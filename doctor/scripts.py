@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from doctor import toml
 from doctor.bundled import bundled
 from doctor.errors import DoctorError
 from doctor.model.checks import Check, Header
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _BLOCK = re.compile(r"(?m)^# /// script\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$")
 _DOCSTRING = re.compile(r'(?s)^(?:#[^\n]*\n|\s)*"""(.*?)"""')
@@ -58,6 +53,6 @@ def read_header(text: str, path: Path) -> dict[str, Any]:
         raise ScriptError(f"{path}: no block '# /// script' (PEP 723)")
     body = "".join(line[2:] if line.startswith("# ") else line[1:] for line in block["body"].splitlines(keepends=True))
     try:
-        return tomllib.loads(body)
-    except tomllib.TOMLDecodeError as error:
+        return toml.parsed(body)
+    except toml.NoToml as error:
         raise ScriptError(f"{path}: {error}") from None

@@ -30,7 +30,7 @@ _KNOWN = re.compile(
     r"|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{20}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})\b"
 )
 _SHORTEST_TOKEN = 15
-_COMMAND = re.compile(r"(?m)^(\s*)::")
+_COMMAND = re.compile(r"(?m)^([^\S\n]*)::")
 HIDDEN = "[hidden]"
 
 

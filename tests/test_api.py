@@ -77,6 +77,8 @@ def test_secrets_are_blanked() -> None:
         ({"fail_on": "warnings"}, "did you mean warning?"),
         ({"tier": "slow"}, "choose from quick, deep"),
         ({"timeout": 0}, "above 0"),
+        ({"expect": "cdua"}, "did you mean cuda?"),
+        ({"baseline": "/no/such/report"}, "No such file"),
         ({"project": "/no/such/folder"}, "no such folder"),
         ({"from_": "/no/such/file"}, "No such file"),
         ({"log": "/no/such/log"}, "No such file"),
@@ -96,11 +98,9 @@ def test_an_interpreter_that_does_not_start_is_no_usage_error() -> None:
 
 def test_it_runs_checks_from_any_thread_and_again(bare_python: Path, tmp_path: Path) -> None:
     reports: list[doctor.Report] = []
-    progress: list[str] = []
 
     def look() -> None:
-        seen = doctor.check(python=bare_python, project=tmp_path, only="flash-attn-build", progress=lambda what, _: progress.append(what))
-        reports.append(seen)
+        reports.append(doctor.check(python=bare_python, project=tmp_path, only="flash-attn-build"))
 
     threads = [threading.Thread(target=look) for _ in range(2)]
     for thread in threads:
@@ -108,7 +108,20 @@ def test_it_runs_checks_from_any_thread_and_again(bare_python: Path, tmp_path: P
     for thread in threads:
         thread.join()
     assert [[outcome.id for outcome in report.observation.outcomes] for report in reports] == [[FIRST, "flash-attn-build"]] * 2
-    assert progress
+
+
+def test_progress_is_told(torch_python: Path, tmp_path: Path) -> None:
+    told: list[tuple[str, float]] = []
+    doctor.check(python=torch_python, project=tmp_path, only=FIRST, progress=lambda *said: told.append(said))
+    assert any(FIRST in what and seconds > 0 for what, seconds in told)
+
+
+def test_a_baseline_suppresses_what_it_knows(sick: Path, tmp_path: Path) -> None:
+    first = doctor.check(from_=sick)
+    (tmp_path / "green.json").write_text(doctor.to_json(first), encoding="utf-8")
+    again = doctor.check(from_=sick, baseline=tmp_path / "green.json")
+    assert (first.exit_code, again.exit_code) == (1, 0)
+    assert [found.suppressed.by for found in again.findings if found.suppressed] == ["baseline"]
 
 
 def test_an_interrupt_is_passed_on(bare_python: Path, monkeypatch: pytest.MonkeyPatch) -> None:

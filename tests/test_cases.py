@@ -59,8 +59,15 @@ def test_a_thread_stands_for_one_failure() -> None:
 
 def test_no_signature_was_written_from_a_thread_that_is_kept_aside() -> None:
     sources = {reference.url for issue in known().issues.values() for reference in issue.references}
+    sources |= {example.source for issue in known().issues.values() for example in issue.examples}
     assert sources
     assert not [name for kept in cases.ASIDE for name, case in cases.failures(kept) if case.source in sources]
+
+
+def test_a_hundred_issues_and_more_hold_in_a_thread_that_they_were_not_written_from() -> None:
+    issues = known().issues.values()
+    assert len(issues) >= 600
+    assert sum(any(example.source and example.expect == "match" for example in issue.examples) for issue in issues) >= 500
 
 
 def test_healthy_environments_have_no_right_answer_and_the_others_have_one() -> None:

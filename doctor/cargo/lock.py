@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,13 +10,9 @@ from urllib.parse import unquote
 
 from packaging.version import Version
 
+from doctor import toml
 from doctor.host import Host
 from doctor.versions import parse
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _LARGEST = 4 << 20
 _ZERO = Version("0")
@@ -77,8 +72,8 @@ def read_lock(host: Host, path: Path) -> Lock:
     if re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
         return Lock({}, problem="it holds the markers of an unresolved merge")
     try:
-        told = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        told = toml.parsed(text)
+    except toml.NoToml as error:
         return Lock({}, problem=f"it is no TOML: {error}")
     packages: dict[str, list[Locked]] = {}
     listed, version = told.get("package"), told.get("version")

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from doctor import toml
 from doctor.host import Host
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class Toolchain(NamedTuple):
@@ -42,18 +37,18 @@ def find_toolchain(host: Host, workspace: Path | None) -> Toolchain:
     return Toolchain(host.which(f"{folder}/bin/rustc"), host.which(f"{folder}/bin/cargo"), name, source)
 
 
-def toml(text: str | None) -> Mapping[str, Any]:
+def table(text: str | None) -> Mapping[str, Any]:
     """Parse a TOML text; empty where it is none."""
     try:
-        return tomllib.loads(text or "")
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return toml.parsed(text or "")
+    except toml.NoToml:
         return {}
 
 
 def _wanted(host: Host, workspace: Path | None, home: str) -> tuple[str, str]:
     if name := host.env.get("RUSTUP_TOOLCHAIN"):
         return name, "RUSTUP_TOOLCHAIN"
-    settings = toml(host.read(f"{home}/settings.toml", limit=1 << 18))
+    settings = table(host.read(f"{home}/settings.toml", limit=1 << 18))
     overrides = settings.get("overrides")
     for folder in (workspace, *workspace.parents) if workspace else ():
         if isinstance(overrides, dict) and isinstance(name := overrides.get(str(folder)), str):
@@ -65,7 +60,7 @@ def _wanted(host: Host, workspace: Path | None, home: str) -> tuple[str, str]:
 
 
 def _channel(text: str | None) -> str:
-    told = toml(text).get("toolchain")
+    told = table(text).get("toolchain")
     if isinstance(told, dict):
         return str(told.get("channel", ""))
     lines = (text or "").split()

@@ -10,9 +10,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from doctor import __version__
-from doctor.cli import check, knowledge
+from doctor.cli import check, configuration, knowledge
 from doctor.cli.completion import answer_shells, completion
+from doctor.cli.config import config
 from doctor.cli.diagnose import diagnose
+from doctor.cli.diff import diff
 from doctor.cli.names import shadow
 from doctor.cli.new_issue import new_issue
 from doctor.cli.run import run
@@ -36,11 +38,13 @@ teach(app, diagnose, FIND)
 teach(app, run, FIND, options_metavar="-- COMMAND [ARGS]...", context_settings=_PASSING)
 teach(app, check.demo, FIND)
 teach(app, check.snapshot, KEEP)
+teach(app, diff, KEEP)
 teach(app, knowledge.explain, KNOW)
 teach(app, knowledge.list_, KNOW, "list")
 teach(app, new_issue, SETTLE, "new-issue")
 teach(app, knowledge.lint, SETTLE)
 teach(app, knowledge.schema, SETTLE)
+teach(app, config, SETTLE, options_metavar="[OPTIONS] [-- OPTIONS OF CHECK]...", context_settings={"allow_extra_args": True})
 teach(app, completion, SETTLE)
 
 
@@ -83,6 +87,7 @@ def main() -> NoReturn:
         if "--debug" in sys.argv:
             raise
         if hasattr(error, "exit_code") and hasattr(error, "show"):
+            configuration.name_origin(error)
             error.show()
             sys.exit(USAGE)
         say(f"doctor: this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)")

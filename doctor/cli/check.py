@@ -11,7 +11,8 @@ import typer
 
 from doctor import asking, examine, observe
 from doctor import catalog as catalogs
-from doctor.cli import options, reports, screen
+from doctor.cli import configuration, options, reports, screen
+from doctor.cli.gates import gates
 from doctor.cli.telling import read_logs, tell
 from doctor.host import Host
 from doctor.model.checks import Check, Tier
@@ -22,6 +23,7 @@ from doctor.share import shareable, who
 
 
 def check(
+    context: typer.Context,
     python: options.Python = None,
     project: options.Project = Path(),
     features: options.Features = None,
@@ -40,6 +42,7 @@ def check(
     format_: options.FormatOption = options.Format.TEXT,
     report: options.Reports = None,
     fail_on: options.FailOn = options.SeverityChoice.ERROR,
+    baseline: options.Baseline = None,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -52,7 +55,7 @@ def check(
     beside = reports.parsed(report or ())
     logs = read_logs(log or (), known := catalogs.load(matrices or ()))
     checks = load_checks() if only or not no_canaries else {}
-    issues, runs = asking.chosen(only or (), known, checks)
+    issues, runs = asking.chosen(only or (), known, checks, configuration.origin(context, "only"))
     if from_ is not None:
         seen = _replayed(from_, logs)
     else:
@@ -61,7 +64,7 @@ def check(
         request = msgspec.structs.replace(request, settings=asking.sources(flash_attn, network=network), logs=logs)
         seen = _look(msgspec.structs.replace(request, assumed=examine.assumed(assume or ())))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
-    wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != asking.NONE)
+    wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != asking.NONE, gates=gates(context, baseline))
     return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose, beside=beside)
 
 
@@ -105,7 +108,7 @@ def _request(
     python: str | None, project: Path, features: Sequence[str] | None, checks: Sequence[Check], bounds: observe.Bounds
 ) -> observe.Request:
     named = asking.features(features or ())
-    return observe.Request(host=Host(), project=asking.folder(project), python=python, features=named, checks=checks, bounds=bounds)
+    return observe.Request(host=Host(), project=project, python=python, features=named, checks=checks, bounds=bounds)
 
 
 def _replayed(path: Path, logs: tuple[Log, ...]) -> Observation:

@@ -10,20 +10,24 @@ import typer
 from doctor import catalog as catalogs
 from doctor import examine
 from doctor.cli import options, reports
+from doctor.cli.gates import gates
 from doctor.cli.telling import read_logs, tell
 from doctor.errors import UsageError
 from doctor.model.scales import Severity
 
 
 def diagnose(
+    context: typer.Context,
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="What was printed; - is standard input.", show_default=False)],
     env: Annotated[
         Path | None,
         typer.Option("--env", metavar="FILE", help="The machine it failed on: a snapshot, a JSON report, or the text of collect_env."),
     ] = None,
+    _project: options.Project = Path(),
     format_: options.FormatOption = options.Format.TEXT,
     report: options.Reports = None,
     fail_on: options.FailOn = options.SeverityChoice.ERROR,
+    baseline: options.Baseline = None,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -39,5 +43,6 @@ def diagnose(
     environment = examine.read_observation(env) if env else None
     known = catalogs.load(matrices or ())
     seen = examine.of_logs(read_logs(logs, known), environment)
-    judged = examine.examine(seen, known, examine.Wanted(fail_on=Severity(fail_on.value)), command="diagnose")
+    wanted = examine.Wanted(fail_on=Severity(fail_on.value), gates=gates(context, baseline))
+    judged = examine.examine(seen, known, wanted, command="diagnose")
     return tell(judged, format_, quiet=quiet, verbose=verbose, beside=beside)

@@ -9,7 +9,7 @@ import typer
 
 from doctor import catalog as catalogs
 from doctor.bundled import bundled
-from doctor.cli import options, screen, words
+from doctor.cli import offered, options, screen
 from doctor.cli.names import near
 from doctor.errors import UsageError
 from doctor.scripts import load_checks
@@ -18,7 +18,9 @@ from doctor.scripts import load_checks
 def explain(
     id_: Annotated[
         str,
-        typer.Argument(metavar="ID", help="A known issue (torch/no-kernel-image) or a check (inductor-compile).", autocompletion=words.ids),
+        typer.Argument(
+            metavar="ID", help="A known issue (torch/no-kernel-image) or a check (inductor-compile).", autocompletion=offered.ids
+        ),
     ],
     matrices: options.Matrices = None,
 ) -> int:
@@ -61,9 +63,11 @@ def lint(
 
 
 def schema(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="report, observation, issue or table.", autocompletion=words.schemas)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="report, comparison, observation, issue or table.", autocompletion=offered.schemas)
+    ],
 ) -> int:
-    """Print a JSON Schema: of the report, of a snapshot, of a known issue, of a compatibility table."""
+    """Print a JSON Schema: of the report, of what doctor diff says, of a snapshot, of a known issue, of a compatibility table."""
     from doctor.schemas import KINDS
     from doctor.schemas import schema as text
 

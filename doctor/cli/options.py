@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from doctor.cli import words
+from doctor.cli import offered
 
 # Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X | None` keeps its help plain.
 
@@ -22,6 +22,12 @@ class Format(str, Enum):
 
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITLAB = "gitlab"
+    GITHUB = "github"
 
 
 class TierChoice(str, Enum):
@@ -39,9 +45,27 @@ class SeverityChoice(str, Enum):
     NOTE = "note"
 
 
+def _setting(*names: str, **how: Any) -> Any:
+    """Make an option that a variable can set as well: DOCTOR_FAIL_ON for --fail-on (doctor.cli.configuration)."""
+    name = names[0].partition("/")[0].removeprefix("--")
+    return typer.Option(*names, envvar=f"DOCTOR_{name.replace('-', '_').upper()}", show_envvar=False, **how)
+
+
+def _project(context: typer.Context, folder: Path) -> Path:
+    from doctor.cli import configuration
+
+    return configuration.project(context, folder)
+
+
+def _expected(context: typer.Context, words: list[str] | None) -> list[str]:
+    from doctor.cli import configuration
+
+    return configuration.expected(context, words)
+
+
 Python = Annotated[
     str | None,
-    typer.Option(
+    _setting(
         "--python",
         "-p",
         metavar="PATH",
@@ -52,13 +76,18 @@ Python = Annotated[
 ]
 Project = Annotated[
     Path,
-    typer.Option(
-        "--project", metavar="DIR", help="The project: where ./.venv and a Cargo workspace are looked for.", rich_help_panel=_TARGET
+    _setting(
+        "--project",
+        metavar="DIR",
+        is_eager=True,
+        callback=_project,
+        help="The project: where ./.venv, a Cargo workspace and the settings in pyproject.toml are looked for.",
+        rich_help_panel=_TARGET,
     ),
 ]
 Features = Annotated[
     list[str] | None,
-    typer.Option(
+    _setting(
         "--features", metavar="LIST", help="Cargo features to judge the workspace with, written as for cargo.", rich_help_panel=_TARGET
     ),
 ]
@@ -68,7 +97,7 @@ From = Annotated[
 ]
 Assume = Annotated[
     list[str] | None,
-    typer.Option(
+    _setting(
         "--assume",
         metavar="FACT",
         help="Judge as if there: gpu=sm_90, driver=535.104 (for a build host without GPU).",
@@ -86,31 +115,37 @@ Logs = Annotated[
 ]
 Only = Annotated[
     list[str] | None,
-    typer.Option(
+    _setting(
         "--only",
         metavar="GLOB",
         help="Run only these checks, judge only these known issues (see doctor list).",
-        autocompletion=words.ids,
+        autocompletion=offered.ids,
         rich_help_panel=_CHECKS,
     ),
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option(
+    _setting(
         "--skip",
         metavar="GLOB",
         help="Leave out these checks and known issues.",
-        autocompletion=words.ids,
+        autocompletion=offered.ids,
         rich_help_panel=_CHECKS,
     ),
 ]
-Tier = Annotated[TierChoice, typer.Option("--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS)]
+Tier = Annotated[TierChoice, _setting("--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS)]
 NoCanaries = Annotated[
-    bool, typer.Option("--no-canaries", help="Only look at files and tools; import nothing, run no check.", rich_help_panel=_CHECKS)
+    bool,
+    _setting(
+        "--no-canaries/--canaries",
+        show_default=False,
+        help="Only look at files and tools; import nothing, run no check.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
 FlashAttn = Annotated[
     Path | None,
-    typer.Option(
+    _setting(
         "--flash-attn",
         metavar="PATH",
         help="The source of flash-attn for --tier deep: a checkout, an unpacked sdist or its .tar.gz.",
@@ -118,36 +153,47 @@ FlashAttn = Annotated[
     ),
 ]
 Network = Annotated[
-    bool, typer.Option("--network", help="Let checks fetch such a source with the target's installer.", rich_help_panel=_CHECKS)
+    bool, _setting("--network", help="Let checks fetch such a source with the target's installer.", rich_help_panel=_CHECKS)
 ]
-Timeout = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Bound on each check.", rich_help_panel=_CHECKS)
-]
-Budget = Annotated[
-    float | None, typer.Option("--budget", metavar="SECONDS", min=0.1, help="Bound on the whole run.", rich_help_panel=_CHECKS)
-]
+Timeout = Annotated[float | None, _setting("--timeout", metavar="SECONDS", min=0.1, help="Bound on each check.", rich_help_panel=_CHECKS)]
+Budget = Annotated[float | None, _setting("--budget", metavar="SECONDS", min=0.1, help="Bound on the whole run.", rich_help_panel=_CHECKS)]
 Expect = Annotated[
     list[str] | None,
-    typer.Option("--expect", metavar="DEVICE", help="Fail unless a check reached this device: cuda, cuda:2, mps.", rich_help_panel=_CHECKS),
+    _setting(
+        "--expect",
+        metavar="DEVICE",
+        callback=_expected,
+        autocompletion=offered.devices,
+        help="Fail unless a check reached this device: cuda, cuda:2, mps, candle-cuda, candle-metal.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Format on standard output.", rich_help_panel=_OUTPUT)]
+FormatOption = Annotated[Format, _setting("--format", "-f", help="Format on standard output.", rich_help_panel=_OUTPUT)]
 Reports = Annotated[
     list[str] | None,
-    typer.Option(
+    _setting(
         "--report",
         metavar="FORMAT=PATH",
-        help="Write the report to a file as well, in another format; may be given several times.",
-        autocompletion=words.reports,
+        help="Write the report to a file as well, in another format; may be given several times. github alone annotates the run "
+        "of GitHub Actions that it is part of.",
+        autocompletion=offered.reports,
         rich_help_panel=_OUTPUT,
     ),
 ]
-FailOn = Annotated[SeverityChoice, typer.Option("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT)]
+FailOn = Annotated[SeverityChoice, _setting("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT)]
+Baseline = Annotated[
+    Path | None,
+    _setting(
+        "--baseline",
+        metavar="FILE",
+        help="An earlier JSON report: what it holds does not count, only what is new.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Matrices = Annotated[
     list[Path] | None,
-    typer.Option("--matrices", metavar="DIR", help="A folder with more known issues and tables.", rich_help_panel=_OUTPUT),
+    _setting("--matrices", metavar="DIR", help="A folder with more known issues and tables.", rich_help_panel=_OUTPUT),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Findings and the last line only.", rich_help_panel=_OUTPUT)]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="All evidence, logs, what was ruled out and by what.", rich_help_panel=_OUTPUT)
-]
+Quiet = Annotated[bool, _setting("--quiet", "-q", help="Findings and the last line only.", rich_help_panel=_OUTPUT)]
+Verbose = Annotated[bool, _setting("--verbose", "-v", help="All evidence, logs, what was ruled out and by what.", rich_help_panel=_OUTPUT)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the trace where doctor itself fails.", rich_help_panel=_OUTPUT)]

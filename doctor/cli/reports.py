@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,10 +17,10 @@ from doctor.model.report import Report
 
 
 class Wanted(NamedTuple):
-    """A report that is to be written: its format, and the file."""
+    """A report that is to be written: its format, and the file; without one, it goes where the runner of GitHub Actions looks."""
 
     kind: Format
-    path: Path
+    path: Path | None
 
 
 def parsed(asked: Sequence[str]) -> tuple[Wanted, ...]:
@@ -25,7 +28,7 @@ def parsed(asked: Sequence[str]) -> tuple[Wanted, ...]:
     wanted = tuple(map(_parsed, asked))
     for number, one in enumerate(wanted):
         if one.path in [other.path for other in wanted[:number]]:
-            raise UsageError(f"--report: two reports cannot both be {one.path}")
+            raise UsageError(f"--report: two reports cannot both be {one.path or 'annotations'}")
     return wanted
 
 
@@ -34,6 +37,8 @@ def _parsed(text: str) -> Wanted:
     known = [kind.value for kind in Format]
     if name not in known:
         raise UsageError(f"--report {text}: {name or 'nothing'} is no format{near(name, known, '; choose from ' + ', '.join(known))}")
+    if text == Format.GITHUB.value:
+        return Wanted(Format.GITHUB, None)
     if not path:
         raise UsageError(f"--report {text}: say where to write it, {name}=PATH")
     return Wanted(Format(name), Path(path))
@@ -44,7 +49,30 @@ def publish(report: Report, wanted: Sequence[Wanted]) -> list[str]:
     failed = []
     for one in wanted:
         try:
-            write(one.path, render(report, one.kind, file=True))
+            if one.path is None:
+                _annotate(report)
+            else:
+                write(one.path, render(report, one.kind, file=True))
         except WriteError as error:
             failed.append(str(error))
     return failed
+
+
+def _annotate(report: Report) -> None:
+    """Hand annotations to the runner, which reads standard error as well as standard output, and the summary to its file."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(render(report, Format.GITHUB, file=True))
+        sys.stderr.flush()
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        _append_summary(report, Path(summary))
+
+
+def _append_summary(report: Report, path: Path) -> None:
+    from doctor.reporters import step_summary
+
+    try:
+        taken = path.stat().st_size if path.exists() else 0
+        with path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(step_summary.render(report, room=step_summary.LIMIT - taken))
+    except OSError as error:
+        raise WriteError(f"{path} cannot be written: {error.strerror or error}") from None

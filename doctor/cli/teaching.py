@@ -37,6 +37,11 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor snapshot -o sick.json", "here, then on another machine:"),
         ("doctor check --from sick.json", ""),
     ),
+    "diff": (
+        ("doctor diff green.json red.json", "two reports or snapshots"),
+        ("doctor diff green.json red.json --fail-on warning", "in CI"),
+    ),
+    "config": (("doctor config", "every setting, and where it comes from"), ("doctor config -- --fail-on note", "with a flag weighed in")),
     "demo": (("doctor demo", ""), ("doctor demo --format json", "what programs get")),
     "explain": (
         ("doctor explain torch/no-kernel-image", "a finding: cause, signs, fixes, sources"),

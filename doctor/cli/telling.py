@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +28,8 @@ def _log(path: Path, known: Catalog) -> Log:
         return examine.read_log("-", sys.stdin.buffer, known)
     try:
         with path.open("rb") as file:
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
+                raise UsageError(f"{path}: a device, which has no end")
             return examine.read_log(str(path), file, known)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from doctor.conditions import all_hold, condition_holds, same
+import msgspec
+
+from doctor.conditions import all_hold, condition_holds, lookup, same
 from doctor.holes import as_text
 from doctor.model.compat import Column, Newest, Table
 from doctor.model.facts import Fact, Facts, State, absent, present, unknown
@@ -32,7 +34,11 @@ def cell_text(cell: Any) -> str:
 
 
 def table_facts(name: str, table: Table, facts: Facts) -> Named:
-    """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select, and whether they are beyond the table."""
+    """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select, and whether they are beyond the table.
+
+    Where a column judges, also what is held against the cell, `.seen`, and what selected the row, `.by`: a report is read without
+    the tables.
+    """
     row, why = selected(table, facts)
     if table.newest is not None:
         yield f"compat.{name}.beyond", _beyond(table, table.newest, facts, f"compat/{name}") if row is None else absent(f"compat/{name}")
@@ -47,6 +53,18 @@ def table_facts(name: str, table: Table, facts: Facts) -> Named:
         yield f"{fact_name}.wanted", present(cell_text(row[column_name]), source)
         if column.judge:
             yield fact_name, _judged(column, row[column_name], facts, source)
+            yield f"{fact_name}.seen", _as_told(lookup(column.fact, facts), source)
+            yield f"{fact_name}.by", present(_selectors(table, facts), source)
+
+
+def _as_told(fact: Fact, source: str) -> Fact:
+    return present(as_text(fact.value), source) if fact.state is State.PRESENT else msgspec.structs.replace(fact, source=source)
+
+
+def _selectors(table: Table, facts: Facts) -> str:
+    """Say what selected a row, by its key columns: `torch 2.13.0`."""
+    keys = [(name, as_text(lookup(column.fact, facts).value)) for name, column in table.columns.items() if column.key]
+    return ", ".join(f"{name} {value}" for name, value in keys)
 
 
 def _read(row: dict[str, Any] | None, table: Table) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from doctor.model.facts import Facts, value_of
+from doctor.model.facts import Facts, State, value_of
 from doctor.model.fixes import Command
 
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -48,10 +48,19 @@ def uninstall(names: Sequence[str], facts: Facts) -> tuple[Command, ...]:
 
 
 def system(packages: dict[str, tuple[str, ...]], facts: Facts) -> Command | None:
-    """Return the command that installs packages of the operating system; None where its package manager is not named."""
-    kind = value_of(facts, "host.package_manager")
-    wanted = packages.get(str(kind))
-    return Command(argv=(*_SYSTEM[str(kind)], *wanted)) if wanted and str(kind) in _SYSTEM else None
+    """Return the command that installs packages of the operating system; None where its package manager is not named.
+
+    Where nobody could look which one it is, the likely one.
+    """
+    fact = facts.get("host.package_manager")
+    kind = likely(packages) if fact is None or fact.state is State.UNKNOWN else str(fact.value)
+    wanted = packages.get(kind)
+    return Command(argv=(*_SYSTEM[kind], *wanted)) if wanted and kind in _SYSTEM else None
+
+
+def likely(packages: dict[str, tuple[str, ...]]) -> str:
+    """Return the package manager to write a command for where nothing is known of the system."""
+    return "apt" if "apt" in packages else next(iter(packages))
 
 
 def _uses_uv(facts: Facts) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 from doctor.conditions import all_hold, condition_holds
 from doctor.fixes import installer
 from doctor.fixes.shell import quoted
+from doctor.fixes.words import circumstance
 from doctor.holes import fill, fill_each, fill_sentence
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
@@ -41,6 +42,16 @@ def _fits(recipe: Recipe, facts: Facts) -> bool:
     return all_hold(condition_holds(condition, facts) for condition in recipe.when).truth is not False
 
 
+def _when(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> str:
+    """Say where a fix belongs: what nobody could look up, in words, and what only people know."""
+    unsure = [one for one in recipe.when if condition_holds(one, facts).truth is None]
+    words = [circumstance(one) for one in unsure if one.fact != "host.package_manager"]
+    if recipe.system and value_of(facts, "host.package_manager") is None:
+        words.insert(0, f"with {installer.likely(recipe.system)}")
+    words.append(fill_sentence(recipe.condition, facts, captures))
+    return "; ".join(dict.fromkeys(filter(None, words)))
+
+
 def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | None:
     steps, edit = _steps(recipe, facts, captures), {name: fill(text, facts, captures) for name, text in recipe.edit.items()}
     if steps is None or None in edit.values():
@@ -49,7 +60,7 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
         kind=recipe.kind.value,
         title=fill_sentence(recipe.title, facts, captures),
         steps=steps,
-        when=fill_sentence(recipe.condition, facts, captures),
+        when=_when(recipe, facts, captures),
         file=edit.get("file") or "",
         before=edit.get("before") or "",
         after=edit.get("after") or "",

@@ -12,7 +12,7 @@ from doctor.match.extensions import accounted, broken_extensions
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
 from doctor.match.issues import CARGO, Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
 from doctor.match.requirements import unmet_requirements
-from doctor.match.signatures import texts
+from doctor.match.signatures import looked_through, texts
 from doctor.match.table import Result, Ruling
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, value_of
@@ -30,7 +30,7 @@ _FAR = 1 << 30
 def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     """Judge an observation whose facts were derived already."""
     facts = observation.facts
-    weighed = weigh(catalog, facts, observation.outcomes, texts(observation))
+    weighed = weigh(catalog, facts, observation.outcomes, looked_through(texts(observation), catalog))
     explained = explained_by_text(weighed)
     ruled = [(held, rule(held, explained)) for held in weighed]
     found = [(held, result) for held, result in ruled if result.ruling in (Ruling.FINDING, Ruling.PREDICTED)]

@@ -37,6 +37,7 @@ class Weighed(NamedTuple):
     red: frozenset[Spot]
     matters: Severity
     predicts: Severity
+    exposes: bool
 
 
 def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> tuple[Weighed, ...]:
@@ -54,7 +55,8 @@ def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcom
     predicts = next((_predicted(issue, row) for row, one in zip(rows, held, strict=True) if one.truth), Severity.NOTE)
     canary, red = held_against(issue.proofs, outcomes)
     matters = Severity.ERROR if issue.certain else _worst(seen, red, outcomes)
-    return Weighed(name, issue, applies, seen, canary, red, matters, predicts)
+    exposes = any(row.exposes for row, one in zip(rows, held, strict=True) if one.truth)
+    return Weighed(name, issue, applies, seen, canary, red, matters, predicts, exposes)
 
 
 def _predicted(issue: KnownIssue, row: Affected) -> Severity:
@@ -74,7 +76,8 @@ def rule(held: Weighed, explained: frozenset[Spot]) -> Result:
     canary = held.canary
     if canary is Canary.FAILED and not held.seen and held.red <= explained:
         canary = Canary.NOT_RUN
-    return judge(held.applies.truth, signature=bool(held.seen), canary=canary)
+    result = judge(held.applies.truth, signature=bool(held.seen), canary=canary)
+    return Result(Ruling.NOTHING) if result.ruling is Ruling.PREDICTED and not held.exposes else result
 
 
 def explained_by_text(weighed: Iterable[Weighed]) -> frozenset[Spot]:

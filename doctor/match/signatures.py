@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from doctor.conditions import regex
-from doctor.literals import needed
+from doctor.literals import needed, standing
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Evidence, EvidenceKind
 from doctor.model.issues import Signature
@@ -15,15 +15,20 @@ from doctor.model.observation import Log, Observation
 from doctor.model.outcomes import RED, Outcome
 
 _SHOWN = 300
+_LONG = 50_000
 
 
 class Text(NamedTuple):
-    """A text to search: where it came from, and the outcome it belongs to if it is the log of a check; of a log, its line numbers."""
+    """A text to search: where it came from, and the outcome it belongs to if it is the log of a check.
+
+    Of a log also its lines with their numbers, and of a long one which of the texts that signatures look for stand in it.
+    """
 
     source: str
     body: str
     outcome: Outcome | None = None
     log: Log | None = None
+    holds: frozenset[str] | None = None
 
     def number(self, place: int) -> int:
         """Return the number of the line at a place, from 1."""
@@ -70,6 +75,12 @@ def telling(catalog: Catalog) -> Iterator[str]:
                 yield from needed(pattern)
 
 
+def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ...]:
+    """Return texts to search, the long ones with what stands in them, so that nobody has to look for it again."""
+    wanted = frozenset(telling(catalog)) if any(len(text.body) > _LONG for text in searched) else frozenset()
+    return tuple(text._replace(holds=standing(wanted, text.body)) if len(text.body) > _LONG else text for text in searched)
+
+
 def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[Seen]:
     """Yield, for each text and signature, the first place where the signature stands."""
     for text in searched:
@@ -78,9 +89,10 @@ def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[
                 yield hit
 
 
-def _search(pattern: str, body: str) -> Hit | None:
+def _search(pattern: str, text: Text) -> Hit | None:
     """Find the first place that matches; only where a line holds what the pattern cannot match without is it tried."""
-    found = [hit for text in needed(pattern) or ("",) if (hit := _first(pattern, text, body))]
+    wanted = [one for one in needed(pattern) or ("",) if not one or text.holds is None or one in text.holds]
+    found = [hit for one in wanted if (hit := _first(pattern, one, text.body))]
     return min(found, key=lambda hit: hit.start, default=None)
 
 
@@ -103,10 +115,10 @@ def _end_of_line(body: str, place: int) -> int:
 
 
 def _find_in(signature: Signature, text: Text) -> Seen | None:
-    hit = _search(signature.pattern, text.body)
-    if hit is None or any(not _search(other, text.body) for other in signature.also):
+    hit = _search(signature.pattern, text)
+    if hit is None or any(not _search(other, text) for other in signature.also):
         return None
-    if any(_search(other, text.body) for other in signature.unless):
+    if any(_search(other, text) for other in signature.unless):
         return None
     start = text.body.rfind("\n", 0, hit.start) + 1
     line = text.body[start : _end_of_line(text.body, hit.start + len(hit.match[0]))].strip()

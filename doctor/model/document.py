@@ -77,7 +77,7 @@ class SummaryDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole report. Findings are ranked: the first is what to do first."""
+    """The whole report. Findings are ranked: the first is what to do first. `gone` are ids of the baseline that were not found again."""
 
     schema_version: int
     doctor: DoctorDocument
@@ -95,5 +95,6 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     probe_failures: tuple[ProbeFailure, ...] = ()
     left_out: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     extra: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -41,12 +41,14 @@ class Condition(_Entry, frozen=True, kw_only=True):
 class Affected(_Entry, frozen=True, kw_only=True):
     """One affected row: every package range and every condition must hold. Several ranges of one package are alternatives.
 
-    `predicts` is the severity that these facts justify by themselves, with neither a log nor a check: a note where it is left out.
+    `predicts` is the severity that these facts justify by themselves, with neither a log nor a check: a note where it is left out, and
+    nothing where the row only narrows where the text can come from (`exposes: false`).
     """
 
     packages: dict[str, tuple[Range, ...]] = msgspec.field(default_factory=dict)
     when: tuple[Condition, ...] = ()
     predicts: Severity | None = None
+    exposes: bool = True
 
 
 class Signature(_Entry, frozen=True, kw_only=True):

@@ -31,6 +31,11 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     undecided: tuple[Undecided, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
 
+    @property
+    def counted(self) -> tuple[Finding, ...]:
+        """The findings that count: neither ignored nor known to a baseline."""
+        return tuple(found for found in self.findings if found.suppressed is None)
+
 
 class CatalogStamp(msgspec.Struct, frozen=True, kw_only=True):
     """What the judgement was made against."""
@@ -41,7 +46,7 @@ class CatalogStamp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """An observation with its diagnosis; stands alone."""
+    """An observation with its diagnosis; stands alone. `gone` are ids that a baseline had and that were not found again."""
 
     command: str
     doctor_version: str
@@ -49,6 +54,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     observation: Observation
     diagnosis: Diagnosis
     exit_code: int = 0
+    gone: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

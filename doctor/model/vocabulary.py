@@ -189,6 +189,9 @@ FACTS: dict[str, str] = {
     "extension.*.glibcxx_wanted": "newest GLIBCXX_ version among them",
     "extension.*.archs": "GPU architectures that its compiled files hold code for: sm_90, and compute_90 for PTX",
     "extension.*.unsupported_gpus": "compute capabilities here that none of this code runs on",
+    # the project
+    "project.manifests": "files of the project that say which packages it wants, those that people edit first",
+    "manifest.*": "where the project asks for a package, a crate or, as cuda, an image with CUDA: {path, line}",
     # Metal
     "metal.macos": "version of macOS",
     "metal.chip": "name of the chip",
@@ -212,6 +215,8 @@ FACTS: dict[str, str] = {
     "build.max_jobs": "parallel nvcc jobs that fit into the memory that is free",
     "compat.*.*": "fits or violated: how a fact stands to a compatibility table",
     "compat.*.*.wanted": "what that table wants",
+    "compat.*.*.seen": "what is held against it, where that table judges",
+    "compat.*.*.by": "what selected the row of that table: torch 2.13.0",
     "compat.*.beyond": "what is newer than that table knows: {of, here, ends, read}; nothing is known of it",
 }
 

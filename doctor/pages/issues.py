@@ -10,7 +10,7 @@ from doctor.model.checks import Check
 from doctor.model.issues import KnownIssue, Proof, Recipe, Signature
 from doctor.pages.markdown import between, block, bullets, closed, code, grid, link, page, plain, prose
 from doctor.reporters.known import VERIFIED, acts, condition_text, row_text
-from doctor.reporters.terminal_findings import flags
+from doctor.reporters.words import flags
 
 
 def path(id_: str) -> str:

@@ -53,12 +53,13 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """What a probe may look at: the host, the interpreter if there is one, its distributions, the Cargo workspace if there is one.
 
-    `features` are those of the workspace that it is to be judged with (`--features`).
+    `project` is the folder of `--project`; `features` are those of the workspace that it is to be judged with (`--features`).
     """
 
     host: Host
     interpreter: Interpreter | None = None
     distributions: tuple[Distribution, ...] = ()
+    project: Path | None = None
     workspace: Path | None = None
     features: tuple[str, ...] = ()
 

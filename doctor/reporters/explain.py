@@ -6,7 +6,6 @@ from doctor.model.checks import Check, Reach
 from doctor.model.issues import KnownIssue, Recipe
 from doctor.model.observation import TargetKind
 from doctor.reporters.known import VERIFIED, acts, condition_text, row_text
-from doctor.reporters.terminal_findings import flags
 from doctor.reporters.terminal_page import (
     COMMAND,
     QUIET,
@@ -25,6 +24,7 @@ from doctor.reporters.terminal_page import (
     without_holes,
     written,
 )
+from doctor.reporters.words import flags
 
 
 def render(id_: str, issue: KnownIssue, *, width: int, colour: bool, unicode: bool) -> str:

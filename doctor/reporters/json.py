@@ -19,11 +19,12 @@ from doctor.model.fixes import Fix
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.reporters.encoding import encoded
 
 
 def render(report: Report) -> str:
     """Return the report as indented JSON, ending in a line feed."""
-    return msgspec.json.format(msgspec.json.encode(document(report)), indent=2).decode() + "\n"
+    return encoded(document(report))
 
 
 def schema() -> str:
@@ -56,12 +57,13 @@ def document(report: Report) -> ReportDocument:
         interrupted=seen.interrupted,
         probe_failures=seen.probe_failures,
         left_out=seen.left_out,
+        gone=report.gone,
     )
 
 
 def summary(report: Report) -> SummaryDocument:
     """Count what a report holds."""
-    severities = [found.severity for found in report.diagnosis.findings if found.suppressed is None]
+    severities = [found.severity for found in report.diagnosis.counted]
     verdicts = [outcome.verdict for outcome in report.observation.outcomes]
     return SummaryDocument(
         error=severities.count(Severity.ERROR),

@@ -13,7 +13,6 @@ from doctor.reporters.terminal_page import (
     Lines,
     Look,
     blank,
-    count,
     glyph,
     look,
     paragraph,
@@ -22,6 +21,7 @@ from doctor.reporters.terminal_page import (
     without_holes,
     written,
 )
+from doctor.reporters.words import count
 
 
 def render(catalog: Catalog, checks: Mapping[str, Check], *, width: int, colour: bool, unicode: bool) -> str:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from itertools import dropwhile
 
 from doctor.model.facts import State, value_of
-from doctor.model.observation import TargetKind
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.reporters import words
 from doctor.reporters.json import summary
 from doctor.reporters.terminal_checks import checks, logs, not_checked
-from doctor.reporters.terminal_findings import finding
+from doctor.reporters.terminal_findings import finding, suppressed
 from doctor.reporters.terminal_machine import head, machine, wheel_tuple
-from doctor.reporters.terminal_page import QUIET, STYLES, Lines, Look, Part, blank, count, glyph, look, paragraph, said, span, written
-
-_OLD = 180
-"""Days after which what is known is called old."""
+from doctor.reporters.terminal_page import QUIET, STYLES, Lines, Look, Part, blank, glyph, look, paragraph, said, span, written
+from doctor.reporters.words import count, value_text
 
 _OF_INTEREST = (
     "candle.",
@@ -71,49 +68,18 @@ def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
 def findings(report: Report, how: Look) -> Lines:
     """Yield every finding, or say what it means that there is none."""
     windows = value_of(report.observation.facts, "host.os") == "windows"
-    for found in report.diagnosis.findings:
+    for found in report.diagnosis.counted:
         yield from finding(found, how, windows=windows, several_targets=len(report.observation.targets) > 1)
-    if how.verbosity >= 0 and (not report.diagnosis.findings or report.exit_code == 4):
+    if how.verbosity >= 0 and (not report.diagnosis.counted or report.exit_code == 4):
         yield blank()
         yield from _nothing(report, how)
-
-
-def _not_recognised(report: Report) -> str:
-    """Say that nothing in a log is known, which line most likely owns the failure, and what would tell more."""
-    line = value_of(report.observation.facts, "log.owner")
-    told = line if isinstance(line, dict) else {}
-    likely = f" The failure most likely begins in line {told.get('line')}: {told.get('text')}".rstrip(".") + "." if told else ""
-    ask = told.get("ask") or "A log of what failed holds an error, and this one none that doctor sees: is its end cut off?"
-    return f"Nothing to judge: doctor recognises nothing in this log.{likely} {ask}"
-
-
-def _why_nothing(report: Report) -> str:
-    """Say why there was nothing to judge, by what was looked at."""
-    if [target.kind for target in report.observation.targets] != [TargetKind.CARGO]:
-        return (
-            "Nothing to judge: this interpreter holds no framework that doctor knows (torch, JAX, TensorFlow, ONNX Runtime, Candle), "
-            "and no check ran. --python PATH examines another one; `doctor demo` shows what a report looks like."
-        )
-    candle = report.observation.facts.get("crate.candle-core.version")
-    reasons = {State.PRESENT: "no check ran", State.ABSENT: "it builds on no Candle"}
-    why = reasons.get(candle.state if candle else State.UNKNOWN, "what this workspace builds on is not known")
-    return f"Nothing to judge: {why}. --project DIR examines another workspace, --python PATH an interpreter."
+    yield from suppressed(report, how)
 
 
 def _nothing(report: Report, how: Look) -> Lines:
-    if report.exit_code == 4 and report.command in ("diagnose", "run"):
-        text = _not_recognised(report)
-    elif report.exit_code == 4:
-        text = _why_nothing(report)
-    elif report.observation.interrupted:
-        text = "Nothing found so far; the examination was interrupted."
-    elif summary(report).checked:
-        text = "Nothing found: the checks passed, and no known issue applies."
-        yield from paragraph(span(how, (text, "green")), how, label=(glyph("passed", how), "green"), column=3)
-        return
-    else:
-        text = "Nothing found, but no check ran either: this speaks of versions and files only."
-    yield from paragraph(span(how, text), how, label=(glyph("broken", how), "yellow"), column=3)
+    text = words.nothing(report)
+    mark, style = ("passed", "green") if text.startswith("Nothing found:") else ("broken", "yellow")
+    yield from paragraph(span(how, (text, style if mark == "passed" else "")), how, label=(glyph(mark, how), style), column=3)
 
 
 def facts_of_interest(report: Report, how: Look) -> Lines:
@@ -126,21 +92,11 @@ def facts_of_interest(report: Report, how: Look) -> Lines:
         yield from paragraph(span(how, ("Facts", "bold")), how)
     column = min(max((len(name) for name in shown), default=0), 34) + 2
     for name, fact in shown.items():
-        value = f"unknown: {fact.why}" if fact.state is State.UNKNOWN else _value(fact.value)
+        value = f"unknown: {fact.why}" if fact.state is State.UNKNOWN else value_text(fact.value)
         yield from paragraph(span(how, said(value, how, most=400)), how, label=(said(name, how, most=200), QUIET), column=column)
     if isinstance(packages, dict):
         listed = ", ".join(f"{name} {version}" for name, version in packages.items())
         yield from paragraph(span(how, said(listed, how, most=20000)), how, label=("packages", QUIET), column=column)
-
-
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return ", ".join(_value(item) for item in value) or "none"
-    if isinstance(value, dict):
-        return " ".join(f"{key}={_value(item)}" for key, item in value.items())
-    return str(value)
 
 
 def ruled_out(report: Report, how: Look) -> Lines:
@@ -157,7 +113,7 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
     """Yield what the judgement leans on, and as the last line the counts."""
     yield blank()
     if how.verbosity >= 0:
-        if len(report.diagnosis.findings) > 1 and (first := report.diagnosis.findings[0]).fixes:
+        if len(report.diagnosis.counted) > 1 and (first := report.diagnosis.counted[0]).fixes:
             yield from paragraph(
                 span(how, (said(first.fixes[0].title, how), "bold"), (f" ({said(first.id, how)})", QUIET)),
                 how,
@@ -166,27 +122,8 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
                 column=10,
             )
         if catalog:
-            yield from paragraph(span(how, (_catalog(report, how), QUIET)), how, indent=0)
+            yield from paragraph(span(how, (said(glyph("dot", how).join(words.catalog(report)), how), QUIET)), how, indent=0)
     yield from paragraph(span(how, *_counts(report, how)), how, indent=0)
-
-
-def _catalog(report: Report, how: Look) -> str:
-    known, taken = report.catalog, report.observation.taken
-    parts = [
-        f"{count(known.issues, 'known issue')} of {known.newest_source}" if known.newest_source else count(known.issues, "known issue")
-    ]
-    if (age := _days(known.newest_source, taken)) > _OLD:
-        parts.append(f"{age // 30} months old then: upgrade canary-doctor")
-    if taken:
-        parts.append(f"{'recorded' if report.observation.recording else 'seen'} {taken[:16].replace('T', ' ')} UTC")
-    return said(glyph("dot", how).join(parts), how)
-
-
-def _days(older: str, newer: str) -> int:
-    try:
-        return (date.fromisoformat(newer[:10]) - date.fromisoformat(older[:10])).days
-    except ValueError:
-        return 0
 
 
 def _counts(report: Report, how: Look) -> Sequence[Part]:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
 
 from rich.text import Text
 
-from doctor.model.facts import Facts, value_of
 from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
 from doctor.model.report import Report
+from doctor.reporters.ends import WORDS, devices, first_sentence, grouped, innermost, left_out, partly, told, unreached
+from doctor.reporters.tables import beyond
 from doctor.reporters.terminal_page import (
     QUIET,
     Lines,
     Look,
     blank,
-    count,
     elided,
-    facts_wanted,
     glyph,
     kept,
     paragraph,
@@ -27,22 +24,13 @@ from doctor.reporters.terminal_page import (
     span,
     verbatim,
 )
-from doctor.reporters.terminal_tables import beyond
+from doctor.reporters.words import count, facts_wanted
 
 _LOG_LINES = 30
 _ROOM = 20
 _MANY = 3
 _MOST_LINES = 8
-_TOLD_LINES = 8
-_WORDS = {
-    Verdict.FAILED: "failed",
-    Verdict.CRASHED: "crashed",
-    Verdict.TIMED_OUT: "ran out of time",
-    Verdict.SKIPPED: "skipped",
-    Verdict.BROKEN: "broken, a fault of doctor",
-}
 _COLOURS = {Verdict.PASSED: "green", Verdict.SKIPPED: QUIET, Verdict.BROKEN: "yellow"}
-_LEFT_OUT = re.compile(r"^(?P<id>[\w-]+): .*\(--tier deep, up to (?P<seconds>\d+) s\)$", re.DOTALL)
 
 
 def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
@@ -50,8 +38,7 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
     if not outcomes:
         return
     yield blank()
-    ends = groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases)))
-    groups = [tuple(alike) for _, alike in ends]
+    groups = grouped(outcomes)
     likewise = Counter(filter(None, map(_shared, groups))) if not how.wordy else Counter()
     first = {why: next(alike for alike in groups if _shared(alike) == why) for why, times in likewise.items() if times >= _MANY}
     groups = [alike for alike in groups if first.get(_shared(alike), alike) is alike]
@@ -59,9 +46,9 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
     yield from _together([alike for alike in quiet if alike[0].verdict is Verdict.PASSED], how)
     groups = [alike for alike in groups if alike not in quiet]
     names = max((len(said(alike[0].id, how, most=60)) for alike in groups), default=0)
-    devices = max((len(_devices(alike, how)) for alike in groups), default=0)
+    wide = max((len(_devices(alike, how)) for alike in groups), default=0)
     for alike in groups:
-        name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{devices}}"
+        name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{wide}}"
         yield from _check(alike, name, how, more=likewise[_shared(alike)] - 1 if _shared(alike) in first else 0)
     if left := [_named(alike, how) for alike in quiet if alike[0].verdict is Verdict.SKIPPED]:
         yield from paragraph(f"skipped: {', '.join(left)} (why: -v)", how, label=(glyph("skipped", how), QUIET), column=3)
@@ -70,21 +57,21 @@ def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
 def _is_quiet(alike: Sequence[Outcome]) -> bool:
     """Say whether a check has nothing to tell that a page must show: it passed, or had nothing to look at."""
     first = alike[0]
-    return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not _told(alike) and not first.reason.startswith(NO_ROOM)
+    return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not told(alike) and not first.reason.startswith(NO_ROOM)
 
 
 def _named(alike: Sequence[Outcome], how: Look) -> str:
-    devices = _devices(alike, how)
-    return said(alike[0].id, how, most=60) + (f" on {devices}" if devices else "")
+    where = _devices(alike, how)
+    return said(alike[0].id, how, most=60) + (f" on {where}" if where else "")
 
 
 def _together(quiet: Sequence[Sequence[Outcome]], how: Look) -> Lines:
     """Yield the checks that passed: a paragraph for those of the same devices."""
-    for devices in dict.fromkeys(_devices(alike, how) for alike in quiet):
-        same = [alike for alike in quiet if _devices(alike, how) == devices]
+    for where in dict.fromkeys(_devices(alike, how) for alike in quiet):
+        same = [alike for alike in quiet if _devices(alike, how) == where]
         seconds = f"{sum(outcome.seconds for alike in same for outcome in alike):.1f} s"
         text = ", ".join(said(alike[0].id, how, most=60) for alike in same)
-        text += f"; {devices}, {seconds}" if devices else f"; {seconds}"
+        text += f"; {where}, {seconds}" if where else f"; {seconds}"
         yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
 
 
@@ -99,27 +86,18 @@ def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> 
     seconds = "" if first.verdict is Verdict.SKIPPED else f"{sum(outcome.seconds for outcome in alike):.1f} s"
     mark = glyph("red" if first.verdict in RED else first.verdict.value, how)
     why = (f"and {count(more, 'more check')}: " if more else "") + _why(first, how)
-    told = [said(line, how, most=200) for line in _told(alike)]
-    if first.verdict is Verdict.PASSED and not why and len(told) == 1:
-        why, told = told[0], []
+    lines = [said(line, how, most=200) for line in told(alike)]
+    if first.verdict is Verdict.PASSED and not why and len(lines) == 1:
+        why, lines = lines[0], []
     head = span(how, (f"{mark:<2} ", style), (f"{name} {seconds:>7}  ", "" if first.verdict is Verdict.PASSED else style))
     because = span(how, (why, QUIET if first.verdict in _COLOURS else ""))
     yield from _beside(head, because, how, brief=first.verdict is Verdict.SKIPPED and not how.wordy)
-    for line in told:
+    for line in lines:
         yield from paragraph(span(how, (line, QUIET)), how, indent=5)
     for case_name, case in first.cases.items() if how.wordy else ():
         reason = said(case.reason, how)
         if case.verdict is not Verdict.PASSED and not (reason and reason in why):
-            yield from paragraph(span(how, (f"{said(case_name, how)} {_WORDS[case.verdict]}: {reason}", QUIET)), how, indent=5)
-
-
-def _told(alike: Sequence[Outcome]) -> list[str]:
-    """Return what checks tell beside their verdict, `data.told`; where devices differ in it, with the device."""
-    lists = [outcome.data.get("told") for outcome in alike]
-    lines = [[str(line) for line in told[:_TOLD_LINES]] if isinstance(told, list) else [] for told in lists]
-    if all(each == lines[0] for each in lines):
-        return lines[0]
-    return [f"{outcome.device}: {line}" for outcome, each in zip(alike, lines, strict=True) for line in each]
+            yield from paragraph(span(how, (f"{said(case_name, how)} {WORDS[case.verdict]}: {reason}", QUIET)), how, indent=5)
 
 
 def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
@@ -138,38 +116,24 @@ def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
 
 def _why(outcome: Outcome, how: Look) -> str:
     if outcome.verdict is Verdict.PASSED:
-        skipped = sum(case.verdict is Verdict.SKIPPED for case in outcome.cases.values())
-        return f"{skipped} of {count(len(outcome.cases), 'case')} skipped" if skipped else ""
-    ended = _WORDS[outcome.verdict] + (f" by {said(outcome.signal, how)}" if outcome.signal else "")
-    reason = _innermost(outcome)
+        return partly(outcome)
+    ended = WORDS[outcome.verdict] + (f" by {said(outcome.signal, how)}" if outcome.signal else "")
+    reason = innermost(outcome)
     if outcome.verdict is Verdict.SKIPPED and not how.wordy:
-        ended, reason = "", _first_sentence(reason)
+        ended, reason = "", first_sentence(reason)
     reason = elided(said(reason, how, most=2000 if how.wordy else 240), how)
     return ": ".join(part for part in (ended, reason) if part)
 
 
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[\w)])\.\s", text.strip(), maxsplit=1)[0]
-
-
-def _innermost(outcome: Outcome) -> str:
-    red = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
-    return outcome.reason or "; ".join(red)
-
-
 def _devices(alike: Sequence[Outcome], how: Look) -> str:
-    """Write devices briefly: cpu, cuda:0-7."""
-    devices = [outcome.device for outcome in alike if outcome.device]
-    numbers = [int(device[5:]) for device in devices if re.fullmatch(r"cuda:[0-9]{1,4}", device)]
-    if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-        devices = [*(device for device in devices if not device.startswith("cuda:")), f"cuda:{numbers[0]}-{numbers[-1]}"]
-    return said(", ".join(devices), how, most=40)
+    return said(devices(alike), how, most=40)
 
 
 def not_checked(report: Report, how: Look) -> Lines:
     """Yield what was not looked at, and why."""
     seen = report.observation
-    rows = [*_unreached(seen.facts, seen.outcomes), *(said(row, how) for row in beyond(seen.facts)), *_left_out(seen.left_out, how)]
+    less = seen.left_out if how.wordy else left_out(seen.left_out)
+    rows = [*unreached(seen.facts, seen.outcomes), *(said(row, how) for row in beyond(seen.facts)), *less]
     if how.wordy:
         rows += [f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}" for issue in report.diagnosis.undecided]
     elif report.diagnosis.undecided:
@@ -178,33 +142,6 @@ def not_checked(report: Report, how: Look) -> Lines:
         yield blank()
     for row in rows:
         yield from paragraph(row, how, label=(glyph("skipped", how), QUIET), column=3)
-
-
-def _unreached(facts: Facts, outcomes: Sequence[Outcome]) -> list[str]:
-    """Say for which kind of device this torch was built that no check reached."""
-    reached = {(outcome.device or "").partition(":")[0] for outcome in outcomes if outcome.verdict in (Verdict.PASSED, *RED)}
-    if not outcomes or not reached - {""}:
-        return []
-    wanted = {"cuda": value_of(facts, "torch.build") == "cuda", "mps": value_of(facts, "torch.mps_built") is True}
-    rows = []
-    for kind, built in wanted.items():
-        if built and kind not in reached:
-            told = any((outcome.device or "").partition(":")[0] == kind for outcome in outcomes)
-            why = "" if told else value_of(facts, "torch.cuda_error") if kind == "cuda" else "Metal does not answer"
-            rows.append(f"no check ran on {kind}" + (f": {_first_sentence(str(why))}" if why else ""))
-    return rows
-
-
-def _left_out(left_out: Sequence[str], how: Look) -> list[str]:
-    found = [_LEFT_OUT.match(item) for item in left_out]
-    known = [item for item in found if item is not None]
-    if how.wordy or len(known) < len(found):
-        return list(left_out)
-    minutes = sum(int(item["seconds"]) for item in known) / 60
-    if not known:
-        return []
-    them = "it" if len(known) == 1 else "them"
-    return [f"{', '.join(item['id'] for item in known)}: --tier deep runs {them}, in {minutes:.0f} min at most"]
 
 
 def logs(outcomes: Sequence[Outcome], how: Look) -> Lines:

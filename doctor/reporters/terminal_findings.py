@@ -5,7 +5,7 @@ from __future__ import annotations
 from doctor.fixes.shell import line as shell_line
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters.terminal_page import (
     COLUMN,
@@ -16,7 +16,6 @@ from doctor.reporters.terminal_page import (
     Look,
     blank,
     elided,
-    facts_wanted,
     glyph,
     paragraph,
     said,
@@ -24,9 +23,11 @@ from doctor.reporters.terminal_page import (
     url,
     verbatim,
 )
+from doctor.reporters.words import facts_wanted, flags
 
 _FEW = 3
 _FEW_FIXES = 2
+_FEW_IDS = 8
 
 
 _WHAT = {"cargo": "Cargo workspace"}
@@ -45,8 +46,30 @@ def finding(found: Finding, how: Look, *, windows: bool = False, several_targets
         return
     yield from paragraph(span(how, elided(said(found.message, how), how)), how, indent=2)
     yield from _evidence(found.evidence, how)
+    if found.place is not None:
+        where = f"{found.place.path}:{found.place.line}"
+        yield from paragraph(span(how, said(where, how, most=400)), how, label=("at", QUIET), column=COLUMN)
     yield from _fixes(found, how, windows=windows)
     yield from _links(found, how)
+
+
+def suppressed(report: Report, how: Look) -> Lines:
+    """Yield a line each for what is ignored, what the baseline knows and what of the baseline is gone."""
+    ignored = [found for found in report.diagnosis.findings if found.suppressed and found.suppressed.by == "ignore"]
+    known = [found.id for found in report.diagnosis.findings if found.suppressed and found.suppressed.by != "ignore"]
+    told = [(f"{len(ignored)} ignored", [_ignored(found, how) for found in ignored])]
+    told += [(f"{len(known)} in the baseline", known), (f"{len(report.gone)} of the baseline gone", list(report.gone))]
+    for what, each in told:
+        if each:
+            yield blank()
+            listed = each if how.wordy else each[:_FEW_IDS]
+            more = f", and {len(each) - len(listed)} more (-v)" if len(each) > len(listed) else ""
+            yield from paragraph(span(how, (f"{what}: {', '.join(said(one, how) for one in listed)}{more}", QUIET)), how)
+
+
+def _ignored(found: Finding, how: Look) -> str:
+    why = f", for: {found.suppressed.reason}" if found.suppressed and how.wordy else ""
+    return f"{found.id} until {found.suppressed.until}{why}" if found.suppressed else found.id
 
 
 def _briefly(found: Finding, how: Look) -> Lines:
@@ -100,18 +123,6 @@ def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
     if fix.verify:
         yield from paragraph(span(how, ("then see that it took:", QUIET)), how, indent=2 + COLUMN)
         yield from verbatim(fix.verify, how, indent=6, style=COMMAND)
-
-
-def flags(fix: Fix | Recipe) -> str:
-    """Say what to know before following a fix."""
-    said_of = {
-        "needs sudo": fix.sudo,
-        "reboot afterwards": fix.reboot,
-        "changes your source": fix.kind in ("edit", FixKind.EDIT),
-        "a workaround, no cure": not fix.lasting,
-        "risky: read it first": not fix.safe,
-    }
-    return ", ".join(words for words, holds in said_of.items() if holds)
 
 
 def _links(found: Finding, how: Look) -> Lines:

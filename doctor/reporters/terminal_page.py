@@ -12,7 +12,6 @@ from rich.text import Text
 
 from doctor.holes import HOLE
 from doctor.model.scales import Severity
-from doctor.model.vocabulary import FACTS
 from doctor.text import plain
 
 Lines: TypeAlias = Iterator[Text]
@@ -158,19 +157,9 @@ def url(address: str, how: Look, *, indent: int, label: Part = "") -> Lines:
     yield _harmless(head + Text(address, f"{QUIET} link {address}" if how.links and " " not in address else QUIET))
 
 
-def facts_wanted(names: Iterable[str]) -> str:
-    """Name facts that are missing, each with what it means."""
-    return ", ".join(f"{name} ({FACTS[name]})" if name in FACTS else name for name in names)
-
-
 def blank() -> Text:
     """Return an empty line."""
     return Text()
-
-
-def count(number: int, what: str) -> str:
-    """Say how many there are: `1 error`, `2 errors`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _spelled(text: str, how: Look) -> str:

@@ -79,3 +79,9 @@ def test_mistakes_are_told(tmp_path: Path, arguments: tuple[str, ...]) -> None:
 def test_an_environment_that_is_none_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / "env").write_text("nothing of the kind", encoding="utf-8")
     assert _diagnose(tmp_path, _LOG, "--env", "env").code == 3
+
+
+def test_a_device_without_end_is_refused(tmp_path: Path) -> None:
+    said = doctor("diagnose", "/dev/zero", cwd=tmp_path)
+    assert (said.code, said.out) == (2, "")
+    assert "a device, which has no end" in said.err

@@ -41,6 +41,8 @@ def test_a_report_that_cannot_be_written_is_a_fault_and_the_others_are_written(t
         (["=x"], "nothing is no format"),
         (["json"], "say where to write it"),
         (["json=x", "text=x"], "two reports cannot both be x"),
+        (["github", "github"], "two reports cannot both be annotations"),
+        (["github="], "say where to write it"),
     ],
 )
 def test_a_mistake_is_named_before_anything_runs(tmp_path: Path, asked: list[str], why: str) -> None:

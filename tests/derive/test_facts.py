@@ -108,6 +108,16 @@ def test_a_table_says_what_it_wants_and_what_it_misses() -> None:
     assert facts["compat.cuda-driver.driver"].why == "not known: nvidia.driver_version"
 
 
+def test_a_table_that_judges_says_what_is_here_and_what_selected_the_row() -> None:
+    given = {"torch.cuda_version": "12.4", "torch.build": "cuda", "nvidia.driver_version": "535.104.05"}
+    facts = derive(toy.seen(given).facts, toy.catalog({"cuda-driver": DRIVER}))
+    assert value_of(facts, "compat.cuda-driver.driver.seen") == "535.104.05"
+    assert value_of(facts, "compat.cuda-driver.driver.by") == "cuda 12.4"
+    assert "compat.cuda-driver.tag.seen" not in facts
+    unseen = derive(toy.seen({"torch.cuda_version": "12.4", "torch.build": "cuda"}).facts, toy.catalog({"cuda-driver": DRIVER}))
+    assert unseen["compat.cuda-driver.driver.seen"].state is State.UNKNOWN
+
+
 def test_what_was_observed_is_not_overwritten() -> None:
     assert value_of(derived(torch__version="2.13.0", torch__release="observed"), "torch.release") == "observed"
 

@@ -55,4 +55,10 @@ def test_the_package_manager_of_this_machine_is_used_or_none() -> None:
     assert found is not None
     assert found.argv == ("apt-get", "install", "-y", "g++")
     assert system(wanted, facts(host__package_manager="pacman")) is None
-    assert system(wanted, facts()) is None
+    assert system(wanted, facts(host__package_manager=None)) is None
+
+
+def test_where_nobody_looked_for_the_package_manager_the_likely_one_is_written() -> None:
+    found = system({"dnf": ("gcc-c++",), "apt": ("g++",)}, {})
+    assert found is not None
+    assert found.argv[0] == "apt-get"

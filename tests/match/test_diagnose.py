@@ -10,7 +10,7 @@ import pytest
 from doctor.match import diagnose
 from doctor.model.compat import Column, Source, Table
 from doctor.model.findings import EvidenceKind, Finding
-from doctor.model.issues import Affected, FixKind, Milder, Proof, Recipe, Signature
+from doctor.model.issues import Affected, FixKind, Milder, Proof, Range, Recipe, Signature
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.scales import Confidence, Severity
 from tests import toy
@@ -35,6 +35,14 @@ def test_facts_text_and_check_together_make_a_certain_finding() -> None:
 
 def test_mere_exposure_is_a_note() -> None:
     assert only(toy.seen(OLD)).severity is Severity.NOTE
+
+
+def test_facts_that_only_narrow_a_text_tell_nothing_without_it() -> None:
+    narrow = Affected(packages={"torch": (Range(fixed="2.0"),)}, exposes=False)
+    catalog = toy.catalog(torch__wrong_sum=toy.issue(affected=(narrow,)))
+    assert diagnose(toy.seen(OLD), catalog).findings == ()
+    (told,) = diagnose(toy.seen(OLD, log="the sum is off by 3"), catalog).findings
+    assert told.confidence is Confidence.HIGH
 
 
 def test_facts_that_prove_the_fault_keep_their_severity() -> None:

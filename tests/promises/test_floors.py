@@ -9,34 +9,33 @@ from pathlib import Path
 
 import pytest
 
+from doctor.toml import parsed
 from tests.promises.sources import ROOT, imports, modules, name_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 FLOORS: tuple[set[str], ...] = (
-    {"doctor", "errors", "bundled", "globs", "literals", "near", "text", "versions"},
-    {"elf", "share", "specifiers"},
+    {"doctor", "errors", "bundled", "globs", "literals", "near", "text", "toml", "versions"},
+    {"elf", "manifests", "share", "specifiers"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract", "schemas"},
-    {"derive", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
-    {"targets", "probes", "runner", "lint", "reporters"},
+    {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
+    {"compare", "targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking", "pages"},
     {"observe"},
     {"examine"},
+    {"baseline"},
     {"cli", "api", "generate"},
     {"__main__"},
 )
 """From the ground up; neighbours on a floor do not know each other. `contract` is doctor.probes.contract."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "ahocorasick_rs": ("doctor.pasted.reading",),
+    "ahocorasick_rs": ("doctor.literals", "doctor.pasted.reading"),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),
     "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),
+    "tomllib": ("doctor.toml",),
+    "tomli": ("doctor.toml",),
     "typer": ("doctor.cli",),
     "yaml": ("doctor.catalog",),
     **dict.fromkeys(("http", "socket", "ssl", "urllib.request", "multiprocessing"), ()),
@@ -46,10 +45,10 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 _SHOWN = ("doctor.api", "doctor.errors", "doctor.model.report")
 """What `import doctor` names for a type checker, and imports only once it is asked for."""
 
-_PURE = (
-    *("conditions", "derive", "fixes", "globs", "holes", "literals", "match", "model", "near", "pages", "pasted", "reporters"),
-    *("schemas", "specifiers", "versions"),
-)
+_PURE = {
+    *("compare", "conditions", "derive", "expecting", "fixes", "gating", "globs", "holes", "literals"),
+    *("manifests", "match", "model", "near", "pages", "pasted", "reporters", "schemas", "specifiers", "versions"),
+}
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 
@@ -115,7 +114,7 @@ def _allowed(path: Path) -> set[str]:
 
 
 def test_every_import_of_others_is_declared() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = parsed((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
     modules_of = {"ahocorasick-rs": "ahocorasick_rs", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
     known = {modules_of.get(name, name) for name in declared}

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from doctor.model.facts import unknown
+from doctor.model.findings import Place
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Verdict
 from doctor.model.scales import Severity
@@ -265,6 +266,12 @@ def test_many_checks_still_fit_on_a_screen() -> None:
         assert words in brief
     assert sum(line.lstrip(" ✓–✗").startswith("toy-") for line in wordy.splitlines()) == 11
     assert "no driver" in wordy
+
+
+def test_a_finding_says_which_line_of_the_project_it_is_about() -> None:
+    found = reports.wrong_torch(place=Place(path="requirements.txt", line=3))
+    text = terminal.render(reports.report(found), verbosity=0, width=80, colour=False, unicode=True)
+    assert [line.split() for line in text.splitlines() if line.split()[:1] == ["at"]] == [["at", "requirements.txt:3"]]
 
 
 def test_what_the_tables_do_not_reach_is_a_line_for_each_package() -> None:

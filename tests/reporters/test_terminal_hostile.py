@@ -13,72 +13,18 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from doctor.model.facts import Fact, absent, present, unknown
-from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.fixes import Command, Fix
-from doctor.model.observation import ProbeFailure, Target, TargetKind
-from doctor.model.outcomes import Case, Outcome, Verdict
-from doctor.model.report import Diagnosis, Report, RuledOut, Undecided
-from doctor.model.scales import Confidence, Severity
+from doctor.model.report import Report
 from doctor.reporters import terminal
 from tests.reporters import reports
+from tests.reporters.hostile import NAMES, all_of
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
-NAMES = (
-    *reports.facts(),
-    "nvidia.nvml",
-    "nvidia.gpu_present",
-    "cuda.missing",
-    "cuda.unlinkable",
-    "cuda.home_broken",
-    "metal.chip",
-    "cargo.workspace",
-)
 
 
 def render(report: Report, **look: Any) -> str:
     """Render wide and in full unless told otherwise."""
     return terminal.render(report, **{"verbosity": 1, "width": 100, "colour": False, "unicode": True, **look})
-
-
-def all_of(text: str) -> Report:
-    """Put one text into every place of a report."""
-    finding = Finding(
-        id=text,
-        target=text,
-        title=text,
-        severity=Severity.ERROR,
-        confidence=Confidence.LOW,
-        message=text,
-        evidence=(Evidence(kind=EvidenceKind.LOG, text=text, source=text, line=3),),
-        fixes=(Fix(kind="edit", title=text, when=text, before=text, after=text, verify=text, steps=(Command(argv=(text,), cwd=text),)),),
-        references=(text,),
-        symptoms=(text,),
-        settles=text,
-    )
-    outcome = Outcome(
-        id=text,
-        target=text,
-        verdict=Verdict.FAILED,
-        device=text,
-        reason=text,
-        signal=text,
-        log=text,
-        cases={text: Case(verdict=Verdict.SKIPPED, reason=text)},
-    )
-    rest = Diagnosis(
-        undecided=(Undecided(id=text, title=text, missing_facts=(text,)),), ruled_out=(RuledOut(id=text, title=text, why=text),)
-    )
-    return reports.report(
-        finding,
-        command=text,
-        diagnosis=rest,
-        outcomes=(outcome, msgspec.structs.replace(outcome, verdict=Verdict.SKIPPED)),
-        facts={name: unknown(text) if name.startswith("torch.c") else present(text, text) for name in NAMES},
-        targets=(Target(name=text, kind=TargetKind.CARGO, path=text, chosen_by=text),),
-        left_out=(text,),
-        probe_failures=(ProbeFailure(probe=text, why=text),),
-        taken=text,
-    )
 
 
 @pytest.mark.parametrize("verbosity", [-1, 0, 1])

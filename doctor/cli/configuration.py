@@ -1,0 +1,179 @@
+"""Settings out of `[tool.doctor]`, `DOCTOR_*` and flags: click puts them in order, here the file is read and origins are named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import date, datetime, timezone
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import typer
+
+from doctor.cli.ignores import read_ignores
+from doctor.cli.manifest import Manifest, nearest
+from doctor.cli.names import near
+from doctor.cli.screen import say
+from doctor.errors import UsageError
+from doctor.expecting import WORDS, is_device
+from doctor.gating import Ignore
+
+_KEPT = "doctor.configuration"
+_ELSEWHERE = {
+    "network": "a project does not turn the network on",
+    "report": "a project does not choose which files are written",
+    "quiet": "how much is shown is for whoever reads it",
+    "verbose": "how much is shown is for whoever reads it",
+    "project": "the file is found by it",
+}
+"""Settings that a file cannot make, and why."""
+_SURE = 0.75
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """What a manifest says: values by the name of the parameter, the places of their keys, and the ignores."""
+
+    manifest: Path | None = None
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    places: Mapping[str, str] = msgspec.field(default_factory=dict)
+    ignores: tuple[Ignore, ...] = ()
+
+
+def today() -> date:
+    """Return the day that ignores are held against."""
+    return datetime.now(timezone.utc).date()
+
+
+def project(context: typer.Context, folder: Path) -> Path:
+    """Read the manifest of a project as soon as the project is known: the options that are read after it take their defaults there."""
+    if context.resilient_parsing:
+        return folder
+    if not folder.is_dir():
+        raise UsageError(f"--project {folder}: no such folder")
+    folder = folder.resolve()
+    found = nearest(folder)
+    read = _read(context, found, folder) if found else Configuration()
+    context.meta[_KEPT] = read
+    context.default_map = dict(read.values)
+    _name_strays(options(context))
+    return folder
+
+
+def of(context: typer.Context) -> Configuration:
+    """Return what was read for a command."""
+    kept = context.meta.get(_KEPT)
+    return kept if isinstance(kept, Configuration) else Configuration()
+
+
+def options(context: typer.Context) -> dict[str, Any]:
+    """Return the settings: the options of `doctor check` that a variable can set as well, by the key that a file would use."""
+    check = getattr(context.find_root().command, "commands", {}).get("check")
+    return {_key(option): option for option in (check.params if check else ()) if getattr(option, "envvar", None)}
+
+
+def _key(option: Any) -> str:
+    return str(max(option.opts, key=len)).removeprefix("--")
+
+
+def origin(context: typer.Context, key: str) -> str:
+    """Return how to name a setting in a complaint: by its flag, its variable, or its place in the file."""
+    option = options(context)[key]
+    source = came_from(context, option)
+    if source == "DEFAULT_MAP":
+        return of(context).places.get(key, key)
+    return str(option.envvar) if source == "ENVIRONMENT" else f"--{key}"
+
+
+def came_from(context: typer.Context, option: Any) -> str:
+    """Return click's word for where a value came from: COMMANDLINE, ENVIRONMENT, DEFAULT_MAP or DEFAULT; empty where none was read yet."""
+    return getattr(context.get_parameter_source(option.name), "name", "")
+
+
+def expected(context: typer.Context, words: list[str] | None) -> list[str]:
+    """Return the devices that `--expect` names; raises UsageError for a word that names none."""
+    for word in words or ():
+        if not is_device(word):
+            named = origin(context, "expect")
+            raise UsageError(f"{named}: {word or 'nothing'} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}")
+    return words or []
+
+
+def name_origin(error: Any) -> None:
+    """Let a complaint of click's about a value name the variable that it came from."""
+    context, option = getattr(error, "ctx", None), getattr(error, "param", None)
+    if context is not None and option is not None and option.envvar and came_from(context, option) == "ENVIRONMENT":
+        error.param_hint = f"'{option.envvar}'"
+
+
+def _read(context: typer.Context, manifest: Manifest, folder: Path) -> Configuration:
+    known = options(context)
+    values, places = {}, {}
+    for key, value in manifest.table.items():
+        if key == "ignore":
+            continue
+        places[key] = f"{manifest.path}:{manifest.line(key)}: tool.doctor.{key}"
+        if key not in known:
+            raise UsageError(f"{places[key]} is no setting{near(key, [*known, 'ignore'], '; doctor config shows them')}")
+        if key in _ELSEWHERE:
+            raise UsageError(f"{places[key]} is for flags and {known[key].envvar} alone: {_ELSEWHERE[key]}")
+        values[str(known[key].name)] = _value(context, known[key], value, places[key], manifest.path.parent)
+    return Configuration(manifest=manifest.path, values=values, places=places, ignores=read_ignores(manifest, folder))
+
+
+def _value(context: typer.Context, option: Any, value: Any, place: str, folder: Path) -> Any:
+    fits, wanted = _type(option, value)
+    if not fits:
+        raise UsageError(f"{place} wants {wanted}, not {_shown(value)}")
+    value = _absolute(option, value, folder)
+    try:
+        option.process_value(context, value)
+    except UsageError as error:
+        raise UsageError(f"{place}: {str(error).removeprefix(f'--{_key(option)}: ')}") from None
+    except typer.BadParameter as error:
+        choices = [str(choice) for choice in getattr(option.type, "choices", ())]
+        why = f"{value} is none of {', '.join(choices)}{near(value, choices, '')}" if choices else error.message
+        raise UsageError(f"{place}: {why}") from None
+    return value
+
+
+def _type(option: Any, value: Any) -> tuple[bool, str]:
+    if option.multiple:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value), "a list of texts"
+    if option.is_flag:
+        return isinstance(value, bool), "true or false"
+    if "float" in option.type.name:
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12 and isfinite(value), "a number"
+    return isinstance(value, str), "a text"
+
+
+def _shown(value: Any) -> str:
+    kinds = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a table"}
+    return kinds.get(type(value), "that")
+
+
+def _absolute(option: Any, value: Any, folder: Path) -> Any:
+    """Take relative paths as the manifest means them: from its own folder."""
+    if isinstance(value, list):
+        return [_absolute(option, each, folder) for each in value]
+    is_path = option.type.name in ("path", "file", "directory") or (option.name == "python" and ("/" in value or os.sep in value))
+    return str(folder / Path(value).expanduser()) if is_path else value
+
+
+def _name_strays(known: Mapping[str, Any]) -> None:
+    """Name variables that were surely meant to be settings; others may be anybody's."""
+    variables = {str(option.envvar) for option in known.values()}
+    strays = [name for name in os.environ if name.startswith("DOCTOR_") and name not in variables]
+    for name in strays:
+        if meant := alike(name, variables):
+            say(f"doctor: the variable {name} is no setting; did you mean {meant}?")
+
+
+def alike(name: str, variables: set[str]) -> str:
+    """Return the variable that a mistyped one most likely means; empty where none is near."""
+    from difflib import get_close_matches
+
+    bare = {variable.removeprefix("DOCTOR_"): variable for variable in variables}
+    close = get_close_matches(name.removeprefix("DOCTOR_"), list(bare), n=1, cutoff=_SURE)
+    return bare[close[0]] if close else ""

@@ -1,0 +1,82 @@
+"""The command that says what changed since it was green."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from doctor import catalog as catalogs
+from doctor import examine
+from doctor.cli import options, screen
+from doctor.cli.gates import gates
+from doctor.compare import compare
+from doctor.errors import UsageError
+from doctor.gating import Gates
+from doctor.host import Host
+from doctor.model.catalog import Catalog
+from doctor.model.comparison import Comparison, Judged, Side
+from doctor.model.document import ReportDocument
+from doctor.model.scales import Severity
+from doctor.reporters import json as json_reporter
+from doctor.share import shareable, who, without_any_secrets
+
+_FORMATS = ("text", "json")
+_LIMIT = 64 << 20
+
+
+def diff(
+    context: typer.Context,
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="What was: a JSON report, a snapshot, or the text of collect_env.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="What is, in any of these forms.")],
+    _project: options.Project = Path(),
+    format_: Annotated[str, typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output.")] = "text",
+    fail_on: options.FailOn = options.SeverityChoice.ERROR,
+    matrices: options.Matrices = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    _debug: options.Debug = False,
+) -> int:
+    """Say what changed between two runs: what moved, what matters most first, and which findings came and went.
+
+    A JSON report has its findings; anything else is judged now. Exit code 1: a finding came, at or above --fail-on.
+    """
+    if format_ not in _FORMATS:
+        raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
+    known, passed = catalogs.load(matrices or ()), gates(context, None)
+    found = compare(_side(before, known, passed), _side(after, known, passed), Severity(fail_on.value))
+    if format_ == "json":
+        shared = shareable(found, who(Host().env))
+        screen.put(msgspec.json.format(msgspec.json.encode(shared), indent=2).decode())
+    else:
+        screen.put(_text(without_any_secrets(found), -1 if quiet else 1 if verbose else 0))
+    return found.exit_code
+
+
+def _text(found: Comparison, verbosity: int) -> str:
+    from doctor.reporters import terminal_comparison
+
+    look = screen.style()
+    return terminal_comparison.render(found, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode)
+
+
+def _side(path: Path, known: Catalog, passed: Gates) -> Judged:
+    told = _report(path)
+    if told is None:
+        judged = examine.examine(examine.read_observation(path), known, examine.Wanted(gates=passed))
+        told = json_reporter.document(judged)
+    side = Side(name=str(path), taken=told.taken, doctor_version=told.doctor.version, catalog=told.doctor.catalog.digest)
+    return Judged(side=side, facts=told.facts, findings=told.findings)
+
+
+def _report(path: Path) -> ReportDocument | None:
+    """Read a JSON report; None for any other file."""
+    try:
+        with path.open("rb") as file:
+            return msgspec.json.decode(file.read(_LIMIT), type=ReportDocument)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except (msgspec.DecodeError, RecursionError):
+        return None

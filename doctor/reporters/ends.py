@@ -1,0 +1,116 @@
+"""How checks ended, in words, for every format that people read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from doctor.model.facts import Facts, value_of
+from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.reporters.words import count
+from doctor.text import plain
+
+_TOLD_LINES = 8
+_LEFT_OUT = re.compile(r"^(?P<id>[\w-]+): .*\(--tier deep, up to (?P<seconds>\d+) s\)$", re.DOTALL)
+
+WORDS = {
+    Verdict.PASSED: "passed",
+    Verdict.FAILED: "failed",
+    Verdict.CRASHED: "crashed",
+    Verdict.TIMED_OUT: "ran out of time",
+    Verdict.SKIPPED: "skipped",
+    Verdict.BROKEN: "broken, a fault of doctor",
+}
+
+
+def grouped(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, ...]]:
+    """Put those together that are about one check and ended alike, on devices that follow each other."""
+    ends = groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases)))
+    return [tuple(alike) for _, alike in ends]
+
+
+def devices(alike: Sequence[Outcome]) -> str:
+    """Write devices briefly: cpu, cuda:0-7."""
+    names = [outcome.device for outcome in alike if outcome.device]
+    numbers = [int(device[5:]) for device in names if re.fullmatch(r"cuda:[0-9]{1,4}", device)]
+    if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        names = [*(device for device in names if not device.startswith("cuda:")), f"cuda:{numbers[0]}-{numbers[-1]}"]
+    return ", ".join(names)
+
+
+def partly(outcome: Outcome) -> str:
+    """Say of a check that passed how many of its cases were skipped; empty where none was."""
+    skipped = sum(case.verdict is Verdict.SKIPPED for case in outcome.cases.values())
+    return f"{skipped} of {count(len(outcome.cases), 'case')} skipped" if skipped else ""
+
+
+def why(outcome: Outcome) -> str:
+    """Say how a check ended and why; of one that passed, only what it could not look at."""
+    because_ = because(outcome)
+    if outcome.verdict is Verdict.PASSED:
+        return because_
+    separator = " " if outcome.signal else ": "
+    return WORDS[outcome.verdict] + (separator + because_ if because_ else "")
+
+
+def because(outcome: Outcome) -> str:
+    """Say why a check ended as it did: `by SIGSEGV: no result`; of one that passed, what it could not look at."""
+    if outcome.verdict is Verdict.PASSED:
+        return partly(outcome)
+    return ": ".join(filter(None, (f"by {outcome.signal}" if outcome.signal else "", innermost(outcome))))
+
+
+def log_tail(log: str, most: int) -> tuple[list[str], int]:
+    """Return the last lines of a log that are not empty, without control characters, and how many stand before them."""
+    lines = [line for line in log.splitlines() if line and not line.isspace()]
+    tail = [plain(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500] for line in lines[-most:]]
+    return tail, max(len(lines) - most, 0)
+
+
+def told(alike: Sequence[Outcome]) -> list[str]:
+    """Return what checks tell beside their verdict, `data.told`; where devices differ in it, with the device."""
+    lists = [outcome.data.get("told") for outcome in alike]
+    lines = [[str(line) for line in told[:_TOLD_LINES]] if isinstance(told, list) else [] for told in lists]
+    if all(each == lines[0] for each in lines):
+        return lines[0]
+    return [f"{outcome.device}: {line}" for outcome, each in zip(alike, lines, strict=True) for line in each]
+
+
+def innermost(outcome: Outcome) -> str:
+    """Return why a check ended as it did: its own reason, else those of its red cases."""
+    red = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
+    return outcome.reason or "; ".join(red)
+
+
+def first_sentence(text: str) -> str:
+    """Return a text up to its first full stop."""
+    return re.split(r"(?<=[\w)])\.\s", text.strip(), maxsplit=1)[0]
+
+
+def unreached(facts: Facts, outcomes: Sequence[Outcome]) -> list[str]:
+    """Say for which kind of device this torch was built that no check reached."""
+    reached = {(outcome.device or "").partition(":")[0] for outcome in outcomes if outcome.verdict in (Verdict.PASSED, *RED)}
+    if not outcomes or not reached - {""}:
+        return []
+    wanted = {"cuda": value_of(facts, "torch.build") == "cuda", "mps": value_of(facts, "torch.mps_built") is True}
+    rows = []
+    for kind, built in wanted.items():
+        if built and kind not in reached:
+            told = any((outcome.device or "").partition(":")[0] == kind for outcome in outcomes)
+            why = "" if told else value_of(facts, "torch.cuda_error") if kind == "cuda" else "Metal does not answer"
+            rows.append(f"no check ran on {kind}" + (f": {first_sentence(str(why))}" if why else ""))
+    return rows
+
+
+def left_out(items: Sequence[str]) -> list[str]:
+    """Say in one line which checks were left to the deep tier, and how long they take; as they are where some are left out otherwise."""
+    found = [_LEFT_OUT.match(item) for item in items]
+    known = [item for item in found if item is not None]
+    if len(known) < len(found):
+        return list(items)
+    if not known:
+        return []
+    minutes = sum(int(item["seconds"]) for item in known) / 60
+    them = "it" if len(known) == 1 else "them"
+    return [f"{', '.join(item['id'] for item in known)}: --tier deep runs {them}, in {minutes:.0f} min at most"]

@@ -1,0 +1,35 @@
+"""TOML as a table; the parser is loaded when there is something to parse."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+_PARTS = 100
+_WORD, _BLANKS = re.compile(r"""[\w"'-]+"""), re.compile(r"[ \t]+")
+
+
+class NoToml(ValueError):
+    """A text is no TOML, or nests deeper than the parser follows; the message says where."""
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Return the table that a text holds; raises NoToml."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    if any(len(line) > 2 * _PARTS and _is_endless(line) for line in text.split("\n")):
+        raise NoToml(f"a key of more than {_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise NoToml("it nests too deep") from None
+    except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
+        raise NoToml(str(error)) from None
+
+
+def _is_endless(line: str) -> bool:
+    """Say whether a key has so many parts (a.a.a…) that the parser, whose time is their square, would take minutes over it."""
+    return "x." * _PARTS in _BLANKS.sub("", _WORD.sub("x", line))

@@ -1,0 +1,108 @@
+"""Where a project asks for the packages of the stack: which files count, and which of two."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from doctor.host import Host
+from doctor.model.vocabulary import is_known
+from doctor.probes import manifests
+from doctor.probes.contract import Scene
+from tests.hosts import facts_of, put, values
+
+
+def _seen(project: Path, *, env: dict[str, str] | None = None, workspace: Path | None = None) -> dict[str, Any]:
+    facts = facts_of(manifests.probe(Scene(host=Host(env=env or {}, cwd=project), project=project, workspace=workspace)))
+    assert not [name for name in facts if not is_known(name)]
+    return values(facts)
+
+
+def _at(path: str, line: int) -> dict[str, Any]:
+    return {"path": path, "line": line}
+
+
+def test_the_line_that_says_a_version_counts_before_one_that_does_not(tmp_path: Path) -> None:
+    put(tmp_path / "requirements.txt", "torch\nrequests==2\n")
+    put(tmp_path / "pyproject.toml", '[project]\ndependencies = ["torch==2.7.1"]\n')
+    put(tmp_path / "uv.lock", '[[package]]\nname = "torch"\n[[package]]\nname = "nvidia-nccl-cu12"\n')
+    assert _seen(tmp_path) == {
+        "project.manifests": ["requirements.txt", "pyproject.toml", "uv.lock"],
+        "manifest.torch": _at("pyproject.toml", 2),
+        "manifest.nvidia-nccl-cu12": _at("uv.lock", 4),
+    }
+
+
+def test_what_people_edit_counts_before_a_lock(tmp_path: Path) -> None:
+    put(tmp_path / "requirements.txt", "torch\n")
+    put(tmp_path / "poetry.lock", '[[package]]\nname = "torch"\n')
+    assert _seen(tmp_path)["manifest.torch"] == _at("requirements.txt", 1)
+
+
+def test_the_plain_file_counts_before_its_variants(tmp_path: Path) -> None:
+    for name in ("requirements-dev.txt", "requirements.txt", "requirements/gpu.txt"):
+        put(tmp_path / name, "# a comment\nFlash_Attn==2.8.3\n")
+    seen = _seen(tmp_path)
+    assert seen["manifest.flash-attn"] == _at("requirements.txt", 2)
+    assert seen["project.manifests"] == ["requirements.txt", "requirements-dev.txt", "requirements/gpu.txt"]
+
+
+def test_a_folder_without_manifests_says_so(tmp_path: Path) -> None:
+    facts = facts_of(manifests.probe(Scene(host=Host(env={}), project=tmp_path)))
+    assert {name: fact.state.value for name, fact in facts.items()} == {"project.manifests": "absent"}
+
+
+def test_paths_are_told_from_the_root_of_the_repository(tmp_path: Path) -> None:
+    put(tmp_path / ".git" / "HEAD")
+    put(tmp_path / "services" / "train" / "requirements.txt", "torch==2.7.1\n")
+    assert _seen(tmp_path / "services" / "train")["manifest.torch"] == _at("services/train/requirements.txt", 1)
+
+
+def test_a_runner_says_where_its_checkout_is(tmp_path: Path) -> None:
+    put(tmp_path / "train" / "requirements.txt", "torch==2.7.1\n")
+    env = {"GITHUB_WORKSPACE": str(tmp_path)}
+    assert _seen(tmp_path / "train", env=env)["manifest.torch"] == _at("train/requirements.txt", 1)
+    elsewhere = {"GITHUB_WORKSPACE": str(tmp_path / "other"), "CI_PROJECT_DIR": "\x00"}
+    assert _seen(tmp_path / "train", env=elsewhere)["manifest.torch"] == _at("requirements.txt", 1)
+
+
+def test_a_workspace_and_its_members(tmp_path: Path) -> None:
+    put(tmp_path / ".git" / "HEAD")
+    put(tmp_path / "Cargo.toml", '[workspace]\nmembers = [\n  "crates/*", "../out", "/etc",\n]\n')
+    put(tmp_path / "Cargo.lock", '[[package]]\nname = "candle-core"\n\n[[package]]\nname = "serde"\n\n[[package]]\nname = "cudarc"\n')
+    put(tmp_path / "crates" / "app" / "Cargo.toml", '[dependencies]\ncandle-core = "0.9"\n')
+    seen = _seen(tmp_path / "crates" / "app", workspace=tmp_path)
+    assert seen["manifest.candle-core"] == _at("crates/app/Cargo.toml", 2)
+    assert seen["manifest.cudarc"] == _at("Cargo.lock", 8)
+    assert "manifest.serde" not in seen
+
+
+def test_nothing_outside_of_the_project_is_read(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    outside = put(tmp_path / "secret" / "requirements.txt", "torch==2.7.1\n")
+    put(project / "docs" / "x.txt")
+    (project / "requirements.txt").symlink_to(outside)
+    (project / "requirements").symlink_to(outside.parent)
+    (project / "constraints.txt").symlink_to(project / "constraints.txt")
+    (project / "pyproject.toml").mkdir()
+    os.mkfifo(project / "Dockerfile")
+    assert _seen(project) == {}
+
+
+def test_a_link_within_the_project_is_followed(tmp_path: Path) -> None:
+    put(tmp_path / "deps" / "base.txt", "torch==2.7.1\n")
+    (tmp_path / "requirements.txt").symlink_to("deps/base.txt")
+    assert _seen(tmp_path)["manifest.torch"] == _at("requirements.txt", 1)
+
+
+def test_hostile_files_cost_little_and_break_nothing(tmp_path: Path) -> None:
+    put(tmp_path / "requirements.txt", b"\xff\xfe\x00torch\x00" * 100_000)
+    put(tmp_path / "requirements\n::error::x.txt", "torch==1\n")
+    put(tmp_path / "constraints.txt", b"torch==2.7.1\n" * 2_000_000)
+    put(tmp_path / "uv.lock", b'[[package]]\nname = "torch"\n' * 200_000)
+    put(tmp_path / "pyproject.toml", b"[" * 1_000_000 + b"\n" + b'[project]\ndependencies = ["torch==2.7.1"]\n')
+    started = time.process_time()
+    assert _seen(tmp_path)["manifest.torch"]["path"] in ("constraints.txt", "pyproject.toml")
+    assert time.process_time() - started < manifests.BOUND
