@@ -158,6 +158,6 @@ def test_the_examples_of_the_documentation_run(block: str, tmp_path: Path, monke
 def test_it_is_there_and_typed_in_an_installed_wheel(installed_doctor: Path, tmp_path: Path) -> None:
     python = installed_doctor.with_name("python")
     told = f"import doctor; print(doctor.diagnose(text={_LOG!r}).findings[0].id)"
-    ran = subprocess.run([python, "-c", told], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ran = subprocess.run([python, "-I", "-c", told], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.stdout.strip(), ran.stderr) == ("triton/c-compiler-missing", "")
     assert (environments.site_packages(python) / "doctor" / "py.typed").is_file()

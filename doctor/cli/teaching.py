@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import typer
@@ -63,14 +64,19 @@ EXIT_CODES = (
 
 
 class Command(TyperCommand):
-    """A command that knows what its arguments mean: click 8.5 sets aside the help that typer gave them."""
+    """A command whose help is complete: click 8.5 sets aside what typer tells of arguments, and rich takes `[tool.doctor]` for markup."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        for argument in self.params:
-            if argument.param_type_name == "argument" and not getattr(argument, "help", None):
-                argument.help = _meaning(self.callback, argument.name)  # type: ignore[attr-defined, unused-ignore]
-        super().format_help(ctx, formatter)
+        shown = copy(self)
+        shown.help, shown.params = _plain(self.help or ""), [self._told(parameter) for parameter in self.params]
+        super(Command, shown).format_help(ctx, formatter)
+
+    def _told(self, parameter: Any) -> Any:
+        told = copy(parameter)
+        argument = parameter.param_type_name == "argument"
+        told.help = _plain(getattr(parameter, "help", None) or (_meaning(self.callback, parameter.name) if argument else None) or "")
+        return told
 
 
 def _meaning(callback: Any, name: str | None) -> str | None:

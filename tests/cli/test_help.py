@@ -64,6 +64,10 @@ def test_arguments_say_what_they_mean(name: str, argument: str) -> None:
     assert argument in shown(name)
 
 
+def test_what_stands_in_brackets_is_shown() -> None:
+    assert "variables over [tool.doctor] in pyproject.toml" in " ".join(shown("config").split())
+
+
 def test_a_pipe_gets_no_colours_and_a_poor_encoding_no_fault() -> None:
     assert "\x1b" not in shown("check")
     assert "Examples" in shown(PYTHONIOENCODING="ascii")
