@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
-__all__ = ["__version__"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from doctor.api import check, diagnose, to_json
+    from doctor.errors import DoctorError, UsageError
+    from doctor.model.report import Report
+
+__all__ = ["DoctorError", "Report", "UsageError", "__version__", "check", "diagnose", "to_json"]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    **dict.fromkeys(("check", "diagnose", "to_json"), "doctor.api"),
+    **dict.fromkeys(("DoctorError", "UsageError"), "doctor.errors"),
+    "Report": "doctor.model.report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: `import doctor` alone costs next to nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'doctor' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,8 +1,13 @@
-"""Write what is generated in this repository, or say what is stale: `python -m doctor.generate [--check]`."""
+"""Write what is generated in this repository, or say what is stale: `python -m doctor.generate [--check]`.
+
+`python -m doctor.generate site [DIR]` writes the pages of the documentation site, which are not kept, to docs/site or another folder.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +16,14 @@ import msgspec
 from doctor import catalog as catalogs
 from doctor import examine
 from doctor.model.report import Diagnosis, Report
+from doctor.pages.site import COPIES, site
 from doctor.reporters import terminal_picture
+from doctor.schemas import KINDS, schema
+from doctor.scripts import load_checks
 
 ROOT: Final = Path(__file__).parent.parent
 PICTURE: Final = ROOT / "docs" / "terminal.svg"
+SITE: Final = ROOT / "docs" / "site"
 RECORDING: Final = ROOT / "doctor" / "recordings" / "demo.json"
 
 _SHOWN = "cuda/pip-toolkit-cannot-link"
@@ -34,27 +43,55 @@ def _report() -> Report:
     return msgspec.structs.replace(report, diagnosis=Diagnosis(findings=(shown,)))
 
 
+def schemas() -> dict[Path, str]:
+    """Return the JSON Schemas, for editors and for programs, by their file."""
+    return {ROOT / "docs" / "schema" / f"{name}.json": schema(name) for name in KINDS}
+
+
 def stale() -> list[str]:
-    """Return the names of the generated files that say something else than they should; what drew them does not count."""
+    """Return the names of the generated files that say something else than they should; what drew the picture does not count."""
+    found = [] if terminal_picture.words(_there(PICTURE)) == terminal_picture.words(picture()) else [PICTURE]
+    found += [path for path, text in schemas().items() if _there(path) != text]
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
+def _there(path: Path) -> str:
     try:
-        there = PICTURE.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        there = ""
-    return [] if terminal_picture.words(there) == terminal_picture.words(picture()) else [str(PICTURE.relative_to(ROOT))]
+        return ""
+
+
+def write_site(folder: Path) -> None:
+    """Write every page of the site. What an earlier one left in docs/site goes; another folder only gains files."""
+    if folder == SITE:
+        shutil.rmtree(folder, ignore_errors=True)
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in COPIES}
+    pages = site(catalogs.load(), load_checks(), texts)
+    _write({folder / name: text for name, text in pages.items()})
+
+
+def _write(files: Mapping[Path, str]) -> None:
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` name the stale ones and return 1 where there are any."""
-    if arguments not in ([], ["--check"]):
-        sys.stderr.write("usage: python -m doctor.generate [--check]\n")
-        return 2
-    if not arguments:
-        PICTURE.parent.mkdir(exist_ok=True)
-        PICTURE.write_text(picture(), encoding="utf-8")
-        return 0
-    for name in (names := stale()):
-        sys.stderr.write(f"{name} is stale: run python -m doctor.generate\n")
-    return 1 if names else 0
+    match arguments:
+        case []:
+            _write({PICTURE: picture(), **schemas()})
+        case ["--check"]:
+            for name in (names := stale()):
+                sys.stderr.write(f"{name} is stale: run python -m doctor.generate\n")
+            return 1 if names else 0
+        case ["site", *folders] if len(folders) <= 1:
+            write_site(Path(*folders) if folders else SITE)
+        case _:
+            sys.stderr.write("usage: python -m doctor.generate [--check | site [DIR]]\n")
+            return 2
+    return 0
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+import msgspec
+
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Table
 from doctor.model.facts import absent, present
@@ -55,3 +57,8 @@ def outcome(verdict: str = "failed", *, device: str | None = "cpu", log: str = "
 def condition(fact: str, **operator: Any) -> Condition:
     """Make a condition."""
     return Condition(fact=fact, **operator)
+
+
+def snapshot(facts: dict[str, Any]) -> bytes:
+    """Return a snapshot of these facts, as `doctor snapshot` writes one."""
+    return msgspec.json.encode(seen(facts))

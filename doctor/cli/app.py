@@ -12,6 +12,7 @@ import typer
 
 from doctor import __version__
 from doctor.cli import check, configuration, knowledge
+from doctor.cli.completion import answer_shells, completion
 from doctor.cli.config import config
 from doctor.cli.diagnose import diagnose
 from doctor.cli.diff import diff
@@ -20,6 +21,7 @@ from doctor.cli.names import shadow
 from doctor.cli.new_issue import new_issue
 from doctor.cli.run import run
 from doctor.cli.screen import say
+from doctor.cli.teaching import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, teach, told
 from doctor.errors import DoctorError, UsageError
 
 USAGE, FAULT, INTERRUPTED = 2, 3, 130
@@ -30,25 +32,23 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage; 3 doctor could not do its job; 4 nothing to judge; "
-    "130 interrupted.",
+    epilog=told((*EXAMPLES["check"][:2], EXAMPLES["diagnose"][0], EXAMPLES["explain"][0]), EXIT_CODES),
 )
-app.command()(check.check)
-app.command()(diagnose)
-app.command(
-    options_metavar="-- COMMAND [ARGS]...",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]},
-)(run)
-app.command()(check.snapshot)
-app.command()(diff)
-app.command()(check.demo)
-app.command()(knowledge.explain)
-app.command("list")(knowledge.list_)
-app.command(options_metavar="[OPTIONS] [-- OPTIONS OF CHECK]...", context_settings={"allow_extra_args": True})(config)
-app.command()(knowledge.lint)
-app.command("new-issue")(new_issue)
-app.command()(init)
-app.command()(knowledge.schema)
+_PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
+teach(app, check.check, FIND)
+teach(app, diagnose, FIND)
+teach(app, run, FIND, options_metavar="-- COMMAND [ARGS]...", context_settings=_PASSING)
+teach(app, check.demo, FIND)
+teach(app, check.snapshot, KEEP)
+teach(app, diff, KEEP)
+teach(app, knowledge.explain, KNOW)
+teach(app, knowledge.list_, KNOW, "list")
+teach(app, new_issue, SETTLE, "new-issue")
+teach(app, knowledge.lint, SETTLE)
+teach(app, knowledge.schema, SETTLE)
+teach(app, config, SETTLE, options_metavar="[OPTIONS] [-- OPTIONS OF CHECK]...", context_settings={"allow_extra_args": True})
+teach(app, completion, SETTLE)
+teach(app, init, SETTLE)
 
 
 def _version(wanted: bool) -> None:
@@ -72,6 +72,7 @@ def main() -> NoReturn:
     """Run the command line; every error ends here, as one sentence and an exit code."""
     gc.disable()  # a run is short and makes few cycles: collecting them costs more than it frees
     signal.signal(signal.SIGTERM, _interrupt)
+    answer_shells()
     try:
         code: Any = app(standalone_mode=False)
     except KeyboardInterrupt:

@@ -9,24 +9,17 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from doctor import asking, examine, observe
 from doctor import catalog as catalogs
-from doctor import examine, observe
 from doctor.cli import configuration, options, reports, screen
 from doctor.cli.gates import gates
-from doctor.cli.names import near
 from doctor.cli.telling import read_logs, tell
-from doctor.errors import UsageError
-from doctor.globs import matches_any
 from doctor.host import Host
-from doctor.model.catalog import Catalog
 from doctor.model.checks import Check, Tier
 from doctor.model.observation import Log, Observation
 from doctor.model.scales import Severity
 from doctor.scripts import load_checks
 from doctor.share import shareable, who
-
-_NONE = ("",)
-"""The globs of checks where `--only` names known issues alone."""
 
 
 def check(
@@ -62,17 +55,17 @@ def check(
     beside = reports.parsed(report or ())
     logs = read_logs(log or (), known := catalogs.load(matrices or ()))
     checks = load_checks() if only or not no_canaries else {}
-    issues, runs = _chosen(only or (), known, checks, configuration.origin(context, "only"))
+    issues, runs = asking.chosen(only or (), known, checks, configuration.origin(context, "only"))
     declared = examine.assumed(assume or ())
     if from_ is not None:
         seen = _replayed(from_, logs, declared)
     else:
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
         request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
-        request = msgspec.structs.replace(request, settings=_sources(flash_attn, network=network), logs=logs)
+        request = msgspec.structs.replace(request, settings=asking.sources(flash_attn, network=network), logs=logs)
         seen = _look(msgspec.structs.replace(request, assumed=declared))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
-    wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != _NONE, gates=gates(context, baseline))
+    wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != asking.NONE, gates=gates(context, baseline))
     return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose, beside=beside)
 
 
@@ -115,8 +108,8 @@ def demo(
 def _request(
     python: str | None, project: Path, features: Sequence[str] | None, checks: Sequence[Check], bounds: observe.Bounds
 ) -> observe.Request:
-    asked = tuple(feature for text in features or () for feature in text.replace(",", " ").split())
-    return observe.Request(host=Host(), project=project, python=python, features=asked, checks=checks, bounds=bounds)
+    named = asking.features(features or ())
+    return observe.Request(host=Host(), project=project, python=python, features=named, checks=checks, bounds=bounds)
 
 
 def _replayed(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:
@@ -127,24 +120,3 @@ def _replayed(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) ->
 def _look(request: observe.Request) -> Observation:
     with screen.spinner() as progress:
         return observe.observe(request, progress)
-
-
-def _sources(flash_attn: Path | None, *, network: bool) -> dict[str, str]:
-    """Return what checks are told about sources that they may build (checks/README.md)."""
-    if flash_attn is not None and not flash_attn.exists():
-        raise UsageError(f"--flash-attn {flash_attn}: no such file or folder")
-    given = {"CANARY_FLASH_ATTN": str(flash_attn.resolve())} if flash_attn else {}
-    return {**given, "CANARY_NETWORK": "1"} if network else given
-
-
-def _chosen(only: Sequence[str], known: Catalog, checks: Mapping[str, Check], named: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sort the globs of `--only` into those of known issues and those of checks; one that names nothing at all is a mistake.
-
-    Where there are globs and none names a check, the glob of checks is one that matches none.
-    """
-    issues = tuple(glob for glob in only if any(matches_any(name, (glob,)) for name in known.issues))
-    runs = tuple(glob for glob in only if any(matches_any(name, (glob,)) for name in checks))
-    for glob in only:
-        if glob not in (*issues, *runs):
-            raise UsageError(f"{named} {glob}: no check and no known issue has such an id{near(glob, [*checks, *known.issues])}")
-    return issues, runs or (_NONE if only else ())

@@ -9,14 +9,19 @@ import typer
 
 from doctor import catalog as catalogs
 from doctor.bundled import bundled
-from doctor.cli import options, screen
+from doctor.cli import offered, options, screen
 from doctor.cli.names import near
 from doctor.errors import UsageError
 from doctor.scripts import load_checks
 
 
 def explain(
-    id_: Annotated[str, typer.Argument(metavar="ID", help="A known issue (torch/no-kernel-image) or a check (inductor-compile).")],
+    id_: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="A known issue (torch/no-kernel-image) or a check (inductor-compile).", autocompletion=offered.ids
+        ),
+    ],
     matrices: options.Matrices = None,
 ) -> int:
     """Tell what is known about one finding or one check."""
@@ -57,18 +62,16 @@ def lint(
     return 1 if faults else 0
 
 
-def schema(name: Annotated[str, typer.Argument(metavar="NAME", help="report, comparison, observation, issue or table.")]) -> int:
+def schema(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="report, comparison, observation, issue or table.", autocompletion=offered.schemas)
+    ],
+) -> int:
     """Print a JSON Schema: of the report, of what doctor diff says, of a snapshot, of a known issue, of a compatibility table."""
-    import msgspec
+    from doctor.schemas import KINDS
+    from doctor.schemas import schema as text
 
-    from doctor.model.comparison import Comparison
-    from doctor.model.compat import Table
-    from doctor.model.document import ReportDocument
-    from doctor.model.issues import KnownIssue
-    from doctor.model.observation import Observation
-
-    kinds = {"report": ReportDocument, "comparison": Comparison, "observation": Observation, "issue": KnownIssue, "table": Table}
-    if name not in kinds:
-        raise UsageError(f"{name}: choose one of {', '.join(kinds)}")
-    screen.put(msgspec.json.format(msgspec.json.encode(msgspec.json.schema(kinds[name])), indent=2).decode())
+    if name not in KINDS:
+        raise UsageError(f"{name}: choose one of {', '.join(KINDS)}")
+    screen.put(text(name))
     return 0

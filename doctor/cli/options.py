@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from doctor.cli import offered
+
 # Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X | None` keeps its help plain.
 
 _TARGET = "What to examine"
@@ -114,12 +116,22 @@ Logs = Annotated[
 Only = Annotated[
     list[str] | None,
     _setting(
-        "--only", metavar="GLOB", help="Run only these checks, judge only these known issues (see doctor list).", rich_help_panel=_CHECKS
+        "--only",
+        metavar="GLOB",
+        help="Run only these checks, judge only these known issues (see doctor list).",
+        autocompletion=offered.ids,
+        rich_help_panel=_CHECKS,
     ),
 ]
 Skip = Annotated[
     list[str] | None,
-    _setting("--skip", metavar="GLOB", help="Leave out these checks and known issues.", rich_help_panel=_CHECKS),
+    _setting(
+        "--skip",
+        metavar="GLOB",
+        help="Leave out these checks and known issues.",
+        autocompletion=offered.ids,
+        rich_help_panel=_CHECKS,
+    ),
 ]
 Tier = Annotated[TierChoice, _setting("--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS)]
 NoCanaries = Annotated[
@@ -151,6 +163,7 @@ Expect = Annotated[
         "--expect",
         metavar="DEVICE",
         callback=_expected,
+        autocompletion=offered.devices,
         help="Fail unless a check reached this device: cuda, cuda:2, mps, candle-cuda, candle-metal.",
         rich_help_panel=_CHECKS,
     ),
@@ -163,6 +176,7 @@ Reports = Annotated[
         metavar="FORMAT=PATH",
         help="Write the report to a file as well, in another format; may be given several times. github alone annotates the run "
         "of GitHub Actions that it is part of.",
+        autocompletion=offered.reports,
         rich_help_panel=_OUTPUT,
     ),
 ]

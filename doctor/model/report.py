@@ -55,3 +55,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     diagnosis: Diagnosis
     exit_code: int = 0
     gone: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, ranked: the first is what to do first. One that is `suppressed` does not count."""
+        return self.diagnosis.findings

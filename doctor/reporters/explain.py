@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from doctor.holes import as_text
 from doctor.model.checks import Check, Reach
-from doctor.model.issues import Affected, Condition, KnownIssue, Range, Recipe
+from doctor.model.issues import KnownIssue, Recipe
 from doctor.model.observation import TargetKind
+from doctor.reporters.known import VERIFIED, acts, condition_text, row_text
 from doctor.reporters.terminal_page import (
     COMMAND,
     QUIET,
@@ -27,8 +25,6 @@ from doctor.reporters.terminal_page import (
     written,
 )
 from doctor.reporters.words import flags
-
-_VERIFIED = {"reproduced": "reproduced", "thread": "confirmed in the threads below", "documented": "documented by its makers"}
 
 
 def render(id_: str, issue: KnownIssue, *, width: int, colour: bool, unicode: bool) -> str:
@@ -62,7 +58,7 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
     yield blank()
     for number, row in enumerate(issue.affected):
         told = (f" ({row.predicts.value} by itself)", QUIET) if row.predicts else ""
-        yield from paragraph(span(how, _row(row), told), how, label=("or" if number else "applies", QUIET))
+        yield from paragraph(span(how, row_text(row), told), how, label=("or" if number else "applies", QUIET))
     if issue.certain:
         yield from paragraph("these facts alone prove it", how, label=(" ", QUIET))
     for number, signature in enumerate(issue.signatures):
@@ -76,60 +72,21 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
         yield from paragraph(f"{proof.check}{case}{devices}", how, label=(" " if number else "shown by", QUIET))
 
 
-def _row(row: Affected) -> str:
-    packages = [f"{name} {' or '.join(_range(each) for each in ranges)}" for name, ranges in row.packages.items()]
-    return " and ".join([*packages, *(_condition(condition) for condition in row.when)])
-
-
-def _range(versions: Range) -> str:
-    match versions.introduced, versions.fixed:
-        case None, None:
-            return "of any version"
-        case first, None:
-            return f"from {first} on"
-        case None, last:
-            return f"before {last}"
-        case first, last:
-            return f"from {first}, before {last}"
-
-
-def _condition(condition: Condition) -> str:
-    if condition.range is not None:
-        return f"{condition.fact} {_range(condition.range)}"
-    if condition.one_of is not None:
-        return f"{condition.fact} is one of {as_text(condition.one_of)}"
-    if condition.matches is not None:
-        return f"{condition.fact} matches {condition.matches}"
-    if condition.equals is not msgspec.UNSET:
-        return f"{condition.fact} is {as_text(condition.equals)}"
-    there = condition.present is True or condition.absent is False
-    return f"{condition.fact} is {'there' if there else 'not there'}"
-
-
 def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
-    conditions = [recipe.condition] if recipe.condition else [_condition(condition) for condition in recipe.when]
+    conditions = [recipe.condition] if recipe.condition else [condition_text(condition) for condition in recipe.when]
     when = f"where {said(' and '.join(conditions), how)}: " if conditions else ""
     title = span(how, (when, QUIET), said(recipe.title, how), (f" ({noted})" if (noted := flags(recipe)) else "", "yellow"))
     yield from paragraph(title, how, label=(label, "bold"))
-    for act in _acts(recipe):
+    for act in acts(recipe):
         yield from verbatim(act, how, indent=6, style=COMMAND)
     for mark, side, style in (("-", "before", "red"), ("+", "after", "green")):
         for line in recipe.edit.get(side, "").splitlines():
             yield from verbatim(f"{mark} {kept(line, how)}", how, indent=6, style=style)
 
 
-def _acts(recipe: Recipe) -> list[str]:
-    acts = [f"{manager}: install {' '.join(packages)}" for manager, packages in recipe.system.items()]
-    acts += [f"uninstall {' '.join(recipe.uninstall)}"] if recipe.uninstall else []
-    acts += [" ".join(argv) for argv in recipe.run]
-    acts += [f"install {' '.join([*recipe.install, *(f'({option})' for option in recipe.options)])}"] if recipe.install else []
-    acts += [f"export {name}={value}" for name, value in recipe.env.items()]
-    return acts + ([f"in {recipe.edit['file']}:"] if "file" in recipe.edit else [])
-
-
 def _background(issue: KnownIssue, how: Look) -> Lines:
     yield blank()
-    told = f"{_VERIFIED.get(issue.verified.how, issue.verified.how)}, {issue.verified.checked.isoformat()}"
+    told = f"{VERIFIED.get(issue.verified.how, issue.verified.how)}, {issue.verified.checked.isoformat()}"
     told += f": {issue.verified.note}" if issue.verified.note else ""
     yield from paragraph(told, how, label=("verified", QUIET))
     for label, ids in (("explains", issue.symptoms), ("related", issue.related)):

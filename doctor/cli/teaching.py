@@ -1,0 +1,110 @@
+"""What `--help` teaches: examples under every command, and what arguments mean."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Iterable
+from copy import copy
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+Examples = tuple[tuple[str, str], ...]
+"""Command lines, and what each is for."""
+
+FIND, KEEP, KNOW, SETTLE = "Find out what is wrong", "Keep and compare", "What doctor knows", "Make it yours"
+"""Groups of commands, in the order of `doctor --help`."""
+
+EXAMPLES: dict[str, Examples] = {
+    "check": (
+        ("doctor check", "the active environment, else ./.venv"),
+        ("doctor check --python ~/train/.venv", "another one; it is only read"),
+        ("doctor check --no-canaries", "files and tools alone: a second"),
+        ("doctor check --only 'torch/*' --fail-on note", "some known issues"),
+        ("doctor check --expect cuda:2 --report json=out.json", "in CI, with two GPUs"),
+    ),
+    "diagnose": (
+        ("doctor diagnose build.log", "a log from anywhere"),
+        ("doctor diagnose build.log --env env.txt", "with the text of collect_env"),
+        ("python train.py 2>&1 | doctor diagnose -", "what a pipe brings"),
+    ),
+    "run": (
+        ("doctor run -- pip install flash-attn", "its output, then why it failed"),
+        ("doctor run -- python train.py", "the same for a program"),
+    ),
+    "snapshot": (
+        ("doctor snapshot -o sick.json", "here, then on another machine:"),
+        ("doctor check --from sick.json", ""),
+    ),
+    "diff": (
+        ("doctor diff green.json red.json", "two reports or snapshots"),
+        ("doctor diff green.json red.json --fail-on warning", "in CI"),
+    ),
+    "config": (("doctor config", "every setting, and where it comes from"), ("doctor config -- --fail-on note", "with a flag weighed in")),
+    "demo": (("doctor demo", ""), ("doctor demo --format json", "what programs get")),
+    "explain": (
+        ("doctor explain torch/no-kernel-image", "a finding: cause, signs, fixes, sources"),
+        ("doctor explain inductor-compile", "a check: what it does, what it needs"),
+    ),
+    "list": (("doctor list", ""), ("doctor list --matrices ours", "with a catalog of your own")),
+    "lint": (("doctor lint", "doctor's own catalog"), ("doctor lint ours", "a folder with issues/ and compat/")),
+    "new-issue": (("doctor new-issue build.log -o matrices/issues/torch/slug.yaml", ""), ("doctor lint", "what is missing")),
+    "schema": (("doctor schema issue > issue.json", "for an editor"), ("doctor schema report", "for programs that read --format json")),
+    "init": (("doctor init github", "a workflow; never over a file that is there"), ("doctor init docker -o -", "on standard output")),
+    "completion": (
+        ('eval "$(doctor completion bash)"', "in ~/.bashrc; zsh likewise"),
+        ("doctor completion fish | source", "in config.fish"),
+    ),
+}
+
+EXIT_CODES = (
+    "Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage; 3 doctor could not do its job; 4 nothing to judge; 130 interrupted."
+)
+
+
+class Command(TyperCommand):
+    """A command whose help is complete: click 8.5 sets aside what typer tells of arguments, and rich takes `[tool.doctor]` for markup."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        shown = copy(self)
+        shown.help, shown.params = _plain(self.help or ""), [self._told(parameter) for parameter in self.params]
+        super(Command, shown).format_help(ctx, formatter)
+
+    def _told(self, parameter: Any) -> Any:
+        told = copy(parameter)
+        argument = parameter.param_type_name == "argument"
+        told.help = _plain(getattr(parameter, "help", None) or (_meaning(self.callback, parameter.name) if argument else None) or "")
+        return told
+
+
+def _meaning(callback: Any, name: str | None) -> str | None:
+    hint = typing.get_type_hints(inspect.unwrap(callback), include_extras=True).get(name or "")
+    said = [getattr(each, "help", None) for each in getattr(hint, "__metadata__", ())]
+    return next((each for each in said if each), None)
+
+
+def teach(app: typer.Typer, command: Any, panel: str, name: str | None = None, **more: Any) -> None:
+    """Add a command to the application, in its group and with its examples."""
+    shown = EXAMPLES.get(name or command.__name__, ())
+    app.command(name, cls=Command, rich_help_panel=panel, epilog=told(shown), **more)(command)
+
+
+def told(examples: Iterable[tuple[str, str]], *more: str) -> str:
+    """Return examples as the end of a help text, a line each; what they are for stands beside the short ones."""
+    rows = list(examples)
+    column = max((len(line) for line, _ in rows if len(line) <= _BESIDE), default=0) + 3
+    lines = [f"[dim]{'Examples' if len(rows) > 1 else 'Example'}[/dim]"] if rows else []
+    for line, purpose in rows:
+        lines.append(f"{_plain(line)}{' ' * max(column - len(line), 3)}[dim]{_plain(purpose)}[/dim]" if purpose else _plain(line))
+    return "\n\n".join([*lines, *([""] if rows and more else []), *more])
+
+
+_BESIDE = 40
+"""Characters of a command line up to which the column of purposes makes room for it."""
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", r"\[")
