@@ -19,6 +19,9 @@ _TELLING = {
     ("cuda.nvcc", "present"): "with a CUDA toolkit",
     ("nvidia.driver_version", "present"): "with an NVIDIA driver",
     ("libs.ld_library_path", "present"): "where LD_LIBRARY_PATH is set",
+    # How authors say "where nothing is known of torch": no circumstance that anybody could look for.
+    ("torch.release", "absent"): "",
+    ("torch.build", "absent"): "",
 }
 _NAMES = {
     "torch.release": "torch",
@@ -44,7 +47,7 @@ def circumstance(condition: Condition) -> str:
     operator = next(
         (name for name in ("range", "one_of", "matches", "present", "absent") if getattr(condition, name) is not None), "equals"
     )
-    if told := _TELLING.get((condition.fact, operator)):
+    if (told := _TELLING.get((condition.fact, operator))) is not None:
         return told
     value = getattr(condition, operator)
     values = [as_text(one) for one in value] if operator == "one_of" else [as_text(value)] if operator == "equals" else []
