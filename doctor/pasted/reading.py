@@ -22,7 +22,8 @@ _OFTEN = 1000
 _AROUND = 8 << 10
 _LONGEST = 4000
 """Characters after which a line goes on in another one of the same number."""
-_FEW = 3000
+_FEW = 500
+"""Texts up to which the faster automaton is worth its memory."""
 _ESCAPE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 _ODD = re.compile(r"[^\t -~]")
 _ENVIRONMENT, _ABOVE, _BELOW = b"CUDA used to build PyTorch", 4, 250
