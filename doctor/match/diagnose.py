@@ -49,8 +49,10 @@ def gathered(ruled: Sequence[tuple[Weighed, Result]], found: Sequence[Finding], 
     sure = [one for one in found if one.severity is not Severity.NOTE and one.confidence is not Confidence.LOW]
     causes = []
     for held, _ in ruled:
+        if not held.issue.gathers or held.applies.truth is False or held.id in {one.id for one in found}:
+            continue
         symptoms = [one for one in sure if matches_any(one.id, held.issue.symptoms)]
-        if held.issue.gathers and len(symptoms) >= held.issue.gathers and held.id not in {one.id for one in found}:
+        if len(symptoms) >= held.issue.gathers:
             told = finding(held, Result(Ruling.FINDING, Confidence.MEDIUM), facts, _target_of(held.issue, targets))
             evidence = [one.evidence[0] for one in symptoms if one.evidence]
             causes.append(msgspec.structs.replace(told, evidence=tuple(evidence), settles=""))

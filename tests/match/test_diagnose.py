@@ -253,6 +253,14 @@ def test_symptoms_that_come_together_are_told_as_one_story() -> None:
     assert [found.id for found in alone] == ["torch/one"]
 
 
+def test_no_story_is_told_that_the_facts_deny() -> None:
+    part = toy.issue(affected=(), signatures=(Signature(pattern="off by (?P<amount>[0-9]+)"),))
+    cause = toy.issue(signatures=(), proofs=(), symptoms=("torch/one", "torch/two"), gathers=2)
+    catalog = toy.catalog(torch__cause=cause, torch__one=part, torch__two=part)
+    assert [found.id for found in diagnose(toy.seen(NEW, log="off by 3"), catalog).findings] == ["torch/one", "torch/two"]
+    assert diagnose(toy.seen({}, log="off by 3"), catalog).findings[0].id == "torch/cause"
+
+
 def test_who_knows_more_comes_before_a_general_text() -> None:
     text = Signature(pattern="off by (?P<amount>[0-9]+)")
     general = toy.issue(affected=(), signatures=(text,), general=True)
