@@ -232,8 +232,8 @@ def test_its_wheel_holds_one_module_and_asks_for_pytest_alone(built: Path) -> No
 def test_its_wheel_is_found_by_pytest_where_it_is_installed(built: Path, project: Project, tmp_path: Path) -> None:
     environments.make(tmp_path / "venv", (str(built),))
     python = environments.interpreter(tmp_path / "venv")
-    ran = subprocess.run(
-        [python, "-m", "pytest", "--doctor", project.says(1, _ERROR)], cwd=project.folder, capture_output=True, text=True, check=False
-    )
+    command = [str(python), "-m", "pytest", "--doctor", project.says(1, _ERROR)]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    ran = subprocess.run(command, cwd=project.folder, env=env, capture_output=True, text=True, check=False)
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR
     assert f"the stack of {python} is broken" in ran.stderr
