@@ -140,6 +140,7 @@ def test_a_report_may_be_called_anything(name: str, run: Act, workspace: Path) -
     assert {command.name for command in ended.commands} <= {"notice", "warning"}
 
 
+@pytest.mark.dear
 def test_a_release_is_installed_where_one_is_named(run: Act, wheel: Path) -> None:
     ended = run(env={"PIP_FIND_LINKS": str(wheel.parent)}, args=HEALTHY, version=__version__)
     assert (ended.code, ended.outputs["errors"]) == (0, "0")
@@ -151,6 +152,7 @@ def test_a_release_that_is_not_there_is_a_fault_and_says_so(run: Act) -> None:
     assert ["pip could not install it" in command.message for command in ended.commands] == [True]
 
 
+@pytest.mark.dear
 def test_an_older_report_is_not_taken_for_this_one(run: Act, workspace: Path) -> None:
     (workspace / "old.json").write_text('{"summary": {"error": 9}}', encoding="utf-8")
     ended = run(args="--no-such-option", json="old.json")

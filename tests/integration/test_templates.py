@@ -14,6 +14,7 @@ import yaml
 from doctor.templates import filled
 from tests.command import environment
 
+# Each of them brings doctor and what it requires anew, up to a minute: one runs always, the others among the dear tests.
 pytestmark = [
     pytest.mark.patient,  # pip brings what doctor requires
     pytest.mark.skipif(os.name != "posix", reason="the templates are for Linux"),
@@ -49,10 +50,10 @@ def _docker() -> str:
     ("script", "reports"),
     [
         (_github, ["doctor.sarif"]),
-        (_gitlab, ["gl-code-quality-report.json", "doctor.xml"]),
-        (_buildkite, ["doctor.xml", "doctor.md"]),
-        (_jenkins, ["doctor.xml", "doctor.html"]),
-        (_docker, ["opt/doctor.json"]),
+        pytest.param(_gitlab, ["gl-code-quality-report.json", "doctor.xml"], marks=pytest.mark.dear),
+        pytest.param(_buildkite, ["doctor.xml", "doctor.md"], marks=pytest.mark.dear),
+        pytest.param(_jenkins, ["doctor.xml", "doctor.html"], marks=pytest.mark.dear),
+        pytest.param(_docker, ["opt/doctor.json"], marks=pytest.mark.dear),
     ],
     ids=["github", "gitlab", "buildkite", "jenkins", "docker"],
 )
