@@ -8,8 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, TypeVar
 
-import msgspec
-
 from doctor import asking, examine, observe
 from doctor import catalog as catalogs
 from doctor.baseline import read_baseline
@@ -70,8 +68,7 @@ def check(
     issues, runs = asking.chosen(_several(only), known, checks, "only")
     logs, declared = _logs(log, known), examine.assumed(_several(assume))
     if from_ is not None:
-        seen = examine.read_observation(Path(from_))
-        seen = msgspec.structs.replace(seen, facts=observe.with_assumed(seen.facts, declared), logs=(*seen.logs, *logs))
+        seen = examine.replayed(Path(from_), logs, declared)
     else:
         request = observe.Request(
             host=Host(),
@@ -166,8 +163,4 @@ def _log(log: LogFile, known: Catalog) -> Log:
         raise UsageError(f"{getattr(log, 'name', 'log')}: open it for reading bytes")
     if not isinstance(log, str | PathLike):
         return examine.read_log(str(getattr(log, "name", "log")), log, known)
-    try:
-        with Path(log).open("rb") as file:
-            return examine.read_log(str(log), file, known)
-    except OSError as error:
-        raise UsageError(f"{log}: {error.strerror or error}") from None
+    return examine.open_log(Path(log), known)

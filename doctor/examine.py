@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,7 +29,7 @@ from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import Verdict
 from doctor.model.report import CatalogStamp, Diagnosis, Report
 from doctor.model.scales import Severity
-from doctor.observe import FRAMEWORKS, WITHOUT_CANARIES, ran_anything
+from doctor.observe import FRAMEWORKS, WITHOUT_CANARIES, ran_anything, with_assumed
 from doctor.pasted import reading
 from doctor.pasted.environment import environment_facts
 from doctor.pasted.log import log_facts, owner
@@ -157,6 +159,23 @@ def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Obse
     base = environment or Observation(doctor_version=__version__)
     known = {name: fact for name, fact in base.facts.items() if fact.state is not State.UNKNOWN or name not in found}
     return msgspec.structs.replace(base, facts={**found, **known}, logs=(*base.logs, *logs))
+
+
+def replayed(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:
+    """Read an observation (`read_observation`) and put logs, and facts that are declared, on top of it."""
+    seen = read_observation(path)
+    return msgspec.structs.replace(seen, facts=with_assumed(seen.facts, declared), logs=(*seen.logs, *logs))
+
+
+def open_log(path: Path, catalog: Catalog) -> Log:
+    """Read the log in a file; raises UsageError for one that cannot be read, and for a device that never ends."""
+    try:
+        with path.open("rb") as file:
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
+                raise UsageError(f"{path}: a device, which has no end")
+            return read_log(str(path), file, catalog)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
 def read_log(source: str, stream: BinaryIO, catalog: Catalog) -> Log:

@@ -161,3 +161,8 @@ def test_it_is_there_and_typed_in_an_installed_wheel(installed_doctor: Path, tmp
     ran = subprocess.run([python, "-I", "-c", told], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.stdout.strip(), ran.stderr) == ("triton/c-compiler-missing", "")
     assert (environments.site_packages(python) / "doctor" / "py.typed").is_file()
+
+
+def test_a_device_without_end_is_refused() -> None:
+    with pytest.raises(doctor.UsageError, match="a device, which has no end"):
+        doctor.diagnose("/dev/zero")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -16,7 +16,7 @@ from doctor.cli.gates import gates
 from doctor.cli.telling import read_logs, tell
 from doctor.host import Host
 from doctor.model.checks import Check, Tier
-from doctor.model.observation import Log, Observation
+from doctor.model.observation import Observation
 from doctor.model.scales import Severity
 from doctor.scripts import load_checks
 from doctor.share import shareable, who
@@ -58,7 +58,7 @@ def check(
     issues, runs = asking.chosen(only or (), known, checks, configuration.origin(context, "only"))
     declared = examine.assumed(assume or ())
     if from_ is not None:
-        seen = _replayed(from_, logs, declared)
+        seen = examine.replayed(from_, logs, declared)
     else:
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
         request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
@@ -110,11 +110,6 @@ def _request(
 ) -> observe.Request:
     named = asking.features(features or ())
     return observe.Request(host=Host(), project=project, python=python, features=named, checks=checks, bounds=bounds)
-
-
-def _replayed(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:
-    seen = examine.read_observation(path)
-    return msgspec.structs.replace(seen, facts=observe.with_assumed(seen.facts, declared), logs=(*seen.logs, *logs))
 
 
 def _look(request: observe.Request) -> Observation:

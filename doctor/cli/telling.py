@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from doctor import examine
 from doctor.cli import options, reports, screen
-from doctor.errors import UsageError
 from doctor.host import Host
 from doctor.model.catalog import Catalog
 from doctor.model.observation import Log
@@ -20,19 +17,7 @@ from doctor.share import shareable, who, without_any_secrets
 
 def read_logs(paths: Sequence[Path], known: Catalog) -> tuple[Log, ...]:
     """Read logs in their order; `-` is standard input. Raises UsageError for one that cannot be read."""
-    return tuple(_log(path, known) for path in paths)
-
-
-def _log(path: Path, known: Catalog) -> Log:
-    if str(path) == "-":
-        return examine.read_log("-", sys.stdin.buffer, known)
-    try:
-        with path.open("rb") as file:
-            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
-                raise UsageError(f"{path}: a device, which has no end")
-            return examine.read_log(str(path), file, known)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+    return tuple(examine.read_log("-", sys.stdin.buffer, known) if str(path) == "-" else examine.open_log(path, known) for path in paths)
 
 
 def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool, beside: Sequence[reports.Wanted] = ()) -> int:
