@@ -24,7 +24,10 @@ from doctor.probing import probe_all, probes
 from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
 
 _FOLLOWS = {
-    "nvidia.capabilities": ("nvidia.gpus", "nvidia.gpu_names", "nvidia.capability_min", "nvidia.capability_max"),
+    "nvidia.capabilities": (
+        *("nvidia.gpus", "nvidia.visible", "nvidia.gpu_names", "nvidia.gpu_count", "nvidia.capability_min", "nvidia.capability_max"),
+        "torch.cuda_devices",
+    ),
     "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
 }
 """What this machine says of its own GPU and driver, which does not hold of a declared one."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from doctor.conditions import lookup
 from doctor.derive.arch import uncovered
 from doctor.derive.candle import candle
 from doctor.derive.cells import table_facts
+from doctor.derive.devices import of_gpus
 from doctor.derive.gpus import capabilities
 from doctor.derive.making import SOURCE, Named, made
 from doctor.derive.pins import pins
@@ -65,12 +65,7 @@ def _packages(facts: Facts) -> Named:
 
 
 def _gpus(facts: Facts) -> Named:
-    def capabilities(gpus: list[dict[str, Any]]) -> list[str] | None:
-        return [gpu["capability"] for gpu in gpus if gpu.get("capability")] or None
-
-    yield "nvidia.capabilities", made(facts, "nvidia.gpus", make=capabilities)
-    yield "nvidia.gpu_names", made(facts, "nvidia.gpus", make=lambda gpus: [gpu["name"] for gpu in gpus if gpu.get("name")] or None)
-    yield "nvidia.gpu_count", made(facts, "nvidia.gpus", make=lambda gpus: len(gpus) or None)
+    yield from of_gpus(facts)
     on_the_side = "compat" in str(value_of(facts, "nvidia.libcuda") or "")
     yield "nvidia.forward_compatibility", present(True, SOURCE) if on_the_side else absent(SOURCE)
     # What was reached works, whatever the numbers say: data centre cards have packages that make up for an older driver.

@@ -91,6 +91,7 @@ class Host:
         argv: Sequence[str],
         *,
         timeout: float = 5.0,
+        silence: float | None = None,
         limit: int = 1 << 20,
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
@@ -99,4 +100,5 @@ class Host:
         found = self.which(argv[0])
         if found is None:
             return Ran(ended=Ended.NOT_STARTED, why=f"{argv[0]} is not on PATH")
-        return run([found, *argv[1:]], timeout=timeout, limit=limit, env={**self.env, **(env or {})}, cwd=cwd or self.cwd)
+        env = {**self.env, **(env or {})}
+        return run([found, *argv[1:]], timeout=timeout, silence=silence, limit=limit, env=env, cwd=cwd or self.cwd)

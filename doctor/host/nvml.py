@@ -13,44 +13,74 @@ from doctor.host.door import Host
 from doctor.host.process import Ended, Ran
 
 _CHILD = Path(__file__).with_name("nvml_child.py")
+_MOST = 256
+"""More GPUs than any machine has."""
 _WSL_LIBRARIES = "/usr/lib/wsl/lib"
 
 
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU; `capability` is major.minor."""
+    """One GPU in NVML's order; `capability` is major.minor, `error` NVML's own words where this GPU could not be asked."""
 
     index: int
-    name: str
+    name: str | None = None
     capability: str | None = None
     memory_bytes: int | None = None
     mig: bool = False
+    uuid: str | None = None
+    pci_bus_id: str | None = None
+    error: str | None = None
+    memory_used_bytes: int | None = None
+    processes: tuple[dict[str, Any], ...] | None = None
+    compute_mode: str | None = None
+    mig_devices: tuple[dict[str, Any], ...] | None = None
+    persistence: bool | None = None
+    health: dict[str, Any] | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Return it as a fact carries it: what is not known is left out, but for what every GPU has."""
+        always = ("name", "capability", "memory_bytes")
+        told = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None or name in always}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was learned before the end or the failure; `gpus` is None where they were not all told."""
+    """What was learned before the end or the failure; `gpus` is None where not even their number was told.
+
+    `error` is why the library as a whole could not be asked, `why` the same of one fact; `hung` says that it never answered.
+    """
 
     driver_version: str | None = None
     cuda_version: str | None = None
     gpus: tuple[Gpu, ...] | None = None
     error: str = ""
+    why: dict[str, str] = {}
+    hung: bool = False
 
 
 class _Line(msgspec.Struct, frozen=True):
     driver_version: str | None = None
     cuda_version: str | None = None
     gpu: Gpu | None = None
+    state: dict[str, Any] | None = None
     count: int | None = None
     error: str = ""
+    why: dict[str, str] = {}
+    done: bool = False
 
 
-def ask_nvml(host: Host, *, timeout: float = 4.0) -> Answer:
-    """Return what NVML says within `timeout` seconds; a failure stands in `error`, next to what came before it."""
+def ask_nvml(host: Host, *, timeout: float = 4.0, most: float = 20.0) -> Answer:
+    """Return what NVML says; a failure stands in `error` or with its GPU, next to what came before it.
+
+    It may be silent for `timeout` seconds and take `most` in all: waking a GPU that the driver does not keep alive takes one to
+    three seconds.
+    """
     found = importlib.util.find_spec("pynvml")
     if found is None or found.origin is None:
         return Answer(error="pynvml is not installed beside doctor")
     # Isolated, because the PYTHONPATH of the environment under examination is none of this child's business.
     argv = [sys.executable, "-I", str(_CHILD), str(Path(found.origin).parent)]
-    return read_answer(host.run(argv, timeout=timeout, env=_libraries(host), cwd=Path("/")), timeout=timeout)
+    ran = host.run(argv, timeout=max(timeout, most), silence=timeout, env=_libraries(host), cwd=Path("/"))
+    return read_answer(ran, timeout=timeout)
 
 
 def _libraries(host: Host) -> dict[str, str]:
@@ -63,13 +93,38 @@ def _libraries(host: Host) -> dict[str, str]:
 def read_answer(ran: Ran, *, timeout: float) -> Answer:
     """Make an answer of what the child printed, however it ended."""
     lines = [line for text in ran.output.splitlines() if (line := _line(text))]
-    complete = any(line.count is not None for line in lines)
+    count = next((min(line.count, _MOST) for line in lines if line.count is not None), None)
+    end = "" if any(line.done for line in lines) else _end(ran, timeout)
     return Answer(
         driver_version=next((line.driver_version for line in lines if line.driver_version), None),
         cuda_version=next((line.cuda_version for line in lines if line.cuda_version), None),
-        gpus=tuple(line.gpu for line in lines if line.gpu) if complete else None,
-        error=next((line.error for line in lines if line.error), "") or ("" if complete else _end(ran, timeout)),
+        gpus=None if count is None else _gpus(lines, count, end),
+        error=next((line.error for line in lines if line.error), "") or (end if count is None else ""),
+        why={name: words for line in lines for name, words in line.why.items()},
+        hung=bool(end) and ran.ended is Ended.TIMEOUT,
     )
+
+
+def _gpus(lines: list[_Line], count: int, end: str) -> tuple[Gpu, ...]:
+    """Return all that were counted; where the child came to an `end` of its own, the GPU that it was asking has that as its error."""
+    told = {line.gpu.index: line.gpu for line in lines if line.gpu}
+    states = {line.state.get("index"): line.state for line in lines if line.state}
+    gpus = [_completed(told[index], states.get(index)) for index in range(count) if index in told]
+    # They are asked in their order: the first that is missing is the one that did not come back.
+    first = len(gpus)
+    asked = next((gpu.index for gpu in gpus if not gpu.error and gpu.index not in states), None)
+    if end and first == count and asked is not None:
+        gpus[asked] = msgspec.structs.replace(gpus[asked], error=end)
+    rest = (Gpu(index=index, error=f"not asked: {end} about GPU {first}" if index > first else end) for index in range(first, count))
+    return (*gpus, *rest)
+
+
+def _completed(gpu: Gpu, state: dict[str, Any] | None) -> Gpu:
+    more = {name: value for name, value in (state or {}).items() if value is not None}
+    try:
+        return msgspec.convert({**msgspec.structs.asdict(gpu), **more}, Gpu)
+    except msgspec.ValidationError:
+        return gpu
 
 
 def _line(text: str) -> _Line | None:

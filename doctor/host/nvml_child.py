@@ -1,14 +1,26 @@
 """Asks NVML in a process of its own, which may be killed: one JSON object per line, so that a hang keeps what came before it.
 
 Started as a script with the folder that holds `pynvml` as its only argument; it imports nothing of doctor.
+
+Every call stands by itself. First each GPU says who it is, then each says how it is, so that a GPU that hangs in a rare call
+costs little.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import sys
 from typing import Any
+
+GONE = ("NVML_ERROR_GPU_IS_LOST", "NVML_ERROR_RESET_REQUIRED")
+"""Errors that speak of the GPU itself, whichever call they end."""
+
+COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
+FABRIC_STATES = {1: "not started", 2: "in progress", 3: "completed"}
+SLOWDOWNS = {0x08: "hardware slowdown", 0x40: "hardware thermal slowdown", 0x80: "hardware power brake", 0x20: "software thermal slowdown"}
+"""Bits of nvmlDeviceGetCurrentClocksEventReasons that say that something is amiss; the others are ordinary (nvml.h)."""
 
 
 def say(**facts: Any) -> None:
@@ -30,25 +42,136 @@ def reason(nvml: Any, error: Any) -> str:
         return text(error)
 
 
-def mig_of(nvml: Any, device: Any) -> bool:
-    """Return whether MIG is on; GPUs that do not know MIG refuse the question."""
-    try:
-        return bool(nvml.nvmlDeviceGetMigMode(device)[0])
-    except nvml.NVMLError:
-        return False
+class Asking:
+    """One GPU and the calls to it: an error costs one answer, and is kept where it speaks of the GPU itself."""
+
+    def __init__(self, nvml: Any, device: Any) -> None:
+        self.nvml, self.device = nvml, device
+        self.error = ""
+        self._gone = {getattr(nvml, name, None) for name in GONE}
+
+    def __call__(self, name: str, *more: Any) -> Any:
+        """Return what a call gives; None where NVML refuses it, or the bindings do not know it."""
+        call = getattr(self.nvml, f"nvmlDeviceGet{name}", None)
+        if call is None:
+            return None
+        try:
+            return call(self.device, *more)
+        except self.nvml.NVMLError as error:
+            if error.value in self._gone:
+                self.error = self.error or reason(self.nvml, error)
+            return None
 
 
-def gpu_of(nvml: Any, index: int) -> dict[str, Any]:
-    """Return one GPU in the shape of the fact `nvidia.gpus`."""
-    device = nvml.nvmlDeviceGetHandleByIndex(index)
-    gpu: dict[str, Any] = {"index": index, "name": text(nvml.nvmlDeviceGetName(device))}
-    gpu["capability"] = "{}.{}".format(*nvml.nvmlDeviceGetCudaComputeCapability(device))
-    try:
-        gpu["memory_bytes"] = int(nvml.nvmlDeviceGetMemoryInfo(device).total)
-    except nvml.NVMLError:
-        gpu["memory_bytes"] = None
-    gpu["mig"] = mig_of(nvml, device)
-    return gpu
+def address(info: Any) -> str | None:
+    """Return a PCI address as Linux writes it, `0000:41:00.0`."""
+    domain, _, rest = text(info.busId).lower().partition(":") if info is not None else ("", "", "")
+    return f"{domain[-4:]}:{rest}" if rest else None
+
+
+def identity(ask: Asking, index: int) -> dict[str, Any]:
+    """Return who a GPU is, in the shape of the fact `nvidia.gpus`."""
+    name, capability, uuid = ask("Name"), ask("CudaComputeCapability"), ask("UUID")
+    memory = ask("MemoryInfo")
+    mig = ask("MigMode")
+    return {
+        "index": index,
+        "name": text(name) if name else None,
+        "capability": "{}.{}".format(*capability) if capability else None,
+        "memory_bytes": int(memory.total) if memory is not None else None,
+        "memory_used_bytes": int(memory.used) if memory is not None else None,
+        "mig": bool(mig and mig[0]),
+        "uuid": text(uuid) if uuid else None,
+        "pci_bus_id": address(ask("PciInfo")),
+        "compute_mode": COMPUTE_MODES.get(ask("ComputeMode")),
+        "error": ask.error or None,
+    }
+
+
+def state(ask: Asking, index: int, *, mig: bool) -> dict[str, Any]:
+    """Return how a GPU is: who uses it, how it is divided, what it complains of."""
+    processes, persistence = ask("ComputeRunningProcesses"), ask("PersistenceMode")
+    told = [{"pid": one.pid, "memory_bytes": one.usedGpuMemory} for one in processes or ()]
+    return {
+        "index": index,
+        "processes": None if processes is None else told,
+        "persistence": None if persistence is None else bool(persistence),
+        "mig_devices": list(slices(ask)) if mig else None,
+        "health": {name: value for name, value in health(ask).items() if value is not None} or None,
+        "error": ask.error or None,
+    }
+
+
+def slices(ask: Asking) -> Any:
+    """Yield the MIG devices of a GPU."""
+    for number in range(ask("MaxMigDeviceCount") or 0):
+        device = ask("MigDeviceHandleByIndex", number)
+        if device is None:
+            continue
+        part = Asking(ask.nvml, device)
+        uuid, name = part("UUID"), part("Name")
+        yield {
+            "index": number,
+            "uuid": text(uuid) if uuid else None,
+            "name": text(name) if name else None,
+            "gpu_instance": part("GpuInstanceId"),
+            "compute_instance": part("ComputeInstanceId"),
+        }
+
+
+def health(ask: Asking) -> dict[str, Any]:
+    """Return what NVML tells of a GPU's health; each value None where this GPU or driver does not tell."""
+    rows, reasons = ask("RemappedRows"), ask("CurrentClocksEventReasons")
+    if reasons is None:
+        reasons = ask("CurrentClocksThrottleReasons")
+    retired, limit, usual = ask("RetiredPagesPendingStatus"), ask("PowerManagementLimit"), ask("PowerManagementDefaultLimit")
+    return {
+        # The kinds are NVML_MEMORY_ERROR_TYPE_UNCORRECTED, and NVML_VOLATILE_ECC or NVML_AGGREGATE_ECC.
+        "ecc_uncorrected": ask("TotalEccErrors", 1, 0),
+        "ecc_uncorrected_ever": ask("TotalEccErrors", 1, 1),
+        "remapped_uncorrectable": rows[1] if rows else None,
+        "remap_pending": bool(rows[2]) if rows else None,
+        "remap_failed": bool(rows[3]) if rows else None,
+        "retired_pending": None if retired is None else bool(retired),
+        "slowdown": None if reasons is None else [words for bit, words in SLOWDOWNS.items() if reasons & bit],
+        "power_limit_w": None if limit is None else round(limit / 1000),
+        "power_default_w": None if usual is None else round(usual / 1000),
+        "pcie_width": ask("CurrPcieLinkWidth"),
+        "pcie_width_max": ask("MaxPcieLinkWidth"),
+        "performance_state": ask("PerformanceState"),
+        **fabric(ask),
+    }
+
+
+def fabric(ask: Asking) -> dict[str, Any]:
+    """Return how far the GPU is in joining the NVLink fabric; nothing on a GPU that joins none."""
+    made = getattr(ask.nvml, "c_nvmlGpuFabricInfoV_t", None)
+    if made is None:
+        return {}
+    info = made()
+    if ask("GpuFabricInfoV", ctypes.byref(info)) is None or info.state not in FABRIC_STATES:
+        return {}
+    failed = ""
+    if info.state == ask.nvml.NVML_GPU_FABRIC_STATE_COMPLETED and info.status:
+        failed = text(ask.nvml.nvmlErrorString(info.status))
+    return {"fabric_state": FABRIC_STATES[info.state], "fabric_status": failed or None}
+
+
+def gpus(nvml: Any, count: int) -> None:
+    """Say of each GPU who it is, then of each how it is."""
+    answered = []
+    for index in range(count):
+        try:
+            ask = Asking(nvml, nvml.nvmlDeviceGetHandleByIndex(index))
+        except nvml.NVMLError as error:
+            say(gpu={"index": index, "error": reason(nvml, error)})
+            continue
+        known = identity(ask, index)
+        say(gpu=known)
+        if not ask.error:
+            answered.append((index, ask, known["mig"]))
+    for index, ask, mig in answered:
+        say(state=state(ask, index, mig=mig))
 
 
 def main(folder: str) -> None:
@@ -61,15 +184,26 @@ def main(folder: str) -> None:
         return
     try:
         nvml.nvmlInit()
-        say(driver_version=text(nvml.nvmlSystemGetDriverVersion()))
-        cuda = nvml.nvmlSystemGetCudaDriverVersion_v2()
-        say(cuda_version=f"{cuda // 1000}.{cuda % 1000 // 10}")
-        count = nvml.nvmlDeviceGetCount()
-        for index in range(count):
-            say(gpu=gpu_of(nvml, index))
-        say(count=count)
     except nvml.NVMLError as error:
         say(error=reason(nvml, error))
+        return
+    for name, call, told in (
+        ("driver_version", nvml.nvmlSystemGetDriverVersion, text),
+        ("cuda_version", nvml.nvmlSystemGetCudaDriverVersion_v2, lambda cuda: f"{cuda // 1000}.{cuda % 1000 // 10}"),
+    ):
+        try:
+            say(**{name: told(call())})
+        except nvml.NVMLError as error:
+            # The newest CUDA is asked of libcuda, which a container may lack: the GPUs are there all the same.
+            say(why={name: reason(nvml, error)})
+    try:
+        count = nvml.nvmlDeviceGetCount()
+    except nvml.NVMLError as error:
+        say(error=reason(nvml, error))
+        return
+    say(count=count)
+    gpus(nvml, count)
+    say(done=True)
 
 
 if __name__ == "__main__":

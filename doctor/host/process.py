@@ -62,9 +62,13 @@ class Leader(Protocol):
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command may take: seconds, bytes kept of each stream, resident bytes; `tick` is called with the seconds passed."""
+    """What a command may take: seconds, bytes kept of each stream, resident bytes; `tick` is called with the seconds passed.
+
+    `silence` is how many of the seconds may pass without a word on any stream.
+    """
 
     timeout: float
+    silence: float | None = None
     limit: int = 1 << 20
     memory: int | None = None
     tick: Callable[[float], None] | None = None
@@ -88,7 +92,7 @@ class _Drain:
     """Reads a pipe to its end, keeping its first and last bytes; never more than `limit`."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
-        self._pipe, self._kept = pipe, Kept(limit)
+        self._pipe, self._kept, self.heard = pipe, Kept(limit), 0.0
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -96,6 +100,7 @@ class _Drain:
         with contextlib.suppress(OSError, ValueError):
             while chunk := os.read(self._pipe.fileno(), 65536):
                 self._kept.add(chunk)
+                self.heard = time.monotonic()
 
     def ended(self) -> bool:
         """Say whether the pipe came to its end; waits a moment, not longer, since a grandchild may hold it open for ever."""
@@ -113,6 +118,7 @@ def run(
     argv: Sequence[str],
     *,
     timeout: float,
+    silence: float | None = None,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     limit: int = 1 << 20,
@@ -122,7 +128,7 @@ def run(
     mark: str | None = None,
 ) -> Ran:
     """Run `argv` to its end within bounds (see `follow`); standard input is closed. Never raises for what the command does."""
-    bounds = Bounds(timeout=timeout, limit=limit, memory=memory, tick=tick)
+    bounds = Bounds(timeout=timeout, silence=silence, limit=limit, memory=memory, tick=tick)
     mark = mark or uuid.uuid4().hex
     try:
         child = start(argv, {**(os.environ if env is None else env), MARK: mark}, cwd, merge=merge)
@@ -140,7 +146,7 @@ def follow(leader: Leader, pipes: Sequence[IO[bytes]], mark: str, bounds: Bounds
     started = time.monotonic()
     drains = [_Drain(pipe, bounds.limit) for pipe in pipes]
     try:
-        ended = _wait(leader, started, bounds)
+        ended = _wait(leader, drains, started, bounds)
     except BaseException:
         kill_tree(leader.pid, mark)
         leader.within(_REAP_SECONDS)
@@ -171,16 +177,24 @@ def start(
     )
 
 
-def _wait(leader: Leader, started: float, bounds: Bounds) -> Ended:
-    deadline, weighed = started + bounds.timeout, started
+def _deadline(drains: Sequence[_Drain], started: float, bounds: Bounds) -> float:
+    """Return when a command has had its time, which every word puts off where silence is bounded."""
+    end = started + bounds.timeout
+    if bounds.silence is None:
+        return end
+    return min(end, max([started, *(drain.heard for drain in drains)]) + bounds.silence)
+
+
+def _wait(leader: Leader, drains: Sequence[_Drain], started: float, bounds: Bounds) -> Ended:
+    weighed = started
     while True:
-        now = time.monotonic()
+        now, deadline = time.monotonic(), _deadline(drains, started, bounds)
         if leader.within(_POLL_SECONDS if bounds.tick or bounds.memory else max(deadline - now, 0)) is not None:
             return Ended.ITSELF
         now = time.monotonic()
         if bounds.tick:
             bounds.tick(now - started)
-        if now >= deadline:
+        if now >= _deadline(drains, started, bounds):
             return Ended.TIMEOUT
         if bounds.memory and now - weighed > _WEIGH_SECONDS:
             weighed = now

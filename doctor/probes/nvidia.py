@@ -9,48 +9,54 @@ import msgspec
 
 from doctor.host import Ended, Host
 from doctor.host.nvml import Answer, Gpu, ask_nvml
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import absent, present, unknown
 from doctor.probes import nvidia_files as files
 from doctor.probes.contract import Scene, Seen
+from doctor.probes.nvidia_gpus import of_gpus
 
 WAITS = True
-BOUND = 12.0
+BOUND = 32.0
 
 _QUERY = "index,name,compute_cap,memory.total,mig.mode.current,driver_version"
 _NO_DRIVER = "no driver is loaded"
-_GPU_FACTS = ("gpus", "capabilities", "capability_min", "capability_max")
+_GPU_FACTS = ("gpus", "gpu_errors", "visible", "visible_error", "hidden_on_purpose")
 
 
 def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
     """Yield `nvidia.*`; without a sign of a driver no child is started and everything that needs one is absent.
 
-    NVML and nvidia-smi may each take `patience` seconds.
+    NVML may be silent for `patience` seconds, and nvidia-smi, which is asked where NVML answers wrongly, may take as long.
     """
     host = scene.host
-    kernel = files.kernel_driver(host)
-    shown = kernel is not None or files.outside_linux(host)
+    kernel, there = files.kernel_driver(host), files.gpu_present(host)
+    shown = kernel is not None or files.shows_driver(host)
     smi = files.smi_path(host)
-    yield "nvidia.gpu_present", files.gpu_present(host)
+    yield "nvidia.gpu_present", there
     yield "nvidia.smi", present(smi, "PATH") if smi else absent("PATH")
     yield from files.driver_files(host, shown=shown)
-    if not shown:
+    # A library alone is no driver: images and runners carry it for machines that have one.
+    library = files.nvml_library(host) if not shown else None
+    if not shown and library is None:
         yield from _nothing()
         return
     if kernel:
         # Given before NVML is asked: this much stays, whatever a broken driver does to the child.
         yield from _driver(*kernel)
     nvml = ask_nvml(host, timeout=patience)
+    if not shown and not nvml.gpus and not there.value:
+        yield from _nothing()
+        return
     yield "nvidia.nvml", present(nvml.error, "NVML") if nvml.error else absent("NVML answered")
     answer, source = (nvml, "NVML") if nvml.gpus is not None else (_asked_smi(host, smi, nvml, patience), "nvidia-smi")
     if not kernel:
         yield from _driver(answer.driver_version, source, answer.error)
-    cuda = answer.cuda_version
-    yield "nvidia.cuda_version", present(cuda, "NVML") if cuda else unknown(answer.error or "only NVML tells", source)
-    yield from _gpus(host, answer, source)
+    cuda, why = answer.cuda_version, answer.error or answer.why.get("cuda_version") or "only NVML tells"
+    yield "nvidia.cuda_version", present(cuda, "NVML") if cuda else unknown(why, source)
+    yield from of_gpus(host, answer, source)
 
 
 def _nothing() -> Seen:
-    for name in ("driver_version", "driver_branch", "cuda_version", "nvml", "gpu_names", *_GPU_FACTS):
+    for name in ("driver_version", "driver_branch", "cuda_version", "nvml", *_GPU_FACTS):
         yield f"nvidia.{name}", absent(_NO_DRIVER)
 
 
@@ -62,6 +68,9 @@ def _driver(version: str | None, source: str, why: str = "") -> Seen:
 
 def _asked_smi(host: Host, smi: str | None, nvml: Answer, patience: float) -> Answer:
     """Return what nvidia-smi adds to an answer of NVML that broke off."""
+    if nvml.hung:
+        # It would ask the same library, and hang as well.
+        return nvml
     if smi is None:
         return msgspec.structs.replace(nvml, error=f"{nvml.error}; nvidia-smi is not on PATH")
     ran = host.run([smi, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"], timeout=patience, limit=1 << 16)
@@ -87,32 +96,3 @@ def _gpu(row: list[str]) -> Gpu:
         memory_bytes=int(memory) << 20 if memory.isdecimal() else None,
         mig=mig == "Enabled",
     )
-
-
-def _gpus(host: Host, answer: Answer, source: str) -> Seen:
-    if answer.gpus is None:
-        for name in _GPU_FACTS:
-            yield f"nvidia.{name}", unknown(answer.error, source)
-        names = files.gpu_names(host)
-        where = "/proc/driver/nvidia/gpus"
-        yield "nvidia.gpu_names", present(names, where) if names else unknown(answer.error, source)
-        return
-    if not answer.gpus:
-        for name in ("gpu_names", *_GPU_FACTS):
-            yield f"nvidia.{name}", absent(f"{source} lists none")
-        return
-    yield "nvidia.gpus", present([msgspec.structs.asdict(gpu) for gpu in answer.gpus], source)
-    yield "nvidia.gpu_names", present([gpu.name for gpu in answer.gpus], source)
-    yield from _capabilities(answer.gpus, source)
-
-
-def _capabilities(gpus: tuple[Gpu, ...], source: str) -> Seen:
-    told = [gpu.capability for gpu in gpus if gpu.capability]
-    ranked = sorted(told, key=lambda text: [int(part) for part in text.split(".")])
-    whole = len(told) == len(gpus)
-    values = {"capabilities": told, "capability_min": ranked[:1], "capability_max": ranked[-1:]}
-    for name, value in values.items():
-        fact: Fact = unknown(f"{source} does not tell the capability of every GPU", source)
-        if whole:
-            fact = present(value if name == "capabilities" else value[0], source)
-        yield f"nvidia.{name}", fact

@@ -28,7 +28,19 @@ def outside_linux(host: Host) -> bool:
     """Say whether Windows drives the GPU: for WSL, through /dev/dxg, or because this is Windows."""
     if host.platform == "win32":
         return smi_path(host) is not None
-    return host.exists("/dev/dxg") and host.exists(f"{_WSL}/libcuda.so.1")
+    # /dev/dxg serves GPUs of every maker; containers are given the libraries in folders of their own.
+    return host.exists("/dev/dxg") and (host.exists(f"{_WSL}/libcuda.so.1") or nvml_library(host) is not None)
+
+
+def shows_driver(host: Host) -> bool:
+    """Say whether something beside its version shows a driver: gVisor has no version file, Windows none of it."""
+    return any(map(host.exists, ("/dev/nvidiactl", "/proc/driver/nvidia"))) or outside_linux(host)
+
+
+def nvml_library(host: Host) -> str | None:
+    """Return the NVML that the loader would take."""
+    name = "libnvidia-ml.so.1"
+    return find_library(host, name) or next((path for path in (f"{_WSL}/{name}",) if host.exists(path)), None)
 
 
 def smi_path(host: Host) -> str | None:
@@ -41,6 +53,11 @@ def gpu_names(host: Host) -> list[str]:
     """Return the names that the kernel driver gives the GPUs."""
     texts = (host.read(path, limit=4096) or "" for path in host.glob("/proc/driver/nvidia/gpus", "*/information"))
     return [found[1].strip() for text in texts if (found := re.search(r"^Model:\s*(.+)$", text, re.MULTILINE))]
+
+
+def addresses(host: Host) -> list[str]:
+    """Return the PCI addresses of the GPUs that the kernel driver holds, as Linux writes them."""
+    return [name.lower() for name in host.list("/proc/driver/nvidia/gpus")]
 
 
 def gpu_present(host: Host) -> Fact:

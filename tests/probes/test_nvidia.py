@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -22,24 +23,69 @@ _OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Rel
 _DRIVER: dict[str, str | bytes] = {"/proc/driver/nvidia/version": _CLOSED}
 _SMI = "echo '0, NVIDIA H100 80GB HBM3, 9.0, 81559, Disabled, 535.104.05'; echo '1, NVIDIA A100, 8.0, 40960, Enabled, 535.104.05'"
 
-# A library that answers as NVML does. NVML_HANGS_AT and NVML_FAILS_AT name a GPU, or -1 for the start.
+# A library that answers as NVML does. NVML_HANGS_AT and NVML_FAILS_AT name a GPU, or -1 for the start; NVML_CODE is the error.
+# NVML_REFUSES names a call that fails for every GPU, NVML_SLEEPS the milliseconds that each GPU takes to wake.
 _NVML = r"""
 #include <stdlib.h>
 #include <string.h>
+#include <stdio.h>
 #include <unistd.h>
+typedef unsigned long long u64;
+static int number(const char *name, int otherwise) { const char *v = getenv(name); return v ? atoi(v) : otherwise; }
 static int at(const char *name, int index) { const char *v = getenv(name); return v && atoi(v) == index; }
-static int gate(int index) { if (at("NVML_HANGS_AT", index)) sleep(60); return at("NVML_FAILS_AT", index) ? 18 : 0; }
+static int gate(int index) { if (at("NVML_HANGS_AT", index)) sleep(60); return at("NVML_FAILS_AT", index) ? number("NVML_CODE", 18) : 0; }
+static int refused(const char *call) {
+  const char *v = getenv("NVML_REFUSES");
+  return v && !strcmp(v, call) ? number("NVML_CODE", 999) : 0;
+}
 int nvmlInitWithFlags(unsigned f) { return gate(-1); }
 int nvmlInit_v2(void) { return gate(-1); }
-const char *nvmlErrorString(int code) { return "Driver/library version mismatch"; }
+const char *nvmlErrorString(int code) {
+  if (code == 15) return "GPU is lost";
+  if (code == 4) return "Insufficient Permissions";
+  return code == 12 ? "NVML Shared Library Not Found" : "Driver/library version mismatch";
+}
 int nvmlSystemGetDriverVersion(char *out, unsigned n) { strcpy(out, "570.124.06"); return 0; }
-int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 12080; return 0; }
-int nvmlDeviceGetCount_v2(unsigned *out) { *out = 2; return 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **out) { *out = (void *)(long)(i + 1); return gate(i); }
-int nvmlDeviceGetName(void *d, char *out, unsigned n) { strcpy(out, d == (void *)1 ? "NVIDIA B200" : "NVIDIA L4"); return 0; }
+int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 12080; return refused("CudaDriverVersion"); }
+int nvmlDeviceGetCount_v2(unsigned *out) { *out = number("NVML_GPUS", 2); return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **out) {
+  usleep(1000 * number("NVML_SLEEPS", 0));
+  *out = (void *)(long)(i + 1);
+  return gate(i);
+}
+int nvmlDeviceGetName(void *d, char *out, unsigned n) { strcpy(out, d == (void *)1 ? "NVIDIA B200" : "NVIDIA L4"); return refused("Name"); }
+int nvmlDeviceGetUUID(void *d, char *out, unsigned n) { sprintf(out, "GPU-%ld", (long)d); return 0; }
+struct pci { char old[16]; unsigned domain, bus, device, id, sub; char bus_id[32]; };
+int nvmlDeviceGetPciInfo_v3(void *d, struct pci *out) { sprintf(out->bus_id, "00000000:%02lX:00.0", 9 + (long)d); return 0; }
 int nvmlDeviceGetCudaComputeCapability(void *d, int *a, int *b) { *a = d == (void *)1 ? 10 : 8; *b = d == (void *)1 ? 0 : 9; return 0; }
-int nvmlDeviceGetMemoryInfo(void *d, unsigned long long *out) { out[0] = 1ULL << 34; out[1] = out[2] = 0; return 0; }
+int nvmlDeviceGetMemoryInfo(void *d, u64 *out) { out[0] = 1ULL << 34; out[1] = 0; out[2] = 1ULL << 30; return 0; }
 int nvmlDeviceGetMigMode(void *d, unsigned *a, unsigned *b) { if (d == (void *)1) { *a = *b = 1; return 0; } return 3; }
+int nvmlDeviceGetMaxMigDeviceCount(void *d, unsigned *out) { *out = 7; return 0; }
+int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **out) { *out = (void *)100; return i == 3 ? 0 : 6; }
+int nvmlDeviceGetGpuInstanceId(void *d, unsigned *out) { *out = 5; return 0; }
+int nvmlDeviceGetComputeInstanceId(void *d, unsigned *out) { *out = 0; return 0; }
+int nvmlDeviceGetComputeMode(void *d, int *out) { *out = d == (void *)1 ? 3 : 0; return 0; }
+int nvmlDeviceGetPersistenceMode(void *d, int *out) { *out = 1; return 0; }
+int nvmlDeviceGetRemappedRows(void *d, unsigned *a, unsigned *b, unsigned *pending, unsigned *failed) {
+  *a = 0; *b = 2; *pending = 1; *failed = 0; return d == (void *)1 ? 0 : 3;
+}
+int nvmlDeviceGetTotalEccErrors(void *d, int kind, int counter, u64 *out) {
+  if (d == (void *)1 && at("NVML_HANGS_LATE", 0)) sleep(60);
+  *out = 10 * kind + counter; return d == (void *)1 ? 0 : 3;
+}
+int nvmlDeviceGetCurrentClocksEventReasons(void *d, u64 *out) { *out = 0x1 | 0x80; return 0; }
+int nvmlDeviceGetPowerManagementLimit(void *d, unsigned *out) { *out = 300000; return 0; }
+int nvmlDeviceGetPowerManagementDefaultLimit(void *d, unsigned *out) { *out = 700000; return 0; }
+int nvmlDeviceGetCurrPcieLinkWidth(void *d, unsigned *out) { *out = 8; return 0; }
+int nvmlDeviceGetMaxPcieLinkWidth(void *d, unsigned *out) { *out = 16; return 0; }
+struct fabric { unsigned version; unsigned char cluster[16]; int status; unsigned clique; unsigned char state; unsigned mask; };
+int nvmlDeviceGetGpuFabricInfoV(void *d, struct fabric *out) { out->state = 2; out->status = 0; return 0; }
+struct process { unsigned pid; u64 bytes; unsigned gpu, compute; };
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, struct process *out) {
+  if (d != (void *)1) { *count = 0; return 0; }
+  if (!out || !*count) { *count = 1; return 7; }
+  *count = 1; out[0].pid = 4711; out[0].bytes = 1 << 20; return 0;
+}
 """
 
 
@@ -67,7 +113,7 @@ def test_without_nvidia_nothing_is_started(tmp_path: Path) -> None:
     facts = facts_of(nvidia.probe(Scene(host=host)))
     assert values(facts) == {"nvidia.gpu_present": False, "nvidia.smi": str(tmp_path / "root/tools/nvidia-smi")}
     assert not (tmp_path / "started").exists()
-    assert {facts[f"nvidia.{name}"].state for name in ("driver_version", "gpus", "capability_min", "nvml")} == {State.ABSENT}
+    assert {facts[f"nvidia.{name}"].state for name in ("driver_version", "gpus", "visible", "nvml")} == {State.ABSENT}
     assert [name for name in facts if not is_known(name)] == []
 
 
@@ -98,37 +144,117 @@ def test_nvml_tells_everything(tmp_path: Path, fake_nvml: Path) -> None:
     seen = values(facts)
     assert seen["nvidia.driver_version"] == "535.104.05"
     assert seen["nvidia.cuda_version"] == "12.8"
-    assert seen["nvidia.gpus"] == [
-        {"index": 0, "name": "NVIDIA B200", "capability": "10.0", "memory_bytes": 1 << 34, "mig": True},
-        {"index": 1, "name": "NVIDIA L4", "capability": "8.9", "memory_bytes": 1 << 34, "mig": False},
-    ]
-    assert (seen["nvidia.capability_min"], seen["nvidia.capability_max"]) == ("8.9", "10.0")
-    assert facts["nvidia.nvml"].state is State.ABSENT
+    every = {"memory_bytes": 1 << 34, "memory_used_bytes": 1 << 30, "persistence": True}
+    health = {"slowdown": ["hardware power brake"], "power_limit_w": 300, "power_default_w": 700, "pcie_width": 8, "pcie_width_max": 16}
+    health["fabric_state"] = "in progress"
+    rows = {"remapped_uncorrectable": 2, "remap_pending": True, "remap_failed": False, "ecc_uncorrected": 10, "ecc_uncorrected_ever": 11}
+    part = {"index": 3, "uuid": "GPU-100", "name": "NVIDIA L4", "gpu_instance": 5, "compute_instance": 0}
+    first = {"index": 0, "name": "NVIDIA B200", "capability": "10.0", "uuid": "GPU-1", "pci_bus_id": "0000:0a:00.0", **every}
+    first |= {"mig": True, "mig_devices": [part], "compute_mode": "exclusive_process", "health": {**rows, **health}}
+    second = {"index": 1, "name": "NVIDIA L4", "capability": "8.9", "uuid": "GPU-2", "pci_bus_id": "0000:0b:00.0", **every}
+    second |= {"mig": False, "compute_mode": "default", "processes": [], "health": health}
+    assert seen["nvidia.gpus"] == [{**first, "processes": [{"pid": 4711, "memory_bytes": 1 << 20}]}, second]
+    assert {facts[f"nvidia.{name}"].state for name in ("nvml", "gpu_errors", "visible_error")} == {State.ABSENT}
+    assert [name for name in facts if not is_known(name)] == []
 
 
 def test_an_nvml_that_hangs_costs_what_only_it_knows(tmp_path: Path, fake_nvml: Path) -> None:
     files = {**_DRIVER, "/proc/driver/nvidia/gpus/0000:01:00.0/information": "Model: \t NVIDIA B200\nIRQ: 1\n"}
-    host = made_host(tmp_path, files, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_AT": "1"})
+    tools = {"nvidia-smi": f"touch {tmp_path}/asked"}
+    host = made_host(tmp_path, files, tools, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_AT": "-1"})
     started = time.monotonic()
     facts = facts_of(nvidia.probe(Scene(host=host), patience=0.7))
     assert time.monotonic() - started < 3
     assert "did not answer within 0.7 s" in facts["nvidia.gpus"].why
     seen = values(facts)
-    assert (seen["nvidia.cuda_version"], seen["nvidia.gpu_names"]) == ("12.8", ["NVIDIA B200"])
+    assert (seen["nvidia.nvml"], seen["nvidia.gpu_names"]) == ("NVML did not answer within 0.7 s", ["NVIDIA B200"])
     assert seen["nvidia.driver_version"] == "535.104.05"
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_gpu_that_hangs_costs_itself_alone(tmp_path: Path, fake_nvml: Path) -> None:
+    host = made_host(tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "3", "NVML_HANGS_AT": "1"})
+    facts = facts_of(nvidia.probe(Scene(host=host), patience=0.7))
+    assert facts["nvidia.gpu_errors"].value == ["GPU 1: NVML did not answer within 0.7 s"]
+    assert [gpu.get("error") for gpu in facts["nvidia.gpus"].value] == [
+        *(None, "NVML did not answer within 0.7 s", "not asked: NVML did not answer within 0.7 s about GPU 1")
+    ]
+    assert facts["nvidia.nvml"].state is State.ABSENT
+
+
+def test_who_a_gpu_is_outlives_a_hang_over_how_it_is(tmp_path: Path, fake_nvml: Path) -> None:
+    host = made_host(tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_LATE": "0"})
+    gpus = facts_of(nvidia.probe(Scene(host=host), patience=0.7))["nvidia.gpus"].value
+    assert [(gpu["name"], gpu.get("error")) for gpu in gpus] == [("NVIDIA B200", "NVML did not answer within 0.7 s"), ("NVIDIA L4", None)]
+
+
+def test_gpus_that_wake_one_after_another_are_waited_for(tmp_path: Path, fake_nvml: Path) -> None:
+    env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "8", "NVML_SLEEPS": "300"}
+    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env)), patience=1.5))
+    assert [gpu["name"] for gpu in facts["nvidia.gpus"].value] == ["NVIDIA B200", *["NVIDIA L4"] * 7]
+    assert facts["nvidia.gpu_errors"].state is State.ABSENT
+
+
+def test_a_lost_gpu_is_named_by_its_place_on_the_bus(tmp_path: Path, fake_nvml: Path) -> None:
+    files = {**_DRIVER, **{f"/proc/driver/nvidia/gpus/0000:0{bus}:00.0/information": "" for bus in "abc"}}
+    env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "3", "NVML_FAILS_AT": "1", "NVML_CODE": "15"}
+    # The fake gives the second GPU the address 0000:0b:00.0, which it does not come to say.
+    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, files, env=env))))
+    assert facts["nvidia.gpu_errors"].value == ["GPU 1 (0000:0b:00.0): GPU is lost"]
+    assert [gpu["name"] for gpu in facts["nvidia.gpus"].value] == ["NVIDIA B200", None, "NVIDIA L4"]
+
+
+def test_a_gpu_that_the_job_was_not_given_is_no_fault(tmp_path: Path, fake_nvml: Path) -> None:
+    env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_FAILS_AT": "0", "NVML_CODE": "4"}
+    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env))))
+    assert facts["nvidia.gpu_errors"].state is State.ABSENT
+    assert [gpu["index"] for gpu in facts["nvidia.visible"].value] == [1]
+
+
+@pytest.mark.parametrize("call", ["CudaDriverVersion", "Name"])
+def test_a_refused_call_costs_its_own_answer(tmp_path: Path, fake_nvml: Path, call: str) -> None:
+    env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_REFUSES": call, "NVML_CODE": "12"}
+    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env))))
+    assert [gpu["capability"] for gpu in facts["nvidia.gpus"].value] == ["10.0", "8.9"]
+    assert facts["nvidia.nvml"].state is State.ABSENT
+    lost = facts["nvidia.cuda_version"].why if call == "CudaDriverVersion" else facts["nvidia.gpus"].value[0]["name"]
+    assert lost in ("NVML Shared Library Not Found", None)
+
+
+@pytest.mark.parametrize(
+    "sign",
+    ["/dev/nvidiactl", "/proc/driver/nvidia/params", "/dev/dxg", ""],
+    ids=["a device node", "gVisor", "Docker on WSL", "the library alone"],
+)
+def test_a_driver_without_a_version_file_is_asked(tmp_path: Path, fake_nvml: Path, sign: str) -> None:
+    library = tmp_path / "root/usr/lib64/libnvidia-ml.so.1"
+    put(library)
+    shutil.copy(fake_nvml / library.name, library)
+    seen = _seen(made_host(tmp_path, {sign: ""} if sign else {}, env={"LD_LIBRARY_PATH": str(library.parent)}))
+    assert [gpu["name"] for gpu in seen["nvidia.gpus"]] == ["NVIDIA B200", "NVIDIA L4"]  # type: ignore[attr-defined]
+    assert seen["nvidia.driver_version"] == "570.124.06"
+
+
+def test_a_library_without_a_driver_is_no_driver(tmp_path: Path, fake_nvml: Path) -> None:
+    library = tmp_path / "root/usr/lib64/libnvidia-ml.so.1"
+    put(library)
+    shutil.copy(fake_nvml / library.name, library)
+    host = made_host(tmp_path, env={"LD_LIBRARY_PATH": str(library.parent), "NVML_FAILS_AT": "-1", "NVML_CODE": "9"})
+    facts = facts_of(nvidia.probe(Scene(host=host)))
+    assert {facts[f"nvidia.{name}"].state for name in ("driver_version", "gpus", "nvml")} == {State.ABSENT}
 
 
 def test_what_nvml_complains_about_is_kept(tmp_path: Path, fake_nvml: Path) -> None:
     host = made_host(tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_FAILS_AT": "-1"})
     facts = facts_of(nvidia.probe(Scene(host=host)))
     assert facts["nvidia.nvml"].value == "Driver/library version mismatch"
-    assert "Driver/library version mismatch" in facts["nvidia.capability_min"].why
+    assert "Driver/library version mismatch" in facts["nvidia.visible"].why
 
 
 def test_nvidia_smi_is_the_last_to_be_asked(tmp_path: Path, no_nvml: str) -> None:
     seen = _seen(made_host(tmp_path, _DRIVER, {"nvidia-smi": _SMI}, env={"LD_LIBRARY_PATH": no_nvml}))
-    assert seen["nvidia.gpu_names"] == ["NVIDIA H100 80GB HBM3", "NVIDIA A100"]
-    assert seen["nvidia.capabilities"] == ["9.0", "8.0"]
+    told = [(gpu["name"], gpu["capability"], gpu["mig"]) for gpu in seen["nvidia.visible"]]  # type: ignore[attr-defined]
+    assert told == [("NVIDIA H100 80GB HBM3", "9.0", False), ("NVIDIA A100", "8.0", True)]
     assert "nvidia.nvml" in seen
     assert "nvidia.cuda_version" not in seen
 
@@ -155,8 +281,7 @@ def test_a_bad_nvidia_smi_costs_the_gpus_alone(tmp_path: Path, no_nvml: str, bod
 def test_a_capability_that_smi_does_not_know_is_unknown(tmp_path: Path, no_nvml: str) -> None:
     smi = "echo '0, Quadro K620, [N/A], 2048, [N/A], 470.256.02'"
     facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, {"nvidia-smi": smi}, env={"LD_LIBRARY_PATH": no_nvml}))))
-    assert facts["nvidia.gpu_names"].value == ["Quadro K620"]
-    assert facts["nvidia.capability_min"].state is State.UNKNOWN
+    assert [(gpu["name"], gpu["capability"]) for gpu in facts["nvidia.gpus"].value] == [("Quadro K620", None)]
 
 
 def test_wsl_has_a_driver_that_proc_does_not_show(tmp_path: Path, fake_nvml: Path) -> None:
