@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from doctor.derive.devices import of_gpus, target_arch
 from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
 from doctor.model.checks import Check, Progress
@@ -44,11 +45,11 @@ def plans_for(targets: Iterable[Target], host: Host, facts: Facts) -> Plans:
 
 
 def _plan(target: Target, host: Host, facts: Facts) -> Plan:
-    path, capability = value_of(facts, "torch.path"), (value_of(facts, "nvidia.capabilities") or [None])[0]
+    path = value_of(facts, "torch.path")
     settings = {
         "CANARY_TOOLKIT": value_of(facts, "cuda.home"),
         "CANARY_TOOLKIT_SELECTED": "0" if value_of(facts, "cuda.selected") is False else None,
-        "CANARY_ARCH": "sm_" + capability.replace(".", "") if capability else None,
+        **_gpu_settings(target.kind, facts),
     }
     if target.kind is TargetKind.CARGO:
         # What a workspace has to do with is cargo; the script that calls it is ours, and so is the interpreter that it runs in.
@@ -68,6 +69,15 @@ def _plan(target: Target, host: Host, facts: Facts) -> Plan:
         settings={name: str(value) for name, value in settings.items() if value},
         precompiled=is_precompiled(Path(path)) if path else True,
     )
+
+
+def _gpu_settings(kind: TargetKind, facts: Facts) -> dict[str, str | None]:
+    """Return what checks are told of the GPUs: for which architecture to compile, and how many are visible."""
+    count = value_of(dict(of_gpus(facts)), "nvidia.gpu_count")
+    return {
+        "CANARY_ARCH": target_arch(facts, torch=kind is TargetKind.INTERPRETER),
+        "CANARY_GPUS": str(count) if count else None,
+    }
 
 
 def check_all(checks: Sequence[Check], plans: Plans, facts: Facts, progress: Progress) -> Checked:
@@ -113,7 +123,9 @@ class _Run:
 
     def _devices(self, alive: tuple[str, ...]) -> None:
         plan = self._plans[TargetKind.INTERPRETER]
-        self._plans[TargetKind.INTERPRETER] = msgspec.structs.replace(plan, devices=alive)
+        # By now torch itself may have told which GPUs it sees.
+        told = {name: text for name, text in _gpu_settings(TargetKind.INTERPRETER, {**self._facts, **self.seen}).items() if text}
+        self._plans[TargetKind.INTERPRETER] = msgspec.structs.replace(plan, devices=alive, settings={**plan.settings, **told})
 
     def _enter(self, line: Line, checks: Sequence[Check]) -> None:
         """Put those checks whose needs are met into the line."""
