@@ -11,9 +11,11 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from canary_devices import excused, language, state
 
 
 class Ending(Exception):
@@ -27,6 +29,7 @@ class Report:
         self.facts: dict[str, Any] = {}
         self.results: list[dict[str, Any]] = []
         self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
+        self.lost: dict[str, str] = {}
 
     def write(self, doing: dict[str, Any] | None) -> None:
         """Replace the file in one step; where none is asked for, print the document once it is done."""
@@ -42,6 +45,9 @@ class Report:
     @contextmanager
     def act(self) -> Iterator[None]:
         """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
+        kind = str(self.doing["device"]).partition(":")[0]
+        if kind in self.lost:
+            raise Ending("skipped", self.lost[kind])
         self.write({**self.doing, "act": True})
         try:
             yield
@@ -49,8 +55,24 @@ class Report:
             raise
         except Exception as error:
             traceback.print_exc()
-            raise Ending("failed", " ".join(f"{type(error).__name__}: {error}".split())[:400]) from error
+            raise self.ended(f"{type(error).__name__}: {error}") from error
         self.write(self.doing)
+
+    def ended(self, text: str) -> Ending:
+        """Say how an error ends what was tried; a device that is full or held by another process is no failure of this stack."""
+        text, torch, device = " ".join(text.split())[:400], sys.modules.get("torch"), self.doing["device"]
+        if torch is None or device is None:
+            return Ending("failed", text)
+        found, words = state(torch, device, text)
+        data = self.results[-1]["data"]
+        if found in ("full", "busy"):
+            data["state"] = found
+            return Ending("skipped", f"{words}: {text}")
+        if found == "lost":
+            data["sticky"] = True
+            where = f"case {self.doing['case']}" if self.doing["case"] else "its first steps"
+            self.lost[device.partition(":")[0]] = f"the process lost {language(torch, device)} in {where}"
+        return Ending("failed", f"{text} ({words})" if words else text)
 
     @contextmanager
     def result(self, device: str | None) -> Iterator[dict[str, Any]]:
@@ -99,6 +121,27 @@ class Report:
             sys.exit()
         self.results.pop()
         return loaded
+
+    def dtypes(self, torch: Any, device: str, names: Sequence[str], attempt: Callable[[str], object]) -> None:
+        """List the dtypes that an attempt works with here, float32 always: one left out for a good reason is told, any other fails."""
+        found, broken = ["float32"], []
+        self.results[-1]["data"]["dtypes"] = found
+        for name in names:
+            if name == "float32" or self.lost:
+                continue
+            with self.act():
+                try:
+                    attempt(name)
+                    found.append(name)
+                except (RuntimeError, TypeError) as error:
+                    text = f"{name}: {type(error).__name__}: {' '.join(str(error).split())}"[:300]
+                    if excused(torch, device, name, text):
+                        self.results[-1]["data"].setdefault("told", []).append(f"without {text}")
+                        continue
+                    traceback.print_exc()
+                    broken.append(self.ended(text))
+        for end in sorted(broken, key=lambda end: end.args[0] != "failed"):
+            raise Ending(end.args[0], "; ".join(other.args[1] for other in broken if other.args[0] == end.args[0]))
 
     def reach(self, torch: Any, device: str) -> None:
         """Skip a device that does not answer: to say why is the business of torch-runtime, once for all."""

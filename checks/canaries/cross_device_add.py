@@ -37,6 +37,7 @@ from typing import Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
+from canary_devices import is_fault  # noqa: E402
 from canary_report import Ending, Report, devices  # noqa: E402
 
 sys.path.remove(CHECKS)
@@ -130,7 +131,7 @@ def guarded(combine: Any, x: Any, y: Any) -> list[float] | None:
     try:
         return combine(x, y).tolist()
     except RuntimeError as error:
-        if "device" not in str(error) or "CUDA error" in str(error):
+        if "device" not in str(error) or is_fault(str(error)):
             raise
         return None
 

@@ -65,7 +65,7 @@ SIZES = (517, 775)
 PATIENCE = 120
 SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 triton = tl = copy_jit = None  # Triton and Dynamo look for these here; `load_triton` fills them
-NO_BACKEND = re.compile(r"Unsupported device type|Device \w+ not supported")
+NO_BACKEND = re.compile(r"Unsupported device type|Device \w+ not supported|too old to be supported by the triton GPU compiler")
 
 
 def small(x: Any, w: Any) -> Any:
@@ -106,7 +106,7 @@ def compiling() -> Iterator[None]:
         except Exception as error:
             traceback.print_exc()
             text = root(error)
-            raise Ending("skipped" if NO_BACKEND.search(text) else "failed", text) from error
+            raise (Ending("skipped", text) if NO_BACKEND.search(text) else REPORT.ended(text)) from error
 
 
 def root(error: BaseException) -> str:
@@ -244,6 +244,9 @@ def user_triton_constant(device: str, rng: random.Random, data: dict[str, Any]) 
     """Hand a size to a constant of a Triton kernel of the user's own."""
     if device == "mps":
         raise Ending("skipped", "Triton does not compile for Metal")
+    forward = REPORT.results[-1]["cases"]["forward"]
+    if forward["verdict"] == "skipped" and device != "cpu":
+        raise Ending("skipped", forward["reason"])
     load_triton()
     data["triton"] = triton.__version__
     data["how"] = "dynamo-only" if device == "cpu" else "end-to-end"

@@ -10,7 +10,7 @@
 # timeout = 120
 # devices = "each"
 # cases = [
-#     "transposed-heads", "packed", "time-first", "strided", "repeated-heads", "causal", "masked", "odd-keys", "value-width",
+#     "dtypes", "transposed-heads", "packed", "time-first", "strided", "repeated-heads", "causal", "masked", "odd-keys", "value-width",
 #     "grouped-heads", "backward",
 # ]
 # ///
@@ -42,10 +42,12 @@ import os
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
+from canary_devices import coarse  # noqa: E402
 from canary_report import Ending, Report, devices  # noqa: E402
 
 sys.path.remove(CHECKS)
@@ -163,8 +165,7 @@ def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
 
 def roundoff(dtype: str) -> float:
     """The unit roundoff: for float32, of what its products are rounded to on purpose where that was asked for (TF32, bfloat16)."""
-    coarse = {"high": 2**-11, "medium": 2**-9}.get(torch.get_float32_matmul_precision()) if dtype == "float32" else None
-    return coarse or torch.finfo(getattr(torch, dtype)).eps / 2
+    return (coarse(torch) if dtype == "float32" else None) or torch.finfo(getattr(torch, dtype)).eps / 2
 
 
 def flat(values: Any) -> list[Any]:
@@ -354,19 +355,11 @@ CASES = {
 }
 
 
-def supported(device: str) -> list[str]:
-    """List the dtypes that can be attended with at all; float32 has no excuse."""
-    found = ["float32"]
-    for dtype in DTYPES[1:]:
-        with REPORT.act():
-            try:
-                ones = torch.ones(1, 1, 2, 16, dtype=getattr(torch, dtype), device=device, requires_grad=True)
-                attention(ones, ones, ones).sum().backward()
-                ones.grad.tolist()
-            except (RuntimeError, TypeError):
-                continue
-            found.append(dtype)
-    return found
+def try_attention(device: str, dtype: str) -> None:
+    """Attend over the smallest thing there is, and differentiate."""
+    ones = torch.ones(1, 1, 2, 16, dtype=getattr(torch, dtype), device=device, requires_grad=True)
+    attention(ones, ones, ones).sum().backward()
+    ones.grad.tolist()
 
 
 def main() -> None:
@@ -382,7 +375,8 @@ def main() -> None:
         with REPORT.result(device) as data:
             REPORT.reach(torch, device)
             data["seed"] = random.SystemRandom().getrandbits(32)
-            data["dtypes"] = supported(device)
+            with REPORT.case("dtypes"):
+                REPORT.dtypes(torch, device, DTYPES, partial(try_attention, device))
             rng = random.Random(data["seed"])
             for name, layout in LAYOUTS.items():
                 with REPORT.case(name):

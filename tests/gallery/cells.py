@@ -42,6 +42,7 @@ def cells() -> Iterator[Cell]:
     yield from _destinations()
     yield from _attention()
     yield from _elementwise()
+    yield from _dtypes()
     yield from _large()
     yield from _exchange()
 
@@ -190,6 +191,18 @@ def _elementwise_cell(case: str, op: str, kind: str) -> Cell:
     calls = {"native_batch_norm": "batch_norm", "convolution": "conv2d", "convolution_backward": "conv2d.*gradient"}
     called = calls.get(op, op.partition(".")[0])
     return Cell(_OPS, ("elementwise", {"ops": [op], "kind": kind}), frozenset({case}), frozenset(), (f"^{called}",))
+
+
+def _dtypes() -> Iterator[Cell]:
+    """Yield dtypes that a library refuses by an error of its own, which is no lack of support, and such as are not there at all."""
+    only, said = frozenset({"dtypes"}), ("float16: RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE",)
+    for script, kernel, more in (
+        (_MATMUL, "products", {"ops": ["bmm"]}),
+        (_ATTENTION, "attention", {}),
+        (_OPS, "elementwise", {"ops": ["cat"]}),
+    ):
+        yield Cell(script, (kernel, {**more, "kind": "library error", "dtype": "float16"}), only, frozenset(), said)
+        yield Cell(script, (kernel, {**more, "kind": "dtype unknown", "dtype": "float16"}))
 
 
 def _large() -> Iterator[Cell]:

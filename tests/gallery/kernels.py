@@ -51,6 +51,12 @@ def layout_of(tensor: Any) -> str:
     return "offset"
 
 
+REFUSALS = {
+    "library error": "CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmStridedBatchedEx( handle, opa, opb)`",
+    "dtype unknown": "\"bmm\" not implemented for 'Half'",
+}
+
+
 class Fault:
     """When a fault shows, and what it does: to the operands, to the sum, to the destination."""
 
@@ -69,6 +75,8 @@ class Fault:
         """An operand, the way the kernel reads it."""
         if self.kind == "missing":
             raise NotImplementedError("The operator is not currently implemented for this device")
+        if self.kind in REFUSALS and self.shows(tensor):
+            raise RuntimeError(REFUSALS[self.kind])
         if self.kind == "strides ignored" and self.shows(tensor):
             return in_order(tensor)
         if self.kind == "offset ignored" and self.shows(tensor):
