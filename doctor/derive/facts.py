@@ -12,6 +12,7 @@ from doctor.derive.devices import of_gpus
 from doctor.derive.gpus import capabilities
 from doctor.derive.making import SOURCE, Named, made
 from doctor.derive.pins import pins
+from doctor.derive.reach import reach
 from doctor.derive.wheels import wanted_tag
 from doctor.holes import as_text
 from doctor.model.catalog import Catalog
@@ -34,7 +35,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
     _add(known, pins(known, catalog))
-    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, _tuple):
+    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, reach, _tuple):
         _add(known, step(known))
     _add(known, _tag(known, catalog))
     return known

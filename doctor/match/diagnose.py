@@ -11,9 +11,11 @@ from doctor.globs import matches_any
 from doctor.match.extensions import accounted, broken_extensions
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
 from doctor.match.issues import CARGO, Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
+from doctor.match.reach import missed_gpus
 from doctor.match.requirements import unmet_requirements
 from doctor.match.signatures import looked_through, texts
 from doctor.match.table import Result, Ruling
+from doctor.match.weights import raised
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
@@ -35,6 +37,7 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     ruled = [(held, rule(held, explained)) for held in weighed]
     found = [(held, result) for held, result in ruled if result.ruling in (Ruling.FINDING, Ruling.PREDICTED)]
     issues = [finding(held, result, facts, _target_of(held.issue, observation.targets)) for held, result in found]
+    issues = raised(found, issues, observation)
     general = frozenset(held.id for held in weighed if held.issue.general)
     issues += gathered(ruled, issues, facts, observation.targets)
     return Diagnosis(
@@ -70,6 +73,7 @@ def _generic(
     cited |= frozenset(_cited(extensions))
     yield from extensions
     yield from unexplained_checks(observation, explained | accounted(observation, extensions))
+    yield from missed_gpus(observation, issues)
     yield from broken_checks(observation)
     yield from failed_probes(observation, main)
     yield from unmet_requirements(observation.facts, cited, main)

@@ -50,7 +50,7 @@ def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcom
     rows = sorted(issue.affected, key=lambda row: _SEVERITIES.index(_predicted(issue, row)))
     held = [row_holds(row, facts) for row in rows]
     applies = any_holds(held) if rows else Held(True if seen else None)
-    if applies.truth is False and issue.conclusive and any(found.text.outcome is None for found in seen):
+    if applies.truth is False and issue.conclusive and seen:
         applies = Held(None)
     predicts = next((_predicted(issue, row) for row, one in zip(rows, held, strict=True) if one.truth), Severity.NOTE)
     canary, red = held_against(issue.proofs, outcomes)
@@ -65,7 +65,7 @@ def _predicted(issue: KnownIssue, row: Affected) -> Severity:
 
 def _worst(seen: Iterable[Seen], red: frozenset[Spot], outcomes: Iterable[Outcome]) -> Severity:
     """Return how bad it is by what speaks for it: a log that was handed in tells of an error that happened."""
-    if not red or any(found.text.outcome is None for found in seen):
+    if not red or any(found.text.is_handed_in for found in seen):
         return Severity.ERROR
     spots = {(spot.check, spot.device) for spot in red}
     return min((matters(outcome) for outcome in outcomes if (outcome.id, outcome.device) in spots), key=_SEVERITIES.index)

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from doctor.conditions import regex
 from doctor.literals import needed, standing
+from doctor.match.said import said_facts
 from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind
 from doctor.model.issues import Signature
 from doctor.model.observation import Log, Observation
@@ -19,7 +21,7 @@ _LONG = 50_000
 
 
 class Text(NamedTuple):
-    """A text to search: where it came from, and the outcome it belongs to if it is the log of a check.
+    """A text to search: where it came from, the outcome it belongs to if it is the log of a check, or the fact that holds it.
 
     Of a log also its lines with their numbers, and of a long one which of the texts that signatures look for stand in it.
     """
@@ -29,6 +31,12 @@ class Text(NamedTuple):
     outcome: Outcome | None = None
     log: Log | None = None
     holds: frozenset[str] | None = None
+    fact: str = ""
+
+    @property
+    def is_handed_in(self) -> bool:
+        """Say whether somebody handed it in: it may speak of another machine, and tells of an error that happened."""
+        return self.outcome is None and not self.fact
 
     def number(self, place: int) -> int:
         """Return the number of the line at a place, from 1."""
@@ -52,9 +60,18 @@ class Seen(NamedTuple):
 
 
 def texts(observation: Observation) -> tuple[Text, ...]:
-    """Return every text worth searching: the logs that were handed in, and what the checks that went red printed."""
+    """Return every text worth searching: logs that were handed in, what red checks printed, and what drivers and frameworks said."""
     handed = [Text(log.source, "\n".join(log.lines), log=log) for log in observation.logs]
-    return (*handed, *(_of_outcome(outcome) for outcome in observation.outcomes if outcome.verdict in RED))
+    red = [_of_outcome(outcome) for outcome in observation.outcomes if outcome.verdict in RED]
+    printed = "\n".join(text.body for text in red)
+    said = [_of_fact(name, observation.facts) for name in said_facts(observation.facts)]
+    return (*handed, *red, *(text for text in said if text.body not in printed))
+
+
+def _of_fact(name: str, facts: Facts) -> Text:
+    words = str(value_of(facts, name))
+    # NVML gives the bare reason; signatures were written from what nvidia-smi makes of it.
+    return Text(facts[name].source, f"Failed to initialize NVML: {words}" if name == "nvidia.nvml" else words, fact=name)
 
 
 def _of_outcome(outcome: Outcome) -> Text:
@@ -122,6 +139,7 @@ def _find_in(signature: Signature, text: Text) -> Seen | None:
         return None
     start = text.body.rfind("\n", 0, hit.start) + 1
     line = text.body[start : _end_of_line(text.body, hit.start + len(hit.match[0]))].strip()
-    number = text.number(hit.start) if text.outcome is None else None
-    evidence = Evidence(kind=EvidenceKind.LOG, text=line[:_SHOWN], source=text.source, line=number)
+    number = text.number(hit.start) if text.is_handed_in else None
+    kind = EvidenceKind.FACT if text.fact else EvidenceKind.LOG
+    evidence = Evidence(kind=kind, text=line[:_SHOWN], source=text.source, line=number, fact=text.fact)
     return Seen(evidence, {name: value for name, value in hit.match.groupdict().items() if value}, text)

@@ -83,13 +83,33 @@ def test_a_text_outside_the_known_range_is_a_note_of_low_confidence() -> None:
     assert found.evidence[0].line == 2
 
 
-def test_a_conclusive_text_counts_in_a_log_of_another_machine_and_not_in_the_output_of_a_check() -> None:
+def test_a_conclusive_text_counts_whatever_the_facts_say_in_a_log_and_in_the_output_of_a_check() -> None:
+    """Facts can be out of sight: a container sees neither the fabric manager of its host nor its NVSwitches."""
     catalog = toy.catalog(torch__wrong_sum=toy.issue(conclusive=True, proofs=()))
     (found,) = diagnose(toy.seen(NEW, log="the sum is off by 3"), catalog).findings
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
     here = diagnose(toy.seen(NEW, toy.outcome(log="the sum is off by 3", sum="failed")), catalog).findings
-    assert [entry.confidence for entry in here if entry.id == "torch/wrong-sum"] == [Confidence.LOW]
+    assert [(entry.id, entry.severity, entry.confidence) for entry in here] == [("torch/wrong-sum", Severity.ERROR, Confidence.MEDIUM)]
     assert diagnose(toy.seen(NEW), catalog).findings == ()
+
+
+@pytest.mark.parametrize(("check_says", "told"), [({}, "error"), ({"matters": "warning"}, "warning"), ({"matters": "note"}, "note")])
+def test_an_issue_that_explains_a_red_check_counts_as_much_as_the_check(check_says: dict[str, object], told: str) -> None:
+    """For logs of anybody's program the text is a note; a check that does so little must not fail with it."""
+    mild = toy.issue(severity=Severity.NOTE, affected=(), proofs=())
+    catalog = toy.catalog(torch__wrong_sum=mild)
+    red = msgspec.structs.replace(toy.outcome(sum="failed", log="the sum is off by 3"), data=check_says)
+    (found,) = diagnose(toy.seen(NEW, red), catalog).findings
+    assert (found.id, found.severity.value) == ("torch/wrong-sum", told)
+    (handed,) = diagnose(toy.seen(NEW, log="the sum is off by 3"), catalog).findings
+    assert handed.severity is Severity.NOTE
+
+
+def test_of_two_issues_that_explain_a_red_check_the_milder_keeps_its_weight() -> None:
+    fact, aside = (toy.issue(severity=severity, affected=(), proofs=()) for severity in (Severity.WARNING, Severity.NOTE))
+    catalog = toy.catalog(torch__cause=fact, torch__aside=aside)
+    found = diagnose(toy.seen(NEW, toy.outcome(sum="failed", log="the sum is off by 3")), catalog).findings
+    assert [(entry.id, entry.severity) for entry in found] == [("torch/cause", Severity.ERROR), ("torch/aside", Severity.NOTE)]
 
 
 def test_a_text_without_the_facts_names_what_is_missing() -> None:

@@ -17,7 +17,7 @@ FLOORS: tuple[set[str], ...] = (
     {"elf", "manifests", "share", "specifiers", "templates"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
-    {"conditions", "contract", "schemas"},
+    {"conditions", "contract", "devices", "schemas"},
     {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
     {"compare", "targets", "probes", "runner", "lint", "reporters"},
     {"probing", "checking", "pages"},
@@ -46,7 +46,7 @@ _SHOWN = ("doctor.api", "doctor.errors", "doctor.model.report")
 """What `import doctor` names for a type checker, and imports only once it is asked for."""
 
 _PURE = {
-    *("compare", "conditions", "derive", "expecting", "fixes", "gating", "globs", "holes", "literals"),
+    *("compare", "conditions", "derive", "devices", "expecting", "fixes", "gating", "globs", "holes", "literals"),
     *("manifests", "match", "model", "near", "pages", "pasted", "reporters", "schemas", "specifiers", "versions"),
 }
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}

@@ -1,0 +1,117 @@
+"""GPUs that the machine shows and that torch does not reach: told as an error, with the reason, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from doctor.derive import derive
+from doctor.match import diagnose
+from doctor.model.catalog import Catalog
+from doctor.model.findings import Finding
+from doctor.model.issues import Affected, Signature
+from doctor.model.outcomes import Outcome
+from doctor.model.scales import Confidence, Severity
+from tests import toy
+
+GPUS = [{"index": number, "name": "NVIDIA H100", "uuid": f"GPU-{number}", "pci_bus_id": f"0000:{number}1:00.0"} for number in range(2)]
+MISSED: dict[str, Any] = {
+    "torch.build": "cuda",
+    "torch.cuda_available": False,
+    "torch.devices": ["cpu"],
+    "torch.cuda_error": "No CUDA GPUs are available",
+    "nvidia.gpus": GPUS,
+    "nvidia.visible": GPUS,
+    "nvidia.driver_version": "580.65.06",
+}
+SKIPPED = toy.outcome("skipped", check="torch-runtime", device="cuda")
+
+
+def found(*outcomes: Outcome, catalog: Catalog | None = None, **changes: Any) -> tuple[Finding, ...]:
+    known = catalog or toy.catalog()
+    seen = toy.seen(MISSED | {name.replace("__", "."): value for name, value in changes.items()}, *outcomes)
+    return diagnose(msgspec.structs.replace(seen, facts=derive(seen.facts, known)), known).findings
+
+
+def test_gpus_that_torch_does_not_reach_are_an_error_in_its_own_words() -> None:
+    (told,) = found(SKIPPED)
+    assert (told.id, told.severity, told.confidence) == ("reach/cuda", Severity.ERROR, Confidence.HIGH)
+    assert "2 x NVIDIA H100" in told.title
+    assert "No CUDA GPUs are available" in told.message
+    assert {evidence.fact for evidence in told.evidence} == {"torch.cuda_error", "nvidia.driver_version"}
+    assert told.recipes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"torch__build": "cpu"},
+        {"nvidia__gpus": None, "nvidia__visible": None},
+        {"env__CUDA_VISIBLE_DEVICES": "-1"},
+        {"torch__cuda_available": None, "torch__devices": None},
+        {"torch__cuda_available": True, "torch__devices": ["cpu", "cuda:0"]},
+    ],
+    ids=["a CPU build", "no GPU", "hidden on purpose", "no check ran", "reached"],
+)
+def test_no_alarm_where_nothing_is_missed(changes: dict[str, Any]) -> None:
+    assert found(**changes) == ()
+
+
+def test_a_check_that_went_red_by_itself_is_told_alone() -> None:
+    red = toy.outcome("failed", check="torch-runtime", device="cuda")
+    assert [each.id for each in found(red)] == ["canary/torch-runtime"]
+
+
+def test_a_known_issue_whose_text_torch_prints_is_told_in_its_place_and_with_its_weight() -> None:
+    mild = toy.issue(title="no GPU", severity=Severity.NOTE, affected=(), proofs=(), signatures=(Signature(pattern="No CUDA GPUs"),))
+    (told,) = found(SKIPPED, catalog=toy.catalog(torch__none_visible=mild))
+    assert (told.id, told.severity, told.confidence) == ("torch/none-visible", Severity.ERROR, Confidence.HIGH)
+    assert told.evidence[0].fact == "torch.cuda_error"
+
+
+def test_words_of_a_torch_without_a_gpu_are_no_text_to_search() -> None:
+    known = toy.issue(affected=(), proofs=(), signatures=(Signature(pattern="No CUDA GPUs"),))
+    assert found(catalog=toy.catalog(torch__none_visible=known), nvidia__gpus=None, nvidia__visible=None) == ()
+
+
+def test_a_cause_that_names_the_rule_among_its_symptoms_stands_for_it() -> None:
+    row = Affected(when=(toy.condition("nvidia.libcuda", absent=True),))
+    cause = toy.issue(title="no libcuda", certain=True, affected=(row,), signatures=(), proofs=(), symptoms=("reach/cuda",))
+    assert [each.id for each in found(catalog=toy.catalog(cuda__no_libcuda=cause), nvidia__libcuda=None)] == ["cuda/no-libcuda"]
+
+
+def test_words_of_nvml_are_searched_as_nvidia_smi_writes_them() -> None:
+    known = toy.issue(affected=(), proofs=(), signatures=(Signature(pattern="Failed to initialize NVML: Insufficient Permissions"),))
+    static: dict[str, Any] = {
+        "torch__cuda_available": None,
+        "torch__devices": None,
+        "torch__cuda_error": None,
+        "nvidia__nvml": "Insufficient Permissions",
+    }
+    told = found(catalog=toy.catalog(nvidia__rights=known), nvidia__gpu_present=True, **static)
+    assert [(each.id, each.evidence[0].fact) for each in told] == [("nvidia/rights", "nvidia.nvml")]
+    assert found(catalog=toy.catalog(nvidia__rights=known), **{**static, "nvidia__gpus": None, "nvidia__visible": None}) == ()
+
+
+def test_some_gpus_that_are_not_reached_are_named() -> None:
+    one = [{"index": 0, "name": "NVIDIA H100", "uuid": "1"}]
+    (told,) = found(torch__cuda_available=True, torch__devices=["cpu", "cuda:0"], torch__cuda_devices=one)
+    assert (told.id, told.severity) == ("reach/cuda-some", Severity.ERROR)
+    assert "nvidia-smi 0 (NVIDIA H100, 0000:01:00.0)" in told.title
+
+
+@pytest.mark.parametrize(
+    "visible",
+    [
+        GPUS[:1],
+        [GPUS[0], {**GPUS[1], "error": "Insufficient Permissions"}],
+        [{**GPUS[0], "mig": True}, GPUS[1]],
+    ],
+    ids=["one is hidden", "one belongs to another job", "divided GPUs are not counted"],
+)
+def test_no_alarm_where_the_rest_is_not_meant_for_this_process(visible: list[Any]) -> None:
+    one = [{"index": 0, "name": "NVIDIA H100", "uuid": "0"}]
+    reached = {"torch__cuda_available": True, "torch__devices": ["cpu", "cuda:0"], "torch__cuda_devices": one}
+    assert found(nvidia__visible=visible, **reached) == ()
