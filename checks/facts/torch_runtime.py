@@ -36,7 +36,7 @@ sys.path.remove(CHECKS)
 
 REPORT = Report()
 WARNINGS_KEPT = 10
-NO_GPU = ("Found no NVIDIA driver", "No CUDA GPUs are available", "no CUDA-capable device", "might not have a CUDA gpu", "No HIP GPUs")
+NO_GPU = ("Found no NVIDIA driver", "No CUDA GPUs are available", "no CUDA-capable device", "likely running on CPU machine", "No HIP GPUs")
 
 
 def importing() -> Any:

@@ -46,7 +46,8 @@ def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Se
 
 
 def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> Weighed:
-    seen = tuple(find(issue.signatures, texts))
+    # What many things end with says less of this machine than what it shows: the rule for GPUs that are not reached speaks then.
+    seen = tuple(find(issue.signatures, [text for text in texts if not (text.fact and issue.general)]))
     rows = sorted(issue.affected, key=lambda row: _SEVERITIES.index(_predicted(issue, row)))
     held = [row_holds(row, facts) for row in rows]
     applies = any_holds(held) if rows else Held(True if seen else None)

@@ -113,5 +113,5 @@ def test_some_gpus_that_are_not_reached_are_named() -> None:
 )
 def test_no_alarm_where_the_rest_is_not_meant_for_this_process(visible: list[Any]) -> None:
     one = [{"index": 0, "name": "NVIDIA H100", "uuid": "0"}]
-    reached = {"torch__cuda_available": True, "torch__devices": ["cpu", "cuda:0"], "torch__cuda_devices": one}
+    reached: dict[str, Any] = {"torch__cuda_available": True, "torch__devices": ["cpu", "cuda:0"], "torch__cuda_devices": one}
     assert found(nvidia__visible=visible, **reached) == ()
