@@ -102,6 +102,12 @@ def requirements(distribution: Distribution, interpreter: Interpreter, extras: C
     return tuple(found)
 
 
+def extras_of(distribution: Distribution) -> tuple[str, ...]:
+    """Return the extras under which a distribution asks for something of the GPU stack."""
+    lines = [text for text in _requires(distribution) if (name := _BEGINNING.match(text)) and in_stack(normalized(name[0]))]
+    return tuple(dict.fromkeys(extra for text in lines for extra in _EXTRA.findall(text)))
+
+
 def _requirement(line: Line) -> Requirement:
     name = normalized(line.name)
     return Requirement(name=name, specifier=line.specifier, extras=line.extras, direct=bool(line.address))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,10 +38,16 @@ def install(
     put(folder / "METADATA", "\n".join(head) + "\n\nA description.\n")
     if installer:
         put(folder / "INSTALLER", installer)
-    rows = [f"{path},sha256=x,{put(site / path, content).stat().st_size}" for path, content in (files or {}).items()]
+    rows = [_row(path, put(site / path, content)) for path, content in (files or {}).items()]
     put(folder / "RECORD", "\n".join([*rows, f"{folder.name}/RECORD,,", ""]))
     os.utime(folder, (at, at))
     return folder
+
+
+def _row(path: str, file: Path) -> str:
+    content = file.read_bytes()
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return f"{path},sha256={digest},{len(content)}"
 
 
 def requires(*wanted: str) -> tuple[str, ...]:

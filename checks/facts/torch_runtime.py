@@ -21,6 +21,7 @@ Other checks then skip that device.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -78,6 +79,39 @@ def build(torch: Any) -> dict[str, Any]:
         "torch.arch_list": (arch_flags or "").split(),
         "torch.mps_built": bool(mps and mps.is_built()),
     }
+
+
+def cudnn(torch: Any) -> None:
+    """Ask torch which cuDNN it loaded, in a child: parts of two releases of cuDNN can end the process."""
+    if not torch.version.cuda:
+        return
+    version, error = in_child(torch.backends.cudnn.version) if hasattr(os, "fork") else said(torch.backends.cudnn.version)
+    REPORT.facts["torch.cudnn_version"] = version
+    REPORT.facts["torch.cudnn_error"] = error
+
+
+def said(ask: Any) -> list[Any]:
+    """Give an answer, or else the words of the error."""
+    try:
+        return [ask(), None]
+    except Exception as error:
+        return [None, " ".join(str(error).split())[:400] or type(error).__name__]
+
+
+def in_child(ask: Any) -> list[Any]:
+    """Ask in a process of its own that sees no GPU, so that neither a crash nor a device stays behind."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        with os.fdopen(writing, "w") as pipe:
+            json.dump(said(ask), pipe)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    status = os.waitpid(child, 0)[1]
+    return json.loads(text) if text else [None, f"the process ended with signal {status & 127} when cuDNN was asked for its version"]
 
 
 def cuda(torch: Any) -> Iterator[str]:
@@ -182,6 +216,7 @@ def main() -> None:
         globals().get("NURSERY", lambda: None)()
         REPORT.results.pop()
         REPORT.facts.update(build(torch))
+        cudnn(torch)
         REPORT.facts["torch.devices"] = []
         prove(torch, "cpu")
         for kind, find in ("cuda", cuda), ("mps", mps), ("xpu", xpu):

@@ -26,8 +26,11 @@ class Wish(NamedTuple):
 def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
     """Yield a warning for each package of the stack that asks for something else than what is installed."""
     wishes: dict[str, list[Wish]] = {}
+    leftover = value_of(facts, "cuda_packages.leftover") or ()
     for name in sorted(facts):
-        if name.startswith("requires.") and name.endswith(".met") and name not in cited and value_of(facts, name) is False:
+        if not name.startswith("requires.") or name.split(".")[1] in leftover:
+            continue
+        if name.endswith(".met") and name not in cited and value_of(facts, name) is False:
             wishes.setdefault(name.split(".")[1], []).append(_wish(name, facts))
     for package, unmet in wishes.items():
         yield _unmet(package, unmet, facts, target)

@@ -38,8 +38,11 @@ class Brought(NamedTuple):
     libraries: frozenset[str]
 
 
-def brought(scene: Scene, torch: Mapping[str, str]) -> Brought:
-    """List what the distributions brought; `torch` is its version and its CUDA, by which packages choose among builds side by side."""
+def brought(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) -> Brought:
+    """List what the distributions brought; `torch` is its version and its CUDA, by which packages choose among builds side by side.
+
+    With `bundled`, the libraries that a package brings for its modules (`ctranslate2.libs/`) count as well.
+    """
     files: list[Compiled] = []
     names: set[str] = set()
     for one in scene.distributions:
@@ -47,7 +50,7 @@ def brought(scene: Scene, torch: Mapping[str, str]) -> Brought:
         listed = list(_libraries(data))
         names.update(name.rpartition("/")[2] for name in listed)
         if scene.interpreter is not None and not _OWN.fullmatch(one.name):
-            files += [Compiled(one, name) for name in listed if _is_loaded(name, scene.interpreter, torch)]
+            files += [Compiled(one, name) for name in listed if _is_loaded(name, scene.interpreter, torch, bundled=bundled)]
     return Brought(tuple(files[:_MOST_FILES]), frozenset(names))
 
 
@@ -62,10 +65,10 @@ def _libraries(record: bytes) -> Iterator[str]:
         at = record.find(b".so", end) if end >= 0 else -1
 
 
-def _is_loaded(name: str, interpreter: Interpreter, torch: Mapping[str, str]) -> bool:
+def _is_loaded(name: str, interpreter: Interpreter, torch: Mapping[str, str], *, bundled: bool) -> bool:
     """Say whether this interpreter would load a file of this name: not one for another Python, nor the build for another CUDA."""
     tag, _, last = interpreter.tag.removeprefix("cp"), *name.rpartition("/")[1:]
-    if not name.endswith(".so") or name.startswith(("..", "/")) or ".libs/" in name:
+    if name.startswith(("..", "/")) or (not bundled and (not name.endswith(".so") or ".libs/" in name)):
         return False
     if ".cpython-" in last and f".cpython-{tag}" not in last:
         return False

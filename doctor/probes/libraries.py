@@ -13,6 +13,7 @@ from doctor.modules import folder_of
 from doctor.probes.contract import Interpreter, Scene, Seen
 from doctor.probes.library_names import is_cuda, is_torch
 from doctor.probes.library_symbols import in_vain
+from doctor.probes.library_versions import cudnn_older
 
 BOUND = 10.0
 _MOST_TOLD = 20
@@ -30,13 +31,14 @@ def probe(scene: Scene) -> Seen:
     yield "libs.ld_library_path", present(folders, "LD_LIBRARY_PATH") if folders else absent("LD_LIBRARY_PATH")
     torch = folder_of(interpreter, "torch")
     if torch is None or interpreter.platform != "linux":
-        yield from ((f"libs.{name}", absent("sys.path")) for name in ("resolved", "shadowed", "undefined_symbols"))
+        yield from ((f"libs.{name}", absent("sys.path")) for name in ("resolved", "shadowed", "undefined_symbols", "cudnn_older"))
         return
     found = resolve(search_of(scene.host, interpreter.executable, interpreter.machine), torch)
     yield from _told(found, owned(interpreter, torch), torch / "lib")
     asked = list(in_vain(found))
     symbols = list(dict.fromkeys(name for name, _ in asked))[:_MOST_TOLD]
     yield "libs.undefined_symbols", present(symbols, str(asked[0][1])) if asked else absent(str(torch / "lib"))
+    yield "libs.cudnn_older", cudnn_older(scene, found)
 
 
 def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: Path) -> Seen:

@@ -34,6 +34,7 @@ def test_processor_is_alive_and_the_build_is_told(torch_python: Path, tmp_path: 
     assert isinstance(facts["torch.cxx11_abi"], bool)
     assert facts["torch.import_seconds"] > 0
     assert facts["torch.import_warnings"] == []
+    assert (facts["torch.cudnn_version"], facts["torch.cudnn_error"]) == (92000, None)
     if facts["torch.cuda_version"]:
         assert all(arch.startswith("sm_") for arch in facts["torch.arch_list"])
     by_device = {result["device"]: result["verdict"] for result in document["results"]}
