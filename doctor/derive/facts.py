@@ -8,6 +8,7 @@ from doctor.conditions import lookup
 from doctor.derive.arch import uncovered
 from doctor.derive.candle import candle
 from doctor.derive.cells import table_facts
+from doctor.derive.companions import companions
 from doctor.derive.devices import of_gpus
 from doctor.derive.gpus import capabilities
 from doctor.derive.making import SOURCE, Named, made
@@ -38,6 +39,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, reach, _tuple):
         _add(known, step(known))
     _add(known, _tag(known, catalog))
+    _add(known, companions(known, catalog))
     return known
 
 

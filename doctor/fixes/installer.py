@@ -9,6 +9,7 @@ from doctor.model.facts import Facts, State, value_of
 from doctor.model.fixes import Command
 
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
+_TORCH = re.compile(r"torch(?![A-Za-z0-9._-])")
 _UV = {"no-deps": "--no-deps", "no-build-isolation": "--no-build-isolation", "no-cache": "--no-cache", "pre": "--prerelease=allow"}
 _PIP = {
     "no-deps": "--no-deps",
@@ -29,15 +30,21 @@ _SYSTEM = {
 
 
 def install(requirements: Sequence[str], options: Sequence[str], index: str | None, facts: Facts) -> tuple[Command, ...]:
-    """Return the command that installs `requirements` into the target, preceded by what it needs to exist."""
+    """Return the command that installs `requirements` into the target, preceded by what it needs to exist.
+
+    `hold-torch` gives the torch that is here to the same resolver, which then refuses what would move it.
+    """
     where = ("--index-url", index) if index else ()
+    torch = value_of(facts, "torch.release")
+    held = (f"torch=={torch}",) if torch and "hold-torch" in options and not any(map(_TORCH.match, requirements)) else ()
     if _uses_uv(facts):
         flags = [_UV[option] for option in options if option in _UV]
-        return (_uv(facts, "install", (*flags, *_uv_choices(requirements, options), *where, *requirements)),)
+        return (_uv(facts, "install", (*flags, *_uv_choices(requirements, options), *where, *requirements, *held)),)
     flags = [_PIP[option] for option in options if option in _PIP]
-    if "reinstall" in options and "no-deps" not in options:
-        flags.append("--no-deps")
-    return (*_pip_first(facts), _pip(facts, "install", (*flags, *where, *requirements)))
+    if "reinstall" in options:
+        # pip would install every dependency anew as well, torch among them; without dependencies torch stays by itself.
+        flags, held = [*flags, *(["--no-deps"] if "no-deps" not in options else [])], ()
+    return (*_pip_first(facts), _pip(facts, "install", (*flags, *where, *requirements, *held)))
 
 
 def uninstall(names: Sequence[str], facts: Facts) -> tuple[Command, ...]:

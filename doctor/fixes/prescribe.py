@@ -8,6 +8,9 @@ import msgspec
 
 from doctor.conditions import all_hold, condition_holds
 from doctor.fixes import installer
+from doctor.fixes.effect import changes, joined, unlisted
+from doctor.fixes.grounds import above, closed
+from doctor.fixes.project import kept_to_lock
 from doctor.fixes.shell import quoted
 from doctor.fixes.words import circumstance
 from doctor.holes import fill, fill_each, fill_sentence
@@ -25,10 +28,26 @@ def prescribe(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
 
 
 def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
-    """Return the fixes of one finding that apply here and whose holes can all be filled."""
-    written = [_write(recipe, facts, found.captures) for recipe in found.recipes if _fits(recipe, facts)]
+    """Return the fixes of one finding that apply here, change something here, and whose holes can all be filled."""
+    written = [_grounded(recipe, facts, found.captures) for recipe in found.recipes if _fits(recipe, facts)]
+    kept = kept_to_lock(found, [fix for fix in written if fix is not None], facts)
     workspace = value_of(facts, "cargo.workspace")
-    return [_standing(fix, str(workspace)) if workspace else fix for fix in written if fix is not None]
+    return [_standing(fix, str(workspace)) if workspace else fix for fix in kept]
+
+
+def _grounded(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | None:
+    """Write a fix for where it can be carried out: an environment that is closed to this user gets another one above it."""
+    why = closed(facts) if recipe.install or recipe.uninstall else ""
+    if not why or recipe.run:
+        return _write(recipe, facts, captures)
+    if not recipe.install:
+        return None  # nothing can be taken out of it
+    there, make = above(facts)
+    fix = _write(msgspec.structs.replace(recipe, uninstall=()), there, captures)
+    if fix is None:
+        return None
+    when = "; ".join(filter(None, (fix.when, f"{why}: a new environment sees its packages and takes what is installed here first")))
+    return msgspec.structs.replace(fix, steps=(make, *fix.steps), when=when)
 
 
 def _standing(fix: Fix, workspace: str) -> Fix:
@@ -49,6 +68,8 @@ def _when(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> str:
     if recipe.system and value_of(facts, "host.package_manager") is None:
         words.insert(0, f"with {installer.likely(recipe.system)}")
     words.append(fill_sentence(recipe.condition, facts, captures))
+    if companions := unlisted(recipe, facts):
+        words.append(f"with {' and '.join(companions)} in the same command where they are installed")
     return "; ".join(dict.fromkeys(filter(None, words)))
 
 
@@ -64,7 +85,7 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
         file=edit.get("file") or "",
         before=edit.get("before") or "",
         after=edit.get("after") or "",
-        safe=recipe.safe and not _managed(recipe, facts),
+        safe=recipe.safe,
         lasting=recipe.lasting,
         sudo=recipe.sudo or (bool(recipe.system) and value_of(facts, "host.package_manager") != "brew"),
         reboot=recipe.reboot,
@@ -72,22 +93,18 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
     )
 
 
-def _managed(recipe: Recipe, facts: Facts) -> bool:
-    return bool(recipe.install or recipe.uninstall) and value_of(facts, "python.externally_managed") is True
-
-
 def _steps(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[Command, ...] | None:
     """Return the commands in the order in which they are to be run; None where a hole stays open."""
     env = {name: fill(value, facts, captures) for name, value in recipe.env.items()}
     known = {name: value for name, value in env.items() if value is not None}
     runs = [fill_each(argv, facts, captures) for argv in recipe.run]
-    wanted = fill_each(recipe.install, facts, captures)
+    wanted = joined(recipe, facts, captures)
     unwanted = fill_each(recipe.uninstall, facts, captures)
     index = fill(recipe.index, facts, captures) if recipe.index else None
     system = installer.system(recipe.system, facts) if recipe.system else None
     if len(known) < len(env) or None in runs or wanted is None or unwanted is None or (recipe.index and not index):
         return None
-    if recipe.system and system is None and not (wanted or runs):
+    if (recipe.system and system is None and not (wanted or runs)) or not changes(recipe, wanted, unwanted, facts):
         return None
     steps = [system] if system else []
     steps += installer.uninstall(unwanted, facts) if unwanted else ()

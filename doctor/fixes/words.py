@@ -19,6 +19,7 @@ _TELLING = {
     ("cuda.nvcc", "present"): "with a CUDA toolkit",
     ("nvidia.driver_version", "present"): "with an NVIDIA driver",
     ("libs.ld_library_path", "present"): "where LD_LIBRARY_PATH is set",
+    ("python.uv", "present"): "with uv",
     # How authors say "where nothing is known of torch": no circumstance that anybody could look for.
     ("torch.release", "absent"): "",
     ("torch.build", "absent"): "",
@@ -38,6 +39,7 @@ _NAMES = {
     "nvidia.driver_branch": "driver",
     "nvidia.cuda_version": "a driver for CUDA",
     "compiler.cxx_kind": "the compiler",
+    "metal.macos": "macOS",
     "cuda.packaging": "a CUDA toolkit from",
 }
 
@@ -49,8 +51,12 @@ def circumstance(condition: Condition) -> str:
     )
     if (told := _TELLING.get((condition.fact, operator))) is not None:
         return told
+    if condition.fact.startswith("env.") and operator == "present":
+        return f"where {condition.fact[4:]} is set"
     value = getattr(condition, operator)
     values = [as_text(one) for one in value] if operator == "one_of" else [as_text(value)] if operator == "equals" else []
+    if condition.fact == "nvidia.gpu_present":
+        return "with an NVIDIA GPU" if value else "without an NVIDIA GPU"
     if condition.fact == "host.os":
         return " or ".join(_SYSTEMS.get(one, one) for one in values)
     if condition.fact == "host.distribution_id":

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from doctor.holes import names
+from doctor.lint.advice import lint_advice
 from doctor.literals import needed
 from doctor.model.checks import Check
 from doctor.model.issues import Condition, KnownIssue, Recipe
@@ -16,7 +17,7 @@ from doctor.model.vocabulary import is_known
 _OPERATORS = ("range", "one_of", "matches", "present", "absent")
 _EXPECT = ("match", "no-match", "undecided", "ruled-out")
 _HOW = ("reproduced", "thread", "documented")
-_OPTIONS = ("no-deps", "no-build-isolation", "reinstall", "no-cache", "pre", "upgrade")
+_OPTIONS = ("no-deps", "no-build-isolation", "reinstall", "no-cache", "pre", "upgrade", "hold-torch")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?$")
 _ADDRESS = re.compile(r"https?://[^/\s]+\.[^/\s]+")
 _NESTED = re.compile(r"\([^()]*[+*]\)[+*]|\\[1-9]|\(\?[=!<][^)]*")
@@ -42,7 +43,7 @@ def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict
     yield from _lint_proofs(issue, checks)
     groups = {name for signature in issue.signatures for name in re.findall(r"\(\?P<(\w+)>", signature.pattern)}
     for number, recipe in enumerate(issue.fixes):
-        yield from (f"fixes[{number}]: {fault}" for fault in lint_recipe(recipe, groups))
+        yield from (f"fixes[{number}]: {fault}" for fault in (*lint_recipe(recipe, groups), *lint_advice(recipe, name.partition("/")[0])))
     yield from _lint_example_kinds(issue)
 
 
@@ -129,7 +130,15 @@ def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
     if not any(acts):
         yield "it does nothing: give install, uninstall, system, env, run or edit"
     yield from (f"no such option: {option}" for option in recipe.options if option not in _OPTIONS)
-    texts = [recipe.title, recipe.verify, *recipe.install, *recipe.uninstall, *recipe.env.values(), *recipe.edit.values()]
+    texts = [
+        recipe.title,
+        recipe.verify,
+        *recipe.install,
+        *recipe.companions,
+        *recipe.uninstall,
+        *recipe.env.values(),
+        *recipe.edit.values(),
+    ]
     texts += [part for argv in recipe.run for part in argv]
     for hole in {hole for text in texts for hole in names(text)}:
         if hole.startswith("log.") and hole[4:] not in groups:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from doctor.match.evidence import fact_evidence
 from doctor.match.proofs import Spot
-from doctor.match.requirements import restore
+from doctor.match.requirements import newer, restore
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.issues import FixKind, Recipe
@@ -15,6 +16,7 @@ from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
 
 _CHECK = "extension-imports"
+_GENERATION = re.compile(r"^(cupy-cuda)(\d\d)(x)$")
 
 _TELLING = ("undefined_symbols", "missing_libraries", "system_versions", "unsupported_gpus")
 _SITES = ("site-packages", "dist-packages")
@@ -90,7 +92,7 @@ def _broken(package: str, names: Sequence[str], facts: Facts, *, is_red: bool, t
         confidence=Confidence.HIGH,
         message=_MEANINGS[kind],
         evidence=(*seen, *(fact_evidence(name, facts) for name in (*names, *wishes))),
-        recipes=(*(restore(package, wishes, facts) if wishes else _newer(package)), *_rebuilt(package)),
+        recipes=(*(restore(package, wishes, facts) if wishes else _newer(package, facts)), *_rebuilt(package)),
     )
 
 
@@ -107,15 +109,14 @@ def _title(package: str, kind: str, facts: Facts) -> str:
     return template.format(package=package, value=value, torch=value_of(facts, "torch.version") or "")
 
 
-def _newer(package: str) -> tuple[Recipe, ...]:
-    return (
-        Recipe(
-            kind=FixKind.REINSTALL,
-            title=f"Keep this torch, and take the {package} that fits it",
-            install=("torch=={torch.release}", package),
-            options=("upgrade",),
-        ),
-    )
+def _newer(package: str, facts: Facts) -> tuple[Recipe, ...]:
+    """Return how to come by a build that fits; a name that holds a CUDA release changes with it."""
+    generation = str(value_of(facts, "torch.cuda_major") or "")
+    renamed = _GENERATION.sub(rf"\g<1>{generation}\g<3>", package) if generation else package
+    if renamed == package:
+        return (newer(package, facts),)
+    title = f"Take {renamed}, the package for CUDA {generation}, in the place of {package}"
+    return (Recipe(kind=FixKind.REPLACE, title=title, uninstall=(package,), install=(renamed,), options=("hold-torch",)),)
 
 
 def _rebuilt(package: str) -> tuple[Recipe, ...]:

@@ -11,8 +11,11 @@ from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
 from doctor.model.issues import FixKind, Recipe
 from doctor.model.scales import Confidence, Severity
+from doctor.versions import parse, public
 
 _NAMED = 3
+_COMPANIONS = ("torchvision", "torchaudio", "xformers")
+"""What is compiled for one torch release each, and moves along with it."""
 
 
 class Wish(NamedTuple):
@@ -38,7 +41,7 @@ def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iter
 
 def restore(package: str, names: Sequence[str], facts: Facts) -> tuple[Recipe, ...]:
     """Return what to install where a package asks in vain for what these facts, `requires.PACKAGE.WANTED.met`, speak of."""
-    return _restore(package, [_wish(name, facts) for name in names])
+    return _restore(package, [_wish(name, facts) for name in names], facts)
 
 
 def _wish(name: str, facts: Facts) -> Wish:
@@ -58,7 +61,7 @@ def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> F
         evidence=tuple(
             fact_evidence(name, facts) for name in (*(wish.fact for wish in wishes), *moved) if value_of(facts, name) is not None
         ),
-        recipes=_restore(package, wishes),
+        recipes=_restore(package, wishes, facts),
     )
 
 
@@ -69,17 +72,42 @@ def _title(package: str, wishes: Sequence[Wish], facts: Facts) -> str:
     return f"{package} does not find {len(wishes)} packages as it asks for them: {named}"
 
 
-def _restore(package: str, wishes: Sequence[Wish]) -> tuple[Recipe, ...]:
-    """Return what to install; where torch itself is what moved, the package is what to move by preference."""
+def newer(package: str, facts: Facts) -> Recipe:
+    """Return how a package moves while torch stays; never back, for a resolver that may go back goes years."""
+    here = value_of(facts, f"package.{package}.version")
+    return Recipe(
+        kind=FixKind.REINSTALL,
+        title=f"Keep this torch, and take a newer {package} that fits it",
+        install=(f"{package}>={public(str(here))}" if here else package,),
+        options=("upgrade", "hold-torch"),
+    )
+
+
+def _restore(package: str, wishes: Sequence[Wish], facts: Facts) -> tuple[Recipe, ...]:
+    """Return what to install; where torch itself moved on, the package is what to move by preference."""
     what = wishes[0].wanted if len(wishes) == 1 else "packages"
     wanted = tuple(f"{wish.wanted}{wish.specifier}" for wish in wishes)
-    give = Recipe(kind=FixKind.PIN, title=f"Install the {what} that {package} asks for", install=wanted)
-    if not any(wish.wanted == "torch" for wish in wishes):
-        return (give,)
-    keep = Recipe(
-        kind=FixKind.REINSTALL,
-        title=f"Keep this torch, and take the {package} that fits it",
-        install=("torch=={torch.release}", package),
-        options=("upgrade",),
+    title = f"Install the {what} that {package} asks for"
+    torch = next((wish for wish in wishes if wish.wanted == "torch"), None)
+    if torch is None:
+        return (Recipe(kind=FixKind.PIN, title=title, install=wanted, options=("hold-torch",)),)
+    others = tuple(name for name in _COMPANIONS if name != package)
+    give = Recipe(kind=FixKind.PIN, title=title, install=wanted, companions=others)
+    return (newer(package, facts), give) if _passed(_here(torch, facts), torch.specifier) else (give,)
+
+
+def _here(wish: Wish, facts: Facts) -> str:
+    return public(as_text(value_of(facts, wish.fact.removesuffix("met") + "installed") or ""))
+
+
+def _passed(version: str, specifier: str) -> bool:
+    """Say whether a version lies above what a specifier takes, not below."""
+    edges = [parse(clause.strip("=<>!~ ").removesuffix(".*")) for clause in specifier.split(",")]
+    here = parse(version)
+    return (
+        here is not None
+        and any(edge is not None and here > edge for edge in edges)
+        and not any(
+            clause.startswith(">") and edge is not None and here < edge for clause, edge in zip(specifier.split(","), edges, strict=True)
+        )
     )
-    return (keep, give)

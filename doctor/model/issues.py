@@ -90,7 +90,8 @@ class Recipe(_Entry, frozen=True, kw_only=True):
 
     Exactly one of the acts is given: `install` and `uninstall` are requirements for the target's own installer, `system` names
     packages of the operating system by package manager, `env` sets variables, `run` lists argument vectors, `edit` is a change
-    in the user's own source (`before`, `after`).
+    in the user's own source (`before`, `after`). `companions` are requirements that join `install` where their package is
+    installed; a second one behind a space, `torchaudio torch<=2.14.1`, comes along.
     """
 
     kind: FixKind
@@ -98,6 +99,7 @@ class Recipe(_Entry, frozen=True, kw_only=True):
     when: tuple[Condition, ...] = ()
     condition: str = ""
     install: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
     uninstall: tuple[str, ...] = ()
     index: str | None = None
     options: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -14,6 +15,7 @@ from doctor.host import Host
 from doctor.model.facts import Fact, absent, present
 from doctor.modules import searched
 from doctor.probes.contract import Distribution, Interpreter, Scene, Seen
+from doctor.probes.locked import departed
 
 BOUND = 10.0
 
@@ -55,6 +57,7 @@ def _itself(interpreter: Interpreter) -> Seen:
     for name in fields:
         yield f"python.{name}", present(getattr(interpreter, name), source)
     yield "python.site_packages", present(list(interpreter.site_packages), source)
+    yield "python.writable", present(all(os.access(folder, os.W_OK) for folder in interpreter.site_packages), source)
     yield "python.virtual_environment", present(interpreter.prefix != interpreter.base_prefix, source)
 
 
@@ -77,6 +80,7 @@ def _installed_with(scene: Scene, interpreter: Interpreter) -> Seen:
     lock = scene.host.cwd / _LOCKS.get(name, "uv.lock")
     kept = name in _LOCKS and lock.is_file() and (name != "uv" or _of_project(scene.host, interpreter))
     yield "python.lock", present(str(lock), str(scene.host.cwd)) if kept else absent(str(scene.host.cwd))
+    yield "python.lock_differs", departed(scene, lock) if kept and name == "uv" else absent(str(scene.host.cwd))
 
 
 def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:

@@ -38,6 +38,7 @@ def probe(scene: Scene) -> Seen:
     if folder is None:
         yield from _without(scene)
         return
+    yield "torchaudio.cuda_version", _companion(scene, "torchaudio")
     yield "torch.path", present(str(folder), str(folder))
     yield from _version(constants(scene.host, folder / "version.py"), str(folder / "version.py"))
     yield from _sources(scene.host, folder)
@@ -45,6 +46,16 @@ def probe(scene: Scene) -> Seen:
         yield from _libraries(folder)
     else:
         yield from ((f"torch.{name}", absent(str(folder))) for name in _COMPILED)
+
+
+def _companion(scene: Scene, name: str) -> Fact:
+    """Read the CUDA that a companion of torch was compiled with: its file says 2.11.0+cu130, where METADATA may say 2.11.0."""
+    folder = folder_of(scene.interpreter, name) if scene.interpreter else None
+    told = constants(scene.host, folder / "version.py") if folder else None
+    local = str((told or {}).get("__version__", "")).partition("+")[2]
+    if folder is None or not (found := re.fullmatch(r"cu(\d\d)(\d)", local)):
+        return absent(str(folder or "sys.path"))
+    return present(f"{found[1]}.{found[2]}", str(folder / "version.py"))
 
 
 def _without(scene: Scene) -> Seen:

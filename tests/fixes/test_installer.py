@@ -38,6 +38,18 @@ def test_each_installer_is_spoken_to_in_its_own_words(known: Facts, options: tup
     assert [list(command.argv) for command in install(["a==1"], options, None, known)] == expected
 
 
+def test_torch_is_held_in_the_same_command() -> None:
+    known = {**UV, "torch.release": present("2.13.0", "t")}
+    assert install(["xfuser"], ("upgrade", "hold-torch"), None, known)[0].argv[-4:] == (
+        "--upgrade-package",
+        "xfuser",
+        "xfuser",
+        "torch==2.13.0",
+    )
+    assert install(["torch"], ("hold-torch",), None, known)[0].argv[-1] == "torch"
+    assert install(["xfuser"], ("hold-torch",), None, UV)[0].argv[-1] == "xfuser"
+
+
 def test_an_index_is_named_once() -> None:
     (command,) = install(["torch"], (), "https://download.pytorch.org/whl/cu126", PIP)
     assert command.argv[-3:] == ("--index-url", "https://download.pytorch.org/whl/cu126", "torch")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from doctor.fixes.prescribe import prescribe
 from doctor.match import diagnose
 from doctor.model.fixes import Fix
@@ -55,9 +57,78 @@ def test_variables_alone_are_exported_last() -> None:
     assert [step.argv for step in fix.steps] == [("ln", "-s", "a", "b"), ()]
 
 
-def test_a_system_interpreter_is_not_safe_to_install_into() -> None:
-    (fix,) = fixes(recipe(install=("a",)), **{"python.externally_managed": True})
-    assert not fix.safe
+def test_what_is_met_already_is_no_fix() -> None:
+    listed = {"packages": {"torch": "2.13.0+cu130", "numpy": "2.4.0", "vision-kit": "1.0"}}
+    kept = fixes(
+        recipe(install=("torch==2.13.0", "numpy>=2")),
+        recipe(install=("numpy",)),
+        recipe(install=("torch==2.13.0",), options=("upgrade",)),
+        recipe(uninstall=("einops",)),
+        recipe(install=("torch==2.13.0+cu126",)),
+        recipe(install=("numpy<2",)),
+        recipe(install=("torch==2.13.0", "einops")),
+        recipe(install=("numpy",), options=("upgrade",)),
+        recipe(install=("numpy",), options=("reinstall",)),
+        recipe(install=("vision_kit[all]",)),
+        recipe(uninstall=("Vision.Kit",)),
+        **listed,
+    )
+    assert len(kept) == 7
+    assert kept[0].steps[0].argv[-1] == "torch==2.13.0+cu126"
+    assert len(fixes(recipe(install=("torch==1.13.1",)))) == 1  # nobody could list the packages
+
+
+def test_what_asks_in_vain_is_not_met() -> None:
+    again, here = recipe(install=("torch==1.13.1",)), {"packages": {"torch": "1.13.1", "cuda-toolkit": "13.0", "nvidia-nccl-cu13": "2.0"}}
+    met = {"requires.torch.cuda-toolkit.met": True, "requires.cuda-toolkit.nvidia-nccl-cu13.met": True}
+    assert fixes(again, **here, **met) == []
+    assert len(fixes(again, **here, **{**met, "requires.cuda-toolkit.nvidia-nccl-cu13.met": False})) == 1
+
+
+def test_a_variable_that_has_its_value_is_no_fix() -> None:
+    setting = recipe(kind=FixKind.SET_ENV, env={"MAX_JOBS": "2"})
+    assert fixes(setting, **{"env.MAX_JOBS": "2"}) == []
+    assert len(fixes(setting, **{"env.MAX_JOBS": "8"})) == 1
+
+
+def test_a_companion_joins_where_it_is_installed() -> None:
+    both = recipe(install=("torch==2.13.0",), companions=("torchvision==0.28.0", "torchaudio==2.11.0"))
+    (fix,) = fixes(both, packages={"torch": "1.13.1", "torchvision": "0.14.1"})
+    assert fix.steps[0].argv[-2:] == ("torch==2.13.0", "torchvision==0.28.0")
+    (fix,) = fixes(both)
+    assert fix.steps[0].argv[-1] == "torch==2.13.0"
+    assert fix.when == "with torchvision and torchaudio in the same command where they are installed"
+
+
+def test_a_companion_of_which_no_release_is_known_leaves_no_fix() -> None:
+    both = recipe(install=("torch==2.15.0",), companions=("torchaudio=={compat.torch.torchaudio.wanted}",))
+    assert fixes(both, packages={"torch": "1.13.1", "torchaudio": "0.13.1"}) == []
+    assert len(fixes(both, packages={"torch": "1.13.1"})) == 1
+
+
+@pytest.mark.parametrize("closed", [{"python.externally_managed": True}, {"python.writable": False}])
+def test_a_closed_environment_gets_another_one_above_it(closed: dict[str, bool]) -> None:
+    (fix,) = fixes(recipe(install=("a",), uninstall=("b",), verify="{python.executable} -c 'import a'"), recipe(uninstall=("b",)), **closed)
+    assert [step.argv for step in fix.steps] == [
+        ("/venv/bin/python", "-m", "venv", "--system-site-packages", ".venv-above"),
+        (".venv-above/bin/python", "-m", "pip", "install", "a"),
+    ]
+    assert fix.verify == ".venv-above/bin/python -c 'import a'"
+
+
+LOCKED = {"python.lock": "/home/me/project/uv.lock", "python.lock_differs": {"torch": "2.13.0"}}
+
+
+def test_a_project_of_uv_is_put_back_to_its_lock_first() -> None:
+    sync, other = fixes(recipe(install=("torch==2.6.0",)), **LOCKED)
+    assert (sync.steps[0].argv, sync.steps[0].cwd) == (("uv", "sync", "--inexact"), "/home/me/project")
+    assert not other.lasting
+    assert "uv add" in other.when
+
+
+def test_a_lock_that_says_nothing_of_it_is_no_fix() -> None:
+    (fix,) = fixes(recipe(install=("numpy<2",)), **LOCKED)
+    assert "uv add" in fix.when
 
 
 def test_cargo_is_run_in_the_workspace() -> None:

@@ -117,3 +117,30 @@ def test_a_table_is_held_to_its_sources(tmp_path: Path) -> None:
         "a row needs",
     ):
         assert said in faults
+
+
+@pytest.mark.parametrize(
+    ("fix", "said"),
+    [
+        ({"install": ["torch", "torchvision"]}, "torchvision would be new to some"),
+        ({"uninstall": ["foo"], "companions": ["torchvision"]}, "they join install, which is empty"),
+        ({"install": ["foo>=2"], "options": ["no-deps"]}, "no-deps leaves behind"),
+        ({"install": ["foo"], "options": ["no-deps", "reinstall", "upgrade"]}, "no-deps and upgrade"),
+        ({"env": {"LD_LIBRARY_PATH": ""}}, "env.LD_LIBRARY_PATH"),
+        ({"install": ["foo"], "condition": "it is slow; Windows"}, "'Windows' is a fact"),
+        ({"install": ["foo"], "condition": "torch 2.4 or older"}, "is a fact"),
+    ],
+)
+def test_advice_that_could_do_harm_is_a_fault(tmp_path: Path, fix: dict[str, Any], said: str) -> None:
+    (fault,) = _faults(tmp_path, bad={**_GOOD, "fixes": [{"kind": "upgrade", "title": "Take another", **fix}]})
+    assert said in fault
+
+
+def test_advice_that_can_do_none_is_no_fault(tmp_path: Path) -> None:
+    fixes: list[dict[str, Any]] = [
+        {"install": ["torch"], "companions": ["torchvision", "torchaudio"], "options": ["upgrade"]},
+        {"install": ["foo"], "options": ["no-deps", "reinstall"]},
+        {"install": ["foo>=2"], "options": ["hold-torch"]},
+        {"env": {"LD_LIBRARY_PATH": ""}, "when": [{"fact": "env.LD_LIBRARY_PATH", "present": True}]},
+    ]
+    assert _faults(tmp_path, good={**_GOOD, "fixes": [{"kind": "upgrade", "title": "Take another", **fix} for fix in fixes]}) == []

@@ -86,7 +86,23 @@ def test_a_wish_for_another_torch_is_told_in_the_same_breath() -> None:
     wish = {"requires.scan.torch.met": False, "requires.scan.torch.specifier": "==2.5.1", "requires.scan.torch.installed": "2.13.0"}
     found = _findings(toy.seen({**GONE, **wish}))
     assert set(found) == {"extension/scan"}
-    assert found["extension/scan"].recipes[0].install == ("torch=={torch.release}", "scan")
+    keep, give = found["extension/scan"].recipes[:2]
+    assert (keep.install, keep.options) == (("scan",), ("upgrade", "hold-torch"))
+    assert (give.install, give.companions) == (("torch==2.5.1",), ("torchvision", "torchaudio", "xformers"))
+
+
+def test_a_package_that_stays_beside_torch_never_goes_back() -> None:
+    wish = {"requires.scan.torch.met": False, "requires.scan.torch.specifier": "==2.5.1", "package.scan.version": "0.8.5+cu124"}
+    moved_on = _findings(toy.seen({**GONE, **wish, "requires.scan.torch.installed": "2.13.0+cu130"}))
+    assert moved_on["extension/scan"].recipes[0].install == ("scan>=0.8.5",)
+    moved_back = _findings(toy.seen({**GONE, **wish, "requires.scan.torch.installed": "2.4.0"}))
+    assert moved_back["extension/scan"].recipes[0].install == ("torch==2.5.1",)
+
+
+def test_a_package_for_another_cuda_gives_way_to_the_one_of_another_name() -> None:
+    gone = {"extension.cupy-cuda12x.missing_libraries": ["libcublas.so.12"], "torch.cuda_major": "13"}
+    recipe = _findings(toy.seen(gone))["extension/cupy-cuda12x"].recipes[0]
+    assert (recipe.uninstall, recipe.install) == (("cupy-cuda12x",), ("cupy-cuda13x",))
 
 
 def test_a_known_issue_speaks_for_the_package() -> None:

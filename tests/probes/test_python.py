@@ -111,6 +111,17 @@ def test_an_environment_without_signs_has_no_known_installer(tmp_path: Path) -> 
     assert facts_of(python.probe(seen_at(tmp_path)))["python.installer"].state is State.ABSENT
 
 
+def test_where_the_environment_departed_from_its_lock(tmp_path: Path) -> None:
+    told = "".join(f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{}}\n' for name, version in LOCKED)
+    lock = put(tmp_path / "project/uv.lock", "version = 1\n" + told)
+    for name, version in (("torch", "2.15.0"), ("numpy", "2.4.0"), ("triton", "3.7.1+local"), ("sympy", "1.13"), ("requests", "2")):
+        install(tmp_path / "project/.venv", name, version)
+    assert _values(seen_at(tmp_path / "project/.venv", cwd=lock.parent))["python.lock_differs"] == {"torch": "2.13.0"}
+
+
+LOCKED = [("torch", "2.13.0"), ("numpy", "2.4.0"), ("triton", "3.7.1"), ("sympy", "1.12"), ("sympy", "1.14"), ("filelock", "3")]
+
+
 def test_a_lock_counts_only_for_the_projects_own_environment(tmp_path: Path) -> None:
     for prefix in (tmp_path / "project/.venv", tmp_path / "elsewhere"):
         put(prefix / "pyvenv.cfg", "uv = 0.9.1\n")

@@ -1,0 +1,33 @@
+"""Where an installation can go: into the environment, or into a new one above it where the environment is closed to this user."""
+
+from __future__ import annotations
+
+from doctor.model.facts import Facts, present, value_of
+from doctor.model.fixes import Command
+
+_ABOVE = ".venv-above"
+
+
+def closed(facts: Facts) -> str:
+    """Say why nothing can be installed into this environment; empty where it can."""
+    if value_of(facts, "python.externally_managed") is True:
+        return "pip refuses to install into this Python of the operating system (PEP 668)"
+    if value_of(facts, "python.writable") is False:
+        return "this user cannot write to the environment's site-packages"
+    return ""
+
+
+def above(facts: Facts) -> tuple[Facts, Command]:
+    """Return facts of a new environment that sees the packages of this one, and the command that makes it.
+
+    What is installed into the new one comes first there, and the old one stays as it is.
+    """
+    python = str(value_of(facts, "python.executable") or "python3")
+    windows = value_of(facts, "host.os") == "windows"
+    inner = f"{_ABOVE}\\Scripts\\python.exe" if windows else f"{_ABOVE}/bin/python"
+    known = {"python.executable": inner, "python.installer": "pip", "python.has_pip": True, "python.externally_managed": False}
+    if value_of(facts, "python.uv"):
+        make: tuple[str, ...] = ("uv", "venv", "--seed", "--system-site-packages", "--python", python, _ABOVE)
+    else:
+        make = (python, "-m", "venv", "--system-site-packages", _ABOVE)
+    return {**facts, **{name: present(value, _ABOVE) for name, value in known.items()}}, Command(argv=make)

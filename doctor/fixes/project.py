@@ -1,0 +1,62 @@
+"""What the lock file of a project says of a fix: what the lock does not know is undone by the next `uv run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from doctor.fixes.effect import normalized
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Finding
+from doctor.model.fixes import Command, Fix
+from doctor.model.issues import FixKind
+
+_UNDONE = "the lock is to change: give the releases to `uv add` as well, or the next `uv run` or `uv sync` puts the locked ones back"
+_ABOUT = ("requires.", "package.", "extension.")
+
+
+def kept_to_lock(found: Finding, fixes: Sequence[Fix], facts: Facts) -> tuple[Fix, ...]:
+    """Return the fixes of a finding in a project of uv: first what the lock says, where the environment departed from it."""
+    lock = str(value_of(facts, "python.lock") or "")
+    if not lock.endswith("uv.lock"):
+        return tuple(fixes)
+    told = tuple(_undone(fix) for fix in fixes)
+    differs = value_of(facts, "python.lock_differs")
+    moved = sorted(name for name in (differs if isinstance(differs, dict) else {}) if name in _about(found, fixes))
+    return (_sync(lock, moved), *told) if moved else told
+
+
+def _sync(lock: str, moved: Sequence[str]) -> Fix:
+    named = ", ".join(moved[:3]) + (" …" if len(moved) > len(moved[:3]) else "")
+    return Fix(
+        kind=FixKind.REINSTALL.value,
+        title=f"Put back what uv.lock says; it names another release of {named}",
+        steps=(Command(argv=("uv", "sync", "--inexact"), cwd=lock.removesuffix("uv.lock").rstrip("/\\") or None),),
+    )
+
+
+def _undone(fix: Fix) -> Fix:
+    if not any(_is_install(step) for step in fix.steps):
+        return fix
+    return msgspec.structs.replace(fix, when="; ".join(filter(None, (fix.when, _UNDONE))), lasting=False)
+
+
+def _is_install(step: Command) -> bool:
+    return "pip" in step.argv and ("install" in step.argv or "uninstall" in step.argv)
+
+
+def _about(found: Finding, fixes: Sequence[Fix]) -> frozenset[str]:
+    """Name the packages that a finding is about: those of its evidence, and what its fixes move."""
+    return frozenset(normalized(name) for name in (*_cited(found), *_moved(fixes)))
+
+
+def _cited(found: Finding) -> Iterator[str]:
+    for piece in found.evidence:
+        if piece.fact.startswith(_ABOUT):
+            yield from piece.fact.split(".")[1:3]
+
+
+def _moved(fixes: Sequence[Fix]) -> Iterator[str]:
+    for step in (step for fix in fixes for step in fix.steps if _is_install(step)):
+        yield from (word.partition("=")[0].rstrip("<>~!") for word in step.argv if word[:1].isalpha())
