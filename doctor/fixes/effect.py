@@ -39,7 +39,7 @@ def changes(recipe: Recipe, wanted: Sequence[str], unwanted: Sequence[str], fact
     if here is None or ("reinstall" in recipe.options and wanted):
         return True
     moved = any(_moves(one, recipe.options, here) for one in wanted) or ("no-deps" not in recipe.options and _lacks(wanted, facts))
-    return moved or any(normalized(name) in here for name in unwanted)
+    return moved or any(_name(name) in here for name in unwanted)
 
 
 def packages(facts: Facts) -> Mapping[str, str] | None:

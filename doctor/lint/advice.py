@@ -26,7 +26,8 @@ def lint_advice(recipe: Recipe, component: str) -> Iterator[str]:
         yield f"install: {', '.join(unasked)} would be new to some; name it under companions"
     if recipe.companions and not recipe.install:
         yield "companions: they join install, which is empty"
-    if "no-deps" in recipe.options and "reinstall" not in recipe.options and "torch pins" not in recipe.condition:
+    anew = "reinstall" in recipe.options or set(recipe.install) <= set(recipe.uninstall)
+    if "no-deps" in recipe.options and not anew and "torch pins" not in recipe.condition:
         yield "options: no-deps leaves behind what another release asks for; say hold-torch, or under condition what torch pins"
     if "no-deps" in recipe.options and "upgrade" in recipe.options:
         yield "options: no-deps and upgrade: the new release asks for what is not there; say hold-torch"
