@@ -1,0 +1,84 @@
+"""Plays a machine in a mount namespace: what the kernel shows in /proc, /sys and /dev, and files anywhere else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+REPLACED = ("/proc/driver", "/sys/module", "/sys/bus/pci/devices", "/sys/class", "/dev")
+"""Folders of which the played machine shows nothing but what it was given (and in /dev what every program needs)."""
+FORBIDDEN = "forbidden"
+"""The content of a device node that nobody may open."""
+_NODES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
+_DROPPED = "-dac_override,-dac_read_search"
+
+
+@cache
+def unshare() -> tuple[str, ...] | None:
+    """Return the command that gives a command mounts of its own; None where this machine allows none."""
+    if sys.platform != "linux" or not all(map(shutil.which, ("unshare", "setpriv", "mount"))):
+        return None
+    for command in (("unshare", "-m"), ("unshare", "-r", "-m")):
+        if subprocess.run([*command, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False).returncode == 0:
+            return command
+    return None
+
+
+def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -> list[str]:
+    """Return the command that runs a command on a machine of these files, by absolute path, which lie in `folder` meanwhile.
+
+    In /dev an empty content makes a device that opens, FORBIDDEN one that does not; a path that ends in a slash is an empty folder.
+    The command keeps its user, and loses the right to open what the mode of a file forbids.
+    """
+    own = unshare()
+    assert own is not None, "this machine allows no mounts of one's own"
+    lines = ["set -e", f"mount -t tmpfs tmpfs {folder}"]
+    for path in REPLACED:
+        lines += [f"mkdir -p {folder}/root{path}"]
+    for path, content in files.items():
+        lines += _made(f"{folder}/root{path}", path, content)
+    lines += _devices(folder)
+    lines += [f"if test -d {path}; then mount --rbind {folder}/root{path} {path}; fi" for path in REPLACED]
+    lines += [line for path in files if not path.startswith(REPLACED) for line in _elsewhere(folder, path)]
+    lines += [f'exec setpriv --bounding-set {_DROPPED} "$@"']
+    script = "\n".join(lines)
+    return [*own, "sh", "-c", script, "machine", *command]
+
+
+def _made(at: str, path: str, content: str) -> list[str]:
+    if path.endswith("/"):
+        return [f"mkdir -p '{at}'"]
+    lines = [f"mkdir -p '{os.path.dirname(at)}'"]  # noqa: PTH120 - a path of the other machine
+    if path.startswith("/dev/"):
+        lines.append(f": > '{at}'")
+        lines.append(f"chmod 000 '{at}'" if content == FORBIDDEN else f"mount --bind /dev/null '{at}'")
+        return lines
+    quoted = content.replace("'", "'\\''")
+    return [*lines, f"printf %s '{quoted}' > '{at}'"]
+
+
+def _devices(folder: Path) -> list[str]:
+    """Bring what every program needs into the other /dev."""
+    home = f"{folder}/root/dev"
+    lines = [f"if test -e /dev/{name}; then : > {home}/{name}; mount --bind /dev/{name} {home}/{name}; fi" for name in _NODES]
+    lines += [f"if test -d /dev/{name}; then mkdir {home}/{name}; mount --bind /dev/{name} {home}/{name}; fi" for name in ("shm", "pts")]
+    return lines + [f"ln -s {target} {home}/{name}" for name, target in _LINKS.items()]
+
+
+def _elsewhere(folder: Path, path: str) -> list[str]:
+    """Show a file that is not under a folder that is replaced: over the one that is there, else over a layer of its nearest folder."""
+    top = "/" + path.split("/")[1]
+    if top in ("/proc", "/sys"):
+        return [f"mount --bind '{folder}/root{path}' '{path}'"]
+    layer = f"{folder}/layers{top}"
+    mounted = (
+        f"test -d {layer} || {{ mkdir -p {layer}/work; mount -t overlay overlay "
+        f"-o lowerdir={top},upperdir={folder}/root{top},workdir={layer}/work {top}; }}"
+    )
+    return [mounted]

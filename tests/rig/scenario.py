@@ -1,0 +1,197 @@
+"""A scenario: a machine, what its libraries and GPUs answer, and what doctor has to say about it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests import environments
+from tests.command import environment
+from tests.hosts import put
+from tests.rig import parts
+from tests.rig.machine import on_machine
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    """What `torch/version.py` says."""
+
+    version: str = "2.13.0+cu130"
+    cuda: str | None = "13.0"
+    hip: str | None = None
+    xpu: str | None = None
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is played, and what must come out of `doctor check`."""
+
+    why: str
+    """What this is on a real machine."""
+    machine: Mapping[str, str] = {}
+    """Files of the kernel and others, by absolute path (see `machine.on_machine`)."""
+    nvml: str | None = None
+    """What NVML answers; None: there is no such library."""
+    libcuda: str | None = "580.95.05"
+    """Release of the driver's library; None: there is none."""
+    compat: str | None = None
+    """Release of a forward-compatibility library, in a folder named compat that is searched first."""
+    cuinit: str = "100"
+    """What cuInit gives; not asked where `gpus` play."""
+    speaks: int = 13000
+    """The newest CUDA that the driver's library speaks."""
+    gpus: Mapping[str, Any] | None = None
+    """GPUs that the CPU plays for torch."""
+    built: Built = Built()
+    """How the torch says that it was built; where it is not torch 2.13.0+cu130 itself, only the static check can look at it."""
+    env: Mapping[str, str] = {}
+    args: tuple[str, ...] = ()
+    """What `doctor check` is told besides."""
+    static: bool = False
+    """Only files and NVML are looked at; no torch is needed."""
+
+    code: int = 0
+    first: tuple[str, ...] = ()
+    """Rules of which one has to come first; none: no finding at all."""
+    severity: str = ""
+    """That of the first finding."""
+    says: tuple[str, ...] = ()
+    """Patterns that must match what the first finding says."""
+    never: tuple[str, ...] = ()
+    """Patterns of rules that must not be found."""
+    tells: tuple[str, ...] = ()
+    """Patterns that must match the report for the terminal."""
+    hides: tuple[str, ...] = ()
+    """Patterns that must not match it."""
+    red: tuple[str, ...] | None = None
+    """Which checks must be red, and no other: `noncontiguous-ops cuda:1`; None: not asked."""
+    green: tuple[str, ...] = ()
+    """Which checks must have passed."""
+    facts: Mapping[str, Any] = {}
+    """Facts that must be in the report."""
+
+
+class Stage:
+    """A folder with everything that a scenario needs."""
+
+    def __init__(self, scenario: Scenario, folder: Path, libraries: Path, python: Path) -> None:
+        self.scenario, self.folder, self.python = scenario, folder, python
+        for name in ("home", "project", "temporary", "machine"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        self._lay(libraries)
+
+    def _lay(self, libraries: Path) -> None:
+        """Lay the libraries where the loader looks, under the names that a driver's package gives them."""
+        played = self.scenario
+        wanted = [("lib", "libcuda.so", played.libcuda), ("compat", "libcuda.so", played.compat)]
+        wanted.append(("lib", "libnvidia-ml.so", (played.libcuda or "580.95.05") if played.nvml is not None else None))
+        for folder, name, release in wanted:
+            if release:
+                (self.folder / folder).mkdir(exist_ok=True)
+                shutil.copy(libraries / f"{name}.1", self.folder / folder / f"{name}.{release}")
+                (self.folder / folder / f"{name}.1").symlink_to(f"{name}.{release}")
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of the machine."""
+        played = self.scenario
+        made = {
+            "HOME": str(self.folder / "home"),
+            "TMPDIR": str(self.folder / "temporary"),
+            "LD_LIBRARY_PATH": f"{self.folder}/compat:{self.folder}/lib" if played.compat else f"{self.folder}/lib",
+            "FAKE_CUINIT": played.cuinit,
+            "FAKE_CUDA_VERSION": str(played.speaks),
+            # What the CPU of this machine can or cannot is not what a scenario is about.
+            "ONEDNN_MAX_CPU_ISA": "AVX2",
+        }
+        if played.nvml is not None:
+            made["FAKE_NVML"] = played.nvml
+        if played.gpus is not None:
+            locks = {"exclusive": str(self.folder)} if played.gpus.get("exclusive") else {}
+            made["FAKE_GPUS"] = json.dumps({**played.gpus, **locks})
+        return environment({**made, **played.env})
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command that lets doctor check on the machine."""
+        more = ["--no-canaries"] if self.scenario.static else []
+        argv = [sys.executable, "-m", "doctor", "check", "--python", str(self.python), *self.scenario.args, *more, *arguments]
+        return self.on_machine(argv)
+
+    def on_machine(self, argv: Sequence[str]) -> list[str]:
+        """Return the command that runs a command on the machine."""
+        return on_machine(self.scenario.machine, argv, self.folder / "machine") if self.scenario.machine else list(argv)
+
+    def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+        """Let doctor check."""
+        argv = self.command(*arguments)
+        return subprocess.run(
+            argv,
+            cwd=self.folder / "project",
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+
+
+def libraries(folder: Path) -> Path:
+    """Compile both libraries into a folder."""
+    for part in ("driver", "nvml"):
+        parts.library(part, folder)
+    return folder
+
+
+def torch_in_name(folder: Path, built: Built) -> Path:
+    """Make an environment that holds nothing but a torch that says how it was built; return its interpreter."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, capture_output=True)
+    python = environments.interpreter(folder)
+    site = environments.site_packages(python)
+    version = built.version
+    lines = [f"__version__ = {version!r}", "debug = False", "git_version = 'x'"]
+    lines += [f"cuda = {built.cuda!r}", f"hip = {built.hip!r}", f"xpu = {built.xpu!r}"]
+    put(site / "torch/__init__.py", "from torch import version\n__version__ = version.__version__\n")
+    put(site / "torch/version.py", "\n".join(lines) + "\n")
+    info = f"torch-{version}.dist-info"
+    put(site / info / "METADATA", f"Metadata-Version: 2.4\nName: torch\nVersion: {version}\n")
+    put(site / info / "INSTALLER", "pip\n")
+    rows = [_row(site, path) for path in ("torch/__init__.py", "torch/version.py", f"{info}/METADATA", f"{info}/INSTALLER")]
+    put(site / info / "RECORD", "\n".join([*rows, f"{info}/RECORD,,", ""]))
+    return python
+
+
+def _row(site: Path, path: str) -> str:
+    content = (site / path).read_bytes()
+    return f"{path},sha256={urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip('=')},{len(content)}"
+
+
+def play_by_hand(scenario: Scenario, folder: Path, command: Sequence[str]) -> int:
+    """Play a scenario for whoever sits at the terminal; without a command, doctor checks."""
+    whole = not scenario.static
+    python = parts.play_gpus(environments.variant("torch")) if whole else torch_in_name(folder / "venv", scenario.built)
+    try:
+        stage = Stage(scenario, folder, libraries(folder / "built"), python)
+        argv = stage.on_machine(_resolved(command, python)) if command else stage.command()
+        return subprocess.run(
+            argv, cwd=stage.folder / "project", env={**stage.env, "NO_COLOR": os.environ.get("NO_COLOR", "")}, check=False
+        ).returncode
+    finally:
+        if whole:
+            environments.remove(python)
+
+
+def _resolved(command: Sequence[str], python: Path) -> list[str]:
+    """Let `doctor …` be the doctor of this checkout about the played environment, and `python …` that environment's interpreter."""
+    first, *rest = command
+    if first == "doctor":
+        return [sys.executable, "-m", "doctor", *rest, *([] if "--python" in rest else ["--python", str(python)])]
+    return [str(python), *rest] if first == "python" else list(command)
