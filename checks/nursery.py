@@ -26,7 +26,10 @@ import traceback
 import warnings
 from typing import Any
 
-DEVICES = ("/dev/nvidia", "/dev/kfd", "/dev/dri", "/dev/dxg")
+DEVICES = (
+    *("/dev/nvidia", "/dev/kfd", "/dev/dri", "/dev/dxg", "/dev/accel", "/dev/davinci"),
+    *("/dev/nvhost-", "/dev/nvmap", "/dev/nvgpu"),  # Jetson
+)
 
 
 def touched() -> bool:

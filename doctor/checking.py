@@ -16,7 +16,7 @@ from doctor.model.checks import Check, Progress
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome
-from doctor.runner import Batch, Line, Plan, Unit, is_precompiled, skipped, units
+from doctor.runner import Batch, Line, Plan, Unit, answered, first_step, is_precompiled, next_steps, skipped, units
 
 FIRST = "torch-runtime"
 """The fact script that proves torch and each device alive; what needs torch leans on it."""
@@ -63,6 +63,7 @@ def _plan(target: Target, host: Host, facts: Facts) -> Plan:
         settings |= {"CANARY_SITE": (value_of(facts, "python.site_packages") or [None])[0]}
         command = (target.path,)
     return Plan(
+        exclusive=_takes_one_process(facts),
         command=command,
         target=target.name,
         host=host,
@@ -78,6 +79,12 @@ def _gpu_settings(kind: TargetKind, facts: Facts) -> dict[str, str | None]:
         "CANARY_ARCH": target_arch(facts, torch=kind is TargetKind.INTERPRETER),
         "CANARY_GPUS": str(count) if count else None,
     }
+
+
+def _takes_one_process(facts: Facts) -> bool:
+    """Say whether a GPU of this environment takes one process at a time: two checks side by side would keep each other out."""
+    cards = value_of(facts, "nvidia.visible") or value_of(facts, "nvidia.gpus") or ()
+    return any(card.get("compute_mode", "default") != "default" for card in cards)
 
 
 def check_all(checks: Sequence[Check], plans: Plans, facts: Facts, progress: Progress) -> Checked:
@@ -103,6 +110,7 @@ class _Run:
         self.seen: dict[str, Fact] = {}
         self._outcomes: list[Outcome] = []
         self._to_come, self._open = list(checks), list[Unit]()
+        self._tried: tuple[str, ...] = ()
 
     def through(self, line: Line) -> None:
         """Begin with what proves torch alive and with what does without torch; the rest follows once the devices are known."""
@@ -110,22 +118,34 @@ class _Run:
         leaning = [check for check in self._checks if first and check not in first and "torch" in check.header.needs]
         self._enter(line, first)
         self._enter(line, [check for check in self._checks if check not in (*first, *leaning)])
-        if not any(unit.check.id == FIRST for unit in self._open):
+        if not self._proves():
             self._enter(line, leaning)
         for unit, batch in line:
             self._open.remove(unit)
             self._outcomes += batch.outcomes
             self.seen |= _reported(unit.check, batch.facts)
             if unit.check.id == FIRST:
-                self.seen |= _import_fact(batch)
-                self._devices(tuple(value_of(self.seen, "torch.devices") or ()))
-                self._enter(line, leaning)
+                self._proved(line, unit, batch)
+                if not self._proves():
+                    self._enter(line, leaning)
 
-    def _devices(self, alive: tuple[str, ...]) -> None:
+    def _proves(self) -> bool:
+        return any(unit.check.id == FIRST for unit in self._open)
+
+    def _proved(self, line: Line, unit: Unit, batch: Batch) -> None:
+        """Go on with what is to be proved next; afterwards the devices that answered are those of every check."""
+        if unit.device is None:
+            self.seen |= _import_fact(batch)
+        more = next_steps(unit.check, unit.plan, unit, {**self._facts, **self.seen})
+        self._open += more
+        self._tried += tuple(each.device for each in more if each.device)
+        line.add(more)
+        alive = answered(outcome for outcome in self._outcomes if outcome.id == FIRST)
+        if value_of(self.seen, "torch.devices") is not None:
+            self.seen["torch.devices"] = present(list(alive), FIRST)
         plan = self._plans[TargetKind.INTERPRETER]
-        # By now torch itself may have told which GPUs it sees.
-        told = {name: text for name, text in _gpu_settings(TargetKind.INTERPRETER, {**self._facts, **self.seen}).items() if text}
-        self._plans[TargetKind.INTERPRETER] = msgspec.structs.replace(plan, devices=alive, settings={**plan.settings, **told})
+        settings = {**plan.settings, "CANARY_PEERS": ",".join(device for device in alive if ":" in device)}
+        self._plans[TargetKind.INTERPRETER] = msgspec.structs.replace(plan, devices=alive, settings=settings)
 
     def _enter(self, line: Line, checks: Sequence[Check]) -> None:
         """Put those checks whose needs are met into the line."""
@@ -136,7 +156,8 @@ class _Run:
             if why := unmet_need(check, facts):
                 self._outcomes.append(skipped(check, plan, why))
             else:
-                self._open += (found := units(check, plan))
+                found = (first_step(check, plan),) if check.id == FIRST else units(check, plan)
+                self._open += found
                 line.add(found)
 
     def skip_the_rest(self, why: str) -> None:
@@ -147,7 +168,7 @@ class _Run:
     def in_order(self) -> tuple[Outcome, ...]:
         """Return the outcomes in the order of the checks, and of the devices within each."""
         checks = [check.id for check in self._checks]
-        devices = [None, *(device for plan in self._plans.values() for device in plan.devices)]
+        devices = [None, "cpu", *dict.fromkeys(self._tried), *(device for plan in self._plans.values() for device in plan.devices)]
         last = len(devices)
         return tuple(
             sorted(

@@ -9,6 +9,7 @@
 # tier = "quick"
 # timeout = 120
 # devices = "each"
+# peers = true
 # cases = ["mixed-devices", "two-handles", "round-trip", "every-pair", "peer-access-off", "pairs-through-host"]
 # ///
 """What two devices, or two handles of one device, exchange arrives unchanged: a sum has both its operands.
@@ -30,6 +31,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,6 +51,7 @@ torch = REPORT.load("torch")
 COUNT = 1 << 14
 SIZES = (1, 511, 4097, (1 << 20) + 3, 8 << 20)
 NAN = float("nan")
+MOST_PEERS = 8
 NOT_ENABLED = 705  # cudaErrorPeerAccessNotEnabled
 
 
@@ -227,10 +230,15 @@ def first_loss(device: str, other: str, rng: random.Random, copy: Any) -> str:
 
 
 def peers(device: str) -> list[str]:
-    """Name the other GPUs of a device's kind, whether this run was asked about them or not."""
+    """Name the other GPUs of a device's kind that answered, eight at most: CUDA connects no GPU with more where there is no NVSwitch."""
     kind = device.partition(":")[0]
-    count = getattr(torch, kind).device_count() if kind in ("cuda", "xpu") else 0
-    return [other for other in (f"{kind}:{index}" for index in range(count)) if other != device]
+    if "CANARY_PEERS" in os.environ:
+        found = [other for other in os.environ["CANARY_PEERS"].split(",") if other.startswith(kind + ":")]
+    else:
+        found = [f"{kind}:{index}" for index in range(getattr(torch, kind).device_count() if kind in ("cuda", "xpu") else 0)]
+    # Those that follow in a ring, so that of up to seventeen GPUs every two meet.
+    place = found.index(device) if device in found else 0
+    return [other for other in found[place:] + found[:place] if other != device][:MOST_PEERS]
 
 
 def can_access(device: str, other: str) -> bool | None:
@@ -244,7 +252,7 @@ def loaded_runtime() -> Any:
     """Open the CUDA runtime that this process has loaded already."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            paths = sorted({line.split(maxsplit=5)[5].strip() for line in maps if "/libcudart.so" in line})
+            paths = sorted({line.split(maxsplit=5)[5].strip() for line in maps if re.search(r"/libcudart(-\w+)?\.so", line)})
     except OSError:
         return None
     return ctypes.CDLL(paths[0]) if paths else None

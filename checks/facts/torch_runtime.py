@@ -14,6 +14,10 @@
 # ///
 """What torch says of itself once it runs, and which of its devices answer.
 
+Without CANARY_DEVICES it does everything in one process. Asked for `cpu` it imports torch, says how it was built and proves the
+processor; it looks for devices only where no driver is asked. Asked for a kind (`cuda`, `xpu`) it looks for devices and computes
+nothing. Asked for a device (`cuda:1`) it proves that device alone: an error or a hang there costs no other device anything.
+
 A failed result without a device means that `import torch` fails. A failed result of a device means that torch
 finds the device and cannot compute on it: no kernel for its architecture, a driver that is too old or half loaded.
 Other checks then skip that device.
@@ -121,16 +125,33 @@ def cuda(torch: Any) -> Iterator[str]:
         available = torch.cuda.is_available()
         count = torch.cuda.device_count() if available else 0
     REPORT.facts["torch.cuda_available"] = available
-    REPORT.facts["torch.cuda_devices"] = [cuda_device(torch, index) for index in range(count)]
+    REPORT.facts["torch.cuda_devices"] = [described(torch.cuda, index, is_cuda=bool(torch.version.cuda)) for index in range(count)]
     REPORT.facts["torch.cuda_error"] = None if available else why_no_cuda(torch, caught)
     yield from (f"cuda:{index}" for index in range(count))
 
 
-def cuda_device(torch: Any, index: int) -> dict[str, Any]:
-    """Describe one CUDA device as torch sees it."""
-    seen = torch.cuda.get_device_properties(index)
-    capability = f"{seen.major}.{seen.minor}"
-    return {"index": index, "name": seen.name, "capability": capability, "memory_bytes": seen.total_memory}
+def described(backend: Any, index: int, *, is_cuda: bool) -> dict[str, Any]:
+    """Describe a device as torch sees it; one that cannot be asked has the error in the place of its properties."""
+    try:
+        seen = backend.get_device_properties(index)
+    except Exception as error:
+        return {"index": index, "error": " ".join(f"{type(error).__name__}: {error}".split())[:400]}
+    told = {
+        "index": index,
+        "name": seen.name,
+        "capability": f"{seen.major}.{seen.minor}" if hasattr(seen, "minor") else None,
+        "memory_bytes": seen.total_memory,
+        "uuid": f"GPU-{seen.uuid}" if hasattr(seen, "uuid") and is_cuda else None,
+        "pci_bus_id": pci_address(seen),
+        "gfx": getattr(seen, "gcnArchName", "").partition(":")[0] if not is_cuda else None,
+    }
+    return {name: value for name, value in told.items() if value is not None and value != ""}
+
+
+def pci_address(seen: Any) -> str | None:
+    """Spell where a device sits the way that nvidia-smi and lspci do; torch tells it from 2.8 on."""
+    parts = [getattr(seen, name, None) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]
+    return "{:04x}:{:02x}:{:02x}.0".format(*parts) if all(isinstance(part, int) for part in parts) else None
 
 
 def why_no_cuda(torch: Any, caught: list[warnings.WarningMessage]) -> str | None:
@@ -156,15 +177,38 @@ def mps(torch: Any) -> Iterator[str]:
 
 
 def xpu(torch: Any) -> Iterator[str]:
-    """Ask for Intel's GPUs."""
+    """Ask for Intel's GPUs, and keep the words of a torch that was built for them and finds none."""
     backend = getattr(torch, "xpu", None)
-    if backend and backend.is_available():
-        yield from (f"xpu:{index}" for index in range(backend.device_count()))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        count = backend.device_count() if backend and backend.is_available() else 0
+    if is_xpu_build(torch):
+        REPORT.facts["torch.xpu_devices"] = [described(backend, index, is_cuda=False) for index in range(count)]
+        REPORT.facts["torch.xpu_error"] = None if count else why_no_xpu(torch, caught)
+    yield from (f"xpu:{index}" for index in range(count))
+
+
+def why_no_xpu(torch: Any, caught: list[warnings.WarningMessage]) -> str | None:
+    """Give the reason that torch warns of, or else the one that it gives when it is made to start XPU."""
+    if caught:
+        return " ".join(str(caught[0].message).split())[:400]
+    try:
+        torch.xpu.init()
+    except Exception as error:
+        return " ".join(str(error).split())[:400]
+    return None
+
+
+def is_xpu_build(torch: Any) -> bool:
+    """Tell whether this torch was built for Intel's GPUs."""
+    return bool(getattr(torch.version, "xpu", None)) or getattr(torch._C, "_has_xpu", False)
 
 
 def alive(torch: Any, device: str) -> None:
     """Add on the device and read back; the memory that is added into was poisoned."""
     with REPORT.act():
+        if device.startswith("cuda"):
+            torch.cuda.get_device_properties(torch.device(device))
         into = torch.full((257,), float("nan"), device=device)
         torch.add(torch.arange(257.0, device=device), 0.5, out=into)
         got = into.tolist()
@@ -174,9 +218,11 @@ def alive(torch: Any, device: str) -> None:
 
 def prove(torch: Any, device: str) -> None:
     """Give a device its own result, and list it where it answers."""
-    with REPORT.result(device):
+    with REPORT.result(device) as data:
+        if os.environ.get("CANARY_EXCLUSIVE") == "1" and device.startswith("cuda"):
+            data["told"] = ["one process at a time (compute mode of the driver): the checks of GPUs ran one after another"]
         alive(torch, device)
-        REPORT.facts["torch.devices"].append(device)
+        REPORT.facts.setdefault("torch.devices", []).append(device)
 
 
 def look_for(torch: Any, kind: str, find: Any) -> list[str]:
@@ -188,6 +234,8 @@ def look_for(torch: Any, kind: str, find: Any) -> list[str]:
             found = list(find(torch))
         if kind == "cuda" and not found:
             raise why_none(torch)
+        if kind == "xpu" and not found and is_xpu_build(torch):
+            raise Ending("skipped", REPORT.facts["torch.xpu_error"] or "torch finds no GPU of Intel")
         if kind == "mps" and not found and REPORT.facts["torch.mps_built"]:
             raise Ending("skipped", "torch finds no Metal device")
     if REPORT.results[-1]["verdict"] == "passed":
@@ -197,6 +245,8 @@ def look_for(torch: Any, kind: str, find: Any) -> list[str]:
 
 def why_none(torch: Any) -> Ending:
     """Tell a machine without a GPU from a GPU that torch cannot start."""
+    if is_xpu_build(torch):
+        return Ending("skipped", "this torch is built for the GPUs of Intel")
     if not is_gpu_build(torch):
         return Ending("skipped", "this torch is built without CUDA and without ROCm")
     error = REPORT.facts["torch.cuda_error"]
@@ -209,18 +259,41 @@ def is_gpu_build(torch: Any) -> bool:
     return bool(torch.version.cuda or getattr(torch.version, "hip", None))
 
 
-def main() -> None:
-    """Import, ask, and prove each device alive."""
+def look(torch: Any) -> list[str]:
+    """List the devices of every kind."""
+    kinds = {"cuda": cuda, "mps": mps, "xpu": xpu}
+    return [device for kind, find in kinds.items() for device in look_for(torch, kind, find)]
+
+
+def everything(asked: list[str]) -> None:
+    """Import, say how this torch was built, and prove the processor; where nobody else is asked to, look for the rest and prove it."""
     torch = importing()
-    if torch is not None:
-        globals().get("NURSERY", lambda: None)()
-        REPORT.results.pop()
-        REPORT.facts.update(build(torch))
-        cudnn(torch)
-        REPORT.facts["torch.devices"] = []
-        prove(torch, "cpu")
-        for kind, find in ("cuda", cuda), ("mps", mps), ("xpu", xpu):
-            for device in look_for(torch, kind, find):
+    if torch is None:
+        return
+    globals().get("NURSERY", lambda: None)()
+    REPORT.results.pop()
+    REPORT.facts.update(build(torch))
+    cudnn(torch)
+    REPORT.facts["torch.devices"] = []
+    prove(torch, "cpu")
+    needs_driver = is_gpu_build(torch) or is_xpu_build(torch)
+    found = look(torch) if not asked or not needs_driver else []
+    for device in found if not asked else ():
+        prove(torch, device)
+
+
+def main() -> None:
+    """Do what is asked for: everything, the import and the processor, the search for devices, or the proof of some of them."""
+    asked = [each for each in os.environ.get("CANARY_DEVICES", "").split(",") if each]
+    if not asked or "cpu" in asked:
+        everything(asked)
+    else:
+        torch = REPORT.load("torch")
+        if set(asked) & {"cuda", "xpu"}:
+            REPORT.facts["torch.mps_built"] = bool(getattr(torch.backends, "mps", None) and torch.backends.mps.is_built())
+            look(torch)
+        else:
+            for device in asked:
                 prove(torch, device)
     REPORT.write(doing=None)
 

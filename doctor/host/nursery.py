@@ -53,6 +53,13 @@ class Nursery:
         self._answer: dict[str, Any] | None = None
         self._logs: list[IO[bytes]] = []
         self._answered, self._turn = threading.Event(), threading.Lock()
+        self.answers: dict[str, bool] = {}
+        """By kind of device: whether a fork came to its own end on one; false where only a process of its own did."""
+
+    @property
+    def has_forked(self) -> bool:
+        """Whether the first script went on in a fork."""
+        return self._first is not None
 
     @property
     def settled(self) -> bool:

@@ -28,6 +28,7 @@ class Scratch:
     def __init__(self) -> None:
         self._mark, self._numbers = uuid.uuid4().hex, itertools.count()
         self.nursery: Nursery | None = None
+        self.forks = True
         try:
             self.folder = Path(tempfile.mkdtemp(prefix="doctor-"))
         except OSError as error:

@@ -41,7 +41,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     A script with `nursery` shares its imports with those that run after it (see checks/nursery.py). `needs` names modules of an
     interpreter, or crates of a Cargo workspace: `target` says which of the two the script is about. `quick_where` names a fact: where
-    it is true, a check of the deep tier takes seconds, and is part of the quick one.
+    it is true, a check of the deep tier takes seconds, and is part of the quick one. A script with `peers` opens the other devices too.
     """
 
     kind: Kind
@@ -53,6 +53,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     timeout: float = 120.0
     devices: Reach = Reach.HOST
     nursery: bool = False
+    peers: bool = False
     cases: tuple[str, ...] = ()
 
 

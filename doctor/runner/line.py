@@ -1,4 +1,4 @@
-"""The line of units that wait: those of different lanes run side by side, those of one lane one after another."""
+"""The line of units that wait: those without a common lane run side by side, those of one lane one after another."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Line:
                 self._stop.set()
 
     def _begin(self, pool: ThreadPoolExecutor) -> None:
-        taken = {unit.lane for unit, _ in self._running.values()}
+        taken = {lane for unit, _ in self._running.values() for lane in unit.lanes}
         for unit in tuple(self._waiting):
-            if unit.lane not in taken and len(self._running) < self._width:
+            if not unit.lanes & taken and len(self._running) < self._width:
                 self._waiting.remove(unit)
                 self._running[pool.submit(start, unit, self._scratch, self._tick)] = (unit, time.monotonic())
-                taken.add(unit.lane)
+                taken |= unit.lanes
 
     def _tick(self, _seconds: float) -> None:
         if self._stop.is_set():

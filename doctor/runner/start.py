@@ -24,6 +24,8 @@ _BOOT = "import runpy,sys;sys.path[:]=[p for p in sys.path if p];sys.argv=sys.ar
 _LOG_LIMIT = 256 << 10
 _UNTOLD = frozenset({Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.BROKEN})
 """Ends that a fork itself can bring about; a wrong number is not one of them."""
+_FIRST_SHARE = 0.4
+"""Of the bound, for the first fork on a kind of device: where it hangs, the rest goes to a start of its own. So a hang costs one bound."""
 _OF_THE_FORK = "in forked subprocess"
 """What torch says of CUDA where the parent had touched it."""
 _CACHES = {
@@ -46,23 +48,54 @@ def start(unit: Unit, scratch: Scratch, tick: Callable[[float], None]) -> Batch:
     A check about the machine starts tools, not kernels: it has little from a torch that is imported already.
     """
     nursery, header = scratch.nursery, unit.check.header
-    if nursery and nursery.settled and header.devices is Reach.EACH and "torch" in header.needs:
-        batch = _tried(unit, scratch, tick, forked=True)
-        if batch is not None and not _doubtful(batch):
-            return batch
-    return _tried(unit, scratch, tick, forked=False) or Batch(outcomes=())
+    about_device = header.devices is Reach.EACH or header.nursery
+    if nursery is None or not nursery.settled or not scratch.forks or not about_device or "torch" not in header.needs:
+        return _by_itself(unit, scratch, tick)
+    known = nursery.answers.get(unit.kind)
+    if known is False:
+        return _by_itself(unit, scratch, tick)
+    whole = _bound(unit)
+    first = whole if known or unit.kind in ("", "cpu") else whole * _FIRST_SHARE
+    batch = _tried(unit, scratch, tick, first, forked=True)
+    if batch is not None and not _doubtful(batch, hangs=not known or unit.kind in ("", "cpu")):
+        nursery.answers.setdefault(unit.kind, True)
+        return batch
+    again = _by_itself(unit, scratch, tick, whole - first if first < whole and batch is not None and _hung(batch) else None)
+    if batch is not None and not _doubtful(again):
+        nursery.answers.setdefault(unit.kind, False)
+    return again
 
 
-def _doubtful(batch: Batch) -> bool:
-    return any(outcome.verdict in _UNTOLD or _OF_THE_FORK in outcome.reason for outcome in batch.outcomes)
+def _by_itself(unit: Unit, scratch: Scratch, tick: Callable[[float], None], bound: float | None = None) -> Batch:
+    """Run a unit in a start of its own. The first script of the nursery goes on in a fork, which is doubted like any other."""
+    opens = unit.check.header.nursery and scratch.nursery is None and scratch.forks
+    batch = _tried(unit, scratch, tick, bound or _bound(unit), forked=False) or Batch(outcomes=())
+    if opens and scratch.nursery is not None and scratch.nursery.has_forked and _doubtful(batch):
+        scratch.forks = False
+        return _tried(unit, scratch, tick, _bound(unit), forked=False) or batch
+    return batch
 
 
-def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], *, forked: bool) -> Batch | None:
-    """Run a unit once; None where the nursery makes no child."""
-    bound = min(unit.plan.timeout or unit.check.header.timeout, unit.plan.deadline - time.monotonic())
+def _bound(unit: Unit) -> float:
+    own = unit.plan.timeout or unit.check.header.timeout + unit.grace
+    return min(own, unit.plan.deadline - time.monotonic())
+
+
+def _doubtful(batch: Batch, *, hangs: bool = True) -> bool:
+    """Say whether a fork may have brought this end about; a hang did not come from it where a fork has answered on such a device."""
+    untold = _UNTOLD if hangs else _UNTOLD - {Verdict.TIMED_OUT}
+    return any(outcome.verdict in untold or _OF_THE_FORK in outcome.reason for outcome in batch.outcomes)
+
+
+def _hung(batch: Batch) -> bool:
+    return any(outcome.verdict is Verdict.TIMED_OUT for outcome in batch.outcomes)
+
+
+def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], bound: float, *, forked: bool) -> Batch | None:
+    """Run a unit once, for so many seconds at most; None where the nursery makes no child."""
     if bound <= 0:
         return Batch(outcomes=(unit.skipped("the time budget of the whole run was used up"),))
-    home = scratch.folder / (unit.name + ("" if forked else "-alone"))
+    home = scratch.folder / (unit.name + ("" if forked else "-alone" if scratch.forks else "-unforked"))
     try:
         home.mkdir()
         env = _environment(unit, scratch.folder, home)
@@ -101,7 +134,7 @@ def _alone(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds
     command = [*unit.plan.command, "-c", _BOOT]
     script = str(unit.check.path)
     # Apple's frameworks do not survive a fork, and Windows has none.
-    if unit.check.header.nursery and scratch.nursery is None and unit.plan.host.platform.startswith("linux"):
+    if unit.check.header.nursery and scratch.nursery is None and scratch.forks and unit.plan.host.platform.startswith("linux"):
         return scratch.new_nursery().open([*command, str(bundled("checks") / "nursery.py"), script], env, home, scratch.mark(), bounds)
     return run(
         [*command, script],
@@ -130,8 +163,8 @@ def _environment(unit: Unit, scratch: Path, home: Path) -> dict[str, str]:
         "CANARY_RESULT": str(home / "result.json"),
         "CANARY_SHARED": str(scratch / "shared"),
         "CANARY_TIER": plan.tier.value,
-        **({"CANARY_DEVICES": unit.device} if unit.device else {}),
         **plan.settings,
+        **({"CANARY_DEVICES": asked} if (asked := unit.asked or unit.device) else {}),
     }
 
 

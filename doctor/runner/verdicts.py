@@ -27,7 +27,9 @@ def judged(base: Outcome, ran: Ran, result: Path, bound: float) -> Batch:
     base = msgspec.structs.replace(base, exit_code=ran.code, seconds=round(ran.seconds, 3), log=plain(ran.output))
     if ran.ended is Ended.NOT_STARTED:
         return Batch(outcomes=(msgspec.structs.replace(base, reason=f"the interpreter does not start: {ran.why}"),))
-    base = _with_signal(base)
+    if ran.ended is Ended.ITSELF:
+        # Otherwise it was doctor who sent the signal.
+        base = _with_signal(base)
     if isinstance(document, str):
         by_itself = ran.ended is Ended.ITSELF and base.signal is None
         return Batch(outcomes=(msgspec.structs.replace(base, reason=document) if by_itself else _unfinished(base, None, ran, bound),))

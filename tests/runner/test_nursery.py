@@ -13,6 +13,7 @@ from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.runner import Line, Plan, units
 from doctor.scripts import read_check
+from tests.checks.beside import module
 from tests.faults.standins import lives_on, orphan, script
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="checks share imports on Linux only")
@@ -114,6 +115,14 @@ def test_a_process_that_holds_a_device_is_not_forked(tmp_path: Path) -> None:
     found = _run(tmp_path, {"one": _SECOND}, before=before)
     assert found["first"].verdict is Verdict.PASSED
     assert found["one"].data["shared"] is None
+
+
+@pytest.mark.parametrize(
+    "node", ["nvidia0", "nvhost-ctrl-gpu", "nvmap", "nvgpu/igpu0/ctrl", "accel/accel0", "davinci0", "kfd", "dri/renderD128", "dxg"]
+)
+def test_nodes_of_accelerators_are_known(node: str) -> None:
+    assert f"/dev/{node}".startswith(module("nursery").DEVICES)
+    assert not "/dev/nvme0".startswith(module("nursery").DEVICES)
 
 
 def test_the_output_of_one_is_its_own_and_bounded(tmp_path: Path) -> None:
