@@ -15,7 +15,7 @@ from doctor.host import regular_bytes
 from doctor.probes.contract import Distribution, Interpreter
 from doctor.specifiers import Line, Nonsense, applies, read_line
 
-_HEAD = 4096
+_HEAD, _RECORD_FIELDS = 4096, 3
 _NAME, _VERSION = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE), re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([^'"]*)['"]""")
 _BEGINNING = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -60,15 +60,42 @@ def matters_to_stack(name: str) -> bool:
 
 
 def installed(path: Sequence[str]) -> tuple[Distribution, ...]:
-    """Read every distribution on a `sys.path`; where a name occurs twice, Python takes the first and so does this."""
+    """Read every distribution on a `sys.path`; where a name occurs twice, Python takes the first and so does this.
+
+    Within one folder there is no first: of two dist-info folders of a name, the one whose RECORD fits the files is the real one.
+    """
     found: dict[str, Distribution] = {}
     for folder in _folders(path):
         conda = _conda_names(folder)
         for entry in _entries(folder):
             distribution = _read(entry, conda)
             if distribution is not None:
-                found.setdefault(distribution.name, distribution)
+                known = found.setdefault(distribution.name, distribution)
+                if known is not distribution and known.folder.parent == distribution.folder.parent:
+                    found[distribution.name] = max(known, distribution, key=_fit)
     return tuple(sorted(found.values(), key=lambda one: one.name))
+
+
+def installed_as(folder: Path) -> tuple[tuple[str, str], ...]:
+    """Return name and version that the METADATA of a dist-info folder says, whatever the folder is called; empty where it says none."""
+    head = _head(f"{folder}/METADATA")
+    name, version = _NAME.search(head), _VERSION.search(head)
+    return ((normalized(name[1]), version[1]),) if name and version else ()
+
+
+def _fit(distribution: Distribution) -> float:
+    """Return which part of the files that RECORD lists has the size that it says; -1 where there is no RECORD."""
+    rows = [line.rsplit(",", 2) for line in (text_of(distribution, "RECORD") or "").split("\n")]
+    listed = [(row[0], int(row[2])) for row in rows if len(row) == _RECORD_FIELDS and row[2].rstrip().isdecimal()]
+    fitting = [path for path, size in listed if _size(distribution.folder.parent / path) == size]
+    return len(fitting) / len(listed) if listed else -1.0
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return None
 
 
 def duplicates(path: Sequence[str], known: Sequence[Distribution]) -> dict[str, tuple[str, ...]]:

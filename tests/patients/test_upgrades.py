@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.command import Said, check
-from tests.environments import install
+from tests.environments import install, site_packages
 from tests.patients.healing import heal
 
 Clone = Callable[..., Path]
@@ -58,5 +60,40 @@ def test_the_libraries_of_the_earlier_generation_in_the_place_of_the_later(clone
     assert said.report["findings"] == [found]
     assert found["severity"] == "error"
     heal(found, tmp_path)
+    assert works(python, tmp_path) == ""
+    assert static(python, tmp_path).report["findings"] == []
+
+
+def test_pip_was_killed_while_it_exchanged_torch(clone: Clone, tmp_path: Path) -> None:
+    python = clone("torch", "--no-deps", "torchvision==0.28.0", "pillow")
+    site = site_packages(python)
+    (site / "torch-2.13.0.dist-info").rename(site / "~orch-2.13.0.dist-info")
+    (site / "torch").rename(site / "~orch")
+    unpacked = ("__init__.py", "version.py", "lib/libc10.so")
+    for name in unpacked:
+        (site / "torch" / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / "torch" / name).hardlink_to(site / "~orch" / name)
+    assert works(python, tmp_path)
+    said = static(python, tmp_path)
+    assert said.report["findings"][0]["id"] == "torch/interrupted-install"
+    heal(said.report["findings"][0], tmp_path)
+    assert works(python, tmp_path) == ""
+    assert static(python, tmp_path).report["findings"] == []
+
+
+def test_a_second_dist_info_of_torch_moves_nothing(clone: Clone, tmp_path: Path) -> None:
+    python = clone("torch")
+    site = site_packages(python)
+    stale = site / "torch-2.12.0.dist-info"
+    shutil.copytree(site / "torch-2.13.0.dist-info", stale)
+    for name, old, new in (("METADATA", "\nVersion: 2.13.0", "\nVersion: 2.12.0"), ("RECORD", "torch-2.13.0", "torch-2.12.0")):
+        text = (stale / name).read_text(encoding="utf-8")
+        (stale / name).write_text(text.replace(old, new), encoding="utf-8")
+    record = (stale / "RECORD").read_text(encoding="utf-8")
+    (stale / "RECORD").write_text(re.sub(r"(torch/lib/libtorch_\w+\.so,sha256=[\w-]+,)\d+", r"\g<1>4096", record), encoding="utf-8")
+    said = static(python, tmp_path)
+    assert said.report["facts"]["package.torch.version"]["value"].startswith("2.13.0")
+    assert [finding["id"] for finding in said.report["findings"]] == ["python/doubled-metadata"]
+    heal(said.finding("python/doubled-metadata"), tmp_path)
     assert works(python, tmp_path) == ""
     assert static(python, tmp_path).report["findings"] == []
