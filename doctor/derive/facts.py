@@ -10,7 +10,9 @@ from doctor.derive.candle import candle
 from doctor.derive.cells import table_facts
 from doctor.derive.companions import companions
 from doctor.derive.devices import of_gpus
+from doctor.derive.driver import halves, wants
 from doctor.derive.gpus import capabilities
+from doctor.derive.health import health
 from doctor.derive.making import SOURCE, Named, made
 from doctor.derive.pins import pins
 from doctor.derive.reach import reach
@@ -36,7 +38,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
     _add(known, pins(known, catalog))
-    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, reach, _tuple):
+    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, reach, wants, _tuple):
         _add(known, step(known))
     _add(known, _tag(known, catalog))
     _add(known, companions(known, catalog))
@@ -69,8 +71,8 @@ def _packages(facts: Facts) -> Named:
 
 def _gpus(facts: Facts) -> Named:
     yield from of_gpus(facts)
-    on_the_side = "compat" in str(value_of(facts, "nvidia.libcuda") or "")
-    yield "nvidia.forward_compatibility", present(True, SOURCE) if on_the_side else absent(SOURCE)
+    yield from halves(facts)
+    yield from health(facts)
     # What was reached works, whatever the numbers say: data centre cards have packages that make up for an older driver.
     yield "torch.reaches_cuda", present(True, SOURCE) if value_of(facts, "torch.cuda_available") is True else absent(SOURCE)
     yield "nvidia.driver_branch", made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)

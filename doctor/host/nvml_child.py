@@ -47,7 +47,7 @@ class Asking:
 
     def __init__(self, nvml: Any, device: Any) -> None:
         self.nvml, self.device = nvml, device
-        self.error = ""
+        self.error, self.code = "", 0
         self._gone = {getattr(nvml, name, None) for name in GONE}
 
     def __call__(self, name: str, *more: Any) -> Any:
@@ -58,6 +58,7 @@ class Asking:
         try:
             return call(self.device, *more)
         except self.nvml.NVMLError as error:
+            self.code = error.value
             if error.value in self._gone:
                 self.error = self.error or reason(self.nvml, error)
             return None
@@ -96,27 +97,25 @@ def state(ask: Asking, index: int, *, mig: bool) -> dict[str, Any]:
         "index": index,
         "processes": None if processes is None else told,
         "persistence": None if persistence is None else bool(persistence),
-        "mig_devices": list(slices(ask)) if mig else None,
+        "mig_devices": slices(ask) if mig else None,
         "health": {name: value for name, value in health(ask).items() if value is not None} or None,
         "error": ask.error or None,
     }
 
 
-def slices(ask: Asking) -> Any:
-    """Yield the MIG devices of a GPU."""
+def slices(ask: Asking) -> list[dict[str, Any]] | None:
+    """Return the MIG devices of a GPU; None where this user is refused some, for then none need not mean that there are none."""
+    found, refused = [], False
     for number in range(ask("MaxMigDeviceCount") or 0):
         device = ask("MigDeviceHandleByIndex", number)
         if device is None:
+            refused = refused or ask.code != getattr(ask.nvml, "NVML_ERROR_NOT_FOUND", 6)
             continue
         part = Asking(ask.nvml, device)
         uuid, name = part("UUID"), part("Name")
-        yield {
-            "index": number,
-            "uuid": text(uuid) if uuid else None,
-            "name": text(name) if name else None,
-            "gpu_instance": part("GpuInstanceId"),
-            "compute_instance": part("ComputeInstanceId"),
-        }
+        told = {"index": number, "uuid": text(uuid) if uuid else None, "name": text(name) if name else None}
+        found.append({**told, "gpu_instance": part("GpuInstanceId"), "compute_instance": part("ComputeInstanceId")})
+    return found if found or not refused else None
 
 
 def health(ask: Asking) -> dict[str, Any]:

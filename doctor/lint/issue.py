@@ -49,8 +49,8 @@ def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict
 
 def _lint_claims(issue: KnownIssue) -> Iterator[str]:
     """Say where an entry claims more than what it gives can carry."""
-    if issue.certain and not all(row.exposes for row in issue.affected):
-        yield "certain: facts that prove it tell of it; a row cannot say exposes: false"
+    if issue.certain and not all(row.exposes or not (row.when or row.packages) for row in issue.affected):
+        yield "certain: facts that prove it tell of it; only a row without conditions, for texts that need no facts, can say exposes: false"
     if any(row.predicts and not row.exposes for row in issue.affected):
         yield "affected: a row that predicts a severity cannot say exposes: false"
     if issue.certain and not issue.affected:

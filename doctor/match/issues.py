@@ -18,7 +18,12 @@ from doctor.model.issues import Affected, KnownIssue
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
 
-_SETTING = frozenset({"torch.build", "host.os", "host.container", "host.machine", "cuda.selected", "cuda.packaging"})
+_SETTING = frozenset(
+    {
+        *("torch.build", "host.os", "host.container", "host.wsl", "host.jetson", "host.machine", "cuda.selected", "cuda.packaging"),
+        *("nvidia.wanted_by", "torch.reaches_cuda"),
+    }
+)
 """Facts that say where an issue can be at all: quoted after those that tell."""
 
 CARGO = ("crate.", "cargo.", "rust.", "candle.", "cudarc.")
@@ -48,7 +53,7 @@ def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Se
 def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> Weighed:
     # What many things end with says less of this machine than what it shows: the rule for GPUs that are not reached speaks then.
     seen = tuple(find(issue.signatures, [text for text in texts if not (text.fact and issue.general)]))
-    rows = sorted(issue.affected, key=lambda row: _SEVERITIES.index(_predicted(issue, row)))
+    rows = sorted(issue.affected, key=lambda row: (not row.exposes, _SEVERITIES.index(_predicted(issue, row))))
     held = [row_holds(row, facts) for row in rows]
     applies = any_holds(held) if rows else Held(True if seen else None)
     if applies.truth is False and issue.conclusive and seen:
@@ -61,7 +66,7 @@ def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcom
 
 
 def _predicted(issue: KnownIssue, row: Affected) -> Severity:
-    return row.predicts or (issue.severity if issue.certain else Severity.NOTE)
+    return row.predicts or (issue.severity if issue.certain and row.exposes else Severity.NOTE)
 
 
 def _worst(seen: Iterable[Seen], red: frozenset[Spot], outcomes: Iterable[Outcome]) -> Severity:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from doctor.model.vocabulary_files import FILES
+from doctor.model.vocabulary_nvidia import NVIDIA
 from doctor.model.vocabulary_workspace import WORKSPACE
 
 FACTS: dict[str, str] = {
     **WORKSPACE,
+    **NVIDIA,
     # the machine
     "host.os": "linux, macos or windows",
     "host.kernel": "release of the kernel",
@@ -37,34 +39,6 @@ FACTS: dict[str, str] = {
     "host.acs": "true where a PCIe bridge above an NVIDIA GPU redirects what devices send each other; absent without such a GPU",
     "host.virtual_machine": "true inside a virtual machine",
     "env.*": "an environment variable that steers the stack",
-    # NVIDIA
-    "nvidia.driver_version": "version of the loaded kernel driver",
-    "nvidia.driver_branch": "first number of the driver version",
-    "nvidia.cuda_version": "newest CUDA that the driver speaks, major.minor",
-    "nvidia.gpus": (
-        "every GPU in NVML's order: {index, name, capability, memory_bytes, mig}, and where known uuid, pci_bus_id, "
-        "error (why it cannot be asked), memory_used_bytes, processes, compute_mode, mig_devices, persistence, health"
-    ),
-    "nvidia.gpu_errors": "GPUs that do not answer, with NVML's words: GPU 3 (0000:41:00.0): GPU is lost",
-    "nvidia.visible": "those of nvidia.gpus that CUDA_VISIBLE_DEVICES leaves",
-    "nvidia.visible_error": "what is wrong with CUDA_VISIBLE_DEVICES",
-    "nvidia.hidden_on_purpose": "true where CUDA_VISIBLE_DEVICES hides every GPU by a value that means it",
-    "nvidia.gpu_names": "names of the visible GPUs",
-    "nvidia.gpu_count": "how many GPUs are visible",
-    "nvidia.capabilities": "compute capability of each visible GPU, as 9.0",
-    "nvidia.capability_min": "lowest compute capability",
-    "nvidia.capability_max": "highest compute capability",
-    "nvidia.gpu_present": "true where /proc, /sys or WSL show an NVIDIA GPU, with or without a driver",
-    "nvidia.device_nodes": "true where /dev/nvidia* can be opened",
-    "nvidia.uvm": "true where the module nvidia_uvm is loaded",
-    "nvidia.nvswitch": "true where the machine has NVSwitches, which need the fabric manager",
-    "nvidia.nvml": "text of the failure where NVML as a whole could not be asked",
-    "nvidia.smi": "path of nvidia-smi",
-    "nvidia.libcuda": "path of the libcuda.so.1 that the loader would take",
-    "nvidia.forward_compatibility": "true where that libcuda is NVIDIA's forward compatibility package, which stands in for the driver's",
-    "nvidia.libcuda_version": "driver version in the file name of that libcuda",
-    "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
-    "nvidia.fabric_manager": "version of nvidia-fabricmanager where it is installed",
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",
     "cuda.home": "root of the toolkit that a build would take, or could where CUDA_HOME is broken",

@@ -28,10 +28,13 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
     NVML may be silent for `patience` seconds, and nvidia-smi, which is asked where NVML answers wrongly, may take as long.
     """
     host = scene.host
-    kernel, there = files.kernel_driver(host), files.gpu_present(host)
+    kernel, on_bus = files.kernel_driver(host), files.on_bus(host)
+    there = files.gpu_present(host, on_bus)
     shown = kernel is not None or files.shows_driver(host)
     smi = files.smi_path(host)
     yield "nvidia.gpu_present", there
+    holders = sorted({holder for holder in on_bus.values() if holder})
+    yield "nvidia.bound_to", present(holders, "/sys/bus/pci/devices") if holders else absent("/sys/bus/pci/devices")
     yield "nvidia.smi", present(smi, "PATH") if smi else absent("PATH")
     yield from files.driver_files(host, shown=shown)
     # A library alone is no driver: images and runners carry it for machines that have one.
@@ -43,8 +46,8 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
         # Given before NVML is asked: this much stays, whatever a broken driver does to the child.
         yield from _driver(*kernel)
     nvml = ask_nvml(host, timeout=patience)
-    if not shown and not nvml.gpus and not there.value:
-        yield from _nothing()
+    if not shown and not nvml.gpus:
+        yield from _nothing(nvml.error if there.value else "")
         return
     yield "nvidia.nvml", present(nvml.error, "NVML") if nvml.error else absent("NVML answered")
     answer, source = (nvml, "NVML") if nvml.gpus is not None else (_asked_smi(host, smi, nvml, patience), "nvidia-smi")
@@ -55,8 +58,10 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
     yield from of_gpus(host, answer, source)
 
 
-def _nothing() -> Seen:
-    for name in ("driver_version", "driver_branch", "cuda_version", "nvml", *_GPU_FACTS):
+def _nothing(said: str = "") -> Seen:
+    """Say that there is no driver; `said` are NVML's words beside a GPU that none drives."""
+    yield "nvidia.nvml", present(said, "NVML") if said else absent(_NO_DRIVER)
+    for name in ("driver_version", "driver_branch", "cuda_version", *_GPU_FACTS):
         yield f"nvidia.{name}", absent(_NO_DRIVER)
 
 

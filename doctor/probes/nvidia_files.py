@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from doctor.host import Host
@@ -12,6 +14,7 @@ from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Seen
 
 _WSL = "/usr/lib/wsl/lib"
+_NIX = "/run/opengl-driver/lib"
 _LINKER_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
 
 
@@ -60,16 +63,24 @@ def addresses(host: Host) -> list[str]:
     return [name.lower() for name in host.list("/proc/driver/nvidia/gpus")]
 
 
-def gpu_present(host: Host) -> Fact:
-    """Return whether the machine has an NVIDIA GPU, driver or not."""
-    if host.list("/proc/driver/nvidia/gpus"):
-        return present(True, "/proc/driver/nvidia/gpus")
-    devices = "/sys/bus/pci/devices"
+def on_bus(host: Host) -> dict[str, str]:
+    """Return the NVIDIA GPUs on PCI by their folder, with the kernel driver that holds each; an empty name where none does."""
+    devices, found = "/sys/bus/pci/devices", {}
     for name in host.list(devices):
         if (host.read(f"{devices}/{name}/vendor", limit=16) or "").strip() == "0x10de":
             kind = (host.read(f"{devices}/{name}/class", limit=16) or "").strip()
             if kind.startswith("0x03"):
-                return present(True, f"{devices}/{name}")
+                holder = host.at(f"{devices}/{name}/driver")
+                found[f"{devices}/{name}"] = os.path.basename(os.path.realpath(holder)) if os.path.lexists(holder) else ""  # noqa: PTH119
+    return found
+
+
+def gpu_present(host: Host, seen: Mapping[str, str]) -> Fact:
+    """Return whether the machine has an NVIDIA GPU, driver or not; `seen` are those on PCI."""
+    if host.list("/proc/driver/nvidia/gpus"):
+        return present(True, "/proc/driver/nvidia/gpus")
+    if seen:
+        return present(True, next(iter(seen)))
     if outside_linux(host):
         return present(True, "/dev/dxg" if host.platform != "win32" else "nvidia-smi")
     if "nvidia,tegra" in (host.read("/proc/device-tree/compatible", limit=4096) or ""):
@@ -80,9 +91,11 @@ def gpu_present(host: Host) -> Fact:
 def driver_files(host: Host, *, shown: bool) -> Seen:
     """Yield what device nodes, modules and libraries tell; `shown` says whether there is a driver."""
     yield "nvidia.device_nodes", _device_nodes(host) if shown else absent("no driver is loaded")
-    loaded = host.exists("/sys/module/nvidia_uvm")
-    wsl = host.exists("/dev/dxg")
-    yield "nvidia.uvm", present(loaded, "/sys/module/nvidia_uvm") if shown and not wsl else absent("/sys/module/nvidia_uvm")
+    refused = _refused(host) if shown else []
+    yield "nvidia.nodes_refused", present(refused, "/dev/nvidia*") if refused else absent("/dev/nvidia*")
+    yield "nvidia.uvm_node", present(host.exists("/dev/nvidia-uvm"), "/dev/nvidia-uvm") if shown else absent("/dev/nvidia-uvm")
+    yield "nvidia.modprobe", _modprobe(host) if shown else absent("no driver is loaded")
+    yield "nvidia.uvm", _uvm(host) if shown and not host.exists("/dev/dxg") else absent("/sys/module/nvidia_uvm")
     switches = [name for name in host.list("/dev") if name.startswith("nvidia-nvswitch")]
     yield "nvidia.nvswitch", present(bool(switches), "/dev/nvidia-nvswitch*") if shown else absent("/dev/nvidia-nvswitch*")
     yield "nvidia.fabric_manager", _fabric_manager(host, shown=shown)
@@ -95,6 +108,31 @@ def _opens(path: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def _uvm(host: Host) -> Fact:
+    module = "/sys/module/nvidia_uvm"
+    if host.exists(module):
+        return present(True, module)
+    # gVisor hands CUDA through and shows none of the host's modules.
+    return present(False, module) if kernel_driver(host) else unknown("the host's modules are not shown", module)
+
+
+def _refused(host: Host) -> list[str]:
+    nodes = [name for name in host.list("/dev") if re.fullmatch(r"nvidia(?:\d+|ctl|-uvm)", name)]
+    return [f"/dev/{name}" for name in nodes if not os.access(host.at(f"/dev/{name}"), os.R_OK | os.W_OK)]
+
+
+def _modprobe(host: Host) -> Fact:
+    """Return the program with which libcuda loads modules and makes device nodes by itself: setuid, or started by root."""
+    for path in ("/usr/bin/nvidia-modprobe", "/usr/sbin/nvidia-modprobe"):
+        try:
+            status = host.at(path).stat()
+        except OSError:
+            continue
+        if status.st_mode & stat.S_ISUID or os.geteuid() == 0:
+            return present(path, path)
+    return absent("/usr/bin/nvidia-modprobe")
 
 
 def _device_nodes(host: Host) -> Fact:
@@ -120,6 +158,11 @@ def _fabric_manager(host: Host, *, shown: bool) -> Fact:
 def _libcuda(host: Host) -> Seen:
     wsl = f"{_WSL}/libcuda.so.1"
     path = find_library(host, "libcuda.so.1")
+    if path is None and host.exists(f"{_NIX}/libcuda.so.1"):
+        # Programs of NixOS name this folder themselves; those that are not built there do not find it.
+        for name in ("libcuda", "libcuda_version", "libcuda_link"):
+            yield f"nvidia.{name}", unknown(f"only programs built for NixOS find {_NIX}", _NIX)
+        return
     if path is None:
         why = f"{wsl} is not in the loader's cache" if host.exists(wsl) else "the loader finds no libcuda.so.1"
         for name in ("libcuda", "libcuda_version", "libcuda_link"):

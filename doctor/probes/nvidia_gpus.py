@@ -9,7 +9,7 @@ from doctor.host.nvml import Answer, Gpu
 from doctor.model.facts import absent, present, unknown
 from doctor.probes import nvidia_files as files
 from doctor.probes.contract import Seen
-from doctor.probes.nvidia_visible import VARIABLE, visible
+from doctor.probes.nvidia_visible import VARIABLE, Visible, visible
 
 _REFUSED = "Insufficient Permissions"
 
@@ -21,9 +21,10 @@ def of_gpus(host: Host, answer: Answer, source: str) -> Seen:
         return
     gpus = _located(answer.gpus, files.addresses(host))
     yield "nvidia.gpus", present([gpu.told() for gpu in gpus], source) if gpus else absent(f"{source} lists none")
-    errors = [f"{_label(gpu)}: {gpu.error}" for gpu in _faulty(gpus)]
+    told = visible(gpus, host.env)
+    errors = [f"{_label(gpu)}: {gpu.error}" for gpu in _faulty(gpus if told.gpus is None else told.gpus)]
     yield "nvidia.gpu_errors", present(errors, source) if errors else absent(source)
-    yield from _seen_by_cuda(host, gpus, source)
+    yield from _seen_by_cuda(told, gpus, source)
 
 
 def _unknown(host: Host, why: str, source: str) -> Seen:
@@ -58,8 +59,7 @@ def _label(gpu: Gpu) -> str:
     return f"GPU {gpu.index}" + (f" ({inside})" if inside else "")
 
 
-def _seen_by_cuda(host: Host, gpus: tuple[Gpu, ...], source: str) -> Seen:
-    told = visible(gpus, host.env)
+def _seen_by_cuda(told: Visible, gpus: tuple[Gpu, ...], source: str) -> Seen:
     where = f"{source}, {VARIABLE}"
     if told.gpus is None:
         yield "nvidia.visible", unknown(told.why, where)

@@ -55,7 +55,7 @@ def visible(gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Visible:
     error = _error(value, chosen, here, by_uuid=by_uuid)
     if chosen.twice is not None:
         return Visible((), error=error)
-    if by_uuid and any(not gpu.uuid for gpu in here):
+    if by_uuid and chosen.bad is not None and any(not gpu.uuid for gpu in here):
         return Visible(None, why="NVML does not tell the UUID of every GPU")
     if not by_uuid and _numbers_are_a_guess(here, chosen.places, environ):
         why = f"{VARIABLE}={value} counts GPUs by their speed, as CUDA guesses it, unless CUDA_DEVICE_ORDER=PCI_BUS_ID"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -300,6 +301,62 @@ def test_device_nodes(tmp_path: Path, no_nvml: str) -> None:
     assert _seen(made_host(tmp_path, files, env=env))["nvidia.device_nodes"] is False
     seen = _seen(made_host(tmp_path, {"/dev/nvidiactl": ""}, env=env))
     assert (seen["nvidia.device_nodes"], seen["nvidia.uvm"], seen["nvidia.nvswitch"]) == (True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("files", "loaded"),
+    [({**_DRIVER, "/sys/module/nvidia_uvm/x": ""}, True), (_DRIVER, False), ({"/proc/driver/nvidia/params": ""}, None)],
+    ids=["loaded", "not loaded", "gVisor shows no modules"],
+)
+def test_the_memory_module(tmp_path: Path, no_nvml: str, files: dict[str, str | bytes], loaded: bool | None) -> None:
+    seen = _seen(made_host(tmp_path, {**files, "/dev/nvidia-uvm": ""}, env={"LD_LIBRARY_PATH": no_nvml}))
+    assert (seen.get("nvidia.uvm"), seen["nvidia.uvm_node"]) == (loaded, True)
+
+
+def test_who_may_load_modules(tmp_path: Path, no_nvml: str) -> None:
+    host = made_host(tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": no_nvml})
+    assert "nvidia.modprobe" not in _seen(host)
+    put(tmp_path / "root/usr/bin/nvidia-modprobe").chmod(0o4755)
+    assert _seen(host)["nvidia.modprobe"] == "/usr/bin/nvidia-modprobe"
+
+
+def test_what_holds_a_gpu_on_the_bus(tmp_path: Path) -> None:
+    device = "/sys/bus/pci/devices/0000:01:00.0"
+    host = made_host(tmp_path, {f"{device}/vendor": "0x10de\n", f"{device}/class": "0x030000\n", "/sys/bus/pci/drivers/nouveau/x": ""})
+    assert "nvidia.bound_to" not in _seen(host)
+    (tmp_path / f"root{device}/driver").symlink_to("../../drivers/nouveau")
+    assert _seen(host)["nvidia.bound_to"] == ["nouveau"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")
+def test_nodes_that_may_not_be_opened(tmp_path: Path, no_nvml: str) -> None:
+    host = made_host(tmp_path, {**_DRIVER, "/dev/nvidiactl": "", "/dev/nvidia0": ""}, env={"LD_LIBRARY_PATH": no_nvml})
+    assert "nvidia.nodes_refused" not in _seen(host)
+    (tmp_path / "root/dev/nvidiactl").chmod(0)
+    assert _seen(host)["nvidia.nodes_refused"] == ["/dev/nvidiactl"]
+
+
+def test_a_library_that_only_nixos_finds_is_no_missing_library(tmp_path: Path) -> None:
+    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, {"/run/opengl-driver/lib/libcuda.so.1": ""}))))
+    assert facts["nvidia.libcuda"].state is State.UNKNOWN
+
+
+def test_an_error_of_a_gpu_that_is_hidden_is_nobodys_business(tmp_path: Path, fake_nvml: Path) -> None:
+    env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_FAILS_AT": "1", "NVML_CODE": "15", "CUDA_VISIBLE_DEVICES": "GPU-1"}
+    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env))))
+    assert len(facts["nvidia.gpus"].value) == 2
+    assert (facts["nvidia.gpu_errors"].state, len(facts["nvidia.visible"].value)) == (State.ABSENT, 1)
+
+
+def test_nvml_complains_beside_a_gpu_that_nothing_drives(tmp_path: Path, fake_nvml: Path) -> None:
+    library = tmp_path / "root/usr/lib64/libnvidia-ml.so.1"
+    device = "/sys/bus/pci/devices/0000:01:00.0"
+    files: dict[str, str | bytes] = {f"{device}/vendor": "0x10de\n", f"{device}/class": "0x030000\n"}
+    shutil.copy(fake_nvml / library.name, put(library))
+    host = made_host(tmp_path, files, env={"LD_LIBRARY_PATH": str(library.parent), "NVML_FAILS_AT": "-1", "NVML_CODE": "9"})
+    facts = facts_of(nvidia.probe(Scene(host=host)))
+    assert facts["nvidia.nvml"].state is State.PRESENT
+    assert facts["nvidia.driver_version"].state is State.ABSENT
 
 
 def test_libcuda_and_the_driver_behind_it(tmp_path: Path) -> None:

@@ -84,3 +84,9 @@ def test_numbers_count_what_the_job_was_given() -> None:
 def test_numbers_beside_a_lost_gpu_are_a_guess() -> None:
     gpus = [Gpu(index=0, error="GPU is lost"), *H100[1:]]
     assert left(gpus, "0", BY_BUS) == (None, "")
+
+
+def test_uuids_beside_a_lost_gpu_may_be_certain() -> None:
+    gpus = [Gpu(index=0, error="GPU is lost"), *H100[1:]]
+    assert left(gpus, "GPU-2abc") == ([2], "")
+    assert left(gpus, "GPU-9") == (None, "")

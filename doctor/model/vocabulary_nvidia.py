@@ -1,0 +1,52 @@
+"""The names of facts about NVIDIA's driver and GPUs; they are part of the vocabulary."""
+
+from __future__ import annotations
+
+NVIDIA: dict[str, str] = {
+    "nvidia.driver_version": "version of the loaded kernel driver",
+    "nvidia.driver_branch": "first number of the driver version",
+    "nvidia.cuda_version": "newest CUDA that the driver speaks, major.minor",
+    "nvidia.gpus": (
+        "every GPU in NVML's order: {index, name, capability, memory_bytes, mig}, and where known uuid, pci_bus_id, "
+        "error (why it cannot be asked), memory_used_bytes, processes, compute_mode, mig_devices, persistence, health"
+    ),
+    "nvidia.gpu_errors": "GPUs that do not answer, with NVML's words: GPU 3 (0000:41:00.0): GPU is lost",
+    "nvidia.visible": "those of nvidia.gpus that CUDA_VISIBLE_DEVICES leaves",
+    "nvidia.visible_error": "what is wrong with CUDA_VISIBLE_DEVICES",
+    "nvidia.hidden_on_purpose": "true where CUDA_VISIBLE_DEVICES hides every GPU by a value that means it",
+    "nvidia.gpu_names": "names of the visible GPUs",
+    "nvidia.gpu_count": "how many GPUs are visible",
+    "nvidia.capabilities": "compute capability of each visible GPU, as 9.0",
+    "nvidia.capability_min": "lowest compute capability",
+    "nvidia.capability_max": "highest compute capability",
+    "nvidia.gpu_present": "true where /proc, /sys or WSL show an NVIDIA GPU, with or without a driver",
+    "nvidia.bound_to": "kernel drivers that hold NVIDIA's GPUs on PCI: nvidia, nouveau, vfio-pci",
+    "nvidia.device_nodes": "true where /dev/nvidia* can be opened",
+    "nvidia.nodes_refused": "device nodes of NVIDIA's that are there and that this user may not open",
+    "nvidia.uvm_node": "true where /dev/nvidia-uvm is there",
+    "nvidia.modprobe": "path of an nvidia-modprobe that may load modules and make device nodes",
+    "nvidia.uvm": "true where the module nvidia_uvm is loaded",
+    "nvidia.nvswitch": "true where the machine has NVSwitches, which need the fabric manager",
+    "nvidia.nvml": "text of the failure where NVML as a whole could not be asked",
+    "nvidia.smi": "path of nvidia-smi",
+    "nvidia.libcuda": "path of the libcuda.so.1 that the loader would take",
+    "nvidia.forward_compatibility": "true where that libcuda is NVIDIA's forward compatibility package, which stands in for the driver's",
+    "nvidia.libcuda_differs": "in words, where libcuda and the kernel's module are of different drivers without forward compatibility",
+    "nvidia.wanted_by": "what here is built for NVIDIA's GPUs: torch, jax; absent where they are hidden on purpose",
+    "nvidia.mig_without_instances": "visible GPUs with MIG on and without an instance",
+    "nvidia.compute_prohibited": "visible GPUs that no program may compute on",
+    "nvidia.compute_exclusive": "visible GPUs that one process may use at a time",
+    "nvidia.none_usable": "true where every visible GPU is one of these: without an instance, or prohibited",
+    "nvidia.remap_failed": "visible GPUs with a row of memory that could not be remapped",
+    "nvidia.remap_pending": "visible GPUs that set bad memory aside at the next reset",
+    "nvidia.ecc_uncorrected": "visible GPUs with uncorrected memory errors since the driver was loaded",
+    "nvidia.throttled": "visible GPUs that heat or the power supply slows down",
+    "nvidia.fabric_incomplete": "visible GPUs that have not joined the NVLink fabric",
+    "nvidia.pcie_narrow": "visible GPUs that work with fewer PCIe lanes than they could",
+    "nvidia.power_capped": "visible GPUs whose power limit is far below the maker's",
+    "nvidia.fabric_completed": "true where every visible GPU has joined the NVLink fabric",
+    "nvidia.fabric_manager_differs": "in words, where the fabric manager is of another version than the driver",
+    "nvidia.libcuda_version": "driver version in the file name of that libcuda",
+    "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
+    "nvidia.fabric_manager": "version of nvidia-fabricmanager where it is installed",
+}

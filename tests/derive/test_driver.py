@@ -1,0 +1,60 @@
+"""How the driver and its libraries stand to each other, and what wants them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.derive import derive
+from doctor.model.facts import Fact, absent, present, value_of
+from tests import toy
+
+_GPUS = [{"index": 0, "name": "NVIDIA H100"}]
+
+
+def derived(**facts: Any) -> dict[str, Fact]:
+    given = {name.replace("__", "."): absent("t") if fact is None else present(fact, "t") for name, fact in facts.items()}
+    return derive(given, toy.catalog())
+
+
+def halves(library: str | None, kernel: str, **more: Any) -> tuple[Any, Any]:
+    path = more.pop("path", "/usr/lib/x86_64-linux-gnu/libcuda.so.1")
+    facts = derived(nvidia__libcuda=path, nvidia__libcuda_version=library, nvidia__driver_version=kernel, **more)
+    return value_of(facts, "nvidia.forward_compatibility"), value_of(facts, "nvidia.libcuda_differs")
+
+
+def test_a_newer_libcuda_beside_an_nvml_that_answers_is_forward_compatibility() -> None:
+    assert halves("580.65.06", "550.54.15", nvidia__nvml=None, nvidia__gpus=_GPUS) == (True, None)
+    assert halves("580.65.06", "550.54.15", path="/usr/local/cuda/compat/libcuda.so.1") == (True, None)
+
+
+def test_a_newer_libcuda_after_an_update_is_not() -> None:
+    words = "libcuda is of driver 580.95.05, the kernel's module of 580.65.06"
+    assert halves("580.95.05", "580.65.06", nvidia__nvml="Driver/library version mismatch") == (None, words)
+
+
+def test_an_older_libcuda_is_of_another_driver() -> None:
+    words = "libcuda is of driver 570.86.10, the kernel's module of 580.65.06"
+    assert halves("570.86.10", "580.65.06", nvidia__nvml=None, nvidia__gpus=_GPUS) == (None, words)
+    assert halves("580.65.06", "580.65.06") == (None, None)
+
+
+@pytest.mark.parametrize("where", [{"host__jetson": "Orin"}, {"host__wsl": True}])
+def test_drivers_that_are_counted_in_another_way_are_not_compared(where: dict[str, Any]) -> None:
+    assert halves("540.4.0", "580.65.06", **where) == (None, None)
+    assert halves("540.4.0", "35.4.1") == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted"),
+    [
+        ({"torch__build": "cuda"}, ["torch"]),
+        ({"torch__build": "cpu"}, None),
+        ({"torch__build": "cpu", "package__jax-cuda13-plugin__version": "0.8.0"}, ["jax"]),
+        ({"package__onnxruntime-gpu__version": "1.23.0", "candle__features": ["cuda"]}, ["onnxruntime", "candle"]),
+        ({"torch__build": "cuda", "nvidia__hidden_on_purpose": True}, None),
+    ],
+)
+def test_what_was_built_for_nvidia_gpus(facts: dict[str, Any], wanted: list[str] | None) -> None:
+    assert value_of(derived(**facts), "nvidia.wanted_by") == wanted
