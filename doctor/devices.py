@@ -15,6 +15,12 @@ def cards(facts: Facts, name: str) -> list[Mapping[str, Any]]:
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list | tuple) else []
 
 
+def vendors(facts: Facts) -> list[str]:
+    """Return whose GPUs the machine shows: nvidia, amd, intel."""
+    shown = value_of(facts, "gpu.vendors")
+    return [vendor for vendor in shown if isinstance(vendor, str)] if isinstance(shown, list | tuple) else []
+
+
 def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool | None:
     """Say whether two entries are one card, by UUID or else by PCI address; None where neither tells."""
     for key, spelled in (("uuid", _uuid), ("pci_bus_id", _pci)):

@@ -188,6 +188,8 @@ def _tag(facts: Facts, catalog: Catalog) -> Named:
 _TUPLE = (
     ("torch", "torch.release"),
     ("CUDA", "torch.cuda_version"),
+    ("ROCm", "torch.hip_version"),
+    ("XPU", "torch.xpu_version"),
     ("C++11 ABI", "torch.cxx11_abi_tag"),
     ("Python", "python.tag"),
     ("arch", "host.machine"),

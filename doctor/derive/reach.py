@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.derive.making import SOURCE, Named
+from doctor.derive.making import SOURCE, Named, made
 from doctor.holes import as_text
 from doctor.model.facts import Fact, Facts, absent, present, value_of
 
@@ -22,6 +22,7 @@ _NOT_HANDED_IN = ("", "void", "none")
 
 def reach(facts: Facts) -> Named:
     """Yield what the machine shows, what hides it on purpose, and what each framework does not reach."""
+    yield "amd.unsupported_by_torch", made(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered)
     shown = [vendor for vendor in _HIDING if _is_shown(vendor, facts)]
     yield "gpu.vendors", present(shown, SOURCE) if shown else absent(SOURCE)
     hidden = {vendor: by for vendor in shown if (by := _hidden_by(vendor, facts))}
@@ -32,6 +33,19 @@ def reach(facts: Facts) -> Named:
     missed = {"torch": _torch_misses(facts), "jax": _jax_misses(facts), "onnxruntime": _onnxruntime_misses(facts)}
     for name, vendor in vendors.items():
         yield f"{name}.unreached", _fact(str(built[name]), is_missed=missed[name] and vendor in shown and vendor not in hidden)
+
+
+def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:
+    """Return the AMD GPUs' targets where this torch has code for none of them: beside a card stands the processor's own small GPU."""
+    here = [gpu["gfx"] for gpu in gpus if gpu.get("gfx")]
+    compiled = [arch.partition(":")[0] for arch in archs if arch.startswith("gfx")]
+    covered = any(one == arch or (arch.endswith("-generic") and one.startswith(_stem(arch))) for one in here for arch in compiled)
+    return None if build != "rocm" or not compiled or covered else here or None
+
+
+def _stem(arch: str) -> str:
+    """Return how the targets of a generic one begin: `gfx9-4-generic` stands for gfx94*."""
+    return arch.removesuffix("-generic").replace("-", "")
 
 
 def _fact(build: str, *, is_missed: bool) -> Fact:

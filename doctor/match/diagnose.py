@@ -12,6 +12,7 @@ from doctor.match.extensions import accounted, broken_extensions
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
 from doctor.match.issues import CARGO, Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
 from doctor.match.reach import missed_gpus
+from doctor.match.reach_some import some_missing, taken
 from doctor.match.requirements import unmet_requirements
 from doctor.match.signatures import looked_through, texts
 from doctor.match.table import Result, Ruling
@@ -74,6 +75,8 @@ def _generic(
     yield from extensions
     yield from unexplained_checks(observation, explained | accounted(observation, extensions))
     yield from missed_gpus(observation, issues)
+    yield from some_missing(observation)
+    yield from taken(observation)
     yield from broken_checks(observation)
     yield from failed_probes(observation, main)
     yield from unmet_requirements(observation.facts, cited, main)

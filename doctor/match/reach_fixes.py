@@ -20,7 +20,7 @@ def _none_meant(**variables: str) -> Recipe:
 _CUDA = (
     Recipe(
         kind=FixKind.SET_ENV,
-        title="Choose GPUs that this machine has: {nvidia.visible_error}",
+        title="Choose GPUs that this machine has",
         when=(Condition(fact="nvidia.visible_error", present=True),),
         condition="the first GPU is meant; nvidia-smi -L lists all of them",
         env={"CUDA_VISIBLE_DEVICES": "0"},
@@ -130,6 +130,29 @@ _SOME = (
         lasting=False,
     ),
 )
+_FULL = (
+    Recipe(
+        kind=FixKind.CONFIGURE,
+        title="See who holds the memory, and end what is left over; or choose another GPU with CUDA_VISIBLE_DEVICES",
+        run=(("nvidia-smi",),),
+        lasting=False,
+    ),
+)
+_BUSY = (
+    Recipe(
+        kind=FixKind.CONFIGURE,
+        title="See who has the GPU, and in which compute mode it is",
+        run=(("nvidia-smi", "-q", "-d", "COMPUTE,PIDS"),),
+        lasting=False,
+    ),
+    Recipe(
+        kind=FixKind.CONFIGURE,
+        title="Let several processes share the GPU",
+        condition="the machine is yours: clusters set the mode on purpose",
+        run=(("nvidia-smi", "-c", "DEFAULT"),),
+        sudo=True,
+    ),
+)
 
-FIXES: dict[str, tuple[Recipe, ...]] = {"cuda": _CUDA, "rocm": _ROCM, "xpu": _XPU, "some": _SOME}
-"""The fixes of each build, in order of preference; `some` is for GPUs of which others are reached."""
+FIXES: dict[str, tuple[Recipe, ...]] = {"cuda": _CUDA, "rocm": _ROCM, "xpu": _XPU, "some": _SOME, "full": _FULL, "busy": _BUSY}
+"""The fixes of each build, in order of preference; `some`, `full` and `busy` are for single GPUs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from doctor.devices import vendors
 from doctor.model.facts import Facts, value_of
 
 
@@ -32,5 +33,5 @@ def error_fact(framework: Framework, facts: Facts) -> str:
 def said_facts(facts: Facts) -> tuple[str, ...]:
     """Return the facts with words of frameworks, and of NVML, about GPUs that the machine shows and that are not reached."""
     missed = [error_fact(one, facts) for one in FRAMEWORKS if value_of(facts, f"{one.name}.unreached")]
-    shown = "nvidia" in (value_of(facts, "gpu.vendors") or ()) and value_of(facts, "torch.reaches_cuda") is None
+    shown = "nvidia" in vendors(facts) and value_of(facts, "torch.reaches_cuda") is None
     return tuple(name for name in (*missed, *(("nvidia.nvml",) if shown else ())) if isinstance(value_of(facts, name), str))

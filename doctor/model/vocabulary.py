@@ -8,12 +8,14 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from doctor.model.vocabulary_files import FILES
+from doctor.model.vocabulary_gpus import GPUS
 from doctor.model.vocabulary_nvidia import NVIDIA
 from doctor.model.vocabulary_workspace import WORKSPACE
 
 FACTS: dict[str, str] = {
     **WORKSPACE,
     **NVIDIA,
+    **GPUS,
     # the machine
     "host.os": "linux, macos or windows",
     "host.kernel": "release of the kernel",
@@ -175,11 +177,6 @@ FACTS: dict[str, str] = {
     # derived
     "stack.tuple": "torch, CUDA, C++ ABI, Python tag, architecture and glibc: what decides which wheels fit",
     "gpu.unsupported_by_torch": "compute capabilities that this torch has no code for",
-    "gpu.vendors": "whose GPUs the machine shows: nvidia, amd, intel",
-    "gpu.hidden_by": "the variable that keeps all GPUs from a framework on purpose, as it is set: CUDA_VISIBLE_DEVICES=-1",
-    "torch.unreached": "cuda, rocm or xpu: torch is built for it, the machine shows such a GPU, nothing hides it, and torch reaches none",
-    "jax.unreached": "cuda or rocm: the same of JAX",
-    "onnxruntime.unreached": "cuda or rocm: the same of ONNX Runtime",
     "gpu.declared": "true where the GPU was declared with --assume",
     "gpu.flash_attn_archs": "what FLASH_ATTN_CUDA_ARCHS wants for these GPUs: 80;90",
     "gpu.arch_list": "distinct capabilities, joined by ; as TORCH_CUDA_ARCH_LIST wants them",

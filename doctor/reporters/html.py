@@ -10,7 +10,7 @@ from importlib.resources import files
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
-from doctor.reporters import ends, fits, html_checks, html_fits, machine, words
+from doctor.reporters import fits, html_checks, html_fits, machine, reached, words
 from doctor.reporters.assumed import as_if
 from doctor.reporters.html_findings import finding, suppressed
 from doctor.reporters.html_parts import Markup, el, joined, line, section
@@ -105,7 +105,7 @@ def _first(report: Report) -> Markup:
     """Say what to do first, or what it means that nothing was found."""
     counted, seen = _counted(report), report.observation
     if not counted or report.exit_code == 4:
-        unseen = (*ends.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
+        unseen = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
         return joined(el("p", line(words.nothing(report)), class_="lead"), *(el("p", line(text, 300), class_="quiet") for text in unseen))
     if not counted[0].fixes:
         return Markup("")

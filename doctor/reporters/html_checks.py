@@ -8,7 +8,7 @@ from doctor.model.facts import Fact, Facts, State, value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
-from doctor.reporters import ends, words
+from doctor.reporters import ends, reached, words
 from doctor.reporters.html_parts import Markup, el, folded, joined, line, row, table
 from doctor.reporters.tables import beyond
 
@@ -66,7 +66,7 @@ def logs(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Markup]]:
 def rest(report: Report) -> Markup:
     """Return what was not checked, is undecided or ruled out."""
     seen, judged = report.observation, report.diagnosis
-    told = (*ends.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out))
+    told = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out))
     unseen = [line(text, 600) for text in told]
     open_ = [_issue(one.id, one.title, f"needs {words.facts_wanted(one.missing_facts)}") for one in judged.undecided]
     out = [_issue(one.id, one.title, one.why) for one in judged.ruled_out]

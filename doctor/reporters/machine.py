@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 from doctor.holes import as_text
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.observation import Target, TargetKind
-from doctor.reporters.assumed import assumed
+from doctor.reporters import gpus
+from doctor.reporters.phrases import either, gib, listed, stated
 from doctor.reporters.words import count
 
 _SPEAKS_FOR_ITSELF = ("Python", "arch")
@@ -35,123 +34,57 @@ def wheel_tuple(facts: Facts) -> list[str]:
     return [as_text(value) if name in _SPEAKS_FOR_ITSELF else f"{name} {as_text(value)}" for name, value in known.items()]
 
 
-def _list(*parts: str) -> str:
-    return ", ".join(part for part in parts if part)
-
-
-def _told(facts: Facts, name: str, form: str = "{}", *, absent: str = "", called: str = "") -> str:
-    """Say a fact: its value in `form`, `absent` where it is not there, why it is unknown; nothing where nobody looked."""
-    fact = facts.get(name)
-    if fact is None:
-        return ""
-    if fact.state is State.UNKNOWN:
-        return f"{called} not known: {fact.why}".strip() if called else ""
-    return form.format(as_text(fact.value)) if fact.state is State.PRESENT else absent
-
-
-def _either(facts: Facts, name: str, true: str, false: str) -> str:
-    value = value_of(facts, name)
-    return true if value is True else false if value is False else ""
-
-
-def _gib(size: Any) -> str:
-    if not isinstance(size, int) or not 0 < size < 2**60:
-        return ""
-    return f"{size / 2**30:.0f} GiB" if size >= 10 * 2**30 else f"{size / 2**30:.1f} GiB"
-
-
 def _python(facts: Facts) -> str:
     environment = "virtual environment" if value_of(facts, "python.virtual_environment") is True else ""
     environment = "conda environment" if value_of(facts, "python.conda") else environment
     implementation = value_of(facts, "python.implementation")
-    return _list(
-        _told(facts, "python.version") + (f" ({implementation})" if implementation not in (None, "cpython") else ""),
+    return listed(
+        stated(facts, "python.version") + (f" ({implementation})" if implementation not in (None, "cpython") else ""),
         "free-threaded" if value_of(facts, "python.free_threaded") is True else "",
         environment,
-        _told(facts, "python.installer", "installed by {}"),
+        stated(facts, "python.installer", "installed by {}"),
         "managed by the system" if value_of(facts, "python.externally_managed") is True else "",
-        _told(facts, "python.executable", called="interpreter") if not value_of(facts, "python.executable") else "",
+        stated(facts, "python.executable", called="interpreter") if not value_of(facts, "python.executable") else "",
     )
 
 
 def _host(facts: Facts) -> str:
-    limit, memory = _gib(value_of(facts, "host.memory_limit_bytes")), _gib(value_of(facts, "host.memory_bytes"))
+    limit, memory = gib(value_of(facts, "host.memory_limit_bytes")), gib(value_of(facts, "host.memory_bytes"))
     cpus = value_of(facts, "host.cpu_count")
-    system = _told(facts, "host.distribution") or _told(facts, "host.os")
+    system = stated(facts, "host.distribution") or stated(facts, "host.os")
     if container := value_of(facts, "host.container"):
         system = f"{system} in {as_text(container)}" if system else as_text(container)
-    return _list(
+    return listed(
         system,
         "WSL" if value_of(facts, "host.wsl") is True else "",
-        _told(facts, "host.jetson"),
+        stated(facts, "host.jetson"),
         "translated by Rosetta" if value_of(facts, "host.rosetta") is True else "",
         f"{cpus} CPU{'' if cpus == 1 else 's'}" if cpus else "",
         f"{limit} memory (limit)" if limit else f"{memory} memory" if memory else "",
     )
 
 
-def _gpu(facts: Facts) -> str:
-    parts = [_gpus(facts), _driver(facts)]
-    if assumed(facts):
-        parts.append("declared with --assume")
-    return "; ".join(part for part in parts if part)
-
-
-def _gpus(facts: Facts) -> str:
-    found = value_of(facts, "nvidia.gpus")
-    if not isinstance(found, list) or not found:
-        named = value_of(facts, "nvidia.gpu_names")
-        told = _told(facts, "nvidia.capabilities", "compute capability {}")
-        return _list(*_counted(map(as_text, named)), told) if isinstance(named, list) else told
-    return _list(*_counted(_gpu_name(gpu) for gpu in found))
-
-
-def _counted(names: Iterable[str]) -> list[str]:
-    return [f"{number} x {name}" if number > 1 else name for name, number in Counter(names).items()]
-
-
-def _gpu_name(gpu: Any) -> str:
-    if not isinstance(gpu, dict):
-        return as_text(gpu)
-    capability, memory = gpu.get("capability"), gpu.get("memory_bytes")
-    arch = f"sm_{str(capability).replace('.', '')}" if capability else ""
-    details = _list(arch, _gib(memory), "MIG" if gpu.get("mig") else "")
-    return as_text(gpu.get("name") or "GPU") + (f" ({details})" if details else "")
-
-
-def _driver(facts: Facts) -> str:
-    said_no = value_of(facts, "nvidia.nvml")
-    if version := value_of(facts, "nvidia.driver_version"):
-        speaks = _told(facts, "nvidia.cuda_version", "good for CUDA {}")
-        return _list(f"driver {as_text(version)}", speaks, f"NVML: {said_no}" if said_no else "")
-    if value_of(facts, "nvidia.gpu_present") is True:
-        return f"an NVIDIA GPU, but no driver answers{f' ({said_no})' if said_no else ''}"
-    if value_of(facts, "host.os") == "macos":
-        return ""
-    return _told(facts, "nvidia.driver_version", absent="no NVIDIA driver on this machine", called="NVIDIA driver")
-
-
 def _metal(facts: Facts) -> str:
-    family = _told(facts, "metal.family", "Apple GPU family {}")
-    return _list(_told(facts, "metal.chip"), family, _told(facts, "metal.macos", "macOS {}"))
+    family = stated(facts, "metal.family", "Apple GPU family {}")
+    return listed(stated(facts, "metal.chip"), family, stated(facts, "metal.macos", "macOS {}"))
 
 
 def _toolkit(facts: Facts) -> str:
-    broken = _told(facts, "cuda.home_broken", "CUDA_HOME is {}, which is no toolkit")
+    broken = stated(facts, "cuda.home_broken", "CUDA_HOME is {}, which is no toolkit")
     if not (home := value_of(facts, "cuda.home")):
         building = "building candle with CUDA" if "cuda" in as_text(value_of(facts, "candle.features")) else "only building extensions"
         none = f"no CUDA toolkit; {building} needs one"
-        elsewhere = _told(facts, "cuda.version", "CUDA {}") if "cuda.home" not in facts else ""
-        return _list(_told(facts, "cuda.home", absent=none, called="toolkit") or elsewhere, broken)
+        elsewhere = stated(facts, "cuda.version", "CUDA {}") if "cuda.home" not in facts else ""
+        return listed(stated(facts, "cuda.home", absent=none, called="toolkit") or elsewhere, broken)
     version = value_of(facts, "cuda.nvcc_version") or value_of(facts, "cuda.version")
     differs = {"same": "as torch has it", "minor": "near torch's", "major": "not torch's"}
     missing = value_of(facts, "cuda.missing")
-    return _list(
-        f"CUDA {as_text(version or '?')}" + _told(facts, "cuda.home_origin", " by {}"),
+    return listed(
+        f"CUDA {as_text(version or '?')}" + stated(facts, "cuda.home_origin", " by {}"),
         differs.get(str(value_of(facts, "cuda.matches_torch")), ""),
         "not selected" if value_of(facts, "cuda.selected") is False else "",
         f"{count(len(missing), 'file')} missing" if isinstance(missing, list) and missing else "",
-        _told(facts, "cuda.unlinkable", "no {}"),
+        stated(facts, "cuda.unlinkable", "no {}"),
         broken,
         f"in {as_text(home)}",
     )
@@ -161,43 +94,43 @@ def _build(facts: Facts) -> str:
     version, kind = value_of(facts, "compiler.cxx_version"), value_of(facts, "compiler.cxx_kind")
     compiler = f"{kind or 'C++ compiler'} {version or ''}".strip()
     found = value_of(facts, "compiler.cxx") or version
-    headers = _either(facts, "python.headers", "Python.h", "no Python.h")
-    return _list(
-        compiler if found else _told(facts, "compiler.cxx", absent="no C++ compiler", called="C++ compiler"),
+    headers = either(facts, "python.headers", "Python.h", "no Python.h")
+    return listed(
+        compiler if found else stated(facts, "compiler.cxx", absent="no C++ compiler", called="C++ compiler"),
         "too new for this nvcc" if value_of(facts, "cuda.host_compiler_fits") is False else "",
-        _told(facts, "build.ninja", "ninja {}", absent="no ninja"),
+        stated(facts, "build.ninja", "ninja {}", absent="no ninja"),
         headers,
     )
 
 
 def _triton(facts: Facts) -> str:
-    fits = _either(facts, "triton.fits_torch", "the one torch asks for", "not the one torch asks for")
+    fits = either(facts, "triton.fits_torch", "the one torch asks for", "not the one torch asks for")
     if value_of(facts, "torch.version") is None and value_of(facts, "triton.version") is None:
         return ""
-    told = _told(facts, "triton.version", absent="not installed", called="triton")
-    return _list(told, fits if value_of(facts, "triton.version") else "")
+    told = stated(facts, "triton.version", absent="not installed", called="triton")
+    return listed(told, fits if value_of(facts, "triton.version") else "")
 
 
 def _rust(facts: Facts) -> str:
     if value_of(facts, "cargo.workspace") is None and value_of(facts, "crate.candle-core.version") is None:
         return ""
-    return _list(
-        _told(facts, "rust.rustc", "rustc {}", absent="no rustc", called="rustc"),
-        _told(facts, "rust.cargo", "cargo {}", absent="no cargo"),
+    return listed(
+        stated(facts, "rust.rustc", "rustc {}", absent="no rustc", called="rustc"),
+        stated(facts, "rust.cargo", "cargo {}", absent="no cargo"),
         _candle(facts),
-        _told(facts, "cargo.lock_problem", "Cargo.lock: {}"),
+        stated(facts, "cargo.lock_problem", "Cargo.lock: {}"),
     )
 
 
 def _candle(facts: Facts) -> str:
-    version = _told(facts, "crate.candle-core.version", "candle-core {}", absent="no candle-core in Cargo.lock")
+    version = stated(facts, "crate.candle-core.version", "candle-core {}", absent="no candle-core in Cargo.lock")
     if not value_of(facts, "crate.candle-core.version"):
         there = facts.get("cargo.lock")
         return "no Cargo.lock" if there is not None and there.state is State.ABSENT else version
     commit = value_of(facts, "crate.candle-core.commit")
     where = f" (git {str(commit)[:9]})" if commit else " (a path)" if value_of(facts, "crate.candle-core.source") == "path" else ""
     on = value_of(facts, "candle.features")
-    told = _told(facts, "candle.features", absent="for the CPU", called="its features are")
+    told = stated(facts, "candle.features", absent="for the CPU", called="its features are")
     if (cargo := facts.get("rust.cargo")) and cargo.why and cargo.why in told:
         told = "its features are not known"
     return version + where + (f" with {as_text(on)}" if on else f", {told}" if "not known" in told else f" {told}")
@@ -206,7 +139,7 @@ def _candle(facts: Facts) -> str:
 _ROWS: tuple[tuple[str, Callable[[Facts], str]], ...] = (
     ("python", _python),
     ("machine", _host),
-    ("gpu", _gpu),
+    ("gpu", gpus.row),
     ("metal", _metal),
     ("toolkit", _toolkit),
     ("build", _build),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.model.facts import value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
-from doctor.reporters import collect_env, ends, machine, words
+from doctor.reporters import collect_env, ends, machine, reached, words
 from doctor.reporters.assumed import as_if
 from doctor.reporters.json import summary
 from doctor.reporters.markdown_findings import finding, suppressed
@@ -51,7 +51,7 @@ def _parts(report: Report) -> Iterator[Part]:
     yield Part("\n\n".join(_head(report)), "the head", 0)
     if not counted or report.exit_code == 4:
         seen = report.observation
-        unseen = (*ends.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
+        unseen = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
         yield Part("\n\n".join(map(prose, (words.nothing(report), *unseen))), "what it means", 1)
     for number, found in enumerate(counted):
         yield Part(finding(found, windows=windows), f"finding {number + 1} ({code(found.id, 40)})", 10 + number)
@@ -123,7 +123,7 @@ def _environment(report: Report) -> str:
 
 def _rest(report: Report) -> str:
     seen, judged = report.observation, report.diagnosis
-    lines = [*ends.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out)]
+    lines = [*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out)]
     lines += [f"{issue.id} is undecided for want of {words.facts_wanted(issue.missing_facts)}" for issue in judged.undecided]
     lines += [f"{issue.id} is ruled out: {issue.why}" for issue in judged.ruled_out]
     return _folded("Not checked, undecided, ruled out", "\n".join(f"- {prose(line, 400)}" for line in lines)) if lines else ""

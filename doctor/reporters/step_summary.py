@@ -11,6 +11,7 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters.advice import fixes_in_markdown, in_markdown, one_line, seen
 from doctor.reporters.assumed import as_if
+from doctor.reporters.reached import missed
 from doctor.text import harmless
 
 LIMIT = 1 << 20
@@ -38,7 +39,7 @@ def _head(report: Report, counted: list[Finding]) -> str:
     counts = [f"{number} {name}{'s' if number != 1 else ''}" for name, number in _counts(counted) if number]
     ignored = len(report.diagnosis.findings) - len(counted)
     lines = [
-        f"## doctor: {', '.join(counts) or 'nothing to act on'}",
+        f"## doctor: {', '.join(counts) or _nothing(report)}",
         "",
         _checks(report) + (f" {ignored} ignored." if ignored else ""),
         "",
@@ -46,6 +47,11 @@ def _head(report: Report, counted: list[Finding]) -> str:
     if counted:
         lines += ["| | finding | where |", "| --- | --- | --- |", *(_row(found) for found in counted[:_MOST_ROWS])]
     return "\n".join(lines) + "\n"
+
+
+def _nothing(report: Report) -> str:
+    gpus = missed(report.observation.facts, report.observation.outcomes)
+    return f"nothing to act on, but {in_markdown(gpus)}" if gpus else "nothing to act on"
 
 
 def _counts(counted: list[Finding]) -> Iterator[tuple[str, int]]:

@@ -9,7 +9,9 @@ from rich.text import Text
 
 from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
 from doctor.model.report import Report
-from doctor.reporters.ends import WORDS, devices, first_sentence, grouped, innermost, left_out, partly, told, unreached
+from doctor.reporters.ends import WORDS, devices, grouped, innermost, left_out, partly, told
+from doctor.reporters.phrases import first_sentence
+from doctor.reporters.reached import unreached
 from doctor.reporters.tables import beyond
 from doctor.reporters.terminal_page import (
     QUIET,

@@ -12,6 +12,7 @@ from doctor.model.observation import TargetKind
 from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
 from doctor.reporters.json import summary
+from doctor.reporters.reached import missed
 from doctor.text import plain
 
 _OLD = 180
@@ -59,6 +60,9 @@ def nothing(report: Report) -> str:
         return _not_recognised(report) if report.command in ("diagnose", "run") else _why_nothing(report)
     if report.observation.interrupted:
         return "Nothing found so far; the examination was interrupted."
+    gpus = missed(report.observation.facts, report.observation.outcomes)
+    if gpus:
+        return f"Nothing found that counts on what was reached, but {gpus}."
     if report.diagnosis.findings:
         return "Nothing found that counts."
     if summary(report).checked:
@@ -92,7 +96,8 @@ def counts(report: Report) -> str:
     """Count what was found, as a headline does: `2 errors, 1 note`."""
     total = summary(report)
     found = {"error": total.error, "warning": total.warning, "note": total.note}
-    none = "nothing to judge" if report.exit_code == 4 else "nothing found"
+    gpus = missed(report.observation.facts, report.observation.outcomes)
+    none = "nothing to judge" if report.exit_code == 4 else f"nothing found, but {gpus}" if gpus else "nothing found"
     return ", ".join(count(number, what) for what, number in found.items() if number) or none
 
 

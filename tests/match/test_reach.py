@@ -49,14 +49,52 @@ def test_gpus_that_torch_does_not_reach_are_an_error_in_its_own_words() -> None:
     [
         {"torch__build": "cpu"},
         {"nvidia__gpus": None, "nvidia__visible": None},
-        {"env__CUDA_VISIBLE_DEVICES": "-1"},
         {"torch__cuda_available": None, "torch__devices": None},
         {"torch__cuda_available": True, "torch__devices": ["cpu", "cuda:0"]},
     ],
-    ids=["a CPU build", "no GPU", "hidden on purpose", "no check ran", "reached"],
+    ids=["a CPU build", "no GPU", "no check ran", "reached"],
 )
 def test_no_alarm_where_nothing_is_missed(changes: dict[str, Any]) -> None:
     assert found(**changes) == ()
+
+
+@pytest.mark.parametrize("variable", [{"env__CUDA_VISIBLE_DEVICES": "-1"}, {"nvidia__hidden_on_purpose": True}])
+def test_gpus_that_are_hidden_on_purpose_are_a_note(variable: dict[str, Any]) -> None:
+    (told,) = found(SKIPPED, **variable)
+    assert (told.id, told.severity) == ("reach/hidden", Severity.NOTE)
+
+
+def test_a_wrong_choice_of_gpus_is_named_in_the_title() -> None:
+    wrong = "CUDA_VISIBLE_DEVICES=7, but this machine has GPUs 0 to 1"
+    (told,) = found(SKIPPED, nvidia__visible_error=wrong, nvidia__visible=None)
+    assert wrong in told.title
+    assert told.recipes[0].env == {"CUDA_VISIBLE_DEVICES": "0"}
+
+
+FULL = {**GPUS[1], "memory_bytes": 80 << 30, "memory_used_bytes": 79 << 30, "processes": [{"pid": 4711, "memory_bytes": 78 << 30}]}
+CARD = {"index": 0, "name": "NVIDIA H100", "uuid": "1"}
+
+
+@pytest.mark.parametrize(
+    ("state", "nvml", "words", "severity"),
+    [
+        ("full", {}, "has no memory left: 1.0 of 80.0 GiB are free", Severity.WARNING),
+        ("full", {"mig": True}, "has no memory left", Severity.WARNING),
+        ("busy", {"compute_mode": "exclusive_process"}, "is taken by another process (compute mode exclusive process)", Severity.WARNING),
+        ("busy", {"compute_mode": "prohibited"}, "takes no process at all (compute mode prohibited)", Severity.ERROR),
+        ("busy", {}, "is busy or unavailable", Severity.WARNING),
+    ],
+)
+def test_a_gpu_that_is_taken_is_named_with_what_is_free_and_who_has_it(
+    state: str, nvml: dict[str, Any], words: str, severity: Severity
+) -> None:
+    skipped = msgspec.structs.replace(toy.outcome("skipped", check="torch-runtime", device="cuda:0"), data={"state": state})
+    gpus = [GPUS[0], {**FULL, **nvml}]
+    reached: dict[str, Any] = {"torch__cuda_available": True, "torch__devices": ["cpu"], "torch__cuda_devices": [CARD]}
+    told = found(skipped, nvidia__gpus=gpus, nvidia__visible=gpus[1:], **reached)
+    assert [(each.id, each.severity) for each in told] == [(f"reach/cuda-{state}", severity)]
+    assert told[0].title == f"cuda:0 (NVIDIA H100, 0000:11:00.0, nvidia-smi 1) {words}"
+    assert "process 4711 (78.0 GiB)" in told[0].message
 
 
 def test_a_check_that_went_red_by_itself_is_told_alone() -> None:

@@ -1,0 +1,25 @@
+"""The names of facts about GPUs of AMD and Intel, and about which GPUs are reached."""
+
+from __future__ import annotations
+
+GPUS: dict[str, str] = {
+    # AMD and Intel
+    "amd.gpus": "list of {name, gfx, node, pci_bus_id, memory_bytes, render}, of kfd or else of PCI",
+    "amd.gpu_present": "true where the kernel shows an AMD GPU, with or without a driver",
+    "amd.driver": "version of the module amdgpu",
+    "amd.kfd": "/dev/kfd, through which ROCm computes: usable, no permission or missing",
+    "amd.render": "the render nodes of these GPUs: usable, no permission or missing",
+    "amd.groups_missing": "groups that may open these nodes and that this user is not in: render, video",
+    "amd.unsupported_by_torch": "targets (gfx1036) of the AMD GPUs, where this torch has code for none of them",
+    "intel.gpus": "list of {pci_bus_id, driver, render}: Intel GPUs on which oneAPI computes",
+    "intel.gpu_present": "true where the kernel shows such a GPU",
+    "intel.driver": "kernel driver that holds it: i915 or xe",
+    "intel.render": "its render node: usable, no permission or missing",
+    "intel.groups_missing": "groups that may open that node and that this user is not in",
+    # derived: which GPUs are reached
+    "gpu.vendors": "whose GPUs the machine shows: nvidia, amd, intel",
+    "gpu.hidden_by": "the variable that keeps all GPUs from a framework on purpose, as it is set: CUDA_VISIBLE_DEVICES=-1",
+    "torch.unreached": "cuda, rocm or xpu: torch is built for it, the machine shows such a GPU, nothing hides it, and torch reaches none",
+    "jax.unreached": "cuda or rocm: the same of JAX",
+    "onnxruntime.unreached": "cuda or rocm: the same of ONNX Runtime",
+}

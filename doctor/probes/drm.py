@@ -1,0 +1,77 @@
+"""Graphics devices as the kernel shows them on PCI, their render nodes, and who may open those."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from doctor.host import Host
+from doctor.model.facts import Fact, absent, present
+
+PCI = "/sys/bus/pci/devices"
+_DISPLAY, _ACCELERATOR = "0x03", "0x12"
+"""Classes of PCI: an Instinct has no display and is a processing accelerator."""
+
+
+def devices(host: Host, vendor: str) -> Iterator[str]:
+    """Yield the PCI addresses of a vendor's GPUs."""
+    for address in sorted(host.list(PCI)):
+        if number(host, f"{PCI}/{address}/vendor") == vendor and number(host, f"{PCI}/{address}/class").startswith(
+            (_DISPLAY, _ACCELERATOR)
+        ):
+            yield address
+
+
+def number(host: Host, path: str) -> str:
+    """Return what a file of /sys holds, a number mostly; empty where there is none."""
+    return (host.read(path, limit=64) or "").strip().lower()
+
+
+def driver_of(host: Host, address: str) -> str:
+    """Return the name of the kernel driver that holds a device; empty where none does."""
+    try:
+        return host.at(f"{PCI}/{address}/driver").readlink().name
+    except OSError:
+        return ""
+
+
+def render_node(host: Host, address: str) -> str:
+    """Return the path of a device's render node, through which programs compute; empty where it has none."""
+    name = next((name for name in sorted(host.list(f"{PCI}/{address}/drm")) if re.fullmatch(r"renderD\d{1,4}", name)), "")
+    return f"/dev/dri/{name}" if name else ""
+
+
+def rights(host: Host, paths: Sequence[str]) -> Fact:
+    """Say in a word whether this user may open all of these device nodes; a missing one says more than a closed one."""
+    where = ", ".join(paths)
+    if not paths:
+        return absent("the driver made no node")
+    if not all(map(host.exists, paths)):
+        return present("missing", where)
+    return present("usable" if all(_opens(host, path) for path in paths) else "no permission", where)
+
+
+def _opens(host: Host, path: str) -> bool:
+    return os.access(host.at(path), os.R_OK | os.W_OK)
+
+
+def groups_missing(host: Host, paths: Sequence[str]) -> Fact:
+    """Name the groups to whom the nodes belong that this user may not open."""
+    closed = [path for path in paths if host.exists(path) and not _opens(host, path)]
+    owners = sorted({owner for path in closed if (owner := _group(host, path)) is not None})
+    return present([_name(host, owner) for owner in owners], ", ".join(closed)) if owners else absent(", ".join(paths) or "/dev/dri")
+
+
+def _group(host: Host, path: str) -> int | None:
+    """Return the group of a node where being in it helps."""
+    try:
+        told = host.at(path).stat()
+    except OSError:
+        return None
+    return told.st_gid if told.st_gid and told.st_mode & 0o060 == 0o060 else None
+
+
+def _name(host: Host, group: int) -> str:
+    found = re.search(rf"^([^:\n]+):[^:\n]*:{group}:", host.read("/etc/group", limit=1 << 18) or "", re.MULTILINE)
+    return found[1] if found else str(group)
