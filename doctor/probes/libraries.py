@@ -8,15 +8,16 @@ from pathlib import Path
 from doctor.host import Host
 from doctor.host.loader import search_folders
 from doctor.linking import Object, Resolved, Search, follow, read, search_of
-from doctor.model.facts import absent, present, unknown
+from doctor.model.facts import Fact, absent, present, unknown
 from doctor.modules import folder_of
 from doctor.probes.contract import Interpreter, Scene, Seen
 from doctor.probes.library_names import is_cuda, is_torch
 from doctor.probes.library_symbols import in_vain
-from doctor.probes.library_versions import cudnn_older
+from doctor.probes.library_versions import of_cudnn
 
 BOUND = 10.0
 _MOST_TOLD = 20
+_NAMES = ("resolved", "shadowed", "undefined_symbols", "ld_library_path_rest", "cudnn_older", "cudnn_mixed")
 
 # In the order in which `import torch` loads them: the first one needs little, and what it brings stays for those behind it.
 _LOADED = ("libtorch_global_deps.so", "libtorch_python.so", "libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so")
@@ -31,14 +32,16 @@ def probe(scene: Scene) -> Seen:
     yield "libs.ld_library_path", present(folders, "LD_LIBRARY_PATH") if folders else absent("LD_LIBRARY_PATH")
     torch = folder_of(interpreter, "torch")
     if torch is None or interpreter.platform != "linux":
-        yield from ((f"libs.{name}", absent("sys.path")) for name in ("resolved", "shadowed", "undefined_symbols", "cudnn_older"))
+        yield from ((f"libs.{name}", absent("sys.path")) for name in _NAMES)
         return
     found = resolve(search_of(scene.host, interpreter.executable, interpreter.machine), torch)
-    yield from _told(found, owned(interpreter, torch), torch / "lib")
+    told = dict(_told(found, owned(interpreter, torch), torch / "lib"))
+    yield from told.items()
+    yield "libs.ld_library_path_rest", _rest(scene.host, told["libs.shadowed"])
     asked = list(in_vain(found))
     symbols = list(dict.fromkeys(name for name, _ in asked))[:_MOST_TOLD]
     yield "libs.undefined_symbols", present(symbols, str(asked[0][1])) if asked else absent(str(torch / "lib"))
-    yield "libs.cudnn_older", cudnn_older(scene, found)
+    yield from of_cudnn(scene, found)
 
 
 def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: Path) -> Seen:
@@ -55,6 +58,13 @@ def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: 
     ]
     yield "libs.resolved", present(listed, str(source))
     yield "libs.shadowed", present(shadowed, str(source)) if shadowed else absent(str(source))
+
+
+def _rest(host: Host, shadowed: Fact) -> Fact:
+    """Return LD_LIBRARY_PATH without the folders that the loader would take another library from."""
+    taken = {Path(one["by"]).parent for one in shadowed.value or () if one["how"] == "LD_LIBRARY_PATH"}
+    rest = [path for path in search_folders(host, "LD_LIBRARY_PATH") if Path(path).resolve() not in taken]
+    return present(":".join(rest), "LD_LIBRARY_PATH") if rest else absent("LD_LIBRARY_PATH")
 
 
 def _text(path: Path | None) -> str | None:

@@ -1,42 +1,51 @@
-"""Of which release the cuDNN is that torch would load, held against the one that it was built with."""
+"""Of which release the parts of cuDNN are that torch would load, held against each other and against the one it was built with."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from doctor.distributions import requirements
 from doctor.host import Host
 from doctor.linking import Resolved
-from doctor.model.facts import Fact, absent, present, unknown
-from doctor.probes.contract import Scene
+from doctor.model.facts import absent, present, unknown
+from doctor.probes.contract import Scene, Seen
 
-_CUDNN = re.compile(r"libcudnn\.so\.(\d+)(?:\.(\d+)\.(\d+))?")
+Version: TypeAlias = tuple[int, ...]
+
+_CUDNN = re.compile(r"libcudnn\w*\.so\.(\d+)(?:\.(\d+)\.(\d+))?")
 _DEFINED = re.compile(r"^#define CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d+)", re.MULTILINE)
 _PINNED = re.compile(r"==(\d+)\.(\d+)")
 _PARTS = ("MAJOR", "MINOR", "PATCHLEVEL")
 
 
-def cudnn_older(scene: Scene, found: Mapping[str, Resolved]) -> Fact:
-    """Return the cuDNN that torch would load where it is older than torch accepts.
+def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> Seen:
+    """Give libs.cudnn_older and libs.cudnn_mixed.
 
-    torch compares major and minor: another major never fits, and an older minor does not (torch/backends/cudnn/__init__.py).
+    torch compares major and minor: another major never fits, and an older minor does not (torch/backends/cudnn/__init__.py). The
+    library that it is linked with opens the others by name, which LD_LIBRARY_PATH may lead elsewhere.
     """
-    path = next((one.path for name, one in found.items() if _CUDNN.fullmatch(name)), None)
-    wanted = _wanted(scene)
-    if path is None or wanted is None:
-        return absent("METADATA of torch")
-    here = _version(scene.host, path)
-    if here is None:
-        return unknown(f"{path.name} lies beside no header that says its version", str(path))
-    if here[0] == wanted[0] and here[1] >= wanted[1]:
-        return absent(str(path))
-    told = {"path": str(path), "version": ".".join(map(str, here)), "wanted": f"{wanted[0]}.{wanted[1]}"}
-    return present(told, str(path))
+    paths = {one.path.parent: one.path for name, one in found.items() if one.path is not None and _CUDNN.fullmatch(name)}
+    versions = {path: version for path in paths.values() if (version := _version(scene.host, path))}
+    wanted, source = _wanted(scene), "METADATA of torch"
+    older = [path for path, here in versions.items() if wanted and (here[0] != wanted[0] or here[1] < wanted[1])]
+    known = absent(source) if len(versions) == len(paths) else unknown("a cuDNN lies beside no header that says its version", source)
+    yield "libs.cudnn_older", present(_told(older, versions, wanted or ()), str(older[0])) if older else known
+    mixed = sorted(versions, key=lambda path: versions[path]) if len(set(versions.values())) > 1 else []
+    yield "libs.cudnn_mixed", present(_told(mixed, versions, versions[mixed[-1]]), str(mixed[0])) if mixed else known
 
 
-def _wanted(scene: Scene) -> tuple[int, int] | None:
+def _told(paths: Sequence[Path], versions: Mapping[Path, Version], other: Version) -> dict[str, str]:
+    return {"library": str(paths[0]), "version": _text(versions[paths[0]]), "wanted": _text(other)}
+
+
+def _text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def _wanted(scene: Scene) -> Version | None:
     torch = next((one for one in scene.distributions if one.name == "torch"), None)
     if torch is None or scene.interpreter is None:
         return None
@@ -44,7 +53,7 @@ def _wanted(scene: Scene) -> tuple[int, int] | None:
     return next(((int(pin[1]), int(pin[2])) for pin in pins if pin), None)
 
 
-def _version(host: Host, path: Path) -> tuple[int, ...] | None:
+def _version(host: Host, path: Path) -> Version | None:
     """Return the version of a cuDNN: by the name of its file where that says it, else by the header that came with it."""
     named = _CUDNN.fullmatch(path.resolve().name)
     if named and named[2]:

@@ -97,3 +97,18 @@ def test_a_second_dist_info_of_torch_moves_nothing(clone: Clone, tmp_path: Path)
     heal(said.finding("python/doubled-metadata"), tmp_path)
     assert works(python, tmp_path) == ""
     assert static(python, tmp_path).report["findings"] == []
+
+
+def test_an_older_cudnn_in_ld_library_path(torch_python: Path, torch251_python: Path, tmp_path: Path) -> None:
+    other = site_packages(torch251_python) / "nvidia/cudnn/lib"
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    env = {"LD_LIBRARY_PATH": f"{kept}:{other}"}
+    said = check("--python", torch_python, "--only", "torch-runtime", "--only", "cuda/*", cwd=tmp_path, env=env)
+    found = said.finding("cuda/cudnn-older-than-torch")
+    assert (said.code, found["severity"]) == (1, "error")
+    assert "cuDNN version incompatibility" in said.report["facts"]["torch.cudnn_error"]["value"]
+    assert found["fixes"][0]["commands"] == [f"export LD_LIBRARY_PATH={kept}"]
+    said = check("--python", torch_python, "--only", "torch-runtime", "--only", "cuda/*", cwd=tmp_path, env={"LD_LIBRARY_PATH": str(kept)})
+    assert (said.code, said.report["findings"]) == (0, [])
+    assert said.report["facts"]["torch.cudnn_version"]["value"] == 92000

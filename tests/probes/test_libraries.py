@@ -16,7 +16,7 @@ from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
 from doctor.probes import libraries
 from tests.hosts import facts_of, put, values
-from tests.sites import install, seen_at, seen_of, site_of
+from tests.sites import install, requires, seen_at, seen_of, site_of
 
 _RPATH, _RUNPATH = "-Wl,--disable-new-dtags", "-Wl,--enable-new-dtags"
 
@@ -170,3 +170,53 @@ def test_a_real_environment_brings_its_own(torch_python: Path) -> None:
     assert isinstance(resolved, dict)
     assert {"libcudart.so.13", "libcublas.so.13", "libcudnn.so.9", "libnvJitLink.so.13", "libcudnn_graph.so.9"} <= set(resolved)
     assert "libs.shadowed" not in seen
+
+
+_HEADER = "#define CUDNN_MAJOR {}\n#define CUDNN_MINOR {}\n#define CUDNN_PATCHLEVEL {}\n"
+
+
+@pytest.fixture
+def cudnn(tmp_path: Path, link: Link) -> Path:
+    """Return an environment whose torch asks for cuDNN 9.20 and has it, in two parts that find each other by RUNPATH."""
+    install(tmp_path, "torch", "2.13.0", *requires("nvidia-cudnn-cu13==9.20.0.48"), files={"torch/__init__.py": ""})
+    site = site_of(tmp_path)
+    own = link(site / "nvidia/cudnn/lib/libcudnn.so.9", search="$ORIGIN")
+    link(own.with_name("libcudnn_graph.so.9"))
+    put(own.parents[1] / "include/cudnn_version.h", _HEADER.format(9, 20, 0))
+    link(site / "torch/lib/libtorch_python.so", own, search="$ORIGIN/../../nvidia/cudnn/lib", kind=_RPATH)
+    return tmp_path
+
+
+def _other(prefix: Path, link: Link, version: str) -> Path:
+    """Put a cuDNN of another release beside the environment, as a package of the system names its files."""
+    folder = prefix / "other"
+    link(folder / f"libcudnn_graph.so.{version}")
+    (folder / "libcudnn_graph.so.9").symlink_to(f"libcudnn_graph.so.{version}")
+    return folder
+
+
+def test_the_cudnn_that_came_with_torch_fits(cudnn: Path) -> None:
+    facts = _facts(cudnn)
+    assert (facts["libs.cudnn_older"].state, facts["libs.cudnn_mixed"].state) == (State.ABSENT, State.ABSENT)
+
+
+def test_an_older_part_of_cudnn_out_of_ld_library_path(cudnn: Path, link: Link) -> None:
+    folder = _other(cudnn, link, "9.1.0")
+    facts = _facts(cudnn, LD_LIBRARY_PATH=f"/keep/this:{folder}:/and/this")
+    library = str(folder / "libcudnn_graph.so.9")
+    assert facts["libs.cudnn_older"].value == {"library": library, "version": "9.1.0", "wanted": "9.20"}
+    assert facts["libs.cudnn_mixed"].value == {"library": library, "version": "9.1.0", "wanted": "9.20.0"}
+    assert facts["libs.ld_library_path_rest"].value == "/keep/this:/and/this"
+    assert _facts(cudnn, LD_LIBRARY_PATH=str(folder))["libs.ld_library_path_rest"].state is State.ABSENT
+
+
+def test_a_newer_part_of_cudnn_is_not_older(cudnn: Path, link: Link) -> None:
+    facts = _facts(cudnn, LD_LIBRARY_PATH=str(_other(cudnn, link, "9.28.0")))
+    assert facts["libs.cudnn_older"].state is State.ABSENT
+    assert facts["libs.cudnn_mixed"].value["version"] == "9.20.0"
+
+
+def test_a_cudnn_that_says_no_version_is_unknown(cudnn: Path, link: Link) -> None:
+    folder = link(cudnn / "other/libcudnn_graph.so.9").parent
+    facts = _facts(cudnn, LD_LIBRARY_PATH=str(folder))
+    assert (facts["libs.cudnn_older"].state, facts["libs.cudnn_mixed"].state) == (State.UNKNOWN, State.UNKNOWN)
