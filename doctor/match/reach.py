@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from doctor.globs import matches_any
 from doctor.holes import as_text
 from doctor.match.evidence import fact_evidence
@@ -16,6 +18,7 @@ from doctor.model.observation import Observation
 from doctor.model.outcomes import RED, Outcome
 from doctor.model.scales import Confidence, Severity
 
+_SEVERITIES = list(Severity)
 _SPELLED = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (XPU)"}
 
 
@@ -26,17 +29,29 @@ def missed_gpus(observation: Observation, told: Sequence[Finding]) -> Iterator[F
         build = value_of(facts, f"{framework.name}.unreached")
         if not build or _is_red(framework, observation.outcomes):
             continue
+        weight = _weight(str(build), facts)
         name = f"reach/{build if framework.name == 'torch' else framework.name}"
-        if not any(explains(found, name, (f"{framework.name}.unreached", error_fact(framework, facts))) for found in told):
-            yield _none_reached(name, framework, str(build), observation)
+        cited = (f"{framework.name}.unreached", error_fact(framework, facts))
+        if not any(_is_as_grave(found, weight) and explains(found, name, cited) for found in told):
+            yield msgspec.structs.replace(_none_reached(name, framework, str(build), observation), severity=weight)
     yield from _hidden(facts, observation)
 
 
 def explains(found: Finding, name: str, facts: Iterable[str]) -> bool:
     """Say whether a finding accounts for GPUs that are not reached: it cites them, or names the rule among its symptoms."""
-    if found.confidence is Confidence.LOW or found.severity is Severity.NOTE:
+    if found.confidence is Confidence.LOW:
         return False
     return matches_any(name, found.symptoms) or any(evidence.fact in facts for evidence in found.evidence)
+
+
+def _weight(build: str, facts: Facts) -> Severity:
+    """Return how bad it is: a container into which no GPU was handed shows those of its host, and may well be meant for the CPU."""
+    empty = value_of(facts, "host.container") and value_of(facts, "nvidia.device_nodes") is False
+    return Severity.WARNING if build == "cuda" and empty and not value_of(facts, "nvidia.nodes_refused") else Severity.ERROR
+
+
+def _is_as_grave(found: Finding, weight: Severity) -> bool:
+    return _SEVERITIES.index(found.severity) <= _SEVERITIES.index(weight)
 
 
 def _is_red(framework: Framework, outcomes: Sequence[Outcome]) -> bool:
