@@ -12,7 +12,7 @@ import msgspec
 from doctor.derive.devices import of_gpus, target_arch
 from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
-from doctor.model.checks import Check, Progress
+from doctor.model.checks import Check, Kind, Progress
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome
@@ -183,18 +183,27 @@ def unmet_need(check: Check, facts: Facts) -> str:
     if check.header.target is TargetKind.CARGO:
         return _unmet_by_workspace(check, facts)
     for need in check.header.needs:
-        fact = facts.get("torch.version" if need == "torch" else "triton.version" if need == "triton" else f"package.{need}.version")
-        if fact is None or fact.state is State.ABSENT:
+        if _is_missing(need, facts):
             return f"{need} is not installed in this interpreter"
         if need == "torch" and (imports := facts.get("torch.imports")) is not None and imports.value is False:
             return "import torch does not work here"
     return ""
 
 
+def _is_missing(need: str, facts: Facts) -> bool:
+    """Say whether a package is not installed; ONNX Runtime has one distribution for each kind of device."""
+    name = f"{need}.version" if need in ("torch", "triton") else f"package.{need}.version"
+    fact = facts.get(name)
+    if need == "onnxruntime" and fact is None:
+        return not any(name.startswith("package.onnxruntime-") and name.endswith(".version") for name in facts)
+    return fact is None or fact.state is State.ABSENT
+
+
 def concerns(check: Check, facts: Facts) -> bool:
-    """Say whether a check has to do with these targets at all: one about a crate that the lock does not list is not even skipped."""
+    """Say whether a check has to do with these targets at all: one about a crate or a framework that is not here is not even skipped."""
     if check.header.target is not TargetKind.CARGO:
-        return True
+        about_framework = check.header.kind is Kind.FACTS and check.id != FIRST
+        return not about_framework or not any(_is_missing(need, facts) for need in check.header.needs)
     return not any((fact := facts.get(f"crate.{need}.version")) and fact.state is State.ABSENT for need in check.header.needs)
 
 

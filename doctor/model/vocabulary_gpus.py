@@ -20,6 +20,13 @@ GPUS: dict[str, str] = {
     "gpu.vendors": "whose GPUs the machine shows: nvidia, amd, intel",
     "gpu.hidden_by": "the variable that keeps all GPUs from a framework on purpose, as it is set: CUDA_VISIBLE_DEVICES=-1",
     "torch.unreached": "cuda, rocm or xpu: torch is built for it, the machine shows such a GPU, nothing hides it, and torch reaches none",
+    "jax.build": "cuda, rocm, metal, tpu or cpu: what JAX was built for, by its plugin, as JAX said when run",
+    "jax.plugin": "that plugin and its version",
+    "jax.devices": "devices of JAX, as cuda:0; unknown where a variable keeps JAX on the processor",
+    "jax.error": "why a JAX that was built for GPUs lists none",
+    "onnxruntime.providers": "execution providers that ONNX Runtime was built with",
+    "onnxruntime.build": "cuda, rocm, directml or cpu, by these",
+    "onnxruntime.error": "why its provider for GPUs does not start",
     "jax.unreached": "cuda or rocm: the same of JAX",
     "onnxruntime.unreached": "cuda or rocm: the same of ONNX Runtime",
 }

@@ -1,0 +1,141 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = ["jax"]
+#
+# [tool.doctor]
+# kind = "facts"
+# summary = "Asks JAX for its devices, computes on each, and keeps the words of a plugin that does not start"
+# needs = ["jax"]
+# tier = "quick"
+# timeout = 120
+# devices = "host"
+# cases = []
+# ///
+"""What JAX was built for, which devices it reaches, and why none where it reaches none.
+
+A failed result means that `import jax` fails, or that JAX lists a device and does not compute on it. A plugin that does not start
+leaves JAX on the processor with a message that few people see: that is `jax.error`, and the result is skipped.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import os
+import re
+import sys
+from typing import Any
+
+CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, CHECKS)
+from canary_devices import FULL  # noqa: E402
+from canary_report import Ending, Report  # noqa: E402
+
+sys.path.remove(CHECKS)
+
+REPORT = Report()
+PLUGIN = re.compile(r"jax[-_](cuda|rocm|metal)\d*[-_]plugin$|jax[-_](metal)$|(libtpu)(-nightly)?$")
+CHOOSING = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
+LOCAL = re.compile(r"\+(cuda|rocm)")
+
+
+class Kept(logging.Handler):
+    """Keeps what JAX reports while it looks for plugins."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message, with the error that it is about."""
+        error = record.exc_info[1] if record.exc_info else None
+        self.said.append(" ".join(f"{record.getMessage()}{f': {error}' if error else ''}".split())[:600])
+
+
+def build() -> tuple[str, str | None]:
+    """Say what JAX was built for, by the plugin beside it or by the version of jaxlib, and with which plugin."""
+    for one in importlib.metadata.distributions():
+        name, version = one.metadata["Name"] or "", one.version
+        found = PLUGIN.match(name.lower())
+        if found:
+            kind = next(filter(None, found.groups()[:3]))
+            return {"libtpu": "tpu"}.get(kind, kind), f"{name} {version}"
+        local = LOCAL.search(version or "") if name.lower() == "jaxlib" else None
+        if local:
+            return local[1], f"jaxlib {version}"
+    return "cpu", None
+
+
+def why_none(jax: Any, kind: str, kept: Kept) -> str:
+    """Give the words of a plugin that did not start, or else those that JAX has when it is asked for that kind."""
+    told = [text for text in kept.said if "plugin" in text or "backend" in text.lower() or "CUDA" in text]
+    errors = getattr(getattr(getattr(jax, "_src", None), "xla_bridge", None), "_backend_errors", None) or {}
+    told += [str(text) for name, text in errors.items() if name == kind]
+    if told:
+        return told[0]
+    try:
+        jax.devices(kind)
+    except Exception as error:
+        return " ".join(str(error).split())[:600]
+    return f"JAX lists no device of {kind}"
+
+
+def compute(jax: Any, device: Any, name: str) -> None:
+    """Add on a device and read back."""
+    numpy = sys.modules["numpy"]
+    with REPORT.act():
+        try:
+            got = numpy.asarray(jax.device_put(numpy.arange(257, dtype="float32"), device) + 0.5).tolist()
+        except Exception as error:
+            if FULL.search(str(error)):
+                REPORT.results[-1]["data"]["state"] = "full"
+                raise Ending("skipped", f"the memory of {name} is full: {str(error).splitlines()[0][:300]}") from error
+            raise
+    if got != [index + 0.5 for index in range(257)]:
+        raise Ending("failed", f"adding 0.5 to 0, 1, 2 on {name} gave {got[:3]}")
+
+
+def named(device: Any, kind: str) -> str:
+    """Name a device the way JAX does in `jax.devices`: `cuda:0`, for its platform `gpu` says less."""
+    return "cpu" if device.platform == "cpu" else f"{kind if device.platform == 'gpu' else device.platform}:{device.id}"
+
+
+def ask(jax: Any, kind: str, plugin: str | None, kept: Kept) -> None:
+    """List the devices and compute on each; where a build for GPUs has none, say why."""
+    with REPORT.result(None) as data:
+        REPORT.doing["case"] = "look for devices"
+        with REPORT.act():
+            try:
+                found = jax.devices()
+            except Exception:
+                if kind != "cpu":
+                    REPORT.facts["jax.error"] = why_none(jax, kind, kept)
+                raise
+        names = [named(device, kind) for device in found]
+        asked = next((f"{name}={os.environ[name]}" for name in CHOOSING if os.environ.get(name)), "")
+        if asked and set(names) <= {"cpu"}:
+            raise Ending("skipped", f"{asked} keeps JAX on the processor")
+        REPORT.facts["jax.devices"] = names
+        if kind != "cpu" and set(names) <= {"cpu"}:
+            REPORT.facts["jax.error"] = why_none(jax, kind, kept)
+        for device, name in zip(found, names):
+            compute(jax, device, name)
+        data["told"] = [f"{plugin or 'jaxlib'}: {', '.join(names)}"]
+        if REPORT.facts["jax.error"]:
+            raise Ending("skipped", f"JAX computes on the processor: {REPORT.facts['jax.error']}")
+
+
+def main() -> None:
+    """Ask JAX, which may take no more memory than it needs."""
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    kept = Kept()
+    logging.getLogger("jax").addHandler(kept)
+    jax = REPORT.load("jax")
+    kind, plugin = build()
+    REPORT.facts.update({"jax.build": kind, "jax.plugin": plugin, "jax.error": None})
+    ask(jax, kind, plugin, kept)
+    REPORT.write(doing=None)
+
+
+if __name__ == "__main__":
+    main()

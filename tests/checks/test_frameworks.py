@@ -1,0 +1,151 @@
+"""JAX and ONNX Runtime are asked for their devices, and what they say where they reach none is kept.
+
+The frameworks are played here by modules that say what real ones were seen to say; the real ones are installed by the dear tests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checks.trial import Document, only_result, run_check
+
+_JAX = """
+import logging, os
+class Device:
+    def __init__(self, platform, id): self.platform, self.id = platform, id
+def devices(kind=None):
+    if {fails!r}:
+        logging.getLogger("jax._src.xla_bridge").error("Jax plugin configuration error: Exception when calling initialize(): %s", {fails!r})
+        return [Device("cpu", 0)]
+    return [Device("gpu", 0), Device("gpu", 1)]
+class Sum(list):
+    def __add__(self, more): return Sum(value + more + ({wrong} if self.where == 1 else 0) for value in self)
+def device_put(values, device):
+    summed = Sum(values); summed.where = device.id
+    return summed
+"""
+_NUMPY = """
+def arange(count, dtype): return [float(value) for value in range(count)]
+class asarray:
+    def __init__(self, values): self.values = values
+    def tolist(self): return list(self.values)
+"""
+_RUNTIME = """
+import os
+class SessionOptions: intra_op_num_threads = 0
+def get_available_providers(): return {providers!r}
+tries = []
+{more}
+class InferenceSession:
+    def __init__(self, model, options, providers):
+        assert model[:2] == b"\\x08\\x08" and b"Add" in model
+        self.providers = providers
+        if {says!r} and "CPU" not in providers[0] and not tries:
+            os.write(2, b"\\x1b[1;31m06:38:07 [E:onnxruntime:Default, bridge.cc:2458 operator()] " + {says!r}.encode() + b"\\n")
+            self.providers = ["CPUExecutionProvider"]
+    def get_providers(self): return self.providers
+    def run(self, names, fed):
+        class Result:
+            def tolist(self): return [2 * value for value in fed["x"]]
+        return [Result()]
+import numpy
+"""
+_GPU_PROVIDERS = ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
+
+
+def _played(folder: Path, name: str, body: str, distribution: str = "") -> str:
+    """Return a folder for PYTHONPATH that holds a module of that name, numpy's two functions, and a distribution."""
+    home = folder / "played"
+    home.mkdir(exist_ok=True)
+    (home / f"{name}.py").write_text(body, encoding="utf-8")
+    (home / "numpy.py").write_text(_NUMPY, encoding="utf-8")
+    if distribution:
+        info = home / f"{distribution.replace('-', '_')}-0.10.2.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 0.10.2\n", encoding="utf-8")
+    return str(home)
+
+
+def _jax(python: Path, folder: Path, *, fails: str = "", wrong: int = 0, plugin: str = "jax-cuda12-plugin", **settings: str) -> Document:
+    body = _JAX.format(fails=fails, wrong=wrong) + "import numpy\n"
+    path = _played(folder, "jax", body, plugin)
+    return run_check(python, "facts/jax_devices.py", folder, PYTHONPATH=path, **settings)
+
+
+def test_jax_reaches_its_gpus(bare_python: Path, tmp_path: Path) -> None:
+    document = _jax(bare_python, tmp_path)
+    assert document["facts"] == {
+        "jax.build": "cuda",
+        "jax.plugin": "jax-cuda12-plugin 0.10.2",
+        "jax.devices": ["cuda:0", "cuda:1"],
+        "jax.error": None,
+    }
+    assert only_result(document)["verdict"] == "passed"
+
+
+def test_jax_that_adds_wrongly_on_one_gpu_fails(bare_python: Path, tmp_path: Path) -> None:
+    result = only_result(_jax(bare_python, tmp_path, wrong=1))
+    assert (result["verdict"], result["reason"]) == ("failed", "adding 0.5 to 0, 1, 2 on cuda:1 gave [1.5, 2.5, 3.5]")
+
+
+def test_words_of_a_plugin_that_does_not_start_are_kept(bare_python: Path, tmp_path: Path) -> None:
+    document = _jax(bare_python, tmp_path, fails="operation cuInit(0) failed: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
+    facts, result = document["facts"], only_result(document)
+    assert (facts["jax.build"], facts["jax.devices"]) == ("cuda", ["cpu"])
+    assert "cuInit(0) failed: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" in facts["jax.error"]
+    assert result["verdict"] == "skipped"
+    assert "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" in result["reason"]
+
+
+def test_jax_that_somebody_keeps_on_the_processor_misses_nothing(bare_python: Path, tmp_path: Path) -> None:
+    document = _jax(bare_python, tmp_path, fails="none", JAX_PLATFORMS="cpu")
+    assert document["facts"]["jax.error"] is None
+    assert "jax.devices" not in document["facts"]
+    assert only_result(document)["reason"] == "JAX_PLATFORMS=cpu keeps JAX on the processor"
+
+
+@pytest.mark.parametrize(("plugin", "build"), [("jax-rocm7-plugin", "rocm"), ("jax-metal", "metal"), ("something", "cpu")])
+def test_the_plugin_says_what_jax_is_built_for(bare_python: Path, tmp_path: Path, plugin: str, build: str) -> None:
+    assert _jax(bare_python, tmp_path, plugin=plugin)["facts"]["jax.build"] == build
+
+
+def _runtime(python: Path, folder: Path, *, says: str = "", more: str = "", providers: list[str] = _GPU_PROVIDERS) -> Document:
+    path = _played(folder, "onnxruntime", _RUNTIME.format(says=says, more=more, providers=providers))
+    return run_check(python, "facts/onnxruntime_devices.py", folder, PYTHONPATH=path)
+
+
+def test_provider_that_starts_passes(bare_python: Path, tmp_path: Path) -> None:
+    document = _runtime(bare_python, tmp_path)
+    assert document["facts"] == {"onnxruntime.providers": _GPU_PROVIDERS, "onnxruntime.build": "cuda", "onnxruntime.error": None}
+    assert only_result(document)["verdict"] == "passed"
+
+
+def test_a_fall_back_to_the_processor_is_told_with_its_reason(bare_python: Path, tmp_path: Path) -> None:
+    document = _runtime(bare_python, tmp_path, says="CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version")
+    assert document["facts"]["onnxruntime.error"] == "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version"
+    assert only_result(document)["verdict"] == "skipped"
+    assert "operator()" in document["log"]
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_libraries_that_pip_installed_are_tried_too(bare_python: Path, tmp_path: Path, helps: bool) -> None:
+    missing = "Failed to load library with error: libcublasLt.so.13: cannot open shared object file: No such file or directory"
+    document = _runtime(bare_python, tmp_path, says=missing, more=f"def preload_dlls(): {'tries.append(1)' if helps else 'pass'}")
+    result = only_result(document)
+    assert result["verdict"] == ("passed" if helps else "skipped")
+    assert document["facts"]["onnxruntime.error"] == (None if helps else missing.replace("Failed to load library ", ""))
+    assert any("onnxruntime.preload_dlls()" in line for line in result["data"]["told"]) is helps
+
+
+def test_build_for_the_processor_passes(bare_python: Path, tmp_path: Path) -> None:
+    document = _runtime(bare_python, tmp_path, providers=["AzureExecutionProvider", "CPUExecutionProvider"], says="never said")
+    assert document["facts"]["onnxruntime.build"] == "cpu"
+    assert only_result(document)["verdict"] == "passed"
+
+
+@pytest.mark.parametrize("name", ["jax", "onnxruntime"])
+def test_absent_framework_is_a_skip(bare_python: Path, tmp_path: Path, name: str) -> None:
+    result = only_result(run_check(bare_python, f"facts/{name}_devices.py", tmp_path))
+    assert (result["verdict"], result["reason"]) == ("skipped", f"{name} is not installed")
