@@ -33,6 +33,10 @@ _STACK = re.compile(
 )
 _GROUND = frozenset({"setuptools", "sympy", "tokenizers", "huggingface-hub", "safetensors", "typing-extensions", "pillow", "scipy"})
 
+_BESIDE = re.compile(
+    r"pandas|datasets|pyarrow|scikit-learn|opencv-(contrib-)?python(-headless)?|optimum|sentence-transformers|evaluate|keras|einops"
+)
+
 
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a distribution asks for in this environment; an empty `specifier` takes any version."""
@@ -52,6 +56,11 @@ def normalized(name: str) -> str:
 def in_stack(name: str) -> bool:
     """Say whether a distribution, by normalized name, belongs to the GPU stack."""
     return _STACK.fullmatch(name) is not None
+
+
+def asks_beside_stack(name: str) -> bool:
+    """Say whether programs of the stack stand on this distribution, so that what it asks for in vain stops them."""
+    return in_stack(name) or name in _GROUND or _BESIDE.fullmatch(name) is not None
 
 
 def matters_to_stack(name: str) -> bool:
@@ -111,7 +120,7 @@ def duplicates(path: Sequence[str], known: Sequence[Distribution]) -> dict[str, 
 
 
 def requirements(distribution: Distribution, interpreter: Interpreter, extras: Collection[str] = ()) -> tuple[Requirement, ...]:
-    """Return what a distribution asks for in the environment of `interpreter`, among what matters to the GPU stack.
+    """Return what a distribution asks for in the environment of `interpreter`.
 
     What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are left out.
     """
@@ -120,7 +129,7 @@ def requirements(distribution: Distribution, interpreter: Interpreter, extras: C
     for text in _requires(distribution):
         name = _BEGINNING.match(text)
         wanted = set(_EXTRA.findall(text))
-        if name is None or not matters_to_stack(normalized(name[0])) or (wanted and not wanted & set(extras)):
+        if name is None or (wanted and not wanted & set(extras)):
             continue  # most lines end here, unread
         with suppress(Nonsense):
             line = read_line(text)

@@ -141,10 +141,10 @@ def test_requirements_are_those_of_the_target(tmp_path: Path) -> None:
     def asked(*extras: str, **changed: str) -> dict[str, str]:
         return {one.name: one.specifier for one in requirements(torch, _interpreter(**changed), extras)}
 
-    linux = {"triton": "==3.1.0", "sympy": "==1.13.1", "cuda-toolkit": "==13.0.3", "torchvision": ""}
+    linux = {"filelock": "", "triton": "==3.1.0", "sympy": "==1.13.1", "cuda-toolkit": "==13.0.3", "torchvision": ""}
     assert asked() == linux
     assert asked("numpy") == {**linux, "numpy": ">=2"}
-    assert asked(version="3.8.18", platform="darwin", machine="arm64") == {"sympy": "==1.12.1", "torchvision": ""}
+    assert asked(version="3.8.18", platform="darwin", machine="arm64") == {"filelock": "", "sympy": "==1.12.1", "torchvision": ""}
     found = {one.name: one for one in requirements(torch, _interpreter())}
     assert found["cuda-toolkit"].extras == {"cublas", "cudart"}
     assert found["torchvision"].direct

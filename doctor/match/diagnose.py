@@ -10,6 +10,7 @@ import msgspec
 from doctor.globs import matches_any
 from doctor.match.extensions import accounted, broken_extensions
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
+from doctor.match.imports import accounted_imports, broken_imports
 from doctor.match.issues import CARGO, Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
 from doctor.match.reach import missed_gpus
 from doctor.match.reach_some import some_missing, taken
@@ -72,8 +73,10 @@ def _generic(
     main = observation.targets[0].name if observation.targets else ""
     extensions = tuple(broken_extensions(observation, cited, main))
     cited |= frozenset(_cited(extensions))
-    yield from extensions
-    yield from unexplained_checks(observation, explained | accounted(observation, extensions))
+    imports = tuple(broken_imports(observation, explained, (*issues, *extensions), main))
+    cited |= frozenset(_cited(imports))
+    yield from (*extensions, *imports)
+    yield from unexplained_checks(observation, explained | accounted(observation, extensions) | accounted_imports(observation))
     yield from missed_gpus(observation, issues)
     yield from some_missing(observation)
     yield from taken(observation)

@@ -1,4 +1,7 @@
-"""What the packages of the GPU stack ask of each other, whether it is met, and what moved it where it is not."""
+"""What the packages of the GPU stack ask for, whether it is met, and what moved it where it is not.
+
+What they ask of packages outside of the stack is told only where it is not met.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from doctor.distributions import Requirement, in_stack, requirements
+from doctor.distributions import Requirement, asks_beside_stack, matters_to_stack, requirements
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Distribution, Interpreter, Scene, Seen
 from doctor.probes.python import utc
@@ -25,7 +28,7 @@ def probe(scene: Scene) -> Seen:
     if scene.interpreter is None:
         return
     by_name = {one.name: one for one in scene.distributions}
-    members = [one for one in scene.distributions if in_stack(one.name)]
+    members = [one for one in scene.distributions if asks_beside_stack(one.name)]
     for one, wanted in _asked(members, scene.interpreter):
         yield from _judged(one, wanted, _installed(wanted.name, by_name))
 
@@ -66,6 +69,8 @@ def _installed(name: str, by_name: Mapping[str, Distribution]) -> Distribution |
 def _judged(one: Distribution, wanted: Requirement, other: Distribution | None) -> Seen:
     name, source = f"requires.{one.name}.{wanted.name}", f"{one.folder}/METADATA"
     met = _met(one, wanted, other)
+    if met.value is not False and not matters_to_stack(wanted.name):
+        return
     yield f"{name}.met", met
     yield f"{name}.specifier", present(wanted.specifier, source)
     yield f"{name}.installed", present(other.version, str(other.folder)) if other else absent(str(one.folder.parent))

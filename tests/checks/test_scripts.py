@@ -52,8 +52,12 @@ def _named(tree: ast.Module) -> set[str]:
     return {name.value for name in first if isinstance(name, ast.Constant) and isinstance(name.value, str)} - {""}
 
 
+def _imports(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and isinstance(value.value, str) and ": " in value.value
+
+
 def _tabled(tree: ast.Module) -> set[str]:
-    """Return the keys of the module's tables that lead from a case to its function."""
+    """Return the keys of the module's tables that lead from a case to its function, or to the module that it imports."""
     tables = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)]
-    functions = [table for table in tables if all(isinstance(value, ast.Name) for value in table.values)]
+    functions = [table for table in tables if all(isinstance(value, ast.Name) or _imports(value) for value in table.values)]
     return {key.value for table in functions for key in table.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}

@@ -36,7 +36,16 @@ def test_a_requirement_that_is_met_and_one_that_is_not(tmp_path: Path) -> None:
     }
     assert seen["requires.torch.numpy.met"] is True
     assert "requires.torch.numpy.moved" not in facts
-    assert not [name for name in facts if "requests" in name]
+    assert seen["requires.torch.requests.met"] is False
+
+
+def test_what_lies_beside_the_stack_is_told_where_it_is_not_met(tmp_path: Path) -> None:
+    install(tmp_path, "pandas", "3.0.0", *requires("numpy>=2.0.2", "python-dateutil>=2.8"))
+    install(tmp_path, "python-dateutil", "2.9")
+    install(tmp_path, "numpy", "1.26.4")
+    install(tmp_path, "jupyter", "1.0", *requires("numpy>=2", "notebook"))
+    seen = values(_facts(tmp_path))
+    assert {name for name in seen if name.endswith(".met")} == {"requires.pandas.numpy.met"}
 
 
 def test_the_one_that_asks_may_be_the_one_that_came_later(tmp_path: Path) -> None:

@@ -1,0 +1,54 @@
+"""A package that does not import is told by name, with what fails with it, and not where something else speaks of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from doctor.match import diagnose
+from doctor.model.issues import Proof, Signature
+from doctor.model.outcomes import Case, Outcome, Verdict
+from tests import toy
+
+VISION = "RuntimeError: operator torchvision::nms does not exist (raised in torch)"
+WRAPPED = "RuntimeError: Failed to import transformers because of: operator torchvision::nms does not exist (raised in torch)"
+PANDAS = "ImportError: C extension: None not built (raised in pandas)"
+
+
+def _tried(**failed: str) -> Outcome:
+    cases = {name: Case(verdict=Verdict.FAILED, reason=reason) for name, reason in failed.items()}
+    outcome = toy.outcome("failed", device=None, check="module-imports")
+    return msgspec.structs.replace(outcome, cases={"numpy": Case(verdict=Verdict.PASSED), **cases}, reason="; ".join(failed.values()))
+
+
+def _found(outcome: Outcome, facts: dict[str, Any] | None = None, **issues: Any) -> dict[str, Any]:
+    seen = toy.seen(facts or {}, outcome)
+    return {one.id: one for one in diagnose(seen, toy.catalog(**issues)).findings}
+
+
+def test_what_fails_with_another_is_told_with_it() -> None:
+    found = _found(_tried(torchvision=VISION, transformers=WRAPPED, pandas=PANDAS))
+    assert set(found) == {"import/torchvision", "import/pandas"}
+    assert "transformers fails with it" in found["import/torchvision"].message
+    assert found["import/pandas"].title == "pandas does not import: ImportError: C extension: None not built"
+
+
+def test_a_known_issue_speaks_for_what_fails_with_its_text() -> None:
+    known = toy.issue(signatures=(Signature(pattern="operator torchvision::nms does not exist"),), affected=(), proofs=())
+    found = _found(_tried(torchvision=VISION, transformers=WRAPPED), torchvision__other=known)
+    assert set(found) == {"torchvision/other"}
+
+
+def test_a_known_issue_that_names_the_case_speaks_for_it() -> None:
+    proof = Proof(check="module-imports", case="torchvision")
+    known = toy.issue(certain=True, signatures=(), proofs=(proof,), affected=toy.issue().affected)
+    found = _found(_tried(torchvision=VISION), {"torch.version": "1.13.1"}, torchvision__other=known)
+    assert set(found) == {"torchvision/other"}
+
+
+def test_what_a_package_asks_for_in_vain_is_part_of_the_story() -> None:
+    wish = {"requires.pandas.numpy.met": False, "requires.pandas.numpy.specifier": ">=2.0.2", "requires.pandas.numpy.installed": "1.26.4"}
+    found = _found(_tried(pandas=PANDAS), wish)
+    assert set(found) == {"import/pandas"}
+    assert found["import/pandas"].recipes[0].install == ("numpy>=2.0.2",)
