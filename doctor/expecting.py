@@ -11,10 +11,11 @@ from doctor.model.observation import Observation, TargetKind
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.scales import Confidence, Severity
 
-WORDS = ("cuda", "mps", "candle-cuda", "candle-metal")
-"""What can be expected; `cuda:2` asks for two GPUs."""
+WORDS = ("cuda", "rocm", "xpu", "mps", "candle-cuda", "candle-metal")
+"""What can be expected; `cuda:2` asks for two GPUs, and so do `rocm:2` and `xpu:2`."""
 
-_WORD = re.compile(r"cuda(:[1-9][0-9]{0,3})?|mps|candle-cuda|candle-metal")
+_WORD = re.compile(r"(?:cuda|rocm|xpu)(?::[1-9][0-9]{0,3})?|mps|candle-cuda|candle-metal")
+_ERRORS = {"cuda": "torch.cuda_error", "rocm": "torch.cuda_error", "xpu": "torch.xpu_error"}
 _BUILT = "compile"
 """The case of Candle's canaries that needs no device."""
 
@@ -39,8 +40,12 @@ def _met(word: str, seen: Observation) -> bool:
 
 
 def _alive(kind: str, facts: Facts) -> list[str]:
+    """Return the devices of a kind that answered; torch calls AMD's GPUs cuda:N as well, and only its build tells them apart."""
     told = value_of(facts, "torch.devices")
-    return [str(name) for name in (told if isinstance(told, list) else []) if str(name).partition(":")[0] == kind]
+    if kind == "rocm" and value_of(facts, "torch.build") != "rocm":
+        return []
+    called = "cuda" if kind == "rocm" else kind
+    return [str(name) for name in (told if isinstance(told, list) else []) if str(name).partition(":")[0] == called]
 
 
 def _candles(kind: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -57,9 +62,14 @@ def _computed(outcome: Outcome) -> bool:
 def _of_torch(word: str, seen: Observation) -> Finding:
     kind, _, count = word.partition(":")
     alive = _alive(kind, seen.facts)
-    why = value_of(seen.facts, "torch.cuda_error") if kind == "cuda" and not alive else None
+    why = _other_build(kind, seen.facts) or value_of(seen.facts, _ERRORS.get(kind, "")) if not alive else None
     said = f"{len(alive)} of {count} answered: {', '.join(alive)}." if alive else str(why or _unseen(seen) or "None of that kind did.")
     return _finding(word, "interpreter", f"{count} devices that answer" if count else "a device that answers", said)
+
+
+def _other_build(kind: str, facts: Facts) -> str:
+    build = value_of(facts, "torch.build")
+    return f"This torch is built for {build}." if kind in ("rocm", "xpu") and build and build != kind else ""
 
 
 def _unseen(seen: Observation) -> str:

@@ -20,7 +20,7 @@ from doctor.match.table import Result, Ruling
 from doctor.match.weights import raised
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Finding
+from doctor.model.findings import EvidenceKind, Finding
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation, Target, TargetKind
 from doctor.model.report import Diagnosis, RuledOut, Undecided
@@ -29,6 +29,7 @@ from doctor.model.scales import Confidence, Severity
 _SEVERITIES = list(Severity)
 _CONFIDENCES = list(Confidence)
 _FAR = 1 << 30
+_FIRST = "torch-runtime"
 
 
 def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
@@ -97,7 +98,7 @@ def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
 
 
 def ranked(findings: Sequence[Finding], *, general: frozenset[str] = frozenset(), owner: Any = None) -> tuple[Finding, ...]:
-    """Order findings by what to do first: severity, then what knows more than a general text, then confidence, then nearness to the owner.
+    """Order findings by what to do first: severity, devices that do not answer, what knows more than a general text, confidence, nearness.
 
     A cause comes before its symptoms and names them; it ranks with the worst of them, for it is what to mend. `general` are ids,
     `owner` is the fact `log.owner`: the line that the failure most likely begins with.
@@ -106,12 +107,26 @@ def ranked(findings: Sequence[Finding], *, general: frozenset[str] = frozenset()
     symptoms = {symptom for found in told for symptom in found.symptoms}
     worst = {found.id: _SEVERITIES.index(found.severity) for found in sorted(told, key=lambda found: -_SEVERITIES.index(found.severity))}
 
-    def key(found: Finding) -> tuple[int, bool, bool, int, int, str]:
+    def key(found: Finding) -> tuple[int, bool, bool, bool, int, int, str]:
         severity = min(_SEVERITIES.index(found.severity), *(worst[symptom] for symptom in found.symptoms), len(_SEVERITIES))
         confidence = _CONFIDENCES.index(found.confidence)
-        return (severity, found.id in symptoms, found.id in general, confidence, _distance(found, owner), found.id)
+        return (
+            severity,
+            found.id in symptoms,
+            not _is_about_alive(found),
+            found.id in general,
+            confidence,
+            _distance(found, owner),
+            found.id,
+        )
 
     return tuple(sorted(told, key=key))
+
+
+def _is_about_alive(found: Finding) -> bool:
+    """Say whether a finding tells of a device, or a torch, that does not even add two tensors: whatever leans on that comes after it."""
+    seen = [each for each in found.evidence if each.kind is not EvidenceKind.FACT]
+    return any(text.partition(" ")[0] == _FIRST for each in seen for text in (each.source, each.text))
 
 
 def _distance(found: Finding, owner: Any) -> int:

@@ -38,7 +38,7 @@ def unexplained_checks(observation: Observation, explained: frozenset[Spot]) -> 
     """Yield a finding for each check that went red where no other finding accounts for it."""
     for outcome in observation.outcomes:
         if outcome.verdict in RED and not _is_explained(outcome, explained):
-            yield _red_check(outcome)
+            yield _red_check(outcome, observation)
 
 
 def _is_explained(outcome: Outcome, explained: frozenset[Spot]) -> bool:
@@ -46,11 +46,12 @@ def _is_explained(outcome: Outcome, explained: frozenset[Spot]) -> bool:
     return all(Spot(outcome.id, outcome.device, name) in explained for name in red)
 
 
-def _red_check(outcome: Outcome) -> Finding:
+def _red_check(outcome: Outcome, observation: Observation) -> Finding:
     cases = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
-    seen = [Evidence(kind=EvidenceKind.OUTCOME, text=text, source=label(outcome)) for text in cases or [outcome.reason] if text]
+    where = label(outcome, observation.facts)
+    seen = [Evidence(kind=EvidenceKind.OUTCOME, text=text, source=where) for text in cases or [outcome.reason] if text]
     in_import = outcome.id == _IMPORT and outcome.device is None
-    what = "import torch" if in_import else label(outcome)
+    what = "import torch" if in_import else where
     return Finding(
         id=f"canary/{outcome.id}",
         target=outcome.target,
@@ -80,11 +81,11 @@ def broken_checks(observation: Observation) -> Iterator[Finding]:
             yield Finding(
                 id=f"check/{outcome.id}",
                 target=outcome.target,
-                title=f"{label(outcome)} is broken and says nothing about this stack",
+                title=f"{label(outcome, observation.facts)} is broken and says nothing about this stack",
                 severity=Severity.WARNING,
                 confidence=Confidence.HIGH,
                 message="The check script itself failed, so what it stands for was not looked at. Please report this fault of doctor.",
-                evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=label(outcome)),),
+                evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=label(outcome, observation.facts)),),
                 recipes=(_look_again(outcome),),
             )
 

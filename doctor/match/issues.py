@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from doctor.conditions import Held, all_hold, any_holds, condition_holds, row_holds
+from doctor.devices import named
 from doctor.holes import fill_sentence
 from doctor.match.evidence import fact_evidence
 from doctor.match.proofs import Spot, held_against, matters
@@ -130,7 +131,11 @@ def _severity(held: Weighed, facts: Facts) -> Severity:
 def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:
     said = [found.evidence for found in held.seen]
     said += [
-        Evidence(kind=EvidenceKind.OUTCOME, text=f"{spot.check} {spot.case}".strip() + " failed", source=spot.device or "")
+        Evidence(
+            kind=EvidenceKind.OUTCOME,
+            text=f"{spot.check} {spot.case}".strip() + " failed",
+            source=named(spot.device, facts) if spot.device else "",
+        )
         for spot in sorted(held.red, key=lambda spot: (spot.check, spot.device or "", spot.case))
     ]
     telling = sorted(dict.fromkeys(held.applies.facts), key=lambda name: name in _SETTING)

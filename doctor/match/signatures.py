@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from doctor.conditions import regex
+from doctor.devices import named
 from doctor.literals import needed, standing
 from doctor.match.said import said_facts
 from doctor.model.catalog import Catalog
@@ -62,7 +63,7 @@ class Seen(NamedTuple):
 def texts(observation: Observation) -> tuple[Text, ...]:
     """Return every text worth searching: logs that were handed in, what red checks printed, and what drivers and frameworks said."""
     handed = [Text(log.source, "\n".join(log.lines), log=log) for log in observation.logs]
-    red = [_of_outcome(outcome) for outcome in observation.outcomes if outcome.verdict in RED]
+    red = [_of_outcome(outcome, observation.facts) for outcome in observation.outcomes if outcome.verdict in RED]
     printed = "\n".join(text.body for text in red)
     said = [_of_fact(name, observation.facts) for name in said_facts(observation.facts)]
     return (*handed, *red, *(text for text in said if text.body not in printed))
@@ -74,14 +75,14 @@ def _of_fact(name: str, facts: Facts) -> Text:
     return Text(facts[name].source, f"Failed to initialize NVML: {words}" if name == "nvidia.nvml" else words, fact=name)
 
 
-def _of_outcome(outcome: Outcome) -> Text:
+def _of_outcome(outcome: Outcome, facts: Facts) -> Text:
     reasons = [case.reason for case in outcome.cases.values() if case.verdict in RED]
-    return Text(label(outcome), "\n".join((*reasons, outcome.reason, outcome.log)), outcome)
+    return Text(label(outcome, facts), "\n".join((*reasons, outcome.reason, outcome.log)), outcome)
 
 
-def label(outcome: Outcome) -> str:
-    """Name an outcome: `inductor-compile on cpu`."""
-    return f"{outcome.id} on {outcome.device}" if outcome.device else outcome.id
+def label(outcome: Outcome, facts: Facts) -> str:
+    """Name an outcome, and the card where that is known: `inductor-compile on cuda:1 (RTX 3060, 0000:41:00.0, nvidia-smi 0)`."""
+    return f"{outcome.id} on {named(outcome.device, facts)}" if outcome.device else outcome.id
 
 
 def telling(catalog: Catalog) -> Iterator[str]:

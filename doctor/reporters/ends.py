@@ -6,6 +6,10 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+import msgspec
+
+from doctor.devices import card
+from doctor.model.facts import Facts
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.reporters.words import count
 from doctor.text import plain
@@ -23,10 +27,27 @@ WORDS = {
 }
 
 
-def grouped(outcomes: Sequence[Outcome]) -> list[tuple[Outcome, ...]]:
-    """Put those together that are about one check and ended alike, on devices that follow each other."""
-    ends = groupby(outcomes, key=lambda outcome: (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases)))
+def grouped(outcomes: Sequence[Outcome], facts: Facts) -> list[tuple[Outcome, ...]]:
+    """Put those together that are about one check and ended alike, case by case, on devices that follow each other.
+
+    A red check of a device also tells which card that is: CUDA and nvidia-smi number them differently.
+    """
+    ends = groupby((_with_card(outcome, facts) for outcome in outcomes), key=_ending)
     return [tuple(alike) for _, alike in ends]
+
+
+def _ending(outcome: Outcome) -> tuple[object, ...]:
+    cases = [(name, case.verdict, case.reason) for name, case in outcome.cases.items() if case.verdict is not Verdict.PASSED]
+    return (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases), cases)
+
+
+def _with_card(outcome: Outcome, facts: Facts) -> Outcome:
+    which = card(outcome.device, facts) if outcome.device and outcome.verdict in RED else ""
+    if not which:
+        return outcome
+    lines = outcome.data.get("told")
+    told_ = [f"the card is {which}", *(lines if isinstance(lines, list) else [])]
+    return msgspec.structs.replace(outcome, data={**outcome.data, "told": told_})
 
 
 def devices(alike: Sequence[Outcome]) -> str:

@@ -154,6 +154,6 @@ def _machine(report: Report) -> Markup:
 
 def _checks(report: Report) -> Iterator[Part]:
     outcomes = report.observation.outcomes
-    yield Part(html_checks.checks(outcomes), "the checks", 2)
+    yield Part(html_checks.checks(outcomes, report.observation.facts), "the checks", 2)
     yield from (Part(log, name, 3000) for name, log in html_checks.logs(outcomes))
     yield Part(html_checks.rest(report), "what was not checked", 3001)

@@ -22,11 +22,11 @@ _ELSEWHERE = ("requires", "packages", "compat")
 _FIRST = ("torch", "triton", "cuda", "nvidia", "gpu", "metal", "compiler", "build", "python", "host", "env", "libs", "files")
 
 
-def checks(outcomes: Sequence[Outcome]) -> Markup:
+def checks(outcomes: Sequence[Outcome], facts: Facts) -> Markup:
     """Return the checks as a table; devices on which one ended alike share a row."""
     if not outcomes:
         return el("p", "No check ran.", class_="quiet")
-    body = el("tbody", *map(_check, ends.grouped(outcomes)))
+    body = el("tbody", *map(_check, ends.grouped(outcomes, facts)))
     return el("div", table("The checks, how they ended and why", _HEADS, body, "checks"), class_="wide")
 
 

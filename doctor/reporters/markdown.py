@@ -94,7 +94,7 @@ def _machine(report: Report) -> str:
 
 
 def _checks(report: Report) -> str:
-    groups = ends.grouped(report.observation.outcomes)
+    groups = ends.grouped(report.observation.outcomes, report.observation.facts)
     if not groups:
         return ""
     lines = ["### Checks", "", "| | check | device | seconds | |", "| --- | --- | --- | ---: | --- |"]

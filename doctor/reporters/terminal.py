@@ -54,7 +54,7 @@ def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
         yield from head(report, how)
         yield from wheel_tuple(facts, how)
         yield from machine(facts, how)
-        yield from checks(report.observation.outcomes, how)
+        yield from checks(report.observation.outcomes, facts, how)
     if how.wordy:
         yield from logs(report.observation.outcomes, how)
         yield from facts_of_interest(report, how)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from doctor.model.facts import Facts
 from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.reporters.ends import WORDS, devices, grouped, innermost, left_out, partly, told
@@ -35,12 +36,12 @@ _MOST_LINES = 8
 _COLOURS = {Verdict.PASSED: "green", Verdict.SKIPPED: QUIET, Verdict.BROKEN: "yellow"}
 
 
-def checks(outcomes: Sequence[Outcome], how: Look) -> Lines:
+def checks(outcomes: Sequence[Outcome], facts: Facts, how: Look) -> Lines:
     """Yield the checks; devices on which one ended alike share a line."""
     if not outcomes:
         return
     yield blank()
-    groups = grouped(outcomes)
+    groups = grouped(outcomes, facts)
     likewise = Counter(filter(None, map(_shared, groups))) if not how.wordy else Counter()
     first = {why: next(alike for alike in groups if _shared(alike) == why) for why, times in likewise.items() if times >= _MANY}
     groups = [alike for alike in groups if first.get(_shared(alike), alike) is alike]

@@ -24,7 +24,7 @@ def seen(*outcomes: Outcome, facts: dict[str, Any] | None = None, left_out: tupl
     return toy.seen(facts, *outcomes, targets=(toy.PYTHON, _WORKSPACE), left_out=left_out)
 
 
-@pytest.mark.parametrize("word", ["cuda", "cuda:1", "cuda:16", "mps", "candle-cuda", "candle-metal"])
+@pytest.mark.parametrize("word", ["cuda", "cuda:1", "cuda:16", "rocm", "rocm:8", "xpu", "xpu:2", "mps", "candle-cuda", "candle-metal"])
 def test_a_device_has_a_name(word: str) -> None:
     assert is_device(word)
 
@@ -49,6 +49,21 @@ def test_torch_reaches_what_answered(word: str, alive: list[str], met: bool) -> 
 
 
 @pytest.mark.parametrize(
+    ("word", "build", "alive", "met"),
+    [
+        ("rocm", "rocm", ["cpu", "cuda:0"], True),
+        ("rocm:2", "rocm", ["cpu", "cuda:0"], False),
+        ("rocm", "cuda", ["cpu", "cuda:0"], False),
+        ("xpu", "xpu", ["cpu", "xpu:0"], True),
+        ("xpu", "xpu", ["cpu"], False),
+    ],
+)
+def test_gpus_of_amd_and_intel_can_be_expected(word: str, build: str, alive: list[str], met: bool) -> None:
+    """Torch calls AMD's GPUs cuda:N; the build tells whose they are."""
+    assert (unmet([word], seen(facts={"torch.devices": alive, "torch.build": build})) == ()) is met
+
+
+@pytest.mark.parametrize(
     ("outcome", "met"),
     [
         (candle("passed", "cuda:0", compile="passed", one_handle="passed"), True),
@@ -70,6 +85,8 @@ def test_candle_reaches_a_device_on_which_its_program_came_to_a_number(outcome: 
     [
         ("cuda", seen(facts={"torch.cuda_error": "Found no NVIDIA driver"}), "Found no NVIDIA driver"),
         ("cuda", seen(), "did not run"),
+        ("rocm", seen(facts={"torch.build": "cuda"}), "This torch is built for cuda"),
+        ("xpu", seen(facts={"torch.build": "xpu", "torch.xpu_error": "No XPU devices are available."}), "No XPU devices are available"),
         ("cuda:2", seen(facts={"torch.devices": ["cuda:0"], "torch.cuda_error": None}), "1 of 2 answered: cuda:0"),
         ("candle-cuda", seen(candle("skipped", "cuda:0", "there is no nvcc")), "there is no nvcc"),
         ("candle-metal", seen(left_out=("candle-cross-device-add: Adds (--tier deep)",)), "--tier deep"),

@@ -153,3 +153,21 @@ def test_no_alarm_where_the_rest_is_not_meant_for_this_process(visible: list[Any
     one = [{"index": 0, "name": "NVIDIA H100", "uuid": "0"}]
     reached: dict[str, Any] = {"torch__cuda_available": True, "torch__devices": ["cpu", "cuda:0"], "torch__cuda_devices": one}
     assert found(nvidia__visible=visible, **reached) == ()
+
+
+ECC = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+CARDS = [{"index": number, "name": "RTX 3060", "uuid": f"GPU-{1 - number}"} for number in range(2)]
+
+
+def test_the_dead_gpu_comes_first_and_is_named_as_nvidia_smi_knows_it() -> None:
+    """CUDA counts by speed, nvidia-smi by slot; people pull cards by what is written."""
+    dead = msgspec.structs.replace(toy.outcome("failed", check="torch-runtime", device="cuda:1"), reason=ECC)
+    leaning = toy.outcome("failed", check="cross-device-add", device="cuda:0", pair="failed")
+    reached = {"torch__cuda_available": True, "torch__devices": ["cpu", "cuda:0"], "torch__cuda_devices": CARDS}
+    told = found(leaning, dead, catalog=None, **dict[str, Any](reached))
+    assert [each.id for each in told] == ["canary/torch-runtime", "canary/cross-device-add"]
+    assert told[0].title == "torch-runtime on cuda:1 (RTX 3060, 0000:01:00.0, nvidia-smi 0) failed"
+    lost = toy.issue(title="lost", affected=(), proofs=(), signatures=(Signature(pattern="uncorrectable ECC error"),))
+    named = found(leaning, dead, catalog=toy.catalog(nvidia__lost=lost), **dict[str, Any](reached))
+    assert named[0].id == "nvidia/lost"
+    assert named[0].evidence[0].source == "torch-runtime on cuda:1 (RTX 3060, 0000:01:00.0, nvidia-smi 0)"

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from doctor.model.facts import absent, present
+from doctor.model.outcomes import Outcome
 from doctor.model.report import Report
-from doctor.reporters import gpus, html, markdown, reached, step_summary, terminal
+from doctor.reporters import ends, gpus, html, markdown, reached, step_summary, terminal
 from tests import toy
 from tests.reporters import reports
 
@@ -113,3 +114,25 @@ MI300X = {"name": "AMD Instinct MI300X", "gfx": "gfx942", "memory_bytes": 192 <<
 )
 def test_gpus_of_each_maker_are_named(changes: dict[str, Any], row: str) -> None:
     assert gpus.row(facts(**changes)) == row
+
+
+def pairs(device: str, verdict: str) -> Outcome:
+    ended = toy.outcome("passed", check="cross-device-add", device=device, **{"every-pair": verdict, "sum": "passed"})
+    return msgspec.structs.replace(ended, reason="")
+
+
+def test_devices_on_which_other_cases_were_skipped_do_not_share_a_line() -> None:
+    """A pair needs two GPUs, so the CPU skips it; the GPUs, which tried it, must not be said to have skipped it."""
+    outcomes = [pairs("cpu", "skipped"), pairs("cuda:0", "passed"), pairs("cuda:1", "passed")]
+    assert [ends.devices(alike) for alike in ends.grouped(outcomes, {})] == ["cpu", "cuda:0-1"]
+
+
+def test_a_red_check_names_the_card_in_every_format() -> None:
+    known = toy.seen({**SHOWN, "torch.cuda_devices": [{"index": 0, "name": "RTX 3060", "pci_bus_id": "0000:41:00.0"}]}).facts
+    report = seen()
+    red = toy.outcome("failed", check="sums", device="cuda:0")
+    observation = msgspec.structs.replace(report.observation, facts={**report.observation.facts, **known}, outcomes=(red,))
+    texts = written(msgspec.structs.replace(report, observation=observation))
+    del texts["step summary"]
+    for name, text in texts.items():
+        assert "the card is RTX 3060, 0000:41:00.0" in text.replace("&#8203;", ""), name
