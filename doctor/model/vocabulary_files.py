@@ -23,6 +23,8 @@ FILES: dict[str, str] = {
     "python.stale_metadata": "dist-info folders of a package that has another one in the same folder, whose RECORD fits its files better",
     "python.doubled": "packages with such a folder, as torch==2.12.0",
     "torch.without_metadata": "folder of a torch in site-packages that belongs to no installed distribution",
+    "modules.gone": "files cv2/__init__.py that an installed distribution lists and that are not there",
+    "modules.gone_packages": "distributions that these belong to, as opencv-python==4.12.0.88",
     "libs.resolved": "CUDA library names and the file each would resolve to: {path, how, by}",
     "libs.shadowed": "CUDA libraries that would come from elsewhere than the target's own packages: {soname, by, expected, how}",
     "libs.undefined_symbols": "symbols that torch's CUDA libraries ask of each other in vain, where they are of different releases",

@@ -24,7 +24,7 @@ _LARGEST_POINTER = 1024
 _CHECKED = re.compile(
     r"torch|torchvision|torchaudio|torchao|(pytorch-)?triton.*|nvidia-.*|cuda-bindings|numpy|xformers|flash-attn.*|bitsandbytes"
     r"|flashinfer.*|vllm|sgl-kernel|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d|jaxlib|jax-.*|cupy-.*"
-    r"|onnxruntime.*|sageattention"
+    r"|onnxruntime.*|sageattention|opencv-.*"
 )
 
 

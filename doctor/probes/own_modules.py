@@ -1,0 +1,54 @@
+"""Distributions whose own module is gone: uninstalling one of two packages that share a folder takes the files of the other away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from doctor.host import regular_bytes
+from doctor.model.facts import absent, present
+from doctor.probes.contract import Distribution, Scene, Seen
+
+BOUND = 10.0
+
+_LARGEST_RECORD = 32 << 20
+_INIT = b"/__init__.py,"
+_FIELDS = 3
+_MOST_TOLD = 20
+# Folders of other purposes that some distributions bring by mistake, and delete for each other; and what images leave out.
+_OTHERS = frozenset({b"test", b"tests", b"testing", b"doc", b"docs", b"example", b"examples", b"scripts", b"tools", b"benchmarks", b"src"})
+_LEFT_OUT = frozenset({"pip", "setuptools", "wheel"})
+
+
+def probe(scene: Scene) -> Seen:
+    """Give modules.gone and modules.gone_packages; absent where each distribution has the module that its RECORD lists."""
+    if scene.interpreter is None:
+        return
+    found = [(one, path) for one in scene.distributions if one.name not in _LEFT_OUT for path in _gone(one)]
+    paths = [f"{one.folder.parent}/{path}" for one, path in found][:_MOST_TOLD]
+    owners = list(dict.fromkeys(f"{one.name}=={one.version}" for one, _ in found))[:_MOST_TOLD]
+    yield "modules.gone", present(paths, "RECORD files") if paths else absent("RECORD files")
+    yield "modules.gone_packages", present(owners, "RECORD files") if owners else absent("RECORD files")
+
+
+def _gone(one: Distribution) -> Iterator[str]:
+    for path in _modules(regular_bytes(one.folder / "RECORD", _LARGEST_RECORD) or b""):
+        if not os.path.exists(f"{one.folder.parent}/{path}"):  # noqa: PTH110 - for each distribution, and a Path costs more than the call
+            yield path
+
+
+def _modules(record: bytes) -> Iterator[str]:
+    """Yield what a RECORD lists of top-level packages, `cv2/__init__.py`; one that is empty makes no difference when it is gone."""
+    at = record.find(_INIT)
+    while at >= 0:
+        start, end = record.rfind(b"\n", 0, at) + 1, record.find(b"\n", at)
+        name, fields = record[start:at], record[start : end if end >= 0 else len(record)].strip().split(b",")
+        if _is_module(name, fields):
+            yield name.decode() + "/__init__.py"
+        at = record.find(_INIT, at + 1)
+
+
+def _is_module(name: bytes, fields: list[bytes]) -> bool:
+    """Say whether a line speaks of a package of the top level; any other name holds a slash."""
+    plain = name.replace(b"_", b"a").isalnum() and name not in _OTHERS
+    return plain and len(fields) == _FIELDS and fields[2].isdigit() and fields[2] != b"0"
