@@ -42,6 +42,12 @@ def changes(recipe: Recipe, wanted: Sequence[str], unwanted: Sequence[str], fact
     return moved or any(_name(name) in here for name in unwanted)
 
 
+def is_idle(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> bool:
+    """Say whether a recipe that installs something would change nothing here."""
+    wanted, unwanted = joined(recipe, facts, captures), fill_each(recipe.uninstall, facts, captures)
+    return bool(wanted) and wanted is not None and unwanted is not None and not changes(recipe, wanted, unwanted, facts)
+
+
 def packages(facts: Facts) -> Mapping[str, str] | None:
     """Return every distribution and its version; None where nobody could list them."""
     listed = value_of(facts, "packages")

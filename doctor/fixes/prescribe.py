@@ -8,7 +8,7 @@ import msgspec
 
 from doctor.conditions import all_hold, condition_holds
 from doctor.fixes import installer
-from doctor.fixes.effect import changes, joined, unlisted
+from doctor.fixes.effect import changes, is_idle, joined, unlisted
 from doctor.fixes.grounds import above, closed
 from doctor.fixes.project import kept_to_lock
 from doctor.fixes.shell import quoted
@@ -20,11 +20,19 @@ from doctor.model.fixes import Command, Fix
 from doctor.model.issues import Recipe
 from doctor.model.report import Diagnosis
 
+_IDLE = "What its known fixes would install is here already, so none of them is told: it would change nothing."
+
 
 def prescribe(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
     """Return the diagnosis with the fixes of each finding written out, in the order of preference of their authors."""
-    findings = tuple(msgspec.structs.replace(found, fixes=tuple(fixes_for(found, facts))) for found in diagnosis.findings)
-    return msgspec.structs.replace(diagnosis, findings=findings)
+    return msgspec.structs.replace(diagnosis, findings=tuple(_prescribed(found, facts) for found in diagnosis.findings))
+
+
+def _prescribed(found: Finding, facts: Facts) -> Finding:
+    """Write out the fixes of a finding; where none is left because what they would install is here, say so."""
+    fixes = tuple(fixes_for(found, facts))
+    idle = not fixes and any(_fits(recipe, facts) and is_idle(recipe, facts, found.captures) for recipe in found.recipes)
+    return msgspec.structs.replace(found, fixes=fixes, message=f"{found.message} {_IDLE}" if idle else found.message)
 
 
 def fixes_for(found: Finding, facts: Facts) -> list[Fix]:

@@ -50,7 +50,7 @@ def test_a_saved_observation_is_judged_again(saved: Path) -> None:
     report = json.loads(ran.stdout)
     assert (ran.returncode, report["exit_code"]) == (1, 1)
     assert report["findings"][0]["id"] == "torchvision/other-torch"
-    assert report["findings"][0]["fixes"][0]["commands"] == ["/venv/bin/python -m pip install --no-deps torchvision==0.28.0"]
+    assert report["findings"][0]["fixes"][0]["commands"] == ["/venv/bin/python -m pip install torchvision==0.28.0 torch==2.13.0"]
 
 
 def test_a_json_report_can_be_judged_again_as_well(saved: Path, tmp_path: Path) -> None:

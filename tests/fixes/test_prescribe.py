@@ -85,6 +85,20 @@ def test_what_asks_in_vain_is_not_met() -> None:
     assert len(fixes(again, **here, **{**met, "requires.cuda-toolkit.nvidia-nccl-cu13.met": False})) == 1
 
 
+def test_where_every_fix_is_met_already_the_finding_says_so() -> None:
+    def told(*recipes: Recipe) -> str:
+        observation = toy.seen({**FACTS, "host.os": "linux", "packages": {"torch": "1.13.1"}}, log="the sum is off by 3")
+        diagnosis = diagnose(observation, toy.catalog(torch__wrong_sum=toy.issue(fixes=recipes)))
+        return prescribe(diagnosis, observation.facts).findings[0].message
+
+    met = recipe(install=("torch==1.13.1",))
+    assert told(met).endswith("it would change nothing.")
+    assert "change nothing" not in told(met, recipe(install=("torch==2.0.0",)))
+    assert "change nothing" not in told(
+        recipe(install=("torch==1.13.1",), when=(toy.condition("host.os", equals="macos"),)), recipe(uninstall=("b",))
+    )
+
+
 def test_a_variable_that_has_its_value_is_no_fix() -> None:
     setting = recipe(kind=FixKind.SET_ENV, env={"MAX_JOBS": "2"})
     assert fixes(setting, **{"env.MAX_JOBS": "2"}) == []
