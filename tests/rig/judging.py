@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.rig.scenario import Scenario, Stage
 
+_RANK = {"nothing": 0, "note": 1, "warning": 2, "error": 3}
 _RED = {"failed", "crashed", "timed_out", "broken"}
 
 
@@ -35,11 +36,12 @@ def _about_findings(played: Scenario, report: dict[str, Any]) -> list[str]:
     ids = [finding["id"] for finding in findings]
     wrong = [f"{rule} must not be found" for rule in ids for pattern in played.never if re.fullmatch(pattern, rule)]
     if not played.first:
-        return wrong + ([f"found {ids}, expected nothing"] if ids and not played.never else [])
+        bad = [f"{one['severity']} {one['id']}: {one['title']}" for one in findings if _RANK[one["severity"]] > _RANK[played.worst]]
+        return wrong + ([f"found {bad}, expected {played.worst}"] if bad else [])
     if not findings:
         return [*wrong, f"nothing found, expected one of {played.first}"]
     first = findings[0]
-    if first["id"] not in played.first:
+    if not any(re.fullmatch(pattern, first["id"]) for pattern in played.first):
         wrong.append(f"{first['id']} comes first of {ids}, expected one of {played.first}")
     if played.severity and first["severity"] != played.severity:
         wrong.append(f"{first['id']} is {first['severity']}, expected {played.severity}")
@@ -48,10 +50,20 @@ def _about_findings(played: Scenario, report: dict[str, Any]) -> list[str]:
 
 
 def _about_checks(played: Scenario, report: dict[str, Any]) -> list[str]:
-    verdicts = {f"{one['id']} {one.get('device') or ''}".strip(): one["verdict"] for one in report["outcomes"]}
+    named = {f"{one['id']} {one.get('device') or ''}".strip(): one for one in report["outcomes"]}
+    verdicts = {name: one["verdict"] for name, one in named.items()}
     red = tuple(sorted(name for name, verdict in verdicts.items() if verdict in _RED))
     wrong = [f"red: {red}, expected {played.red}"] if played.red is not None and red != tuple(sorted(played.red)) else []
-    return wrong + [f"{name} is {verdicts.get(name)}, expected passed" for name in played.green if verdicts.get(name) != "passed"]
+    wrong += [f"{name} is {verdicts.get(name)}, expected passed" for name in played.green if verdicts.get(name) != "passed"]
+    for name, why in played.skipped.items():
+        reason = named.get(name, {}).get("reason", "")
+        if verdicts.get(name) != "skipped" or not re.search(why, reason):
+            wrong.append(f"{name} is {verdicts.get(name)} ({reason}), expected skipped ({why})")
+    for name, cases in played.red_cases.items():
+        failed = [case for case, how in (named.get(name, {}).get("cases") or {}).items() if how["verdict"] in _RED]
+        if sorted(failed) != sorted(cases):
+            wrong.append(f"{name} failed in {failed}, expected {list(cases)}")
+    return wrong
 
 
 def _about_text(played: Scenario, text: str) -> list[str]:

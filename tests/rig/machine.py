@@ -13,7 +13,9 @@ from pathlib import Path
 REPLACED = ("/proc/driver", "/sys/module", "/sys/bus/pci/devices", "/sys/class", "/dev")
 """Folders of which the played machine shows nothing but what it was given (and in /dev what every program needs)."""
 FORBIDDEN = "forbidden"
-"""The content of a device node that nobody may open."""
+"""The content of a device node that belongs to a group of which this user is no member."""
+LINK = "-> "
+"""How the content of a symbolic link begins."""
 _NODES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
 _DROPPED = "-dac_override,-dac_read_search"
@@ -34,7 +36,8 @@ def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -
     """Return the command that runs a command on a machine of these files, by absolute path, which lie in `folder` meanwhile.
 
     In /dev an empty content makes a device that opens, FORBIDDEN one that does not; a path that ends in a slash is an empty folder.
-    The command keeps its user, and loses the right to open what the mode of a file forbids.
+    It is no container: `/.dockerenv` and its like are gone, unless `files` has them. The command keeps its user, and loses the right to
+    open what the mode of a file forbids.
     """
     own = unshare()
     assert own is not None, "this machine allows no mounts of one's own"
@@ -46,9 +49,22 @@ def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -
     lines += _devices(folder)
     lines += [f"if test -d {path}; then mount --rbind {folder}/root{path} {path}; fi" for path in REPLACED]
     lines += [line for path in files if not path.startswith(REPLACED) for line in _elsewhere(folder, path)]
-    lines += [f'exec setpriv --bounding-set {_DROPPED} "$@"']
+    lines += _another_root(folder)
+    lines += [f'exec chroot {folder}/new env -C "$PWD" setpriv --bounding-set {_DROPPED} "$@"']
     script = "\n".join(lines)
     return [*own, "sh", "-c", script, "machine", *command]
+
+
+def _another_root(folder: Path) -> list[str]:
+    """Show every folder of this machine, mounts included, and none of the files beside them, by which containers are known."""
+    link = f'if test -L "$each"; then cp -a "$each" {folder}/new/'
+    mount = f'elif test -d "$each"; then mkdir "{folder}/new$each"; mount --rbind "$each" "{folder}/new$each"'
+    files = f"$(cd {folder}/root && find . -maxdepth 1 -type f)"
+    return [
+        f"mkdir {folder}/new",
+        f"for each in /*; do {link}; {mount}; fi; done",
+        f"for each in {files}; do cp {folder}/root/$each {folder}/new/$each; done",
+    ]
 
 
 def _made(at: str, path: str, content: str) -> list[str]:
@@ -57,8 +73,10 @@ def _made(at: str, path: str, content: str) -> list[str]:
     lines = [f"mkdir -p '{os.path.dirname(at)}'"]  # noqa: PTH120 - a path of the other machine
     if path.startswith("/dev/"):
         lines.append(f": > '{at}'")
-        lines.append(f"chmod 000 '{at}'" if content == FORBIDDEN else f"mount --bind /dev/null '{at}'")
-        return lines
+        closed = f"chmod 060 '{at}'; chgrp video '{at}' 2>/dev/null || :"
+        return [*lines, closed if content == FORBIDDEN else f"mount --bind /dev/null '{at}'"]
+    if content.startswith(LINK):
+        return [*lines, f"ln -s '{content[len(LINK) :]}' '{at}'"]
     quoted = content.replace("'", "'\\''")
     return [*lines, f"printf %s '{quoted}' > '{at}'"]
 
@@ -74,6 +92,8 @@ def _devices(folder: Path) -> list[str]:
 def _elsewhere(folder: Path, path: str) -> list[str]:
     """Show a file that is not under a folder that is replaced: over the one that is there, else over a layer of its nearest folder."""
     top = "/" + path.split("/")[1]
+    if top == path:
+        return []
     if top in ("/proc", "/sys"):
         return [f"mount --bind '{folder}/root{path}' '{path}'"]
     layer = f"{folder}/layers{top}"

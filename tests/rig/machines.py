@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.rig.machine import FORBIDDEN
+from tests.rig.machine import FORBIDDEN, LINK
 
 
 def address(place: int) -> str:
@@ -83,6 +83,7 @@ def amd(*, gfx: int = 90402, gpus: int = 1, kfd: str = "", render: str = "") -> 
         )
         files[f"{node}/mem_banks/0/properties"] = "heap_type 1\nsize_in_bytes 206141652992\n"
         files.update(pci(address(place), "0x1002", "0x120000", "0x74a1"))
+        files[f"/sys/bus/pci/devices/{address(place)}/driver"] = f"{LINK}../../../../bus/pci/drivers/amdgpu"
         files.update(drm(place, "0x1002", "0x74a1", render))
     return files
 
@@ -93,6 +94,7 @@ def intel(*, gpus: int = 1, render: str = "", driver: str = "xe") -> dict[str, s
     for place in range(gpus):
         files.update(pci(address(place), "0x8086", "0x030000", "0xe20b"))
         files.update(drm(place, "0x8086", "0xe20b", render))
+        files[f"/sys/bus/pci/devices/{address(place)}/driver"] = f"{LINK}../../../../bus/pci/drivers/{driver}"
         files[f"/sys/bus/pci/devices/{address(place)}/uevent"] = f"DRIVER={driver}\nPCI_SLOT_NAME={address(place)}\n"
     return files
 
@@ -103,4 +105,6 @@ def drm(place: int, vendor: str, device: str, render: str) -> dict[str, str]:
     folders = (f"/sys/class/drm/card{place}/device", f"/sys/class/drm/renderD{minor}/device")
     files = {f"{folder}/{name}": f"{text}\n" for folder in folders for name, text in (("vendor", vendor), ("device", device))}
     uevents = {f"{folder}/uevent": f"PCI_SLOT_NAME={address(place)}\n" for folder in folders}
+    slot = f"/sys/bus/pci/devices/{address(place)}/drm"
+    files.update({f"{slot}/renderD{minor}/dev": f"226:{minor}\n", f"{slot}/card{place}/dev": f"226:{place}\n"})
     return {**files, **uevents, f"/dev/dri/renderD{minor}": render, f"/dev/dri/card{place}": render}

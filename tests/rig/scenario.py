@@ -17,7 +17,7 @@ import msgspec
 
 from tests import environments
 from tests.command import environment
-from tests.hosts import put
+from tests.hosts import put, script
 from tests.rig import parts
 from tests.rig.machine import on_machine
 
@@ -52,6 +52,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """GPUs that the CPU plays for torch."""
     built: Built = Built()
     """How the torch says that it was built; where it is not torch 2.13.0+cu130 itself, only the static check can look at it."""
+    tools: Mapping[str, str] = {}
+    """Commands by name: the body of a shell script that stands on PATH."""
     env: Mapping[str, str] = {}
     args: tuple[str, ...] = ()
     """What `doctor check` is told besides."""
@@ -60,7 +62,9 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     code: int = 0
     first: tuple[str, ...] = ()
-    """Rules of which one has to come first; none: no finding at all."""
+    """Patterns of the rules of which one has to come first; none: nothing worse than `worst` may be found."""
+    worst: str = "nothing"
+    """Where no rule is expected: how bad a finding may be at most."""
     severity: str = ""
     """That of the first finding."""
     says: tuple[str, ...] = ()
@@ -73,8 +77,12 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Patterns that must not match it."""
     red: tuple[str, ...] | None = None
     """Which checks must be red, and no other: `noncontiguous-ops cuda:1`; None: not asked."""
+    red_cases: Mapping[str, tuple[str, ...]] = {}
+    """Which cases of a check must have failed, and no other."""
     green: tuple[str, ...] = ()
     """Which checks must have passed."""
+    skipped: Mapping[str, str] = {}
+    """Which checks must have been skipped, and a pattern of why."""
     facts: Mapping[str, Any] = {}
     """Facts that must be in the report."""
 
@@ -87,6 +95,8 @@ class Stage:
         for name in ("home", "project", "temporary", "machine"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         self._lay(libraries)
+        for name, body in scenario.tools.items():
+            script(folder / "tools" / name, body)
 
     def _lay(self, libraries: Path) -> None:
         """Lay the libraries where the loader looks, under the names that a driver's package gives them."""
@@ -105,6 +115,7 @@ class Stage:
         played = self.scenario
         made = {
             "HOME": str(self.folder / "home"),
+            "PATH": f"{self.folder}/tools:{os.environ['PATH']}",
             "TMPDIR": str(self.folder / "temporary"),
             "LD_LIBRARY_PATH": f"{self.folder}/compat:{self.folder}/lib" if played.compat else f"{self.folder}/lib",
             "FAKE_CUINIT": played.cuinit,

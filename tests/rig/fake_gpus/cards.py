@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 import os
 import time
@@ -56,14 +57,18 @@ class Machine:
         said = json.loads(_text(os.environ["FAKE_GPUS"]))
         described = [one for each in said["gpus"] for one in [each] * each.get("count", 1)]
         self.installed = [Card(place, one) for place, one in enumerate(described)]
-        self.cards = visible(self.installed)
         self.exclusive, self.sticky = said.get("exclusive", False), said.get("sticky", True)
         self.lossy = {tuple(pair) for pair in said.get("lossy", [])}
         self.peers = said.get("peers", True)
-        self.rocm = said.get("rocm", "")
+        self.rocm, self.starts = said.get("rocm", ""), said.get("starts", False)
         self.current, self.lost, self.started_by, self.compiling = 0, 0, 0, False
         self.contexts: set[int] = set()
         self.held: list[Any] = []
+
+    @functools.cached_property
+    def cards(self) -> list[Card]:
+        """What this process may see, as the environment has it when CUDA is first asked."""
+        return visible(self.installed)
 
     def start(self) -> None:
         """Do what cuInit does: once, and never in a fork of a process that did it."""

@@ -28,6 +28,8 @@ def install(torch: Any) -> None:
     load = ctypes.CDLL
     ctypes.CDLL = lambda path, *rest, **more: Runtime(machine) if "libcudart" in str(path) else load(path, *rest, **more)
     mode.__enter__()
+    if machine.starts:
+        machine.start()
 
 
 class Uuid:
@@ -236,6 +238,16 @@ class Runtime:
         return 0
 
 
+def too_old(card: Any) -> None:
+    """Refuse what Inductor refuses, in its words (torch/_inductor/exc.py, GPUTooOldForTriton)."""
+    if card.capability < (7, 0):
+        major, minor = card.capability
+        raise RuntimeError(
+            f"Found {card.name} which is too old to be supported by the triton GPU compiler, which is used as the backend. "
+            f"Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability {major}.{minor}"
+        )
+
+
 def compiled_by_nobody(torch: Any, compile_really: Any, machine: Machine) -> Any:
     """Leave what is on a GPU uncompiled, for there is none to compile for; compile the rest without anybody looking."""
     from fake_gpus.tensors import OnGpu, tensors_in
@@ -248,7 +260,10 @@ def compiled_by_nobody(torch: Any, compile_really: Any, machine: Machine) -> Any
 
         @functools.wraps(model)
         def run(*args: Any, **kwargs: Any) -> Any:
-            if any(isinstance(each, OnGpu) for each in tensors_in((args, kwargs))):
+            places = {each.place for each in tensors_in((args, kwargs)) if isinstance(each, OnGpu)}
+            for place in places:
+                too_old(machine.cards[place])
+            if places:
                 return model(*args, **kwargs)
             machine.compiling = True  # a compiler for the CPU has no business with GPUs
             try:

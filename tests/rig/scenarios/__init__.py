@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.rig.scenario import Scenario
-from tests.rig.scenarios import healthy, refusing
+from tests.rig.scenarios import broken, elsewhere, faulty, healthy, refusing
 
-SCENARIOS: dict[str, Scenario] = {**healthy.SCENARIOS, **refusing.SCENARIOS}
+SCENARIOS: dict[str, Scenario] = {**healthy.SCENARIOS, **refusing.SCENARIOS, **broken.SCENARIOS, **elsewhere.SCENARIOS, **faulty.SCENARIOS}

@@ -1,0 +1,162 @@
+"""A driver that is visibly broken: files and NVML tell, without any torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.rig import machines
+from tests.rig.machine import FORBIDDEN
+from tests.rig.scenario import Built, Scenario
+
+_TWO = machines.nvidia(gpus=2)
+_EIGHT = machines.nvidia(gpus=8)
+_REACH = "reach/cuda.*"
+
+
+def _wrong(why: str, nvml: str | None, *first: str, **more: Any) -> Scenario:
+    """The static check has to end with an error."""
+    told: Mapping[str, Any] = {"machine": _TWO, "code": 1, "severity": "error", **more}
+    return Scenario(why=why, nvml=nvml, static=True, first=first, **told)
+
+
+def _hint(why: str, nvml: str, *says: str, **more: Any) -> Scenario:
+    """The static check has to warn, and no more."""
+    return _wrong(why, nvml, "nvidia/.*", says=says, **{"code": 0, "severity": "warning", **more})
+
+
+def _without(files: Mapping[str, str], *starts: str) -> dict[str, str]:
+    return {path: text for path, text in files.items() if not path.startswith(starts)}
+
+
+SCENARIOS = {
+    "mismatch": _wrong(
+        "the driver's library was updated, the machine was not restarted",
+        "gpus=2;error.init=18",
+        "nvidia/driver-library-mismatch",
+        "cuda/driver-and-libcuda-differ",
+        libcuda="580.65.06",
+        says=("580",),
+    ),
+    "one-lost-of-eight": _wrong(
+        "one GPU fell off the bus",
+        "gpus=8;3.error.handle=15",
+        "nvidia/gpu-lost-or-faulty",
+        "nvidia/.*lost.*",
+        machine=_EIGHT,
+        says=("0000:13:00.0|GPU 3", "(?i)lost"),
+    ),
+    "one-silent-of-eight": _wrong(
+        "one GPU does not answer",
+        "gpus=8;5.hang.all=1;5.hang.handle=1",
+        "nvidia/.*",
+        "reach/.*",
+        machine=_EIGHT,
+        says=("(?i)answer",),
+        tells=("H100",),
+    ),
+    "permissions": _wrong(
+        "the device files are not for this user",
+        "gpus=2;error.init=4",
+        "nvidia/nvml-insufficient-permissions",
+        _REACH,
+        machine=machines.nvidia(gpus=2, forbidden=True),
+        says=("(?i)permi|open|right",),
+    ),
+    "no-driver": _wrong(
+        "the card is in its slot, and no driver is loaded",
+        None,
+        "nvidia/driver-not-loaded",
+        "torch/no-nvidia-driver",
+        "nvidia/no-driver.*",
+        _REACH,
+        machine=machines.pci(machines.address(0)),
+        libcuda=None,
+    ),
+    "no-uvm": _wrong(
+        "nvidia-smi works, the module that CUDA needs is not loaded",
+        "gpus=2",
+        "cuda/driver-lost-its-memory-module",
+        "nvidia/.*uvm.*",
+        "cuda/driver-does-not-start",
+        _REACH,
+        machine=machines.nvidia(gpus=2, uvm=False),
+        says=("uvm",),
+    ),
+    "static-no-libcuda": _wrong(
+        "a container with the capability utility alone",
+        "gpus=2;error.cuda=12",
+        "cuda/driver-library-missing",
+        "nvidia/.*",
+        _REACH,
+        machine={**_TWO, "/.dockerenv": ""},
+        libcuda=None,
+        env={"NVIDIA_DRIVER_CAPABILITIES": "utility"},
+        says=("libcuda|NVIDIA_DRIVER_CAPABILITIES",),
+        tells=("H100",),
+    ),
+    "static-mig-without-instances": _wrong("MIG is on and nobody made an instance", "gpus=1;mig=1", ".*mig.*", _REACH, says=("MIG",)),
+    "static-visible-out-of-range": _wrong(
+        "the variable of another machine",
+        "gpus=2",
+        _REACH,
+        ".*visible.*",
+        env={"CUDA_VISIBLE_DEVICES": "7"},
+        says=("CUDA_VISIBLE_DEVICES=7",),
+    ),
+    "static-driver-too-old": _wrong(
+        "a driver for CUDA 12.4 under a torch for CUDA 13",
+        "gpus=2;driver=550.54.15;cuda=12040",
+        "torch/driver-too-old",
+        machine=machines.nvidia("550.54.15", gpus=2),
+        libcuda="550.54.15",
+    ),
+    "rocm-no-kfd": _wrong(
+        "an MI300X whose driver is not loaded, or a container without /dev/kfd",
+        None,
+        "rocm/.*",
+        "reach/rocm",
+        machine=_without(machines.amd(), "/dev/kfd"),
+        libcuda=None,
+        built=Built(version="2.13.0+rocm7.1", cuda=None, hip="7.1.25424"),
+        says=("/dev/kfd",),
+    ),
+    "rocm-no-rights": _wrong(
+        "the user is in neither of the groups render and video",
+        None,
+        "rocm/.*",
+        "reach/rocm",
+        machine=machines.amd(kfd=FORBIDDEN, render=FORBIDDEN),
+        libcuda=None,
+        built=Built(version="2.13.0+rocm7.1", cuda=None, hip="7.1.25424"),
+        says=("render",),
+    ),
+    "xpu-no-rights": _wrong(
+        "the user is not in the group render",
+        None,
+        "xpu/.*",
+        "reach/xpu",
+        machine=machines.intel(render=FORBIDDEN),
+        libcuda=None,
+        built=Built(version="2.13.0+xpu", cuda=None, xpu="20250301"),
+        says=("render",),
+    ),
+    "ecc-uncorrected": _hint(
+        "uncorrectable memory errors since the driver started", "gpus=2;ecc=0;1.ecc=3", "(?i)ECC", "0000:11:00.0|GPU 1"
+    ),
+    "rows-to-remap": _hint("a row is waiting for a reset to be remapped", "gpus=2;ecc=0;remap=0,0,0,0;1.remap=0,1,1,0", "(?i)remap"),
+    "rows-not-remapped": _wrong(
+        "a row could not be remapped: the card has to be replaced",
+        "gpus=2;ecc=0;remap=0,0,0,0;1.remap=0,9,0,1",
+        "nvidia/.*",
+        says=("(?i)remap", "0000:11:00.0|GPU 1"),
+    ),
+    "slowed-down": _hint("the card is too hot or its power fails", "gpus=2;1.reasons=0x48", "(?i)slow|thermal|hot"),
+    "fabric-not-ready": _wrong(
+        "the GPUs are not registered with the fabric: CUDA will say 802",
+        "gpus=8;fabric=1,0",
+        "nvidia/fabric.*",
+        machine=machines.nvidia(gpus=8, switches=6),
+        says=("(?i)fabric",),
+    ),
+}
