@@ -84,7 +84,7 @@ _ROCM = (
     Recipe(
         kind=FixKind.CONFIGURE,
         title="Start the container with the devices of the GPU",
-        when=(_IN_CONTAINER,),
+        when=(_IN_CONTAINER, Condition(fact="amd.kfd", equals="missing")),
         run=(("docker", "run", "--device=/dev/kfd", "--device=/dev/dri", "--group-add", "video", "--group-add", "render", "IMAGE"),),
     ),
     Recipe(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from doctor.devices import cards
 from doctor.holes import as_text
@@ -44,8 +46,12 @@ def known_of(build: str) -> tuple[str, ...]:
 def shown(build: str, facts: Facts) -> str:
     """Name the GPUs that the machine shows for a build: `2 x NVIDIA H100`, or `an NVIDIA GPU`."""
     vendor, spelled = _VENDORS[build]
-    names = [as_text(entry["name"]) for entry in cards(facts, f"{vendor}.gpus") if entry.get("name")]
+    names = [_name(entry, spelled) for entry in cards(facts, f"{vendor}.gpus") if entry.get("name") or entry.get("gfx")]
     told = value_of(facts, f"{vendor}.gpu_names")
     names = names or ([as_text(name) for name in told] if isinstance(told, list) else [])
     counted = [f"{number} x {name}" if number > 1 else name for name, number in Counter(names).items()]
     return ", ".join(counted) or f"an {spelled} GPU"
+
+
+def _name(entry: Mapping[str, Any], vendor: str) -> str:
+    return as_text(entry.get("name") or f"{vendor} GPU ({as_text(entry['gfx'])})")

@@ -102,6 +102,13 @@ def test_a_check_that_went_red_by_itself_is_told_alone() -> None:
     assert [each.id for each in found(red)] == ["canary/torch-runtime"]
 
 
+def test_an_amd_gpu_that_is_not_reached_is_named_by_its_target() -> None:
+    amd = {"torch__build": "rocm", "amd__gpus": [{"gfx": "gfx942"}] * 2, "nvidia__gpus": None, "nvidia__visible": None}
+    (told,) = found(SKIPPED, torch__cuda_error="No HIP GPUs are available", **dict[str, Any](amd))
+    assert (told.id, told.severity) == ("reach/rocm", Severity.ERROR)
+    assert "2 x AMD GPU (gfx942)" in told.title
+
+
 def test_a_known_issue_whose_text_torch_prints_is_told_in_its_place_and_with_its_weight() -> None:
     mild = toy.issue(title="no GPU", severity=Severity.NOTE, affected=(), proofs=(), signatures=(Signature(pattern="No CUDA GPUs"),))
     (told,) = found(SKIPPED, catalog=toy.catalog(torch__none_visible=mild))
