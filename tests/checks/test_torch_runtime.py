@@ -68,3 +68,13 @@ def test_import_that_dies_leaves_its_record(bare_python: Path, tmp_path: Path, i
 def test_absent_torch_is_a_skip(bare_python: Path, tmp_path: Path) -> None:
     result = only_result(run_check(bare_python, SCRIPT, tmp_path))
     assert (result["verdict"], result["reason"]) == ("skipped", "torch is not installed")
+
+
+def test_build_for_intel_says_why_it_finds_no_gpu(torch_python: Path, tmp_path: Path) -> None:
+    built = "import torch\ntorch.version.cuda, torch.version.xpu = None, '20250301'\n"
+    document = run_check(torch_python, SCRIPT, tmp_path, breaking=built)
+    by_device = {result["device"]: (result["verdict"], result["reason"]) for result in document["results"]}
+    assert document["facts"]["torch.xpu_devices"] == []
+    assert by_device["xpu"] == ("skipped", document["facts"]["torch.xpu_error"])
+    assert by_device["xpu"][1]
+    assert by_device["cuda"] == ("skipped", "this torch is built for the GPUs of Intel")
