@@ -1,0 +1,34 @@
+"""Which checks have to do with an environment, by what is installed there."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.checking import concerns, unmet_need
+from doctor.model.facts import Fact, absent, present
+from doctor.scripts import load_checks
+
+_CHECKS = load_checks()
+_VERSION = present("1.0", "test")
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "is_here"),
+    [
+        ("jax-devices", {}, False),
+        ("jax-devices", {"package.jax.version": absent("test")}, False),
+        ("jax-devices", {"package.jax.version": _VERSION}, True),
+        ("onnxruntime-devices", {"package.jax.version": _VERSION}, False),
+        ("onnxruntime-devices", {"package.onnxruntime.version": _VERSION}, True),
+        ("onnxruntime-devices", {"package.onnxruntime-gpu.version": _VERSION}, True),
+    ],
+)
+def test_a_framework_that_is_not_here_is_not_asked(name: str, facts: dict[str, Fact], is_here: bool) -> None:
+    assert concerns(_CHECKS[name], facts) is is_here
+    assert bool(unmet_need(_CHECKS[name], facts)) is not is_here
+
+
+def test_checks_of_torch_are_skipped_with_a_reason() -> None:
+    name = "torch-runtime"
+    assert concerns(_CHECKS[name], {})
+    assert unmet_need(_CHECKS[name], {}) == "torch is not installed in this interpreter"
