@@ -5,6 +5,7 @@ from __future__ import annotations
 FILES: dict[str, str] = {
     "files.missing": "files that the stack's RECORD lists and that are not there: {path, kind, package, requirement, size, wanted_size}",
     "files.missing_packages": "packages that miss files, as torch==2.13.0",
+    "files.missing_apart": "those that miss libraries and are neither torch nor NVIDIA's, so that torch says nothing of them",
     "files.damaged": "files whose size is not the one that RECORD lists, in the same form",
     "files.damaged_packages": "packages with such files, as torch==2.13.0",
     "files.lfs_pointers": "libraries that are the text of a git-lfs pointer",

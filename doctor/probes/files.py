@@ -27,6 +27,9 @@ _CHECKED = re.compile(
     r"|onnxruntime.*|sageattention|opencv-.*"
 )
 
+_OF_TORCH = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
+"""Packages that `import torch` proves whole enough to run, or not."""
+
 
 def probe(scene: Scene) -> Seen:
     """Give files.* and cuda_packages.*; each is absent where nothing of the kind was found."""
@@ -52,6 +55,8 @@ def _of_files(missing: Sequence[Wrong], damaged: Sequence[Wrong]) -> Seen:
     pointers = [each for each in damaged if kind_of(each.path) == "library" and _is_pointer(each)]
     yield "files.missing", _listed([_told(each) for each in missing])
     yield "files.missing_packages", _listed(_owners(missing))
+    apart = [each for each in missing if kind_of(each.path) == "library" and not _OF_TORCH.fullmatch(each.owner.name)]
+    yield "files.missing_apart", _listed(_owners(apart))
     yield "files.damaged", _listed([_told(each) for each in damaged])
     yield "files.damaged_packages", _listed(_owners(damaged))
     yield "files.lfs_pointers", _listed([_told(each)["path"] for each in pointers])

@@ -158,3 +158,13 @@ def test_of_two_that_fit_by_size_the_hash_decides(tmp_path: Path) -> None:
     assert found["files.overwritten_packages"] == ["onnxruntime-gpu==1.27"]
     assert found["files.overwriting_packages"] == ["onnxruntime-qnn==1.27"]
     assert "files.damaged" not in found
+
+
+def test_a_library_that_torch_says_nothing_of_is_told_apart(tmp_path: Path) -> None:
+    install(tmp_path, "torch", "2.13.0", files={"torch/lib/libtorch.so": "x"})
+    install(tmp_path, "onnxruntime-gpu", "1.27", files={"onnxruntime/a.so": "x", "onnxruntime/b.py": "x"})
+    for name in ("torch/lib/libtorch.so", "onnxruntime/b.py"):
+        (site_of(tmp_path) / name).unlink()
+    assert "files.missing_apart" not in seen(tmp_path)
+    (site_of(tmp_path) / "onnxruntime/a.so").unlink()
+    assert seen(tmp_path)["files.missing_apart"] == ["onnxruntime-gpu==1.27"]
