@@ -57,8 +57,8 @@ def test_the_libraries_of_the_earlier_generation_in_the_place_of_the_later(clone
     said = static(python, tmp_path)
     assert said.code == 1
     found = said.finding(MIXED)
-    assert said.report["findings"] == [found]
-    assert found["severity"] == "error"
+    assert [finding["id"] for finding in said.report["findings"]] == [MIXED, "cuda/cudnn-older-than-torch"]
+    assert (found["severity"], found["symptoms"]) == ("error", ["cuda/cudnn-older-than-torch"])
     heal(found, tmp_path)
     assert works(python, tmp_path) == ""
     assert static(python, tmp_path).report["findings"] == []
