@@ -15,21 +15,23 @@ _RENAMED = {(10, 1): (11, 0)}
 def runs(arch: str, capability: str, *, unified: bool = False) -> bool:
     """Say whether code for `arch` (`sm_86`, `compute_90`, `sm_90a`) runs on a device of `capability` (`8.9`).
 
-    Machine code runs within its major version on the same or a later minor; `compute_` is PTX and runs on anything later; an
-    `a` suffix runs on that very capability alone, `f` within the family. `unified`: built with CUDA 13.2 or later, which made Orin
-    (8.7) a device like any other of its generation.
+    Machine code runs within its major version on the same or a later minor; `compute_` is PTX and runs on anything later; with an
+    `a` suffix either runs on that very capability alone, with `f` within the family. `unified`: built with CUDA 13.2 or later, which
+    made Orin (8.7) a device like any other of its generation.
     """
     parts, device = _ARCH.match(arch), _pair(capability)
     if parts is None or device is None:
         return False
     code = _RENAMED.get(pair := (int(parts[1]), int(parts[2])), pair)
     device = _RENAMED.get(device, device)
-    if arch.startswith("compute_"):
-        return device >= code
-    alone = _ALONE - {(8, 7)} if unified else _ALONE
-    if parts[3] == "a" or code in alone or device in alone:
+    if parts[3] == "a":
         return device == code
-    return device[0] == code[0] and device[1] >= code[1]
+    within = device[0] == code[0] and device[1] >= code[1]
+    if arch.startswith("compute_"):
+        return within if parts[3] == "f" else device >= code
+    # Orin's own code runs on Orin alone, whichever CUDA made it.
+    alone = _ALONE - {(8, 7)} if unified else _ALONE
+    return device == code if code in _ALONE or device in alone else within
 
 
 def _pair(capability: str) -> tuple[int, int] | None:
