@@ -39,12 +39,24 @@ def flags_of(setup: str) -> "list[str]":
 def target_of(setup: str, arch: str) -> int:
     """Return the architecture that setup.py compiles for to serve this one: the first of its generation."""
     number = re.match(r"sm_(\d+)", arch)
-    targets = sorted(map(int, re.findall(r"\"(\d+)\" in cuda_archs\(\)", setup))) or [80, 90]
+    # Releases ask `"80" in cuda_archs()`, the main branch `"80" in archs`, and releases before 2.8 write the flags themselves.
+    named = re.findall(r"\"(\d+)\" in (?:cuda_archs\(\)|archs)", setup) or re.findall(r"code=sm_(\d+)\b", setup)
+    targets = sorted(set(map(int, named)))
+    if not targets:
+        raise SystemExit("the setup.py of this source names the GPUs that it compiles for in no known form")
     fit = [target for target in targets if number and target // 10 == int(number.group(1)) // 10]
+    if arch == "sm_87" and toolkit() < (13, 2):
+        # Before that, Orin runs no code of its generation but its own (torch/cuda/__init__.py, DEVICE_REQUIREMENT).
+        fit = [target for target in fit if target == 87]
     if not fit:
         known = ", ".join(f"sm_{target}" for target in targets)
         raise SystemExit(f"nothing that this flash-attn compiles ({known}) runs on {arch}")
     return fit[0]
+
+
+def toolkit() -> "tuple[int, ...]":
+    """Return the CUDA that torch was built with, which the compiler has to go with."""
+    return tuple(int(part) for part in str(torch.version.cuda).split(".")[:2] if part.isdigit())
 
 
 def free_memory() -> int:

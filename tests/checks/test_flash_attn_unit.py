@@ -128,6 +128,27 @@ def test_a_gpu_that_setup_py_has_no_target_for(build: Build, bare_python: Path, 
     assert named(result, bare_python, tmp_path) == {"flash-attn/ampere-or-newer-only"}
 
 
+def test_the_targets_of_the_main_branch(build: Build, source: Path) -> None:
+    edited(source / "setup.py", 'if "90" in cuda_archs(): pass', 'archs = set(cuda_archs())\nif "90" in archs or "120" in archs: pass')
+    edited(source / "setup.py", '"80" in cuda_archs()', '"80" in archs')
+    assert build(CANARY_ARCH="sm_121")["cases"]["compile"]["verdict"] == "passed"
+
+
+def test_targets_that_are_written_out(build: Build, source: Path) -> None:
+    edited(source / "setup.py", 'if "90" in cuda_archs(): pass', 'cc_flag = ["-gencode", "arch=compute_80,code=sm_80"]')
+    edited(source / "setup.py", 'if "80" in cuda_archs(): pass\n', "")
+    assert "(sm_80) runs on sm_90" in reasons(build())["preflight"]
+
+
+def test_targets_in_no_known_form(build: Build, source: Path) -> None:
+    edited(source / "setup.py", "in cuda_archs()", "in targets()")
+    assert reasons(build())["preflight"] == "the setup.py of this source names the GPUs that it compiles for in no known form"
+
+
+def test_orin_runs_no_code_of_its_generation(build: Build) -> None:
+    assert "runs on sm_87" in reasons(build(CANARY_ARCH="sm_87"))["preflight"]
+
+
 def test_a_gpu_that_nvcc_does_not_know(build: Build, source: Path, bare_python: Path, tmp_path: Path) -> None:
     edited(source / "setup.py", '"80"', '"60"')
     result = build(CANARY_ARCH="sm_60")
