@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.derive.making import SOURCE, Named
+from doctor.derive.making import SOURCE, Named, made
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.versions import major, parse
 
@@ -13,16 +13,25 @@ _BUILT_FOR_CUDA = {
 }
 """Packages that exist for NVIDIA's GPUs alone, by what people call them."""
 
+_FIRST_BRANCH = 300
+
 
 def halves(facts: Facts) -> Named:
     """Yield whether libcuda is a forward compatibility package, or of another driver than the kernel's."""
     stands_in = _stands_in(facts)
     yield "nvidia.forward_compatibility", present(True, SOURCE) if stands_in else absent(SOURCE)
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
+    yield "nvidia.l4t_driver", made(facts, "nvidia.driver_version", make=_l4t)
     manager, kernel = (value_of(facts, f"nvidia.{name}") for name in ("fabric_manager", "driver_version"))
     differ = manager and kernel and manager != kernel
     words = f"the fabric manager is of {manager}, the driver of {kernel}"
     yield "nvidia.fabric_manager_differs", present(words, SOURCE) if differ else absent(SOURCE)
+
+
+def _l4t(driver: str) -> str | None:
+    """Return a driver's version where it is a release of Jetson's L4T: NVIDIA's other drivers are beyond 300 since 2012."""
+    release = major(driver)
+    return driver if release is not None and release < _FIRST_BRANCH else None
 
 
 def _stands_in(facts: Facts) -> bool:
@@ -43,7 +52,7 @@ def _difference(facts: Facts) -> Fact:
     # Jetson and Windows count drivers in their own way, and their libcuda carries no number of the kernel's.
     if not library or not kernel or library == kernel or value_of(facts, "host.jetson") or value_of(facts, "host.wsl"):
         return absent(SOURCE)
-    if (major(str(library)) or 0) < 300 or (major(str(kernel)) or 0) < 300:
+    if _l4t(str(library)) or _l4t(str(kernel)):
         return absent(SOURCE)
     return present(f"libcuda is of driver {library}, the kernel's module of {kernel}", SOURCE)
 

@@ -27,7 +27,7 @@ FACTS: dict[str, str] = {
     "host.glibc": "version of the C library; absent on musl and outside Linux",
     "host.glibcxx_max": "newest GLIBCXX_ version in the system's libstdc++",
     "host.container": "docker, podman, kubernetes, lxc, apptainer; absent outside a container",
-    "host.wsl": "true inside the Windows Subsystem for Linux",
+    "host.wsl": "true inside the Windows Subsystem for Linux; absent elsewhere",
     "host.rosetta": "true where the interpreter runs translated on Apple silicon",
     "host.jetson": "model of an NVIDIA Jetson board; absent elsewhere",
     "host.cpu_count": "processors this process may use",

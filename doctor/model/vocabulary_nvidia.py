@@ -31,6 +31,7 @@ NVIDIA: dict[str, str] = {
     "nvidia.smi": "path of nvidia-smi",
     "nvidia.libcuda": "path of the libcuda.so.1 that the loader would take",
     "nvidia.forward_compatibility": "true where that libcuda is NVIDIA's forward compatibility package, which stands in for the driver's",
+    "nvidia.l4t_driver": "version of a Jetson's driver that is counted in releases of L4T: 35.4.1",
     "nvidia.libcuda_differs": "in words, where libcuda and the kernel's module are of different drivers without forward compatibility",
     "nvidia.wanted_by": "what here is built for NVIDIA's GPUs: torch, jax; absent where they are hidden on purpose",
     "nvidia.mig_without_instances": "visible GPUs with MIG on and without an instance",

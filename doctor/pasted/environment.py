@@ -101,7 +101,7 @@ def _python(value: str) -> Told:
 
 
 def _platform(value: str) -> Told:
-    yield "host.wsl", present("microsoft" in value.lower(), SOURCE)
+    yield "host.wsl", present(True, SOURCE) if "microsoft" in value.lower() else absent(SOURCE)
     if "tegra" not in value.lower():
         yield "host.jetson", absent(SOURCE)
 

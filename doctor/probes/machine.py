@@ -128,10 +128,8 @@ def _container(host: Host) -> Fact:
 
 
 def _wsl(host: Host) -> Fact:
-    version = host.read("/proc/version", limit=4096)
-    if version is None:
-        return absent("/proc/version")
-    return present("microsoft" in version.lower(), "/proc/version")
+    version = host.read("/proc/version", limit=4096) or ""
+    return present(True, "/proc/version") if "microsoft" in version.lower() else absent("/proc/version")
 
 
 def _jetson(host: Host) -> Fact:

@@ -65,7 +65,8 @@ def _python(facts: Facts) -> Iterator[str]:
 def _platform(facts: Facts) -> str | None:
     """Return the platform; None where neither a kernel nor WSL is known, since readers take a platform for the word on WSL."""
     kernel, wsl = value_of(facts, "host.kernel"), value_of(facts, "host.wsl")
-    if kernel is None and wsl is None:
+    told = facts.get("host.wsl")
+    if kernel is None and (told is None or told.state is State.UNKNOWN):
         return None
     parts = [_SYSTEMS.get(str(value_of(facts, "host.os")), "Linux"), _one_line(kernel) if kernel else ""]
     said = " ".join(parts).lower()

@@ -46,6 +46,11 @@ def test_drivers_that_are_counted_in_another_way_are_not_compared(where: dict[st
     assert halves("540.4.0", "35.4.1") == (None, None)
 
 
+@pytest.mark.parametrize(("driver", "l4t"), [("35.4.1", "35.4.1"), ("540.4.0", None), ("390.157", None), (None, None)])
+def test_a_driver_of_l4t(driver: str | None, l4t: str | None) -> None:
+    assert value_of(derived(nvidia__driver_version=driver), "nvidia.l4t_driver") == l4t
+
+
 @pytest.mark.parametrize(
     ("facts", "wanted"),
     [

@@ -75,7 +75,6 @@ def test_an_ubuntu_machine(tmp_path: Path) -> None:
         "host.package_manager": "apt",
         "host.glibc": "2.35",
         "host.glibcxx_max": "3.4.30",
-        "host.wsl": False,
         "host.machine": platform.machine(),
     }
 

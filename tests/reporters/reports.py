@@ -22,7 +22,7 @@ _MACHINE: dict[str, Any] = {
     "host.container": None,
     "host.cpu_count": 16,
     "host.memory_bytes": 64 << 30,
-    "host.wsl": False,
+    "host.wsl": None,
     "python.version": "3.11.9",
     "python.virtual_environment": True,
     "python.installer": "uv",
