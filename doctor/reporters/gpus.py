@@ -29,10 +29,16 @@ def row(facts: Facts) -> str:
 def _gpus(facts: Facts) -> str:
     found = value_of(facts, "nvidia.gpus")
     if not isinstance(found, list) or not found:
-        named = value_of(facts, "nvidia.gpu_names")
+        named = value_of(facts, "nvidia.gpu_names") or _of_torch(facts)
         told = stated(facts, "nvidia.capabilities", "compute capability {}")
         return listed(*_counted(map(as_text, named)), told) if isinstance(named, list) else told
     return listed(*_counted(_gpu_name(gpu) for gpu in found))
+
+
+def _of_torch(facts: Facts) -> list[str] | None:
+    """Return the names that torch gives NVIDIA's GPUs, where nothing else shows them: a sandbox may hand in the library alone."""
+    reached = cards(facts, "torch.cuda_devices") if value_of(facts, "torch.build") == "cuda" else []
+    return [as_text(entry.get("name") or "GPU") for entry in reached] or None
 
 
 def _counted(names: Iterable[str]) -> list[str]:
@@ -59,6 +65,8 @@ def _driver(facts: Facts) -> str:
         return ""
     if vendor := _BUILDS.get(str(value_of(facts, "torch.build"))):
         return "" if vendor in vendors(facts) else f"no {_SPELLED[vendor]} GPU on this machine"
+    if value_of(facts, "torch.reaches_cuda") is True:
+        return "no driver shows itself, and torch computes all the same"
     return stated(facts, "nvidia.driver_version", absent="no NVIDIA driver on this machine", called="NVIDIA driver")
 
 

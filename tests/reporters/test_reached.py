@@ -107,6 +107,15 @@ MI300X = {"name": "AMD Instinct MI300X", "gfx": "gfx942", "memory_bytes": 192 <<
         ({"gpu__vendors": None, "torch__build": "rocm", "nvidia__driver_version": None}, "no AMD GPU on this machine"),
         ({"gpu__vendors": None, "torch__build": "cuda", "nvidia__driver_version": None}, "no NVIDIA driver on this machine"),
         (
+            {
+                "torch__build": "cuda",
+                "nvidia__driver_version": None,
+                "torch__reaches_cuda": True,
+                "torch__cuda_devices": [{"name": "H200"}],
+            },
+            "H200; no driver shows itself, and torch computes all the same",
+        ),
+        (
             {"gpu__vendors": ["nvidia", "amd"], "amd__gpus": [{}], "nvidia__gpus": H100[:1], "torch__build": "cuda"},
             "NVIDIA H100",
         ),

@@ -18,8 +18,6 @@ NOT_YET: frozenset[str] = frozenset(
         "jetson",
         "mismatch",
         "no-driver",
-        "no-nvml-computes",
-        "slower-card-fails",
     }
 )
 
