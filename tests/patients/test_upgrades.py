@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.command import Said, check
-from tests.environments import install, site_packages
+from tests.environments import install, site_packages, uv
 from tests.patients.healing import heal
 
 Clone = Callable[..., Path]
@@ -33,8 +34,9 @@ def works(python: Path, folder: Path) -> str:
 
 
 def static(python: Path, folder: Path) -> Said:
-    """Look at files only."""
-    return check("--python", python, "--no-canaries", cwd=folder)
+    """Look at files only; uv is at hand, whose cache holds what a fix installs again."""
+    path = f"{Path(uv()).parent}{os.pathsep}{os.environ['PATH']}"
+    return check("--python", python, "--no-canaries", cwd=folder, env={"PATH": path})
 
 
 def test_a_healthy_upgrade_is_left_alone_and_can_be_tidied(clone: Clone, tmp_path: Path) -> None:
