@@ -77,7 +77,7 @@ def newer(package: str, facts: Facts) -> Recipe:
     here = value_of(facts, f"package.{package}.version")
     return Recipe(
         kind=FixKind.REINSTALL,
-        title=f"Keep this torch, and take a newer {package} that fits it",
+        title=f"Take a newer {package}, and leave torch where it is",
         install=(f"{package}>={public(str(here))}" if here else package,),
         options=("upgrade", "hold-torch"),
     )
