@@ -14,10 +14,6 @@ NOT_YET: frozenset[str] = frozenset(
     {
         "cuinit-2-full",
         "cuinit-46",
-        "fabric-not-ready",
-        "jetson",
-        "mismatch",
-        "no-driver",
     }
 )
 
