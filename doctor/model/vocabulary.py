@@ -31,6 +31,7 @@ FACTS: dict[str, str] = {
     "host.rosetta": "true where the interpreter runs translated on Apple silicon",
     "host.jetson": "model of an NVIDIA Jetson board; absent elsewhere",
     "host.cpu_count": "processors this process may use",
+    "host.amx": "true where the processor lists Intel's AMX; absent elsewhere",
     "host.memory_bytes": "memory of the machine",
     "host.memory_available_bytes": "memory that is free to use now, control groups considered",
     "host.memory_limit_bytes": "limit of the control group; absent where there is none",

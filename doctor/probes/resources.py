@@ -22,6 +22,7 @@ def probe(scene: Scene) -> Seen:
     """Yield the `host.*` facts about what a process may use."""
     host = scene.host
     yield "host.cpu_count", present(_processors(), "affinity")
+    yield "host.amx", _amx(host)
     yield from _memory(host)
     yield "host.shm_bytes", _shared_memory(host)
     yield from _temporary(host)
@@ -30,6 +31,11 @@ def probe(scene: Scene) -> Seen:
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _amx(host: Host) -> Fact:
+    flags = re.search(r"^flags\s*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 16) or "", re.MULTILINE)
+    return present(True, "/proc/cpuinfo") if flags and "amx_tile" in flags[1].split() else absent("/proc/cpuinfo")
 
 
 def _memory(host: Host) -> Seen:
