@@ -31,7 +31,7 @@ def error_fact(framework: Framework, facts: Facts) -> str:
 
 
 def said_facts(facts: Facts) -> tuple[str, ...]:
-    """Return the facts with words of frameworks, and of NVML, about GPUs that the machine shows and that are not reached."""
+    """Return the facts with words of frameworks, and of NVML, about GPUs that the machine shows, something wants, and nothing reaches."""
     missed = [error_fact(one, facts) for one in FRAMEWORKS if value_of(facts, f"{one.name}.unreached")]
-    shown = "nvidia" in vendors(facts) and value_of(facts, "torch.reaches_cuda") is None
-    return tuple(name for name in (*missed, *(("nvidia.nvml",) if shown else ())) if isinstance(value_of(facts, name), str))
+    wanted = "nvidia" in vendors(facts) and bool(value_of(facts, "nvidia.wanted_by")) and value_of(facts, "torch.reaches_cuda") is None
+    return tuple(name for name in (*missed, *(("nvidia.nvml",) if wanted else ())) if isinstance(value_of(facts, name), str))

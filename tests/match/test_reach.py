@@ -162,6 +162,17 @@ def test_no_alarm_where_the_rest_is_not_meant_for_this_process(visible: list[Any
     assert found(nvidia__visible=visible, **reached) == ()
 
 
+@pytest.mark.parametrize("build", [{"torch__build": "cpu"}, {"torch__build": None}, {"env__CUDA_VISIBLE_DEVICES": "-1"}])
+def test_words_of_nvml_say_nothing_where_nothing_here_wants_an_nvidia_gpu(build: dict[str, Any]) -> None:
+    """A broken driver is none of the business of a torch for the CPU."""
+    mismatch = Signature(pattern="Driver/library version mismatch")
+    known = toy.issue(affected=(Affected(exposes=False),), proofs=(), signatures=(mismatch,))
+    words: dict[str, Any] = {"torch__cuda_available": None, "torch__devices": None, "torch__cuda_error": None}
+    words["nvidia__nvml"] = "Driver/library version mismatch"
+    assert [each.id for each in found(catalog=toy.catalog(nvidia__mismatch=known), **words)] == ["nvidia/mismatch"]
+    assert found(catalog=toy.catalog(nvidia__mismatch=known), **words, **build) == ()
+
+
 ECC = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
 CARDS = [{"index": number, "name": "RTX 3060", "uuid": f"GPU-{1 - number}"} for number in range(2)]
 
