@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from doctor.model.facts import Facts, State
 
 HOLE = re.compile(r"\{([a-z][A-Za-z0-9_.*-]*)\}")
+PLACEHOLDER = re.compile(r"<[a-z]+(?:-[a-z]+)*>")
+"""What a person has to put in, `<package>`: no installer takes it for a name, and no shell for a file once it is quoted."""
+
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def names(template: str) -> tuple[str, ...]:
     """Return the names of the holes in a template."""
     return tuple(HOLE.findall(template))
+
+
+def placeholders(words: Iterable[str]) -> tuple[str, ...]:
+    """Return what a person has to put into these words before they can be used, each once."""
+    return tuple(dict.fromkeys(found for word in words for found in PLACEHOLDER.findall(word)))
 
 
 def seen(name: str, facts: Facts, captures: Mapping[str, str]) -> Any:

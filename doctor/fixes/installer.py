@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.fixes import Command
 
-_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = re.compile(r"^(?:[A-Za-z0-9][A-Za-z0-9._-]*|<[a-z-]+>)")
 _TORCH = re.compile(r"torch(?![A-Za-z0-9._-])")
 _UV = {"no-deps": "--no-deps", "no-build-isolation": "--no-build-isolation", "no-cache": "--no-cache", "pre": "--prerelease=allow"}
 _PIP = {

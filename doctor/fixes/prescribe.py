@@ -13,7 +13,7 @@ from doctor.fixes.grounds import above, closed
 from doctor.fixes.project import kept_to_lock
 from doctor.fixes.shell import quoted
 from doctor.fixes.words import circumstance
-from doctor.holes import fill, fill_each, fill_sentence
+from doctor.holes import fill, fill_each, fill_sentence, placeholders
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix
@@ -85,6 +85,7 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
     steps, edit = _steps(recipe, facts, captures), {name: fill(text, facts, captures) for name, text in recipe.edit.items()}
     if steps is None or None in edit.values():
         return None
+    asks = placeholders(word for step in steps for word in (*step.argv, *step.env.values()))
     return Fix(
         kind=recipe.kind.value,
         title=fill_sentence(recipe.title, facts, captures),
@@ -93,7 +94,8 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
         file=edit.get("file") or "",
         before=edit.get("before") or "",
         after=edit.get("after") or "",
-        safe=recipe.safe,
+        asks=asks,
+        safe=recipe.safe and not asks,
         lasting=recipe.lasting,
         sudo=recipe.sudo or (bool(recipe.system) and value_of(facts, "host.package_manager") != "brew"),
         reboot=recipe.reboot,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.holes import PLACEHOLDER
 from doctor.model.issues import Recipe
 
 _COMPANIONS = frozenset({"torchvision", "torchaudio"})
@@ -17,6 +18,14 @@ _WORDS = {
     re.compile(r"^[A-Z_]+ is set$"): "env.*",
 }
 """Circumstances in words that a fact decides, and that fact."""
+_CAPITALS = re.compile(r"(?<![\w$%{\\-])[A-Z][A-Z0-9_]+(?![\w\\]|=[^=])")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_LITERAL = frozenset(
+    {"ON", "OFF", "ALL", "DEFAULT", "HEAD", "IM", "NVIDIA", "CUDA", "NCCL", "IPC_LOCK", "REG_DWORD", "MOK", "AUTOMATIC1111", "PATH", "CC"}
+    | {"ECC", "PAGE_RETIREMENT", "ROW_REMAPPER", "TEMPERATURE", "POWER", "PERFORMANCE", "COMPUTE", "PIDS"}
+    | {"LD_LIBRARY_PATH", "ONEAPI_ROOT", "HSA_OVERRIDE_GFX_VERSION", "NCCL_SOCKET_IFNAME", "CUDA_PATH", "LIBTORCH", "LIBTORCH_USE_PYTORCH"}
+)
+"""Words of capitals that a program does know: its own values, and variables that are taken away."""
 
 
 def lint_advice(recipe: Recipe, component: str) -> Iterator[str]:
@@ -36,6 +45,18 @@ def lint_advice(recipe: Recipe, component: str) -> Iterator[str]:
         yield "when: whether LD_LIBRARY_PATH is set is a fact, env.LD_LIBRARY_PATH"
     for part in recipe.condition.split("; "):
         yield from (f"condition: {part!r} is a fact: say it by when ({fact})" for words, fact in _WORDS.items() if words.match(part))
+
+
+def lint_placeholders(recipe: Recipe) -> Iterator[str]:
+    """Yield each word that stands for something else and that an installer, a program or a shell would take at its word."""
+    packages = (*recipe.install, *recipe.companions, *recipe.uninstall, *(one for kind in recipe.system.values() for one in kind))
+    words = (*packages, recipe.index or "", *(word for argv in recipe.run for word in argv))
+    for word in (*words, recipe.verify):
+        bare = _QUOTED.sub("", word) if " " in word else word
+        for found in sorted({*_CAPITALS.findall(bare)} - _LITERAL):
+            yield f"{found} would be taken for a name: write <{found.lower().replace('_', '-')}>, which nothing takes"
+        if " " in bare and (open_ := PLACEHOLDER.search(bare)):
+            yield f"{open_[0]} in a line for a shell, which opens a file of that name: hand it in as an argument of its own, or quote it"
 
 
 def _name(requirement: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from doctor.holes import names
-from doctor.lint.advice import lint_advice
+from doctor.lint.advice import lint_advice, lint_placeholders
 from doctor.literals import needed
 from doctor.model.checks import Check
 from doctor.model.issues import Condition, KnownIssue, Recipe
@@ -129,6 +129,7 @@ def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
     acts = [bool(recipe.install), bool(recipe.uninstall), bool(recipe.system), bool(recipe.env), bool(recipe.run), bool(recipe.edit)]
     if not any(acts):
         yield "it does nothing: give install, uninstall, system, env, run or edit"
+    yield from lint_placeholders(recipe)
     yield from (f"no such option: {option}" for option in recipe.options if option not in _OPTIONS)
     texts = [
         recipe.title,

@@ -30,13 +30,13 @@ _CUDA = (
         kind=FixKind.CONFIGURE,
         title="Start the container with its GPUs",
         when=(_IN_CONTAINER, Condition(fact="nvidia.device_nodes", equals=False)),
-        run=(("docker", "run", "--rm", "--gpus", "all", "IMAGE", "nvidia-smi"),),
+        run=(("docker", "run", "--rm", "--gpus", "all", "<image>", "nvidia-smi"),),
     ),
     Recipe(
         kind=FixKind.CONFIGURE,
         title="Have the container toolkit hand in CUDA's library as well, not only what nvidia-smi needs",
         when=(_IN_CONTAINER, Condition(fact="nvidia.device_nodes", equals=True), Condition(fact="nvidia.libcuda", absent=True)),
-        run=(("docker", "run", "--rm", "--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility", "IMAGE", "nvidia-smi"),),
+        run=(("docker", "run", "--rm", "--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility", "<image>", "nvidia-smi"),),
     ),
     Recipe(
         kind=FixKind.SET_ENV,
@@ -85,7 +85,7 @@ _ROCM = (
         kind=FixKind.CONFIGURE,
         title="Start the container with the devices of the GPU",
         when=(_IN_CONTAINER, Condition(fact="amd.kfd", equals="missing")),
-        run=(("docker", "run", "--device=/dev/kfd", "--device=/dev/dri", "--group-add", "video", "--group-add", "render", "IMAGE"),),
+        run=(("docker", "run", "--device=/dev/kfd", "--device=/dev/dri", "--group-add", "video", "--group-add", "render", "<image>"),),
     ),
     Recipe(
         kind=FixKind.CONFIGURE,
@@ -109,7 +109,7 @@ _XPU = (
         kind=FixKind.CONFIGURE,
         title="Start the container with the GPU",
         when=(_IN_CONTAINER, Condition(fact="intel.render", equals="missing")),
-        run=(("docker", "run", "--device", "/dev/dri", "IMAGE"),),
+        run=(("docker", "run", "--device", "/dev/dri", "<image>"),),
     ),
     Recipe(
         kind=FixKind.CONFIGURE,

@@ -14,7 +14,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do about a finding; `when` says under which circumstances this one is the right one."""
+    """What to do about a finding; `when` says under which circumstances this one is the right one.
+
+    `asks` are the words of its commands, `<package>`, that a person has to replace first; such a fix is never `safe`.
+    """
 
     kind: str
     title: str
@@ -23,6 +26,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
     before: str = ""
     after: str = ""
+    asks: tuple[str, ...] = ()
     safe: bool = True
     lasting: bool = True
     sudo: bool = False

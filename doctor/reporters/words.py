@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
+from doctor.holes import placeholders
 from doctor.model.facts import State, value_of
 from doctor.model.fixes import Fix
 from doctor.model.issues import FixKind, Recipe
@@ -44,14 +45,18 @@ def facts_wanted(names: Iterable[str]) -> str:
 
 def flags(fix: Fix | Recipe) -> str:
     """Say what to know before following a fix."""
+    asks = (
+        fix.asks if isinstance(fix, Fix) else placeholders((*fix.install, *fix.env.values(), *(word for argv in fix.run for word in argv)))
+    )
     said_of = {
+        f"put in {', '.join(asks)}": bool(asks),
         "needs sudo": fix.sudo,
         "reboot afterwards": fix.reboot,
         "changes your source": fix.kind in ("edit", FixKind.EDIT),
         "a workaround, no cure": not fix.lasting,
-        "risky: read it first": not fix.safe,
+        "risky: read it first": not fix.safe and not asks,
     }
-    return ", ".join(words for words, holds in said_of.items() if holds)
+    return ", ".join(said for said, holds in said_of.items() if holds)
 
 
 def nothing(report: Report) -> str:
