@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 
 from doctor.globs import matches_any
+from doctor.match.asking import leaves_open
 from doctor.match.extensions import accounted, broken_extensions
 from doctor.match.generic import broken_checks, failed_probes, unexplained_checks, violated_tables
 from doctor.match.imports import accounted_imports, broken_imports
 from doctor.match.issues import CARGO, Weighed, explained_by_text, finding, is_foreign, rule, spots_of_text, weigh
+from doctor.match.proofs import Spot
 from doctor.match.reach import missed_gpus
 from doctor.match.reach_some import some_missing, taken
 from doctor.match.requirements import unmet_requirements
@@ -43,8 +45,10 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     issues = raised(found, issues, observation)
     general = frozenset(held.id for held in weighed if held.issue.general)
     issues += gathered(ruled, issues, facts, observation.targets)
+    told = [*issues, *_generic(observation, catalog, found, issues)]
+    asking = frozenset(one.id for one in told if leaves_open(one.recipes, facts))
     return Diagnosis(
-        findings=ranked([*issues, *_generic(observation, catalog, found, issues)], general=general, owner=value_of(facts, "log.owner")),
+        findings=ranked(told, general=general | asking, owner=value_of(facts, "log.owner")),
         undecided=tuple(_undecided(ruled, observation)),
         ruled_out=tuple(_ruled_out(ruled)),
     )
@@ -69,12 +73,14 @@ def _generic(
     observation: Observation, catalog: Catalog, found: Sequence[tuple[Weighed, Result]], issues: Sequence[Finding]
 ) -> Iterable[Finding]:
     explaining = [held for held, result in found if result.confidence is not Confidence.LOW and result.ruling is Ruling.FINDING]
-    explained = frozenset(spot for held in explaining for spot in (*held.red, *spots_of_text(held.seen)))
+    explained = _spots(explaining)
     cited = frozenset(_cited(issues))
     main = observation.targets[0].name if observation.targets else ""
     extensions = tuple(broken_extensions(observation, cited, main))
     cited |= frozenset(_cited(extensions))
-    imports = tuple(broken_imports(observation, explained, (*issues, *extensions), main))
+    # Where a known issue cannot name the package to move, the package whose import failed is told as well.
+    naming = [held for held in explaining if not leaves_open(held.issue.fixes, observation.facts)]
+    imports = tuple(broken_imports(observation, _spots(naming), (*issues, *extensions), main))
     cited |= frozenset(_cited(imports))
     yield from (*extensions, *imports)
     yield from unexplained_checks(observation, explained | accounted(observation, extensions) | accounted_imports(observation))
@@ -85,6 +91,10 @@ def _generic(
     yield from failed_probes(observation, main)
     yield from unmet_requirements(observation.facts, cited, main)
     yield from violated_tables(catalog, observation.facts, cited, main)
+
+
+def _spots(explaining: Iterable[Weighed]) -> frozenset[Spot]:
+    return frozenset(spot for held in explaining for spot in (*held.red, *spots_of_text(held.seen)))
 
 
 def _cited(findings: Iterable[Finding]) -> Iterable[str]:
@@ -100,8 +110,8 @@ def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
 def ranked(findings: Sequence[Finding], *, general: frozenset[str] = frozenset(), owner: Any = None) -> tuple[Finding, ...]:
     """Order findings by what to do first: severity, devices that do not answer, what knows more than a general text, confidence, nearness.
 
-    A cause comes before its symptoms and names them; it ranks with the worst of them, for it is what to mend. `general` are ids,
-    `owner` is the fact `log.owner`: the line that the failure most likely begins with.
+    A cause comes before its symptoms and names them; it ranks with the worst of them, for it is what to mend. `general` are ids of what
+    others may know better, `owner` is the fact `log.owner`: the line that the failure most likely begins with.
     """
     told = [_with_symptoms(found, findings) for found in findings]
     symptoms = {symptom for found in told for symptom in found.symptoms}

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from doctor.match import diagnose
-from doctor.model.issues import Proof, Signature
+from doctor.model.issues import FixKind, Proof, Recipe, Signature
 from doctor.model.outcomes import Case, Outcome, Verdict
 from tests import toy
 
@@ -45,6 +45,19 @@ def test_a_known_issue_that_names_the_case_speaks_for_it() -> None:
     known = toy.issue(certain=True, signatures=(), proofs=(proof,), affected=toy.issue().affected)
     found = _found(_tried(torchvision=VISION), {"torch.version": "1.13.1"}, torchvision__other=known)
     assert set(found) == {"torchvision/other"}
+
+
+def test_a_known_issue_that_cannot_name_the_package_comes_after_the_package_that_does_not_import() -> None:
+    said = "ImportError: cannot import name 'FLAX_WEIGHTS_NAME' from 'transformers' (raised in diffusers)"
+    known = toy.issue(
+        signatures=(Signature(pattern="cannot import name 'FLAX_WEIGHTS_NAME' from 'transformers'"),),
+        affected=(),
+        proofs=(),
+        fixes=(Recipe(kind=FixKind.UPGRADE, title="Take a newer program", install=("<package>",), options=("upgrade",)),),
+    )
+    found = _found(_tried(diffusers=said), {"package.diffusers.version": "0.31.0"}, transformers__gone=known)
+    assert list(found) == ["import/diffusers", "transformers/gone"]
+    assert found["import/diffusers"].recipes[0].install == ("diffusers>=0.31.0",)
 
 
 def test_what_a_package_asks_for_in_vain_is_part_of_the_story() -> None:
