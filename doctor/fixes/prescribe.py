@@ -121,5 +121,5 @@ def _steps(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[C
     steps += [Command(argv=argv) for argv in runs if argv]
     if wanted:
         *before, last = installer.install(wanted, recipe.options, index, facts)
-        return (*steps, *before, msgspec.structs.replace(last, env=known))
+        return (*steps, *(one for one in before if one not in steps), msgspec.structs.replace(last, env=known))
     return (*steps, *([Command(argv=(), env=known)] if known else []))

@@ -50,6 +50,14 @@ def test_a_fix_that_asks_for_a_name_says_so_and_is_never_safe() -> None:
     assert (concrete.asks, concrete.safe, flags(concrete)) == ((), True, "")
 
 
+def test_pip_is_made_once_for_both_commands() -> None:
+    facts = {"python.executable": present("/v/bin/python", "test"), "python.has_pip": present(False, "test")}
+    recipe = Recipe(kind=FixKind.REINSTALL, title="x", uninstall=("a",), install=("b",))
+    found = Finding(id="x/y", target="", title="", severity=Severity.ERROR, confidence=Confidence.HIGH, message="", recipes=(recipe,))
+    steps = [step.argv[2:4] for step in prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes[0].steps]
+    assert steps == [("ensurepip", "--upgrade"), ("pip", "uninstall"), ("pip", "install")]
+
+
 def test_with_uv_the_package_that_is_put_in_is_the_one_that_moves() -> None:
     argv = _fix(_upgrade("<package>"), uv=True).steps[-1].argv
     assert argv[-4:] == ("--upgrade-package", "<package>", "<package>", "torch==2.6.0")
