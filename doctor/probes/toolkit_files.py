@@ -1,7 +1,7 @@
 """What a CUDA toolkit must hold to build and link a torch extension, who owns each part, and what of it is not there.
 
 Each file was removed once from a CUDA 13.0 toolkit to see what breaks. libdevice and libcudart_static are not here because nothing did.
-nvlink and link.stub matter to builds that let nvcc link.
+nvlink, link.stub and libcudadevrt.a matter to builds that let nvcc link.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOOLS = {
     "bin/crt/link.stub": "nvcc",
     "nvvm/bin/cicc": "nvvm",
 }
-_LINKED = "libcudart.so"
+_LINKED, _DEVICE = "libcudart.so", "libcudadevrt.a"
 _DEBIAN = "lib/nvidia-cuda-toolkit/bin"
 _LINKER_FOLDERS = (
     "/usr/local/lib",
@@ -56,6 +56,8 @@ def holding(host: Host, root: str, torch: Path | None) -> Holding:
     lacking = {**_lacking_tools(host, root), **headers.lacking(host, root, torch)}
     if not linkable and not sources:
         lacking[f"{Path(folder or 'lib64').name}/{_LINKED}"] = "runtime"
+    if not _is_wrapper(host, root) and not any(host.exists(f"{place}/{_DEVICE}") for place in (*places, *_library_folders(host, root))):
+        lacking[f"{Path(folder or 'lib64').name}/{_DEVICE}"] = "runtime"
     return Holding(
         missing=lacking,
         unlinkable=() if linkable else (_LINKED,),
@@ -70,12 +72,16 @@ def lib_dir(host: Host, root: str) -> str | None:
 
 
 def _versioned(host: Host, root: str) -> Iterator[str]:
-    for folder in (f"{root}/lib64", f"{root}/lib", *map(str, host.glob(f"{root}/targets", "*/lib"))):
+    for folder in _library_folders(host, root):
         names = [name for name in host.list(folder) if name.startswith(f"{_LINKED}.")]
         # The shortest name is the one that the loader knows as well: libcudart.so.13, not libcudart.so.13.0.96.
         if names:
             yield f"{folder}/{min(names, key=len)}"
             return
+
+
+def _library_folders(host: Host, root: str) -> tuple[str, ...]:
+    return (f"{root}/lib64", f"{root}/lib", *map(str, host.glob(f"{root}/targets", "*/lib")))
 
 
 def _lacking_tools(host: Host, root: str) -> dict[str, str]:

@@ -86,6 +86,25 @@ def test_every_file_that_a_build_opens_is_missed_with_its_owner(
     assert {name: missed(name) for name in matters} == {name: ([name], [owners[name]]) for name in matters}
 
 
+def test_the_device_runtime_is_missed_by_nvcc_as_a_linker_and_told_with_its_package(
+    own_toolkit: Path, nvcc_python: Path, missed: Callable[[str], tuple[object, object]], tmp_path: Path
+) -> None:
+    (tmp_path / "one.cu").write_text("__global__ void one() {}\nint main() { return 0; }\n", encoding="utf-8")
+    link = [str(own_toolkit / "bin/nvcc"), "one.cu", "-o", "one"]
+    assert subprocess.run(link, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    owner = _owners(nvcc_python)["lib/libcudadevrt.a"]
+    assert missed("lib64/libcudadevrt.a") == (["lib64/libcudadevrt.a"], [owner])
+    (own_toolkit / "lib64/libcudadevrt.a").unlink()
+    ended = subprocess.run(link, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode
+    assert "cudadevrt" in ended.stderr
+    (tmp_path / "link.log").write_text(ended.stderr, encoding="utf-8")
+    said = check("--python", nvcc_python, "--no-canaries", "--log", "link.log", cwd=tmp_path, env={"CUDA_HOME": str(own_toolkit)})
+    told = str(said.finding("cuda/toolkit-incomplete")["evidence"])
+    assert "lib64/libcudadevrt.a" in told
+    assert owner in told
+
+
 def test_files_that_no_build_opens_are_not_missed(
     own_toolkit: Path, nvcc_python: Path, missed: Callable[[str], tuple[object, object]], tmp_path: Path
 ) -> None:

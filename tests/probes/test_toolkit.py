@@ -34,6 +34,7 @@ def make(root: Path, *, version: str = "12.4", nvcc: str = "exit 1", libraries: 
     """Make a toolkit that lacks nothing."""
     major, minor = version.split(".")
     script(root / "bin/nvcc", nvcc)
+    libraries = (*libraries, f"{Path(libraries[0]).parent}/libcudadevrt.a")
     for name in (*(f"bin/{name}" for name in _TOOLS), "nvvm/bin/cicc", *(f"include/{name}" for name in _HEADERS.split()), *libraries):
         put(root / name)
     put(root / "include/cuda.h", f"#define CUDA_VERSION {int(major) * 1000 + int(minor) * 10}\n")
@@ -125,6 +126,7 @@ def test_a_broken_cuda_home_is_named_and_the_next_one_only_lies_there(tmp_path: 
         ("bin/crt/link.stub", "nvidia-cuda-nvcc"),
         ("bin/nvcc.profile", "nvidia-cuda-nvcc"),
         ("nvvm/bin/cicc", "nvidia-nvvm"),
+        ("lib64/libcudadevrt.a", "nvidia-cuda-runtime"),
         ("include/crt/host_config.h", "nvidia-cuda-crt"),
         ("include/cuda_runtime.h", "nvidia-cuda-runtime"),
         ("include/cusparse.h", "nvidia-cusparse"),
@@ -138,6 +140,13 @@ def test_a_missing_file_and_its_owner(tmp_path: Path, gone: str, owner: str) -> 
     facts = seen(made_host(tmp_path), torch_in(tmp_path / "root/env"))
     assert (facts["cuda.missing"].value, facts["cuda.missing_owners"].value) == ([gone], [owner])
     assert facts["cuda.missing_requirements"].state is State.ABSENT
+
+
+def test_a_library_where_the_linker_looks_is_not_missing(tmp_path: Path) -> None:
+    root = make(tmp_path / "root/usr/local/cuda")
+    (root / "lib64/libcudadevrt.a").unlink()
+    put(tmp_path / "root/usr/lib/x86_64-linux-gnu/libcudadevrt.a")
+    assert seen(made_host(tmp_path))["cuda.missing"].state is State.ABSENT
 
 
 def test_without_torch_its_headers_are_not_asked_for(tmp_path: Path) -> None:
