@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from doctor.holes import as_text
 from doctor.model.facts import Facts, value_of
+
+_STATES = {
+    "busy": re.compile(
+        r"devices?(?:\(s\))? (?:are|is|is/are) busy or unavailable|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
+    ),
+    "full": re.compile(r"out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY", re.IGNORECASE),
+}
+
+
+def state_said(words: Any) -> str:
+    """Return what words of CUDA say that its GPUs are: "busy" or "full"; empty where they say something else."""
+    text = words if isinstance(words, str) else ""
+    return next((state for state, pattern in _STATES.items() if pattern.search(text)), "")
 
 
 def cards(facts: Facts, name: str) -> list[Mapping[str, Any]]:

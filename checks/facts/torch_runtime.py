@@ -35,6 +35,7 @@ from typing import Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
+from canary_devices import BUSY, FULL  # noqa: E402
 from canary_report import Ending, Report  # noqa: E402
 
 sys.path.remove(CHECKS)
@@ -229,12 +230,12 @@ def prove(torch: Any, device: str) -> None:
 def look_for(torch: Any, kind: str, find: Any) -> list[str]:
     """List the devices of one kind; why there is none is a result, unless nobody would expect any."""
     found: list[str] = []
-    with REPORT.result(kind):
+    with REPORT.result(kind) as data:
         REPORT.doing["case"] = f"look for {kind}"
         with REPORT.act():
             found = list(find(torch))
         if kind == "cuda" and not found:
-            raise why_none(torch)
+            raise why_none(torch, data)
         if kind == "xpu" and not found and is_xpu_build(torch):
             raise Ending("skipped", REPORT.facts["torch.xpu_error"] or "torch finds no GPU of Intel")
         if kind == "mps" and not found and REPORT.facts["torch.mps_built"]:
@@ -244,15 +245,18 @@ def look_for(torch: Any, kind: str, find: Any) -> list[str]:
     return found
 
 
-def why_none(torch: Any) -> Ending:
-    """Tell a machine without a GPU from a GPU that torch cannot start."""
+def why_none(torch: Any, data: dict[str, Any]) -> Ending:
+    """Tell a machine without a GPU, and GPUs that other processes have, from a GPU that torch cannot start."""
     if is_xpu_build(torch):
         return Ending("skipped", "this torch is built for the GPUs of Intel")
     if not is_gpu_build(torch):
         return Ending("skipped", "this torch is built without CUDA and without ROCm")
     error = REPORT.facts["torch.cuda_error"]
     absent = not error or any(words in error for words in NO_GPU)
-    return Ending("skipped" if absent else "failed", error or "torch finds no GPU")
+    taken = "busy" if BUSY.search(error or "") else "full" if FULL.search(error or "") else ""
+    if taken:
+        data["state"] = taken
+    return Ending("skipped" if absent or taken else "failed", error or "torch finds no GPU")
 
 
 def is_gpu_build(torch: Any) -> bool:

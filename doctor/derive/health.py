@@ -15,6 +15,8 @@ _BUSY_STATES = (0, 1, 2)
 """Performance states of a GPU that works: in the others its PCIe link may rest, and says nothing of the slot."""
 _FAR_BELOW = 0.7
 """Of the power that the maker intends."""
+_FOR_ONE_PROCESS = 1 << 30
+"""Memory that is free where no small program runs out of it: CUDA itself takes half of that."""
 _THROTTLED = ("hardware thermal slowdown", "hardware power brake")
 """What speaks for itself; "hardware slowdown" alone is also said for a moment while clocks change (nvml.h)."""
 
@@ -29,6 +31,9 @@ def health(facts: Facts) -> Named:
     barred = [gpu for gpu in gpus if _undivided(gpu, {}) or _prohibited(gpu, {})]
     none_left = bool(gpus) and len(barred) == len(gpus)
     yield "nvidia.none_usable", present(True, SOURCE) if none_left else absent(SOURCE)
+    states = {_taken(gpu) for gpu in gpus}
+    taken = states.pop() if len(states) == 1 else ""
+    yield "nvidia.taken", present(taken, SOURCE) if taken else absent(SOURCE)
     joined = bool(gpus) and all(_health(gpu).get("fabric_state") == "completed" and not _fabric(gpu, _health(gpu)) for gpu in gpus)
     yield "nvidia.fabric_completed", present(True, SOURCE) if joined else absent(SOURCE)
 
@@ -53,6 +58,16 @@ def _prohibited(gpu: dict[str, Any], _: dict[str, Any]) -> str:
 
 def _exclusive(gpu: dict[str, Any], _: dict[str, Any]) -> str:
     return "compute mode Exclusive_Process" if gpu.get("compute_mode") == "exclusive_process" else ""
+
+
+def _taken(gpu: dict[str, Any]) -> str:
+    """Say whether a GPU has room for no process more: one has it for itself ("busy"), or its memory is "full"."""
+    if gpu.get("compute_mode") == "exclusive_process" and gpu.get("processes"):
+        return "busy"
+    total, used = gpu.get("memory_bytes"), gpu.get("memory_used_bytes")
+    if not isinstance(total, int) or not isinstance(used, int) or gpu.get("mig"):
+        return ""
+    return "full" if total - used < _FOR_ONE_PROCESS else ""
 
 
 def _remap_failed(_: dict[str, Any], told: dict[str, Any]) -> str:

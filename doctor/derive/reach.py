@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.derive.making import SOURCE, Named, made
+from doctor.devices import state_said
 from doctor.holes import as_text
 from doctor.model.facts import Fact, Facts, absent, present, value_of
 
@@ -54,7 +55,9 @@ def _fact(build: str, *, is_missed: bool) -> Fact:
 
 def _is_shown(vendor: str, facts: Facts) -> bool:
     listed = value_of(facts, f"{vendor}.gpus")
-    return (isinstance(listed, list) and bool(listed)) or value_of(facts, f"{vendor}.gpu_present") is True
+    # A driver that says that its GPUs are taken has some, though a sandbox may hide them from files and from NVML.
+    told = vendor == "nvidia" and value_of(facts, "torch.build") == "cuda" and bool(state_said(value_of(facts, "torch.cuda_error")))
+    return (isinstance(listed, list) and bool(listed)) or value_of(facts, f"{vendor}.gpu_present") is True or told
 
 
 def _hidden_by(vendor: str, facts: Facts) -> str:

@@ -10,8 +10,9 @@ from doctor.globs import matches_any
 from doctor.holes import as_text
 from doctor.match.evidence import fact_evidence
 from doctor.match.reach_fixes import FIXES
+from doctor.match.reach_some import all_taken
 from doctor.match.reach_words import known_of, shown
-from doctor.match.said import FRAMEWORKS, Framework, error_fact
+from doctor.match.said import FRAMEWORKS, Framework, error_fact, taken
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.observation import Observation
@@ -28,6 +29,9 @@ def missed_gpus(observation: Observation, told: Sequence[Finding]) -> Iterator[F
     for framework in FRAMEWORKS:
         build = value_of(facts, f"{framework.name}.unreached")
         if not build or _is_red(framework, observation.outcomes):
+            continue
+        if state := taken(framework, facts):
+            yield all_taken(framework, state, observation)
             continue
         weight = _weight(str(build), facts)
         name = f"reach/{build if framework.name == 'torch' else framework.name}"

@@ -9,6 +9,7 @@ from doctor.devices import cards, is_same, named, of_nvml, seen_by_nvml
 from doctor.holes import as_text
 from doctor.match.evidence import fact_evidence
 from doctor.match.reach_fixes import FIXES
+from doctor.match.said import Framework
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.observation import Observation
@@ -56,8 +57,28 @@ def taken(observation: Observation) -> Iterator[Finding]:
     """Yield a warning for each GPU that torch finds and cannot use for now: its memory is full, or another process has it for itself."""
     for outcome in observation.outcomes:
         state = outcome.data.get("state")
-        if outcome.id == _FIRST and outcome.verdict is Verdict.SKIPPED and outcome.device and state in ("full", "busy"):
-            yield _taken(outcome, outcome.device, str(state), observation.facts)
+        device = outcome.device or ""
+        # Of a kind (`cuda`) that CUDA could not start for, the rule for GPUs that are not reached speaks.
+        if outcome.id == _FIRST and outcome.verdict is Verdict.SKIPPED and ":" in device and state in ("full", "busy"):
+            yield _taken(outcome, device, str(state), observation.facts)
+
+
+def all_taken(framework: Framework, state: str, observation: Observation) -> Finding:
+    """Return a warning where CUDA does not even start because other processes have every GPU that may be seen."""
+    facts = observation.facts
+    gpus = cards(facts, "nvidia.visible")
+    what = "have no memory left" if state == "full" else "are taken by other processes (compute mode exclusive process)"
+    return Finding(
+        id=f"reach/cuda-{state}",
+        target=observation.targets[0].name if observation.targets else "",
+        title=f"{framework.spelled} reaches no GPU, for all that it may see {what}",
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        message="This is no fault of the stack, but nothing was checked on a GPU. "
+        + " ".join(f"{of_nvml(gpu)}: {_holders(gpu)}" for gpu in gpus[:_HOLDERS]),
+        evidence=(fact_evidence(framework.error, facts), fact_evidence("nvidia.visible", facts)),
+        recipes=FIXES[state],
+    )
 
 
 def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Finding:

@@ -37,6 +37,7 @@ NVIDIA: dict[str, str] = {
     "nvidia.mig_without_instances": "visible GPUs with MIG on and without an instance",
     "nvidia.compute_prohibited": "visible GPUs that no program may compute on",
     "nvidia.compute_exclusive": "visible GPUs that one process may use at a time",
+    "nvidia.taken": "busy or full, where that holds for every visible GPU: a process has it for itself, or less than 1 GiB is free",
     "nvidia.none_usable": "true where every visible GPU is one of these: without an instance, or prohibited",
     "nvidia.remap_failed": "visible GPUs with a row of memory that could not be remapped",
     "nvidia.remap_pending": "visible GPUs that set bad memory aside at the next reset",

@@ -22,7 +22,7 @@ _REFUSALS = {
     "Error 2: out of memory": "cuda/no-memory-to-start",
     "Error 34: CUDA driver is a stub library": "cuda/stub-library-loaded",
     "Error 46: CUDA-capable device(s) is/are busy or unavailable": "torch/cuda-devices-busy",
-    "Error 101: invalid device ordinal": "torch/cuda-invalid-device-ordinal",
+    "Error 101: invalid device ordinal": "cuda/invalid-device-at-start",
     "Error 304: OS call failed or operation not supported on this OS": "cuda/driver-does-not-start",
     "Error 802: system not yet initialized": "nvidia/fabric-manager-not-running",
     "Error 803: system has unsupported display driver / cuda driver combination": "cuda/driver-and-libcuda-differ",
@@ -80,6 +80,44 @@ def test_the_right_issue_leads_as_an_error(words: str, leads: str) -> None:
 def test_where_the_check_only_skips_it_is_an_error_all_the_same(words: str) -> None:
     (first, *_) = found(words, "skipped")
     assert (first.id, first.severity) == (WORDS[words], Severity.ERROR)
+
+
+_CARD = {**_MACHINE["nvidia.gpus"][0], "memory_bytes": 80 << 30, "memory_used_bytes": 1 << 30}
+_HOLDER = {"pid": 4242, "memory_bytes": 79 << 30}
+_EXCLUSIVE = {**_CARD, "compute_mode": "exclusive_process", "processes": [_HOLDER]}
+_FULL = {**_CARD, "memory_used_bytes": 80 << 30, "processes": [_HOLDER]}
+_SAID = {"full": _UNEXPECTED.format("Error 2: out of memory"), "busy": next(words for words in WORDS if "Error 46" in words)}
+
+
+@pytest.mark.parametrize(("state", "card"), [("full", _FULL), ("busy", _EXCLUSIVE)])
+def test_gpus_that_other_processes_have_are_a_warning_with_the_holders(state: str, card: dict[str, Any]) -> None:
+    told = found(_SAID[state], "skipped", nvidia__visible=[card, {**card, "index": 1}])
+    assert [(each.id, each.severity) for each in told if each.severity is not Severity.NOTE] == [(f"reach/cuda-{state}", Severity.WARNING)]
+    assert "process 4242 (79.0 GiB)" in told[0].message
+
+
+@pytest.mark.parametrize(
+    ("state", "cards"),
+    [
+        ("full", [_FULL, _CARD]),
+        ("full", [{**_FULL, "mig": True}]),
+        ("busy", [{**_EXCLUSIVE, "processes": []}]),
+        ("busy", [_FULL]),
+        ("busy", []),
+    ],
+    ids=["one has room", "parts of a card", "nobody is on it", "full is not held", "NVML tells nothing"],
+)
+def test_gpus_that_nvml_does_not_see_taken_stay_an_error(state: str, cards: list[dict[str, Any]]) -> None:
+    (first, *more) = found(_SAID[state], "skipped", nvidia__visible=cards)
+    assert (first.id, first.severity) == (WORDS[_SAID[state]], Severity.ERROR)
+    assert not [each for each in more if each.severity is not Severity.NOTE]
+
+
+@pytest.mark.parametrize("state", ["full", "busy"])
+def test_a_driver_that_says_so_in_a_sandbox_that_shows_no_gpu_is_heard(state: str) -> None:
+    nothing = {"nvidia__gpus": None, "nvidia__gpu_present": False, "nvidia__driver_version": None, "nvidia__visible": None}
+    (first, *_) = found(_SAID[state], "skipped", **nothing)
+    assert (first.id, first.severity) == (WORDS[_SAID[state]], Severity.ERROR)
 
 
 def test_a_machine_without_a_gpu_is_no_fault() -> None:

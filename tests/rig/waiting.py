@@ -10,12 +10,7 @@ from _pytest.mark import ParameterSet
 from tests.rig.scenario import Scenario
 from tests.rig.scenarios import SCENARIOS
 
-NOT_YET: frozenset[str] = frozenset(
-    {
-        "cuinit-2-full",
-        "cuinit-46",
-    }
-)
+NOT_YET: frozenset[str] = frozenset()
 
 
 def parameters(wanted: Callable[[Scenario], bool]) -> list[ParameterSet]:
