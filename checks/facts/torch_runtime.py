@@ -90,7 +90,7 @@ def cudnn(torch: Any) -> None:
     """Ask torch which cuDNN it loaded, in a child: parts of two releases of cuDNN can end the process."""
     if not torch.version.cuda:
         return
-    version, error = in_child(torch.backends.cudnn.version) if hasattr(os, "fork") else said(torch.backends.cudnn.version)
+    version, error = in_child(torch) if hasattr(os, "fork") else said(torch.backends.cudnn.version)
     REPORT.facts["torch.cudnn_version"] = version
     # An error of CUDA that this meets is the business of the devices.
     REPORT.facts["torch.cudnn_error"] = error if error and "cudnn" in error.lower() else None
@@ -104,14 +104,14 @@ def said(ask: Any) -> list[Any]:
         return [None, " ".join(str(error).split())[:400] or type(error).__name__]
 
 
-def in_child(ask: Any) -> list[Any]:
-    """Ask in a process of its own that sees no GPU, so that neither a crash nor a device stays behind."""
+def in_child(torch: Any) -> list[Any]:
+    """Ask for cuDNN's version in a process of its own, so that no crash stays behind; a driver that hangs is not asked there."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        torch.cuda.is_available = lambda: False
         with os.fdopen(writing, "w") as pipe:
-            json.dump(said(ask), pipe)
+            json.dump(said(torch.backends.cudnn.version), pipe)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:

@@ -60,7 +60,7 @@ def _red_check(outcome: Outcome, observation: Observation) -> Finding:
         confidence=Confidence.MEDIUM,
         message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
         evidence=tuple(seen),
-        recipes=(*((_AGAIN,) if in_import else ()), _look_again(outcome)),
+        recipes=(*((_AGAIN,) if in_import and outcome.verdict is not Verdict.TIMED_OUT else ()), _look_again(outcome)),
     )
 
 

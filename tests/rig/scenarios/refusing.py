@@ -75,10 +75,9 @@ SCENARIOS = {
     "cuinit-hangs": _refuses(
         "a GPU that does not answer",
         "hang",
-        REACH,
-        "canary/torch-runtime",
-        "nvidia/.*",
-        says=("(?i)time|answer|hang",),
+        "nvidia/driver-does-not-answer",
+        says=("look for cuda",),
+        red=("torch-runtime cuda",),
         args=("--only", "torch-runtime", "--timeout", "6"),
     ),
     "cuinit-804": _refuses(
