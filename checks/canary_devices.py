@@ -44,7 +44,7 @@ def state(torch: Any, device: str, text: str) -> tuple[str, str]:
     if device.partition(":")[0] not in ("cuda", "xpu"):
         return "", ""
     if BUSY.search(text):
-        return "busy", f"another process holds {device}"
+        return "busy", f"{device} takes no process for now"
     if FULL.search(text):
         room = memory(torch, device)
         if room is not None and room[0] >= ENOUGH:

@@ -20,6 +20,7 @@ from doctor.model.outcomes import RED, Outcome
 from doctor.model.scales import Confidence, Severity
 
 _SEVERITIES = list(Severity)
+_AT_START = "The container was started without GPUs: whoever starts it decides, and to change the variable inside changes nothing."
 _SPELLED = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (XPU)"}
 
 
@@ -90,6 +91,7 @@ def _message(framework: Framework, said: str) -> str:
 def _hidden(facts: Facts, observation: Observation) -> Iterator[Finding]:
     """Yield a note where somebody keeps all GPUs from torch on purpose: nothing was checked on them."""
     by = value_of(facts, "gpu.hidden_by")
+    at_start = as_text(by or "").startswith("NVIDIA_VISIBLE_DEVICES")
     if by and value_of(facts, "torch.cuda_available") is False:
         yield Finding(
             id="reach/hidden",
@@ -97,6 +99,8 @@ def _hidden(facts: Facts, observation: Observation) -> Iterator[Finding]:
             title=f"{as_text(by)} keeps the GPUs of this machine from torch",
             severity=Severity.NOTE,
             confidence=Confidence.HIGH,
-            message="So it seems meant: everything runs on the CPU, and no check ran on a GPU. Without the variable doctor tries them.",
+            message="So it seems meant: everything runs on the CPU, and no check ran on a GPU. "
+            + (_AT_START if at_start else "Without the variable doctor tries them."),
             evidence=(fact_evidence("gpu.hidden_by", facts),),
+            recipes=FIXES["hand in"] if at_start else (),
         )

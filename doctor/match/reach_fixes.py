@@ -153,6 +153,48 @@ _BUSY = (
         sudo=True,
     ),
 )
+_HAND_IN = (
+    Recipe(
+        kind=FixKind.CONFIGURE,
+        title="Start the container with its GPUs",
+        condition="a GPU is meant; in Kubernetes, ask for nvidia.com/gpu under resources.limits",
+        run=(("docker", "run", "--rm", "--gpus", "all", "<image>", "nvidia-smi"),),
+    ),
+)
+_UNAVAILABLE = (
+    Recipe(
+        kind=FixKind.CONFIGURE,
+        title="See whether this is a virtual GPU, and whether it has a licence",
+        run=(("sh", "-c", "nvidia-smi -q | grep -iE 'virtualization|license'"),),
+        lasting=False,
+    ),
+    Recipe(
+        kind=FixKind.CONFIGURE,
+        title="See what the kernel says of the GPU",
+        run=(("sh", "-c", "dmesg | grep -iE 'nvrm|xid'"),),
+        sudo=True,
+        lasting=False,
+    ),
+    Recipe(
+        kind=FixKind.CONFIGURE,
+        title="Restart the machine",
+        when=_BARE,
+        condition="the GPU is no virtual one",
+        run=(("reboot",),),
+        sudo=True,
+        reboot=True,
+        verify="nvidia-smi",
+    ),
+)
 
-FIXES: dict[str, tuple[Recipe, ...]] = {"cuda": _CUDA, "rocm": _ROCM, "xpu": _XPU, "some": _SOME, "full": _FULL, "busy": _BUSY}
-"""The fixes of each build, in order of preference; `some`, `full` and `busy` are for single GPUs."""
+FIXES: dict[str, tuple[Recipe, ...]] = {
+    "cuda": _CUDA,
+    "rocm": _ROCM,
+    "xpu": _XPU,
+    "some": _SOME,
+    "full": _FULL,
+    "busy": _BUSY,
+    "unavailable": _UNAVAILABLE,
+    "hand in": _HAND_IN,
+}
+"""The fixes of each build, in order of preference; the others are for single GPUs, and for a container that was given none."""

@@ -83,7 +83,10 @@ def all_taken(framework: Framework, state: str, observation: Observation) -> Fin
 
 def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Finding:
     nvml = seen_by_nvml(device, facts)
-    barred = state == "busy" and nvml.get("compute_mode") == "prohibited"
+    mode = nvml.get("compute_mode")
+    if state == "busy" and mode == "default":
+        return _unavailable(outcome, device, facts)
+    barred = state == "busy" and mode == "prohibited"
     what = "takes no process at all (compute mode prohibited)" if barred else _how_full(nvml) if state == "full" else _how_busy(nvml)
     return Finding(
         id=f"reach/cuda-{state}",
@@ -94,6 +97,21 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Finding:
         message=f"This is no fault of the stack, but nothing more was checked on this GPU. {_holders(nvml)}",
         evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=f"{outcome.id} on {device}"),),
         recipes=FIXES[state],
+    )
+
+
+def _unavailable(outcome: Outcome, device: str, facts: Facts) -> Finding:
+    """Tell of a GPU that CUDA does not open though its compute mode lets any number of processes in: no process is to blame."""
+    return Finding(
+        id="reach/cuda-unavailable",
+        target=outcome.target,
+        title=f"{named(device, facts)} does not take a process, though its compute mode allows it",
+        severity=Severity.ERROR,
+        confidence=Confidence.HIGH,
+        message="CUDA calls it busy or unavailable, and in compute mode Default no other process can be the reason. A virtual GPU "
+        "without a licence, or of a profile without CUDA, says so, and a GPU in an error state that a restart ends.",
+        evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=f"{outcome.id} on {device}"),),
+        recipes=FIXES["unavailable"],
     )
 
 

@@ -97,6 +97,24 @@ def test_a_gpu_that_is_taken_is_named_with_what_is_free_and_who_has_it(
     assert "process 4711 (78.0 GiB)" in told[0].message
 
 
+def test_a_gpu_that_any_process_may_use_and_that_takes_none_is_an_error_without_a_culprit() -> None:
+    """So says a virtual GPU without a licence."""
+    skipped = msgspec.structs.replace(toy.outcome("skipped", check="torch-runtime", device="cuda:0"), data={"state": "busy"})
+    gpus = [{**GPUS[1], "name": "GRID A100D-20C", "compute_mode": "default", "processes": []}]
+    reached: dict[str, Any] = {"torch__cuda_available": True, "torch__devices": ["cpu"], "torch__cuda_devices": [CARD]}
+    (told,) = found(skipped, nvidia__gpus=gpus, nvidia__visible=gpus, **reached)
+    assert (told.id, told.severity) == ("reach/cuda-unavailable", Severity.ERROR)
+    assert "another process" not in f"{told.title} {told.message}"
+    assert "licence" in told.message
+
+
+def test_a_container_without_gpus_is_told_that_its_start_decides() -> None:
+    (told,) = found(SKIPPED, host__container="docker", env__NVIDIA_VISIBLE_DEVICES="void")
+    assert (told.id, told.severity) == ("reach/hidden", Severity.NOTE)
+    assert "Without the variable" not in told.message
+    assert "nvidia.com/gpu" in told.recipes[0].condition
+
+
 def test_a_check_that_went_red_by_itself_is_told_alone() -> None:
     red = toy.outcome("failed", check="torch-runtime", device="cuda")
     assert [each.id for each in found(red)] == ["canary/torch-runtime"]
