@@ -32,6 +32,8 @@ def requirement(name: str, facts: Facts) -> str:
         as_text(value_of(facts, key) or "")
         for key in (f"package.{package}.version", f"requires.{pair}.specifier", f"requires.{pair}.installed")
     )
+    if value_of(facts, name) is None:
+        return " ".join(filter(None, (package, version, f"names no release of {wanted}")))
     asked = " ".join(filter(None, (package, version, "asks for", f"{wanted}{specifier}")))
     return f"{asked}; {f'{here} is installed' if here else 'it is not installed'}"
 

@@ -149,3 +149,11 @@ def test_build_for_the_processor_passes(bare_python: Path, tmp_path: Path) -> No
 def test_absent_framework_is_a_skip(bare_python: Path, tmp_path: Path, name: str) -> None:
     result = only_result(run_check(bare_python, f"facts/{name}_devices.py", tmp_path))
     assert (result["verdict"], result["reason"]) == ("skipped", f"{name} is not installed")
+
+
+def test_a_folder_that_another_package_left_empty_is_told_in_its_own_words(bare_python: Path, tmp_path: Path) -> None:
+    (tmp_path / "played" / "onnxruntime").mkdir(parents=True)
+    document = run_check(bare_python, "facts/onnxruntime_devices.py", tmp_path, PYTHONPATH=str(tmp_path / "played"))
+    result = only_result(document)
+    assert (result["verdict"], document["doing"]) == ("failed", None)
+    assert "module 'onnxruntime' has no attribute 'get_available_providers'" in result["reason"]

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from doctor.match import diagnose
+from doctor.match.evidence import fact_evidence
 from doctor.model.compat import Column, Source, Table
 from doctor.model.findings import EvidenceKind, Finding
 from doctor.model.issues import Affected, FixKind, Milder, Proof, Range, Recipe, Signature
@@ -306,3 +307,8 @@ def test_a_proof_without_a_case_is_the_whole_check() -> None:
     whole = toy.catalog(torch__wrong_sum=toy.issue(proofs=(Proof(check="toy-add"),), signatures=()))
     found = diagnose(toy.seen(OLD, toy.outcome("crashed")), whole).findings
     assert [(finding.id, finding.confidence) for finding in found] == [("torch/wrong-sum", Confidence.MEDIUM)]
+
+
+def test_a_package_that_asks_for_nothing_is_not_told_to_lack_it() -> None:
+    told = fact_evidence("requires.torchaudio.torch.met", toy.seen({**NEW, "package.torchaudio.version": "2.11.0"}).facts).text
+    assert told == "torchaudio 2.11.0 names no release of torch"
