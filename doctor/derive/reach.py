@@ -29,11 +29,14 @@ def reach(facts: Facts) -> Named:
     hidden = {vendor: by for vendor in shown if (by := _hidden_by(vendor, facts))}
     built = {"torch": value_of(facts, "torch.build"), **{name: value_of(facts, f"{name}.build") for name in ("jax", "onnxruntime")}}
     vendors = {name: _VENDORS.get(str(build), "") for name, build in built.items()}
+    # candle has no unreached of its own: its checks tell, and a static check knows nothing of it.
+    vendors["candle"] = "nvidia" if "cuda" in (value_of(facts, "candle.features") or ()) else ""
     concerned = [hidden[vendor] for vendor in vendors.values() if vendor in hidden]
     yield "gpu.hidden_by", present(concerned[0], SOURCE) if concerned else absent(SOURCE)
     missed = {"torch": _torch_misses(facts), "jax": _jax_misses(facts), "onnxruntime": _onnxruntime_misses(facts)}
-    for name, vendor in vendors.items():
-        yield f"{name}.unreached", _fact(str(built[name]), is_missed=missed[name] and vendor in shown and vendor not in hidden)
+    for name, is_missed in missed.items():
+        told = is_missed and vendors[name] in shown and vendors[name] not in hidden
+        yield f"{name}.unreached", _fact(str(built[name]), is_missed=told)
 
 
 def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:

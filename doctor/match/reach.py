@@ -9,6 +9,7 @@ import msgspec
 from doctor.globs import matches_any
 from doctor.holes import as_text
 from doctor.match.evidence import fact_evidence
+from doctor.match.reach_candle import candle_missed
 from doctor.match.reach_fixes import FIXES
 from doctor.match.reach_some import all_taken
 from doctor.match.reach_words import known_of, shown
@@ -39,6 +40,10 @@ def missed_gpus(observation: Observation, told: Sequence[Finding]) -> Iterator[F
         cited = (f"{framework.name}.unreached", error_fact(framework, facts))
         if not any(_is_as_grave(found, weight) and explains(found, name, cited) for found in told):
             yield msgspec.structs.replace(_none_reached(name, framework, str(build), observation), severity=weight)
+    for missed in candle_missed(observation):
+        grave = [found for found in told if _is_as_grave(found, missed.severity)]
+        if not any(explains(found, name, ()) for found in grave for name in (missed.id, "reach/cuda")):
+            yield missed
     yield from _hidden(facts, observation)
 
 
