@@ -22,8 +22,8 @@
 A case is a package, by the name that it is installed under (opencv and cupy have several names, and one case each). Modules that load their
 parts late, as transformers does, are asked for the names that programs use. Each import is a fork: of a process that holds torch, where the
 package stands on it, and of one that holds nothing. What fails beside torch is tried again without it, and that try has the last word. A
-failure names the exception and the package that raised it. What fails for want of a GPU or a driver is left out, and so is what gives no
-answer in time. No network is used, and the home folder is a scratch folder.
+failure names the exception and the package that raised it. What fails for want of a GPU or a driver is left out where the machine shows
+none, and so is what gives no answer in time. No network is used, and the home folder is a scratch folder.
 """
 
 from __future__ import annotations
@@ -112,6 +112,8 @@ NO_GPU = re.compile(
     r"|Torch not compiled with CUDA enabled|(CUDA|GPU)s? (is|are|was|were) (not|required|needed)|[Nn]o (GPU|CUDA device|accelerator)"
     r"|[Cc]annot find any torch accelerator|requires? (a|an) (CUDA|NVIDIA|GPU)"
 )
+GPUS = int(os.environ.get("CANARY_GPUS") or 0)
+"""How many GPUs the machine shows: where it shows one, no package may say that there is none."""
 SCRATCH = ("HOME", "HF_HOME", "TORCH_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "XDG_CONFIG_HOME", "VLLM_CONFIG_ROOT", "VLLM_CACHE_ROOT")
 SAID = {
     **dict.fromkeys(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"), "1"),
@@ -278,9 +280,11 @@ def settle(name: str, answer: dict[str, Any], data: dict[str, Any]) -> None:
         raise Ending("skipped", answer["without"])
     if not answer["failed"]:
         return
-    if NO_GPU.search(answer["failed"]):
+    if NO_GPU.search(answer["failed"]) and not GPUS:
         raise Ending("skipped", f"wants a GPU that this machine does not have: {answer['failed'][:200]}")
     data["failed"][name] = answer["failed"]
+    if NO_GPU.search(answer["failed"]):
+        data["want_gpu"].append(name)
     data["owners"][name] = answer["owner"]
     raise Ending("failed", answer["failed"] + (f" (raised in {answer['owner']})" if answer["owner"] else ""))
 
@@ -292,7 +296,7 @@ def main() -> None:
         if not packages or not hasattr(os, "fork"):
             raise Ending("skipped", "none of the packages that have a case here is installed")
         os.environ.update(SAID, **dict.fromkeys(SCRATCH, os.getcwd()))
-        data.update(failed={}, owners={})
+        data.update(failed={}, owners={}, want_gpu=[])
         with REPORT.act():
             found = answers(packages)
         for name in packages:

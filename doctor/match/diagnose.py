@@ -80,13 +80,12 @@ def _generic(
     cited |= frozenset(_cited(extensions))
     # Where a known issue cannot name the package to move, the package whose import failed is told as well.
     naming = [held for held in explaining if not leaves_open(held.issue.fixes, observation.facts)]
-    imports = tuple(broken_imports(observation, _spots(naming), (*issues, *extensions), main))
+    reached = (*missed_gpus(observation, issues), *some_missing(observation), *taken(observation))
+    imports = tuple(broken_imports(observation, _spots(naming), (*issues, *extensions, *reached), main))
     cited |= frozenset(_cited(imports))
     yield from (*extensions, *imports)
     yield from unexplained_checks(observation, explained | accounted(observation, extensions) | accounted_imports(observation))
-    yield from missed_gpus(observation, issues)
-    yield from some_missing(observation)
-    yield from taken(observation)
+    yield from reached
     yield from broken_checks(observation)
     yield from failed_probes(observation, main)
     yield from unmet_requirements(observation.facts, cited, main)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from doctor.globs import matches_any
 from doctor.match.evidence import fact_evidence
 from doctor.match.proofs import Spot
 from doctor.match.requirements import newer, restore
@@ -27,6 +28,8 @@ _LOOK = Recipe(
 def broken_imports(observation: Observation, explained: frozenset[Spot], told: Sequence[Finding], target: str) -> Iterator[Finding]:
     """Yield an error for each package whose import fails, unless something else speaks of that package or of the same failure."""
     failed = _failed(observation)
+    if any(one.id.startswith("reach/") or matches_any("reach/cuda", one.symptoms) for one in told):
+        failed = {name: said for name, said in failed.items() if name not in _wanting_gpus(observation)}
     causes = {name: _cause(name, failed) for name in failed}
     spoken = {part for one in told for part in one.id.split("/")[1:]}
     for name, words in failed.items():
@@ -44,6 +47,12 @@ def _failed(observation: Observation) -> dict[str, str]:
     """Return what each package said that does not import, in the order of the check: what others stand on comes first."""
     outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
     return {name: case.reason for outcome in outcomes for name, case in outcome.cases.items() if case.verdict in RED}
+
+
+def _wanting_gpus(observation: Observation) -> frozenset[str]:
+    """Return the packages that say that there is no GPU: no failure of their own where torch does not reach it either."""
+    outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
+    return frozenset(name for outcome in outcomes for name in outcome.data.get("want_gpu") or ())
 
 
 def _cause(name: str, failed: Mapping[str, str]) -> str:

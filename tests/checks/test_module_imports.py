@@ -64,6 +64,13 @@ def test_a_package_that_refuses_without_a_gpu_is_left_out(tmp_path: Path, words:
     assert words in reasons(result, "skipped")["vllm"]
 
 
+def test_where_the_machine_shows_a_gpu_nothing_is_excused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_GPUS", "1")
+    result = _run(tmp_path, torch="", vllm="raise RuntimeError('Failed to infer device type')")
+    assert result["data"]["want_gpu"] == ["vllm"]
+    assert "Failed to infer device type" in reasons(result)["vllm"]
+
+
 def test_a_package_that_only_warns_passes(tmp_path: Path) -> None:
     warning = "import sys, warnings; warnings.warn('old'); print('no GPU', file=sys.stderr)"
     assert _run(tmp_path, torch="", bitsandbytes=warning)["verdict"] == "passed"

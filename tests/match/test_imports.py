@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from doctor.derive import derive
 from doctor.match import diagnose
 from doctor.model.issues import FixKind, Proof, Recipe, Signature
 from doctor.model.outcomes import Case, Outcome, Verdict
@@ -65,3 +66,19 @@ def test_what_a_package_asks_for_in_vain_is_part_of_the_story() -> None:
     found = _found(_tried(pandas=PANDAS), wish)
     assert set(found) == {"import/pandas"}
     assert found["import/pandas"].recipes[0].install == ("numpy>=2.0.2",)
+
+
+def test_what_wants_a_gpu_is_folded_under_the_gpu_that_is_not_reached() -> None:
+    said = _tried(vllm="RuntimeError: Failed to infer device type (raised in vllm)", pandas=PANDAS)
+    said = msgspec.structs.replace(said, data={"want_gpu": ["vllm"]})
+    card = [{"index": 0, "name": "NVIDIA H100", "uuid": "GPU-0", "pci_bus_id": "0000:41:00.0"}]
+    built = {"torch.build": "cuda", "nvidia.gpus": card, "nvidia.visible": card, "torch.devices": ["cpu"]}
+    skipped = toy.outcome("skipped", check="torch-runtime", device="cuda")
+
+    def found(**changes: Any) -> set[str]:
+        seen = toy.seen(built | {name.replace("__", "."): value for name, value in changes.items()}, said, skipped)
+        derived = msgspec.structs.replace(seen, facts=derive(seen.facts, toy.catalog()))
+        return {one.id for one in diagnose(derived, toy.catalog()).findings}
+
+    assert found(torch__cuda_available=False, torch__cuda_error="initialization error") == {"reach/cuda", "import/pandas"}
+    assert found(torch__cuda_available=True, torch__cuda_devices=card, torch__devices=["cpu", "cuda:0"]) == {"import/vllm", "import/pandas"}
