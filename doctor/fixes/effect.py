@@ -42,6 +42,21 @@ def changes(recipe: Recipe, wanted: Sequence[str], unwanted: Sequence[str], fact
     return moved or any(_name(name) in here for name in unwanted)
 
 
+def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...]:
+    """Name who asks for exactly the release that is here of what a recipe moves, and would not find it any more."""
+    here, moved, wanted = packages(facts) or {}, dict[str, str](), joined(recipe, facts, captures) or ()
+    for one in wanted:
+        if (line := _line(one)) is not None and normalized(line.name) in here and _moves(one, recipe.options, here):
+            moved[normalized(line.name)] = here[normalized(line.name)]
+    names = {_name(one) for one in wanted}
+    told = list[str]()
+    for name in facts:
+        _, package, other, rest = name.split(".", 3) if name.startswith("requires.") and name.count(".") == _PARTS else ("", "", "", "")
+        if rest == "specifier" and other in moved and package not in names and value_of(facts, name) == f"=={moved[other]}":
+            told.append(f"{package} asks for {other}=={moved[other]} and has to move as well")
+    return tuple(told)
+
+
 def is_idle(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> bool:
     """Say whether a recipe that installs something would change nothing here."""
     wanted, unwanted = joined(recipe, facts, captures), fill_each(recipe.uninstall, facts, captures)

@@ -8,7 +8,7 @@ import msgspec
 
 from doctor.conditions import all_hold, condition_holds
 from doctor.fixes import installer
-from doctor.fixes.effect import changes, is_idle, joined, unlisted
+from doctor.fixes.effect import changes, is_idle, joined, pinned_by, unlisted
 from doctor.fixes.grounds import above, closed
 from doctor.fixes.project import kept_to_lock
 from doctor.fixes.shell import quoted
@@ -36,8 +36,14 @@ def _prescribed(found: Finding, facts: Facts) -> Finding:
 
 
 def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
-    """Return the fixes of one finding that apply here, change something here, and whose holes can all be filled."""
-    written = [_grounded(recipe, facts, found.captures) for recipe in found.recipes if _fits(recipe, facts)]
+    """Return the fixes of one finding that apply here, change something here, and whose holes can all be filled.
+
+    What takes from another package the very release that it asks for comes last.
+    """
+    fitting = sorted(
+        (recipe for recipe in found.recipes if _fits(recipe, facts)), key=lambda one: bool(pinned_by(one, facts, found.captures))
+    )
+    written = [_grounded(recipe, facts, found.captures) for recipe in fitting]
     kept = kept_to_lock(found, [fix for fix in written if fix is not None], facts)
     workspace = value_of(facts, "cargo.workspace")
     return [_standing(fix, str(workspace)) if workspace else fix for fix in kept]
@@ -78,6 +84,7 @@ def _when(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> str:
     words.append(fill_sentence(recipe.condition, facts, captures))
     if companions := unlisted(recipe, facts):
         words.append(f"with {' and '.join(companions)} in the same command where they are installed")
+    words += pinned_by(recipe, facts, captures)
     return "; ".join(dict.fromkeys(filter(None, words)))
 
 

@@ -58,6 +58,18 @@ def test_pip_is_made_once_for_both_commands() -> None:
     assert steps == [("ensurepip", "--upgrade"), ("pip", "uninstall"), ("pip", "install")]
 
 
+def test_what_takes_a_release_from_a_package_that_pins_it_comes_last_and_says_so() -> None:
+    facts = {"packages": present({"numba": "0.61.2", "numpy": "2.4.6", "vllm": "0.8.5"}, "test")}
+    facts["requires.vllm.numba.specifier"] = present("==0.61.2", "test")
+    recipes = (_upgrade("numba", options=("upgrade",)), Recipe(kind=FixKind.PIN, title="y", install=("numpy<2.3",)))
+    found = Finding(id="x/y", target="", title="", severity=Severity.ERROR, confidence=Confidence.HIGH, message="", recipes=recipes)
+    told = prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes
+    pinned = "vllm asks for numba==0.61.2 and has to move as well"
+    assert [(one.title, one.when) for one in told] == [("y", ""), ("Take another", pinned)]
+    moved_on = {**facts, "packages": present({"numba": "0.68.1", "numpy": "2.4.6", "vllm": "0.8.5"}, "test")}
+    assert prescribe(Diagnosis(findings=(found,)), moved_on).findings[0].fixes[0].title == "Take another"
+
+
 def test_with_uv_the_package_that_is_put_in_is_the_one_that_moves() -> None:
     argv = _fix(_upgrade("<package>"), uv=True).steps[-1].argv
     assert argv[-4:] == ("--upgrade-package", "<package>", "<package>", "torch==2.6.0")
