@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from doctor.conditions import lookup
+from doctor.derive.amd import chosen
 from doctor.derive.arch import uncovered
 from doctor.derive.candle import candle
 from doctor.derive.cells import table_facts
@@ -38,7 +39,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
     _add(known, pins(known, catalog))
-    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, reach, wants, _tuple):
+    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, chosen, reach, wants, _tuple):
         _add(known, step(known))
     _add(known, _tag(known, catalog))
     _add(known, companions(known, catalog))

@@ -29,6 +29,7 @@ _KNOWN = {
         "amd.kfd",
         "amd.render",
         "amd.groups_missing",
+        "amd.visible_error",
         "env.HIP_VISIBLE_DEVICES",
         "env.ROCR_VISIBLE_DEVICES",
         "host.container",

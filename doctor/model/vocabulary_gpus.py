@@ -10,6 +10,7 @@ GPUS: dict[str, str] = {
     "amd.kfd": "/dev/kfd, through which ROCm computes: usable, no permission or missing",
     "amd.render": "the render nodes of these GPUs: usable, no permission or missing",
     "amd.groups_missing": "groups that may open these nodes and that this user is not in: render, video",
+    "amd.visible_error": "in words, where HIP_VISIBLE_DEVICES names a GPU that is not there, or that ROCR_VISIBLE_DEVICES took away",
     "amd.unsupported_by_torch": "targets (gfx1036) of the AMD GPUs, where this torch has code for none of them",
     "intel.gpus": "list of {pci_bus_id, driver, render}: Intel GPUs on which oneAPI computes",
     "intel.gpu_present": "true where the kernel shows such a GPU",
