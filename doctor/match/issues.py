@@ -129,7 +129,7 @@ def _severity(held: Weighed, facts: Facts) -> Severity:
 
 
 def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:
-    said = [found.evidence for found in held.seen]
+    said = list(dict.fromkeys(found.evidence for found in held.seen))
     said += [
         Evidence(
             kind=EvidenceKind.OUTCOME,

@@ -207,3 +207,52 @@ def test_the_dead_gpu_comes_first_and_is_named_as_nvidia_smi_knows_it() -> None:
     named = found(leaning, dead, catalog=toy.catalog(nvidia__lost=lost), **dict[str, Any](reached))
     assert named[0].id == "nvidia/lost"
     assert named[0].evidence[0].source == "torch-runtime on cuda:1 (RTX 3060, 0000:01:00.0, nvidia-smi 0)"
+
+
+_OTHERS = {
+    "jax": ("jax.error", "Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA", "JAX"),
+    "onnxruntime": ("onnxruntime.error", "CUDA failure 100: no CUDA-capable device is detected", "ONNX Runtime"),
+}
+
+
+def _missed_by(framework: str, **changes: Any) -> tuple[Finding, ...]:
+    fact, words, _ = _OTHERS[framework]
+    facts: dict[str, Any] = {"nvidia.gpus": GPUS, "nvidia.visible": GPUS, f"{framework}.build": "cuda", fact: words, "jax.devices": ["cpu"]}
+    facts |= {name.replace("__", "."): value for name, value in changes.items()}
+    skipped = toy.outcome("skipped", check=f"{framework}-devices", device=None)
+    known = toy.catalog()
+    seen = toy.seen(facts, skipped)
+    return diagnose(msgspec.structs.replace(seen, facts=derive(seen.facts, known)), known).findings
+
+
+@pytest.mark.parametrize("framework", _OTHERS)
+def test_gpus_that_another_framework_does_not_reach_are_an_error_in_its_own_words(framework: str) -> None:
+    _, words, spelled = _OTHERS[framework]
+    (told,) = _missed_by(framework)
+    assert (told.id, told.severity) == (f"reach/{framework}", Severity.ERROR)
+    assert told.title == f"{spelled} is built for CUDA and reaches no GPU, though this machine has 2 x NVIDIA H100"
+    assert words in told.message
+
+
+@pytest.mark.parametrize("framework", _OTHERS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"jax__build": "cpu", "onnxruntime__build": "cpu"},
+        {"nvidia__gpus": None, "nvidia__visible": None},
+        {"jax__devices": ["cuda:0"], "jax__error": None, "onnxruntime__error": None},
+        {"env__CUDA_VISIBLE_DEVICES": "-1"},
+    ],
+    ids=["built for the processor", "no GPU", "reached", "hidden"],
+)
+def test_another_framework_that_misses_nothing_is_no_alarm(framework: str, changes: dict[str, Any]) -> None:
+    assert _missed_by(framework, **changes) == ()
+
+
+@pytest.mark.parametrize("framework", _OTHERS)
+def test_a_full_gpu_is_no_fault_of_another_framework(framework: str) -> None:
+    """Where CUDA says out of memory, and NVML sees every GPU full."""
+    full = {**GPUS[0], "memory_bytes": 80 << 30, "memory_used_bytes": 80 << 30, "processes": [{"pid": 7}]}
+    words = {_OTHERS[framework][0].replace(".", "__"): "CUDA failure 2: out of memory"}
+    (told,) = _missed_by(framework, nvidia__gpus=[full], nvidia__visible=[full], **words)
+    assert (told.id, told.severity) == ("reach/cuda-full", Severity.WARNING)

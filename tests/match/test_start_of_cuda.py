@@ -143,3 +143,19 @@ def test_a_pascal_card_beside_an_ampere_one() -> None:
     seen = toy.seen(facts, red)
     told = diagnose(msgspec.structs.replace(seen, facts=derive(seen.facts, load())), load()).findings
     assert [each.id for each in told if each.severity is Severity.ERROR] == ["triton/gpu-before-volta"]
+
+
+def test_a_p100_alone_is_no_error_for_want_of_a_compiler() -> None:
+    """Triton takes Volta and later. Everything else of torch runs there, so the check is skipped."""
+    words = (
+        "RuntimeError: Found Tesla P100-PCIE-16GB which is too old to be supported by the triton GPU compiler, which is used as the "
+        "backend. Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability 6.0"
+    )
+    card = {"index": 0, "name": "Tesla P100-PCIE-16GB", "capability": "6.0"}
+    facts = {**_MACHINE, "torch.version": "2.7.1+cu126", "torch.cuda_version": "12.6", "torch.cuda_available": True}
+    facts |= {"torch.devices": ["cpu", "cuda:0"], "torch.arch_list": ["sm_50", "sm_60", "sm_70", "sm_90"], "triton.version": "3.3.1"}
+    facts |= {"nvidia.gpus": [card], "nvidia.visible": [card], "torch.cuda_devices": [card]}
+    skipped = msgspec.structs.replace(toy.outcome("skipped", check="inductor-compile", device="cuda:0"), reason=words)
+    seen = toy.seen(facts, toy.outcome("passed", check="torch-runtime", device="cuda:0"), skipped)
+    told = diagnose(msgspec.structs.replace(seen, facts=derive(seen.facts, load())), load()).findings
+    assert [each.id for each in told if each.severity is Severity.ERROR] == []
