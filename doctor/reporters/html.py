@@ -10,6 +10,7 @@ from importlib.resources import files
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
+from doctor.model.scales import Severity
 from doctor.reporters import fits, html_checks, html_fits, machine, reached, words
 from doctor.reporters.assumed import as_if
 from doctor.reporters.html_findings import finding, suppressed
@@ -107,7 +108,7 @@ def _first(report: Report) -> Markup:
     if not counted or report.exit_code == 4:
         unseen = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
         return joined(el("p", line(words.nothing(report)), class_="lead"), *(el("p", line(text, 300), class_="quiet") for text in unseen))
-    if not counted[0].fixes:
+    if not counted[0].fixes or counted[0].severity is Severity.NOTE:
         return Markup("")
     return el("p", "Do first: ", el("a", line(counted[0].fixes[0].title, 300), href="#findings"), class_="lead")
 

@@ -114,7 +114,9 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
     """Yield what the judgement leans on, and as the last line the counts."""
     yield blank()
     if how.verbosity >= 0:
-        if len(report.diagnosis.counted) > 1 and (first := report.diagnosis.counted[0]).fixes:
+        counted = report.diagnosis.counted
+        # What is a note asks for nothing, and its fix is for whoever wants to be tidy.
+        if len(counted) > 1 and (first := counted[0]).fixes and first.severity is not Severity.NOTE:
             yield from paragraph(
                 span(how, (said(first.fixes[0].title, how), "bold"), (f" ({said(first.id, how)})", QUIET)),
                 how,
