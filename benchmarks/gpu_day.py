@@ -28,6 +28,8 @@ _WAYS: dict[str, dict[str, str]] = {
     "TF32": {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"},
     "no cuDNN attention": {"TORCH_CUDNN_SDPA_ENABLED": "0"},
 }
+_ELSEWHERE = ("two_gpus", "attention", "attention_gradient")
+"""Faults that are put into the CPU's own kernels, or that need a second GPU."""
 _TOUCHES = """
 import os, torch
 held = [os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
@@ -165,7 +167,7 @@ def deep(day: Day) -> Iterator[Seen]:
 
 def broken(day: Day) -> Iterator[Seen]:
     """Faulty kernels of the gallery on the GPU: each has to be seen, else green says little."""
-    gallery = {cell.name: cell for cell in cells() if cell.install[0] != "two_gpus" and cell.red}
+    gallery = {cell.name: cell for cell in cells() if cell.install[0] not in _ELSEWHERE and cell.red}
     orders = {
         name: Cell(
             script=f"canaries/{cell.script}.py",

@@ -6,7 +6,9 @@ float64 by element-wise products and sums, so that a healthy one is as good as w
 
 from __future__ import annotations
 
+import functools
 import math
+import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +16,9 @@ from typing import Any
 import torch
 
 LIBRARY = torch.library.Library("aten", "IMPL")
-CPU = "CPU"
+DEVICE = os.environ.get("CANARY_DEVICES") or "cpu"
+KEY = "CUDA" if DEVICE.startswith("cuda") and "FAKE_GPUS" not in os.environ else "CPU"
+"""Whose kernels are replaced: the CPU computes for a played GPU."""
 TILE = 8
 
 
@@ -128,9 +132,15 @@ def behind(tensor: Any) -> Any:
     return tensor.as_strided((1,), (1,), tensor.storage_offset() + tensor.numel())
 
 
-def replace(op: str, kernel: Callable[..., Any], key: str = CPU) -> None:
-    """Put a kernel into the dispatcher."""
-    LIBRARY.impl(op, kernel, key)
+def replace(op: str, kernel: Callable[..., Any], key: str = KEY) -> None:
+    """Put a kernel into the dispatcher; what it makes lies on the device that it computes on."""
+
+    @functools.wraps(kernel)
+    def placed(*operands: Any, **options: Any) -> Any:
+        with torch.device(DEVICE):
+            return kernel(*operands, **options)
+
+    LIBRARY.impl(op, placed if KEY == "CUDA" else kernel, key)
 
 
 # --- products ---
@@ -194,7 +204,7 @@ def wrong_gradient(**fault: Any) -> None:
             a, b = ctx.saved_tensors
             return made.product(gradient, b.transpose(1, 2)), made.product(a.transpose(1, 2), gradient)
 
-    replace("bmm", Product.apply, "AutogradCPU")
+    replace("bmm", Product.apply, f"Autograd{KEY}")
 
 
 # --- attention ---

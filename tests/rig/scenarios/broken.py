@@ -95,7 +95,9 @@ SCENARIOS = {
         says=("libcuda|NVIDIA_DRIVER_CAPABILITIES",),
         tells=("H100",),
     ),
-    "static-mig-without-instances": _wrong("MIG is on and nobody made an instance", "gpus=1;mig=1", ".*mig.*", _REACH, says=("MIG",)),
+    "static-mig-without-instances": _wrong(
+        "MIG is on and nobody made an instance", "gpus=1;mig=1", "nvidia/mig-without-instances", says=("MIG",)
+    ),
     "static-visible-out-of-range": _wrong(
         "the variable of another machine",
         "gpus=2",

@@ -119,7 +119,9 @@ SCENARIOS = {
         machine=machines.nvidia("550.54.15", gpus=2),
         libcuda="550.54.15",
     ),
-    "mig-without-instances": _refuses("MIG is on and nobody made an instance", "100", ".*mig.*", REACH, nvml="gpus=1;mig=1", says=("MIG",)),
+    "mig-without-instances": _refuses(
+        "MIG is on and nobody made an instance", "100", "nvidia/mig-without-instances", nvml="gpus=1;mig=1", says=("MIG",)
+    ),
     "visible-out-of-range": _shown("7", "the variable of another machine", "CUDA_VISIBLE_DEVICES", "7"),
     "visible-unknown-uuid": _shown("GPU-deadbeef", "the UUID of a card that was exchanged", "CUDA_VISIBLE_DEVICES", "GPU-deadbeef"),
     "visible-wrong-first": _shown("7,0", "a wrong entry ends the list, so nothing is left", "CUDA_VISIBLE_DEVICES", "7"),
