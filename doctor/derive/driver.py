@@ -21,6 +21,7 @@ def halves(facts: Facts) -> Named:
     stands_in = _stands_in(facts)
     yield "nvidia.forward_compatibility", present(True, SOURCE) if stands_in else absent(SOURCE)
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
+    yield "nvidia.compat_outdated", _outdated(facts)
     yield "nvidia.l4t_driver", made(facts, "nvidia.driver_version", make=_l4t)
     manager, kernel = (value_of(facts, f"nvidia.{name}") for name in ("fabric_manager", "driver_version"))
     differ = manager and kernel and manager != kernel
@@ -40,10 +41,11 @@ def _stands_in(facts: Facts) -> bool:
     NVIDIA's container toolkit mounts it into the standard folder, so its path need not say so. A libcuda that is newer than the
     kernel's driver, beside an NVML that fits it, came by such a package; after an update without a restart NVML fits no more.
     """
-    if "/compat" in str(value_of(facts, "nvidia.libcuda") or ""):
-        return True
-    answered = facts.get("nvidia.nvml", absent("")).state is State.ABSENT and facts.get("nvidia.gpus", absent("")).state is State.PRESENT
     library, kernel = (parse(str(value_of(facts, f"nvidia.{name}") or "")) for name in ("libcuda_version", "driver_version"))
+    if "/compat" in str(value_of(facts, "nvidia.libcuda") or ""):
+        # One that is older than the driver makes up for nothing: CUDA refuses the pair.
+        return library is None or kernel is None or library >= kernel
+    answered = facts.get("nvidia.nvml", absent("")).state is State.ABSENT and facts.get("nvidia.gpus", absent("")).state is State.PRESENT
     return answered and library is not None and kernel is not None and library > kernel
 
 
@@ -54,7 +56,14 @@ def _difference(facts: Facts) -> Fact:
         return absent(SOURCE)
     if _l4t(str(library)) or _l4t(str(kernel)):
         return absent(SOURCE)
-    return present(f"libcuda is of driver {library}, the kernel's module of {kernel}", SOURCE)
+    return present(f"{value_of(facts, 'nvidia.libcuda') or 'libcuda'} is of driver {library}, the kernel's module of {kernel}", SOURCE)
+
+
+def _outdated(facts: Facts) -> Fact:
+    """Return the folder of a forward compatibility package that is older than the driver which it stands before."""
+    path = str(value_of(facts, "nvidia.libcuda") or "")
+    differs = _difference(facts).state is State.PRESENT and "/compat" in path and not _stands_in(facts)
+    return present(path.rpartition("/")[0], SOURCE) if differs else absent(SOURCE)
 
 
 def wants(facts: Facts) -> Named:

@@ -8,7 +8,9 @@ from doctor.conditions import lookup
 from doctor.derive.amd import chosen
 from doctor.derive.arch import uncovered
 from doctor.derive.candle import candle
+from doctor.derive.cards import cards
 from doctor.derive.cells import table_facts
+from doctor.derive.choices import choices
 from doctor.derive.companions import companions
 from doctor.derive.devices import of_gpus
 from doctor.derive.driver import halves, wants
@@ -17,7 +19,7 @@ from doctor.derive.health import health
 from doctor.derive.making import SOURCE, Named, made
 from doctor.derive.pins import pins
 from doctor.derive.reach import reach
-from doctor.derive.wheels import wanted_tag
+from doctor.derive.wheels import driver_runs, wanted_tag
 from doctor.holes import as_text
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
@@ -73,6 +75,8 @@ def _packages(facts: Facts) -> Named:
 def _gpus(facts: Facts) -> Named:
     yield from of_gpus(facts)
     yield from halves(facts)
+    yield from cards(facts)
+    yield from choices(facts)
     yield from health(facts)
     # What was reached works, whatever the numbers say: data centre cards have packages that make up for an older driver.
     yield "torch.reaches_cuda", present(True, SOURCE) if value_of(facts, "torch.cuda_available") is True else absent(SOURCE)
@@ -181,6 +185,8 @@ def _tag(facts: Facts, catalog: Catalog) -> Named:
     archs, drivers = catalog.tables.get("torch-archs"), catalog.tables.get("cuda-driver")
     if archs is None or drivers is None:
         return
+    runs = partial(driver_runs, drivers=drivers)
+    yield "nvidia.runs_cuda_of_torch", made(facts, "torch.cuda_version", "nvidia.driver_version", make=runs)
     names = ("torch.release", "host.machine", "nvidia.driver_version", "nvidia.capabilities")
     pick = partial(wanted_tag, archs=archs, drivers=drivers)
     yield "torch.wanted_tag", made(facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3]))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from doctor.derive.making import SOURCE, Named
+from doctor.derive.which import lost, which
 from doctor.model.facts import Facts, absent, present, value_of
 
 _Complaint: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], str]
@@ -26,8 +27,11 @@ def health(facts: Facts) -> Named:
     listed = value_of(facts, "nvidia.visible")
     gpus = [gpu for gpu in listed if isinstance(gpu, dict)] if isinstance(listed, list | tuple) else []
     for name, complaint in _COMPLAINTS.items():
-        said = [f"{_label(gpu)}: {words}" for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
+        concerned = [(gpu, words) for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
+        said = [f"{_label(gpu)}: {words}" for gpu, words in concerned]
         yield f"nvidia.{name}", present(said, SOURCE) if said else absent(SOURCE)
+        yield from which(name, [gpu for gpu, _ in concerned])
+    yield from lost(facts)
     barred = [gpu for gpu in gpus if _undivided(gpu, {}) or _prohibited(gpu, {})]
     none_left = bool(gpus) and len(barred) == len(gpus)
     yield "nvidia.none_usable", present(True, SOURCE) if none_left else absent(SOURCE)

@@ -37,6 +37,12 @@ def _each(cell: Any) -> Sequence[str]:
     return cell if isinstance(cell, list | tuple) else [str(cell)]
 
 
+def driver_runs(cuda: str, driver: str, *, drivers: Table) -> bool | None:
+    """Say whether a driver runs what was built with this CUDA; None where the table knows nothing of it."""
+    known = any(accepts(row.get("cuda"), cuda) is True for row in drivers.rows)
+    return _driver_runs(cuda, driver, drivers) if known else None
+
+
 def _driver_runs(cuda: str, driver: str, drivers: Table) -> bool:
     rows = [row for row in drivers.rows if accepts(row.get("cuda"), cuda) is True]
     return bool(rows) and accepts(rows[0].get("driver"), driver) is True

@@ -50,7 +50,8 @@ def lint_advice(recipe: Recipe, component: str) -> Iterator[str]:
 def lint_placeholders(recipe: Recipe) -> Iterator[str]:
     """Yield each word that stands for something else and that an installer, a program or a shell would take at its word."""
     packages = (*recipe.install, *recipe.companions, *recipe.uninstall, *(one for kind in recipe.system.values() for one in kind))
-    words = (*packages, recipe.index or "", *(word for argv in recipe.run for word in argv))
+    # What `unset` takes away is the name of a variable.
+    words = (*packages, recipe.index or "", *(word for argv in recipe.run if argv[0] != "unset" for word in argv))
     for word in (*words, recipe.verify):
         bare = _QUOTED.sub("", word) if " " in word else word
         for found in sorted({*_CAPITALS.findall(bare)} - _LITERAL):

@@ -78,6 +78,8 @@ def _lint_conditions(issue: KnownIssue) -> Iterator[str]:
     rows = [(f"affected[{number}]", row.when) for number, row in enumerate(issue.affected)]
     rows += [(f"milder[{number}]", one.when) for number, one in enumerate(issue.milder)]
     rows += [(f"fixes[{number}]", recipe.when) for number, recipe in enumerate(issue.fixes)]
+    texts = [(f"affected[{number}]", text) for number, row in enumerate(issue.affected) for text in (row.title, row.cause)]
+    yield from (f"{place}: no such fact: {hole}" for place, text in texts for hole in names(text) if not is_known(hole))
     for place, conditions in rows:
         for number, condition in enumerate(conditions):
             yield from (f"{place}.when[{number}]: {fault}" for fault in lint_condition(condition))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from doctor.conditions import Held, all_hold, any_holds, condition_holds, row_holds
 from doctor.devices import named
-from doctor.holes import fill_sentence
+from doctor.holes import fill, fill_sentence
 from doctor.match.evidence import fact_evidence
 from doctor.match.proofs import Spot, held_against, matters
 from doctor.match.signatures import Seen, Text, find
@@ -44,6 +44,8 @@ class Weighed(NamedTuple):
     matters: Severity
     predicts: Severity
     exposes: bool
+    title: str
+    cause: str
 
 
 def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> tuple[Weighed, ...]:
@@ -63,7 +65,15 @@ def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcom
     canary, red = held_against(issue.proofs, outcomes)
     matters = Severity.ERROR if issue.certain else _worst(seen, red, outcomes)
     exposes = any(row.exposes for row, one in zip(rows, held, strict=True) if one.truth)
-    return Weighed(name, issue, applies, seen, canary, red, matters, predicts, exposes)
+    holding = [row for row, one in zip(rows, held, strict=True) if one.truth]
+    title = _own([row.title for row in holding], facts) or issue.title
+    cause = _own([row.cause for row in holding], facts) or issue.cause
+    return Weighed(name, issue, applies, seen, canary, red, matters, predicts, exposes, title, cause)
+
+
+def _own(texts: Iterable[str], facts: Facts) -> str | None:
+    """Return the first text of a row that holds, where these facts fill it."""
+    return next((filled for text in texts if text and (filled := fill(text, facts, {}))), None)
 
 
 def _predicted(issue: KnownIssue, row: Affected) -> Severity:
@@ -110,10 +120,10 @@ def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding
     return Finding(
         id=held.id,
         target=target,
-        title=fill_sentence(held.issue.title, facts, captures),
+        title=fill_sentence(held.title, facts, captures),
         severity=max(bound, _severity(held, facts), key=_SEVERITIES.index),
         confidence=confidence,
-        message=fill_sentence(held.issue.cause, facts, captures).strip(),
+        message=fill_sentence(held.cause, facts, captures).strip(),
         evidence=_evidence(held, facts),
         recipes=held.issue.fixes,
         captures=captures,

@@ -42,13 +42,16 @@ class Affected(_Entry, frozen=True, kw_only=True):
     """One affected row: every package range and every condition must hold. Several ranges of one package are alternatives.
 
     `predicts` is the severity that these facts justify by themselves, with neither a log nor a check: a note where it is left out, and
-    nothing where the row only narrows where the text can come from (`exposes: false`).
+    nothing where the row only narrows where the text can come from (`exposes: false`). `title` and `cause` stand for the
+    issue's own where the row holds and every hole can be filled: they say what these facts tell.
     """
 
     packages: dict[str, tuple[Range, ...]] = msgspec.field(default_factory=dict)
     when: tuple[Condition, ...] = ()
     predicts: Severity | None = None
     exposes: bool = True
+    title: str = ""
+    cause: str = ""
 
 
 class Signature(_Entry, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ FACTS: dict[str, str] = {
     "host.glibc": "version of the C library; absent on musl and outside Linux",
     "host.glibcxx_max": "newest GLIBCXX_ version in the system's libstdc++",
     "host.container": "docker, podman, kubernetes, lxc, apptainer; absent outside a container",
+    "host.secure_boot": "whether Secure Boot is on; absent where the machine does not tell",
     "host.wsl": "true inside the Windows Subsystem for Linux; absent elsewhere",
     "host.rosetta": "true where the interpreter runs translated on Apple silicon",
     "host.jetson": "model of an NVIDIA Jetson board; absent elsewhere",

@@ -12,6 +12,8 @@ NVIDIA: dict[str, str] = {
     ),
     "nvidia.gpu_errors": "GPUs that do not answer, with NVML's words: GPU 3 (0000:41:00.0): GPU is lost",
     "nvidia.visible": "those of nvidia.gpus that CUDA_VISIBLE_DEVICES leaves",
+    "nvidia.choices": "what CUDA_VISIBLE_DEVICES may name here: GPUs, or MIG devices where it names one",
+    "nvidia.choice": "the first of them, as the variable takes it",
     "nvidia.visible_error": "what is wrong with CUDA_VISIBLE_DEVICES",
     "nvidia.hidden_on_purpose": "true where CUDA_VISIBLE_DEVICES hides every GPU by a value that means it",
     "nvidia.gpu_names": "names of the visible GPUs",
@@ -21,6 +23,13 @@ NVIDIA: dict[str, str] = {
     "nvidia.capability_max": "highest compute capability",
     "nvidia.gpu_present": "true where /proc, /sys or WSL show an NVIDIA GPU, with or without a driver",
     "nvidia.bound_to": "kernel drivers that hold NVIDIA's GPUs on PCI: nvidia, nouveau, vfio-pci",
+    "nvidia.cards": "NVIDIA's GPUs on PCI, driven or not: {pci_bus_id, device, driver}",
+    "nvidia.module_kind": "open or closed: which of NVIDIA's kernel modules is loaded",
+    "nvidia.module_file": "path of the module for the running kernel, where a GPU waits for it",
+    "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
+    "nvidia.blacklisted_in": "files that keep the module from being loaded, where a GPU waits for it",
+    "nvidia.prime_select": "path of prime-select, which chooses the GPU of a laptop",
+    "nvidia.nodes_barred": "device nodes whose mode is open to this user and that it may not open: a control group or a policy refuses",
     "nvidia.device_nodes": "true where /dev/nvidia* can be opened",
     "nvidia.nodes_refused": "device nodes of NVIDIA's that are there and that this user may not open",
     "nvidia.uvm_node": "true where /dev/nvidia-uvm is there",
@@ -31,6 +40,13 @@ NVIDIA: dict[str, str] = {
     "nvidia.smi": "path of nvidia-smi",
     "nvidia.libcuda": "path of the libcuda.so.1 that the loader would take",
     "nvidia.forward_compatibility": "true where that libcuda is NVIDIA's forward compatibility package, which stands in for the driver's",
+    "nvidia.compat_outdated": "folder of a forward compatibility package that is older than the driver",
+    "nvidia.runs_cuda_of_torch": "whether the driver itself runs the CUDA that torch was built with",
+    "nvidia.needs_open_module": "GPUs on PCI that the driver does not take, which need the open module: the closed one is loaded",
+    "nvidia.needs_closed_module": "GPUs on PCI that the driver does not take, which need the closed module: the open one is loaded",
+    "nvidia.needs_legacy_driver": "GPUs on PCI that the driver does not take, because it is of a release that dropped their generation",
+    "nvidia.cards_untaken": "GPUs on PCI that the loaded driver does not take, for another reason",
+    "nvidia.undriven": "GPUs on PCI while no driver is loaded",
     "nvidia.l4t_driver": "version of a Jetson's driver that is counted in releases of L4T: 35.4.1",
     "nvidia.libcuda_differs": "in words, where libcuda and the kernel's module are of different drivers without forward compatibility",
     "nvidia.wanted_by": "what here is built for NVIDIA's GPUs: torch, jax; absent where they are hidden on purpose",
@@ -52,3 +68,20 @@ NVIDIA: dict[str, str] = {
     "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
     "nvidia.fabric_manager": "version of nvidia-fabricmanager where it is installed",
 }
+_CONCERN = {
+    "mig_without_instances": "have MIG on and no instance",
+    "compute_prohibited": "no program may compute on",
+    "compute_exclusive": "one process may use at a time",
+    "remap_failed": "have a row of memory that could not be remapped",
+    "remap_pending": "set bad memory aside at the next reset",
+    "ecc_uncorrected": "have uncorrected memory errors",
+    "throttled": "heat or the power supply slows down",
+    "fabric_incomplete": "have not joined the NVLink fabric",
+    "pcie_narrow": "work with fewer PCIe lanes than they could",
+    "power_capped": "have a low power limit",
+    "gpu_errors": "do not answer",
+}
+for _name, _words in _CONCERN.items():
+    NVIDIA[f"nvidia.{_name}.which"] = f"the visible GPUs that {_words}, in a few words: GPU 2 (0000:81:00.0)"
+    NVIDIA[f"nvidia.{_name}.index"] = f"the indices of the visible GPUs that {_words}, as nvidia-smi -i takes them: 2,5"
+NVIDIA["nvidia.gpu_errors.told"] = "the visible GPUs that do not answer, with NVML's words: GPU 2 (0000:81:00.0) is lost"

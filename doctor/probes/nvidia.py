@@ -13,12 +13,14 @@ from doctor.model.facts import absent, present, unknown
 from doctor.probes import nvidia_files as files
 from doctor.probes.contract import Scene, Seen
 from doctor.probes.nvidia_gpus import of_gpus
+from doctor.probes.nvidia_modules import of_modules
 
 WAITS = True
 BOUND = 32.0
 
 _QUERY = "index,name,compute_cap,memory.total,mig.mode.current,driver_version"
 _NO_DRIVER = "no driver is loaded"
+_NOT_LOADED = "driver not loaded"
 _GPU_FACTS = ("gpus", "gpu_errors", "visible", "visible_error", "hidden_on_purpose")
 
 
@@ -37,6 +39,7 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
     yield "nvidia.bound_to", present(holders, "/sys/bus/pci/devices") if holders else absent("/sys/bus/pci/devices")
     yield "nvidia.smi", present(smi, "PATH") if smi else absent("PATH")
     yield from files.driver_files(host, shown=shown)
+    yield from of_modules(host, on_bus, loaded=kernel is not None)
     # A library alone is no driver: images and runners carry it for machines that have one.
     library = files.nvml_library(host) if not shown else None
     if not shown and library is None:
@@ -51,7 +54,9 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
         return
     yield "nvidia.nvml", present(nvml.error, "NVML") if nvml.error else absent("NVML answered")
     answer, source = (nvml, "NVML") if nvml.gpus is not None else (_asked_smi(host, smi, nvml, patience), "nvidia-smi")
-    if not kernel:
+    if not kernel and _NOT_LOADED in nvml.error.lower() and not answer.driver_version:
+        yield from _no_module()
+    elif not kernel:
         yield from _driver(answer.driver_version, source, answer.error)
     cuda, why = answer.cuda_version, answer.error or answer.why.get("cuda_version") or "only NVML tells"
     yield "nvidia.cuda_version", present(cuda, "NVML") if cuda else unknown(why, source)
@@ -63,6 +68,11 @@ def _nothing(said: str = "") -> Seen:
     yield "nvidia.nvml", present(said, "NVML") if said else absent(_NO_DRIVER)
     for name in ("driver_version", "driver_branch", "cuda_version", *_GPU_FACTS):
         yield f"nvidia.{name}", absent(_NO_DRIVER)
+
+
+def _no_module() -> Seen:
+    yield "nvidia.driver_version", absent("NVML: the driver is not loaded")
+    yield "nvidia.driver_branch", absent("NVML: the driver is not loaded")
 
 
 def _driver(version: str | None, source: str, why: str = "") -> Seen:

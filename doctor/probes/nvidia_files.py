@@ -91,8 +91,9 @@ def gpu_present(host: Host, seen: Mapping[str, str]) -> Fact:
 def driver_files(host: Host, *, shown: bool) -> Seen:
     """Yield what device nodes, modules and libraries tell; `shown` says whether there is a driver."""
     yield "nvidia.device_nodes", _device_nodes(host) if shown else absent("no driver is loaded")
-    refused = _refused(host) if shown else []
+    refused, barred = _refused(host) if shown else ([], [])
     yield "nvidia.nodes_refused", present(refused, "/dev/nvidia*") if refused else absent("/dev/nvidia*")
+    yield "nvidia.nodes_barred", present(barred, "/dev/nvidia*") if barred else absent("/dev/nvidia*")
     yield "nvidia.uvm_node", present(host.exists("/dev/nvidia-uvm"), "/dev/nvidia-uvm") if shown else absent("/dev/nvidia-uvm")
     yield "nvidia.modprobe", _modprobe(host) if shown else absent("no driver is loaded")
     yield "nvidia.uvm", _uvm(host) if shown and not host.exists("/dev/dxg") else absent("/sys/module/nvidia_uvm")
@@ -118,9 +119,22 @@ def _uvm(host: Host) -> Fact:
     return present(False, module) if kernel_driver(host) else unknown("the host's modules are not shown", module)
 
 
-def _refused(host: Host) -> list[str]:
-    nodes = [name for name in host.list("/dev") if re.fullmatch(r"nvidia(?:\d+|ctl|-uvm)", name)]
-    return [f"/dev/{name}" for name in nodes if not os.access(host.at(f"/dev/{name}"), os.R_OK | os.W_OK)]
+def _refused(host: Host) -> tuple[list[str], list[str]]:
+    """Return the nodes that their mode closes to this user, and those that are closed though their mode is open: by a control group."""
+    nodes = [f"/dev/{name}" for name in host.list("/dev") if re.fullmatch(r"nvidia(?:\d+|ctl|-uvm)", name)]
+    closed = [node for node in nodes if not os.access(host.at(node), os.R_OK | os.W_OK)]
+    barred = [node for node in closed if _mode_allows(host.at(node))]
+    return [node for node in closed if node not in barred], barred
+
+
+def _mode_allows(path: Path) -> bool:
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    member = status.st_gid in (os.getegid(), *os.getgroups())
+    shift = 6 if status.st_uid == os.geteuid() else 3 if member else 0
+    return (status.st_mode >> shift) & 0o6 == 0o6
 
 
 def _modprobe(host: Host) -> Fact:

@@ -62,8 +62,15 @@ def _roots(scene: Scene) -> Iterator[tuple[str, str]]:
             yield os.path.normpath(value), name
     if nvcc := host.which("nvcc"):
         yield str(Path(nvcc).parent.parent), "PATH"
-    yield "/usr/local/cuda", "/usr/local/cuda"
+    if _holds_a_part(host, "/usr/local/cuda"):
+        yield "/usr/local/cuda", "/usr/local/cuda"
     yield from _lying_there(scene)
+
+
+def _holds_a_part(host: Host, root: str) -> bool:
+    """Say whether a folder holds nvcc, headers or libraries: with nothing but `compat` it is no toolkit."""
+    parts = ("bin/nvcc", "nvvm", "version.json", "version.txt", "include", "lib64", "lib", "targets")
+    return any(host.exists(f"{root}/{part}") for part in parts)
 
 
 def _lying_there(scene: Scene) -> Iterator[tuple[str, str]]:

@@ -30,12 +30,12 @@ def test_a_newer_libcuda_beside_an_nvml_that_answers_is_forward_compatibility() 
 
 
 def test_a_newer_libcuda_after_an_update_is_not() -> None:
-    words = "libcuda is of driver 580.95.05, the kernel's module of 580.65.06"
+    words = "/usr/lib/x86_64-linux-gnu/libcuda.so.1 is of driver 580.95.05, the kernel's module of 580.65.06"
     assert halves("580.95.05", "580.65.06", nvidia__nvml="Driver/library version mismatch") == (None, words)
 
 
 def test_an_older_libcuda_is_of_another_driver() -> None:
-    words = "libcuda is of driver 570.86.10, the kernel's module of 580.65.06"
+    words = "/usr/lib/x86_64-linux-gnu/libcuda.so.1 is of driver 570.86.10, the kernel's module of 580.65.06"
     assert halves("570.86.10", "580.65.06", nvidia__nvml=None, nvidia__gpus=_GPUS) == (None, words)
     assert halves("580.65.06", "580.65.06") == (None, None)
 
@@ -63,3 +63,11 @@ def test_a_driver_of_l4t(driver: str | None, l4t: str | None) -> None:
 )
 def test_what_was_built_for_nvidia_gpus(facts: dict[str, Any], wanted: list[str] | None) -> None:
     assert value_of(derived(**facts), "nvidia.wanted_by") == wanted
+
+
+def test_a_compatibility_library_that_is_older_than_the_driver_stands_in_for_nothing() -> None:
+    path = "/usr/local/cuda/compat/libcuda.so.1"
+    words = f"{path} is of driver 580.65.06, the kernel's module of 595.71.05"
+    assert halves("580.65.06", "595.71.05", path=path, nvidia__nvml=None, nvidia__gpus=_GPUS) == (None, words)
+    facts = derived(nvidia__libcuda=path, nvidia__libcuda_version="580.65.06", nvidia__driver_version="595.71.05")
+    assert value_of(facts, "nvidia.compat_outdated") == "/usr/local/cuda/compat"

@@ -366,3 +366,8 @@ def test_an_inner_header_is_missed_where_another_asks_for_it(tmp_path: Path, say
     facts = seen(made_host(tmp_path))
     assert facts["cuda.missing"].value == missing
     assert facts["cuda.missing_owners"].value == (["nvidia-cuda-crt"] if missing else None)
+
+
+def test_a_folder_with_nothing_but_the_compatibility_library_is_no_toolkit(tmp_path: Path) -> None:
+    host = made_host(tmp_path, {"/usr/local/cuda/compat/libcuda.so.1": ""})
+    assert "cuda.home" not in values(facts_of(toolkit_probe.probe(Scene(host=host))))

@@ -1,0 +1,63 @@
+"""Which GPUs on PCI the driver does not take, and what each of them needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doctor.model.facts import value_of
+from tests.derive.test_driver import derived
+
+_NEEDS = ("needs_open_module", "needs_closed_module", "needs_legacy_driver", "cards_untaken")
+
+
+def needed(device: str, *, kind: str = "open", driver: str = "580.95.05", **more: Any) -> list[str]:
+    card = {"pci_bus_id": "0000:01:00.0", "device": device}
+    given = {
+        "nvidia__cards": [card],
+        "nvidia__module_kind": kind,
+        "nvidia__driver_version": driver,
+        "nvidia__nvml": None,
+        "nvidia__gpus": None,
+    }
+    facts = derived(**{**given, **more})
+    return [name for name in _NEEDS if value_of(facts, f"nvidia.{name}") == [f"0000:01:00.0 (10de:{device[2:]})"]]
+
+
+@pytest.mark.parametrize(
+    ("device", "kind", "driver", "needs"),
+    [
+        ("0x2b85", "closed", "580.95.05", ["needs_open_module"]),  # GeForce RTX 5090
+        ("0x2901", "closed", "580.95.05", ["needs_open_module"]),  # B200
+        ("0x2342", "closed", "580.95.05", ["needs_open_module"]),  # GH200
+        ("0x2b85", "open", "550.54.15", ["cards_untaken"]),
+        ("0x2330", "closed", "580.95.05", ["cards_untaken"]),  # H100
+        ("0x1b80", "open", "580.95.05", ["needs_closed_module"]),  # GTX 1080
+        ("0x1b80", "open", "595.71.05", ["needs_legacy_driver"]),
+        ("0x1db5", "closed", "595.71.05", ["needs_legacy_driver"]),  # V100
+    ],
+)
+def test_what_a_card_needs(device: str, kind: str, driver: str, needs: list[str]) -> None:
+    assert needed(device, kind=kind, driver=driver) == needs
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        {"nvidia__gpus": [{"index": 0, "pci_bus_id": "0000:01:00.0"}]},
+        {"nvidia__gpus": [{"index": 0, "pci_bus_id": None}]},
+        {"nvidia__gpus": [{"index": 0, "pci_bus_id": "0000:41:00.0"}], "host__container": "docker"},
+        {"nvidia__nvml": "Driver/library version mismatch"},
+        {"nvidia__driver_version": None},
+        {"host__wsl": True},
+    ],
+)
+def test_cards_that_are_taken_or_that_nobody_can_tell_of(why: dict[str, Any]) -> None:
+    assert needed("0x2b85", kind="closed", **why) == []
+
+
+def test_a_card_of_a_virtual_machine_waits_for_nothing() -> None:
+    cards = [{"pci_bus_id": "0000:01:00.0", "device": "0x2684", "driver": "vfio-pci"}, {"pci_bus_id": "0000:02:00.0", "device": "0x2684"}]
+    facts = derived(nvidia__cards=cards, nvidia__driver_version=None)
+    assert value_of(facts, "nvidia.undriven") == ["0000:02:00.0 (10de:2684)"]
