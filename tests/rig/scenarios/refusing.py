@@ -89,6 +89,17 @@ SCENARIOS = {
         libcuda="550.54.15",
         compat="580.65.06",
     ),
+    "cuinit-804-container": _refuses(
+        "the same in a container, whose host has a driver for CUDA 12.4",
+        "804",
+        "cuda/forward-compatibility-refused",
+        nvml="gpus=1;name=NVIDIA GeForce RTX 4090;cc=8.9;driver=550.54.15;cuda=13000",
+        machine={**machines.nvidia("550.54.15", name="NVIDIA GeForce RTX 4090"), "/.dockerenv": ""},
+        libcuda="550.54.15",
+        compat="580.65.06",
+        says=("/compat/libcuda.so.1", "550.54.15", r"torch==2\.13\.0\+cu12"),
+        hides=("Restart the host", "toolkit is incomplete", "cannot link"),
+    ),
     "cuinit-802-absent": _fabric("the fabric manager is not installed"),
     "cuinit-802-stopped": _fabric(
         "the fabric manager is installed and does not run", tools={"nv-fabricmanager": "echo 'Fabric Manager version is : 580.95.05'"}
