@@ -78,8 +78,8 @@ class Ranks:
     def wait(self) -> None:
         """Wait for all, not for ever, and end whatever is left."""
         limit = time.monotonic() + BOUND
-        while any(process.poll() is None for process in self.running) and time.monotonic() < limit:
-            if any(process.returncode for process in self.running):
+        while None in (codes := [process.poll() for process in self.running]) and time.monotonic() < limit:
+            if any(codes):
                 limit = min(limit, time.monotonic() + AFTER)
             time.sleep(0.05)
         self.close()
