@@ -31,8 +31,13 @@ def cards(facts: Facts, name: str) -> list[Mapping[str, Any]]:
 
 def vendors(facts: Facts) -> list[str]:
     """Return whose GPUs the machine shows: nvidia, amd, intel."""
-    shown = value_of(facts, "gpu.vendors")
-    return [vendor for vendor in shown if isinstance(vendor, str)] if isinstance(shown, list | tuple) else []
+    return texts(facts, "gpu.vendors")
+
+
+def texts(facts: Facts, name: str) -> list[str]:
+    """Return the texts of a list; a replayed snapshot may hold anything there."""
+    listed = value_of(facts, name)
+    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list | tuple) else []
 
 
 def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool | None:

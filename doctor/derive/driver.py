@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.derive.making import SOURCE, Named, made
+from doctor.devices import texts
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.versions import major, parse
 
@@ -70,7 +71,7 @@ def wants(facts: Facts) -> Named:
     """Yield `nvidia.wanted_by`: what here was built for NVIDIA's GPUs, where nobody hides them on purpose."""
     names = ["torch"] if value_of(facts, "torch.build") == "cuda" else []
     names += [name for name, packages in _BUILT_FOR_CUDA.items() if any(value_of(facts, f"package.{one}.version") for one in packages)]
-    if "cuda" in (value_of(facts, "candle.features") or ()):
+    if "cuda" in texts(facts, "candle.features"):
         names.append("candle")
     hidden = value_of(facts, "nvidia.hidden_on_purpose") or value_of(facts, "gpu.hidden_by")
     yield "nvidia.wanted_by", present(names, SOURCE) if names and not hidden else absent(SOURCE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.derive.making import SOURCE, Named, made
-from doctor.devices import state_said
+from doctor.devices import state_said, texts
 from doctor.holes import as_text
 from doctor.model.facts import Fact, Facts, absent, present, value_of
 
@@ -30,7 +30,7 @@ def reach(facts: Facts) -> Named:
     built = {"torch": value_of(facts, "torch.build"), **{name: value_of(facts, f"{name}.build") for name in ("jax", "onnxruntime")}}
     vendors = {name: _VENDORS.get(str(build), "") for name, build in built.items()}
     # candle has no unreached of its own: its checks tell, and a static check knows nothing of it.
-    vendors["candle"] = "nvidia" if "cuda" in (value_of(facts, "candle.features") or ()) else ""
+    vendors["candle"] = "nvidia" if "cuda" in texts(facts, "candle.features") else ""
     concerned = [hidden[vendor] for vendor in vendors.values() if vendor in hidden]
     yield "gpu.hidden_by", present(concerned[0], SOURCE) if concerned else absent(SOURCE)
     missed = {"torch": _torch_misses(facts), "jax": _jax_misses(facts), "onnxruntime": _onnxruntime_misses(facts)}

@@ -30,7 +30,7 @@ def missed_gpus(observation: Observation, told: Sequence[Finding]) -> Iterator[F
     facts = observation.facts
     for framework in FRAMEWORKS:
         build = value_of(facts, f"{framework.name}.unreached")
-        if not build or _is_red(framework, observation.outcomes):
+        if str(build) not in _SPELLED or _is_red(framework, observation.outcomes):
             continue
         if state := taken(framework, facts):
             yield all_taken(framework, state, observation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from doctor.devices import vendors
+from doctor.devices import texts, vendors
 from doctor.holes import as_text
 from doctor.match.evidence import fact_evidence
 from doctor.match.reach_fixes import FIXES
@@ -23,8 +23,7 @@ _CLOSED = re.compile(r"the device does not open|there is no NVIDIA GPU on this m
 def candle_missed(observation: Observation) -> Iterator[Finding]:
     """Yield a finding for the kind of GPU that candle is built for, where every check of candle was skipped on it."""
     facts = observation.facts
-    features = value_of(facts, "candle.features") or ()
-    wanted = value_of(facts, "nvidia.wanted_by") or ()
+    features, wanted = texts(facts, "candle.features"), texts(facts, "nvidia.wanted_by")
     if "cuda" in features and "candle" in wanted and "nvidia" in vendors(facts):
         yield from _missed("cuda", f"this machine has {shown('cuda', facts)}", observation)
     if "metal" in features and value_of(facts, "metal.chip"):

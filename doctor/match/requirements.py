@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from doctor.devices import texts
 from doctor.holes import as_text
 from doctor.match.evidence import fact_evidence, requirement
 from doctor.model.facts import Facts, value_of
@@ -29,7 +30,7 @@ class Wish(NamedTuple):
 def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
     """Yield a warning for each package of the stack that asks for something else than what is installed."""
     wishes: dict[str, list[Wish]] = {}
-    leftover = value_of(facts, "cuda_packages.leftover") or ()
+    leftover = texts(facts, "cuda_packages.leftover")
     for name in sorted(facts):
         if not name.startswith("requires.") or name.split(".")[1] in leftover:
             continue
