@@ -23,7 +23,7 @@ def state_said(words: Any) -> str:
     return next((state for state, pattern in _STATES.items() if pattern.search(text)), "")
 
 
-def cards(facts: Facts, name: str) -> list[Mapping[str, Any]]:
+def cards(facts: Facts, name: str) -> list[dict[str, Any]]:
     """Return the entries of a list of GPUs (`nvidia.gpus`, `torch.cuda_devices`); a replayed snapshot may hold anything there."""
     listed = value_of(facts, name)
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list | tuple) else []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from doctor import devices
 from doctor.derive.making import SOURCE, Named
 from doctor.model.facts import Facts, State, absent, present, value_of
 from doctor.versions import in_range
@@ -22,9 +23,7 @@ _NVIDIAS_OWN = ("", "nvidia")
 
 def cards(facts: Facts) -> Named:
     """Yield, for each thing that a card may need, the cards that need it and that the driver does not take."""
-    listed = value_of(facts, "nvidia.cards")
-    there = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list | tuple) else []
-    free = [card for card in there if str(card.get("driver", "")) in _NVIDIAS_OWN]
+    free = [card for card in devices.cards(facts, "nvidia.cards") if str(card.get("driver", "")) in _NVIDIAS_OWN]
     driver = value_of(facts, "nvidia.driver_version")
     waiting = [_label(card) for card in free] if not driver else []
     yield "nvidia.undriven", present(waiting, SOURCE) if waiting else absent(SOURCE)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.derive.making import SOURCE, Named
+from doctor.devices import cards
 from doctor.model.facts import Facts, absent, present, value_of
 
 
 def choices(facts: Facts) -> Named:
     """Yield `nvidia.choices`, in words, and `nvidia.choice`, the first of them as the variable takes it; absent where nothing is wrong."""
-    listed = value_of(facts, "nvidia.gpus") if value_of(facts, "nvidia.visible_error") else None
-    gpus = [gpu for gpu in listed if isinstance(gpu, dict)] if isinstance(listed, list | tuple) else []
+    gpus = cards(facts, "nvidia.gpus") if value_of(facts, "nvidia.visible_error") else []
     chosen = str(value_of(facts, "env.CUDA_VISIBLE_DEVICES") or "")
     found = _mig_devices(gpus) or _by_number(gpus) if chosen.startswith("MIG-") else _by_number(gpus)
     if chosen.startswith("GPU-"):

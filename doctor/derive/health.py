@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 from doctor.derive.making import SOURCE, Named
 from doctor.derive.which import lost, which
-from doctor.model.facts import Facts, absent, present, value_of
+from doctor.devices import cards
+from doctor.model.facts import Facts, absent, present
 
 _Complaint: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], str]
 """Makes words of a GPU and its health; an empty text where there is nothing to say."""
@@ -24,8 +25,7 @@ _THROTTLED = ("hardware thermal slowdown", "hardware power brake")
 
 def health(facts: Facts) -> Named:
     """Yield a list of GPUs for each thing that may be amiss; absent where no GPU complains of it."""
-    listed = value_of(facts, "nvidia.visible")
-    gpus = [gpu for gpu in listed if isinstance(gpu, dict)] if isinstance(listed, list | tuple) else []
+    gpus = cards(facts, "nvidia.visible")
     for name, complaint in _COMPLAINTS.items():
         concerned = [(gpu, words) for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
         said = [f"{_label(gpu)}: {words}" for gpu, words in concerned]
