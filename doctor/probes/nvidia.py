@@ -12,7 +12,6 @@ from doctor.host.nvml import Answer, Gpu, ask_nvml
 from doctor.model.facts import absent, present, unknown
 from doctor.probes import nvidia_files as files
 from doctor.probes.contract import Scene, Seen
-from doctor.probes.nvidia_gpus import of_gpus
 from doctor.probes.nvidia_modules import of_modules
 
 WAITS = True
@@ -60,6 +59,8 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
         yield from _driver(answer.driver_version, source, answer.error)
     cuda, why = answer.cuda_version, answer.error or answer.why.get("cuda_version") or "only NVML tells"
     yield "nvidia.cuda_version", present(cuda, "NVML") if cuda else unknown(why, source)
+    from doctor.probes.nvidia_gpus import of_gpus  # for machines with a driver
+
     yield from of_gpus(host, answer, source)
 
 

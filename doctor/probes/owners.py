@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -72,6 +70,10 @@ def _digest(path: Path, size: int) -> str:
     """Hash a file as RECORD does; an empty text where it is too large for that, or cannot be read."""
     if size > _LARGEST_HASHED:
         return ""
+    # A healthy environment has nothing to hash.
+    import base64
+    import hashlib
+
     found = hashlib.sha256()
     try:
         with path.open("rb") as file:
