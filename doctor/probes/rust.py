@@ -31,9 +31,10 @@ def probe(scene: Scene, *, patience: float = 3.0) -> Seen:
 
 
 def _versions(host: Host, found: Toolchain, patience: float) -> Iterator[tuple[str, Fact]]:
-    paths = {"rustc": found.rustc, "cargo": found.cargo}
+    # cargo -vV would start lsb_release, a shell script that starts a dozen programs, to name the system; its -V starts nothing.
+    paths, words = {"rustc": found.rustc, "cargo": found.cargo}, {"rustc": "-vV", "cargo": "-V"}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {name: pool.submit(_ask, host, path, patience) for name, path in paths.items() if path}
+        running = {name: pool.submit(_ask, host, path, words[name], patience) for name, path in paths.items() if path}
     ran = {name: future.result() for name, future in running.items()}
     for name, path in paths.items():
         yield f"rust.{name}", _version(ran[name], path, patience) if path else absent(f"PATH: {name}")
@@ -44,8 +45,8 @@ def _versions(host: Host, found: Toolchain, patience: float) -> Iterator[tuple[s
         yield "rust.host", present(triple[1], f"{found.rustc} -vV")
 
 
-def _ask(host: Host, path: str, patience: float) -> Ran:
-    return host.run([path, "-vV"], timeout=patience, limit=1 << 14, env={"RUSTUP_AUTO_INSTALL": "0"}, cwd=Path("/"))
+def _ask(host: Host, path: str, words: str, patience: float) -> Ran:
+    return host.run([path, words], timeout=patience, limit=1 << 14, env={"RUSTUP_AUTO_INSTALL": "0"}, cwd=Path("/"))
 
 
 def _version(ran: Ran, path: str, patience: float) -> Fact:
