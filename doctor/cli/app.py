@@ -6,49 +6,55 @@ import gc
 import io
 import signal
 import sys
-from typing import Annotated, Any, NoReturn
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
 
 from doctor import __version__
-from doctor.cli import check, configuration, knowledge
-from doctor.cli.completion import answer_shells, completion
-from doctor.cli.config import config
-from doctor.cli.diagnose import diagnose
-from doctor.cli.diff import diff
-from doctor.cli.init import init
+from doctor.cli.completion import answer_shells
 from doctor.cli.names import shadow
-from doctor.cli.new_issue import new_issue
-from doctor.cli.run import run
 from doctor.cli.screen import say
-from doctor.cli.teaching import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, teach, told
+from doctor.cli.teaching import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, told
 from doctor.errors import DoctorError, UsageError
 
 USAGE, FAULT, INTERRUPTED = 2, 3, 130
 
+_PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
+
+
+class _Group(Commands):
+    lessons: ClassVar[Mapping[str, Lesson]] = {
+        "check": Lesson("doctor.cli.check:check", FIND),
+        "diagnose": Lesson("doctor.cli.diagnose:diagnose", FIND),
+        "run": Lesson("doctor.cli.run:run", FIND, {"options_metavar": "-- COMMAND [ARGS]...", "context_settings": _PASSING}),
+        "demo": Lesson("doctor.cli.check:demo", FIND),
+        "snapshot": Lesson("doctor.cli.check:snapshot", KEEP),
+        "diff": Lesson("doctor.cli.diff:diff", KEEP),
+        "explain": Lesson("doctor.cli.knowledge:explain", KNOW),
+        "list": Lesson("doctor.cli.knowledge:list_", KNOW),
+        "new-issue": Lesson("doctor.cli.new_issue:new_issue", SETTLE),
+        "lint": Lesson("doctor.cli.knowledge:lint", SETTLE),
+        "schema": Lesson("doctor.cli.knowledge:schema", SETTLE),
+        "config": Lesson(
+            "doctor.cli.config:config",
+            SETTLE,
+            {"options_metavar": "[OPTIONS] [-- OPTIONS OF CHECK]...", "context_settings": {"allow_extra_args": True}},
+        ),
+        "completion": Lesson("doctor.cli.completion:completion", SETTLE),
+        "init": Lesson("doctor.cli.init:init", SETTLE),
+    }
+
+
 app = typer.Typer(
     name="doctor",
+    cls=_Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=told((*EXAMPLES["check"][:2], EXAMPLES["diagnose"][0], EXAMPLES["explain"][0]), EXIT_CODES),
 )
-_PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
-teach(app, check.check, FIND)
-teach(app, diagnose, FIND)
-teach(app, run, FIND, options_metavar="-- COMMAND [ARGS]...", context_settings=_PASSING)
-teach(app, check.demo, FIND)
-teach(app, check.snapshot, KEEP)
-teach(app, diff, KEEP)
-teach(app, knowledge.explain, KNOW)
-teach(app, knowledge.list_, KNOW, "list")
-teach(app, new_issue, SETTLE, "new-issue")
-teach(app, knowledge.lint, SETTLE)
-teach(app, knowledge.schema, SETTLE)
-teach(app, config, SETTLE, options_metavar="[OPTIONS] [-- OPTIONS OF CHECK]...", context_settings={"allow_extra_args": True})
-teach(app, completion, SETTLE)
-teach(app, init, SETTLE)
 
 
 def _version(wanted: bool) -> None:
@@ -90,6 +96,8 @@ def main() -> NoReturn:
         if "--debug" in sys.argv:
             raise
         if hasattr(error, "exit_code") and hasattr(error, "show"):
+            from doctor.cli import configuration
+
             configuration.name_origin(error)
             _show(error)
             sys.exit(USAGE)

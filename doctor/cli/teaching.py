@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from copy import copy
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 Examples = tuple[tuple[str, str], ...]
 """Command lines, and what each is for."""
@@ -86,10 +88,56 @@ def _meaning(callback: Any, name: str | None) -> str | None:
     return next((each for each in said if each), None)
 
 
-def teach(app: typer.Typer, command: Any, panel: str, name: str | None = None, **more: Any) -> None:
-    """Add a command to the application, in its group and with its examples."""
-    shown = EXAMPLES.get(name or command.__name__, ())
-    app.command(name, cls=Command, rich_help_panel=panel, epilog=told(shown), **more)(command)
+class Lesson(NamedTuple):
+    """A command that can be taught: its function as `module:name`, its group in the help, and what else typer is told of it."""
+
+    function: str
+    panel: str
+    more: Mapping[str, Any] = MappingProxyType({})
+
+
+class Commands(TyperGroup):
+    """A group whose commands are imported and made when they are looked at: one run needs one of them."""
+
+    lessons: ClassVar[Mapping[str, Lesson]]
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.commands = _Taught(self.lessons)
+
+
+class _Taught(MutableMapping[str, Any]):
+    """Commands by name, in the order of the lessons."""
+
+    def __init__(self, lessons: Mapping[str, Lesson]) -> None:
+        self._lessons = lessons
+        self._made: dict[str, Any] = dict.fromkeys(lessons)
+
+    def __getitem__(self, name: str) -> Any:
+        if self._made[name] is None:
+            self._made[name] = _taught(name, self._lessons[name])
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+def _taught(name: str, lesson: Lesson) -> Any:
+    """Make a command, in its group and with its examples."""
+    module, _, function = lesson.function.partition(":")
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    how = {"cls": Command, "rich_help_panel": lesson.panel, "epilog": told(EXAMPLES.get(name, ())), **lesson.more}
+    alone.command(name, **how)(getattr(importlib.import_module(module), function))
+    return typer.main.get_command(alone)
 
 
 def told(examples: Iterable[tuple[str, str]], *more: str) -> str:
