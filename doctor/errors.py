@@ -9,3 +9,7 @@ class DoctorError(Exception):
 
 class UsageError(DoctorError):
     """The command line or the configuration asks for something that cannot be (exit code 2)."""
+
+
+class WriteError(DoctorError):
+    """A report, or another file that was asked for, cannot be written."""

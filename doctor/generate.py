@@ -15,6 +15,7 @@ import msgspec
 
 from doctor import catalog as catalogs
 from doctor import examine
+from doctor.host import writing
 from doctor.model.report import Diagnosis, Report
 from doctor.pages.site import COPIES, site
 from doctor.reporters import terminal_picture
@@ -74,7 +75,7 @@ def write_site(folder: Path) -> None:
 def _write(files: Mapping[Path, str]) -> None:
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        writing.write(path, text)
 
 
 def main(arguments: list[str]) -> int:

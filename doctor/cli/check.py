@@ -52,7 +52,7 @@ def check(
 
     Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened (but for --network).
     """
-    beside = reports.parsed(report or ())
+    format_, beside = reports.settled(context, format_, report or ())
     logs = read_logs(log or (), known := catalogs.load(matrices or ()))
     checks = load_checks() if only or not no_canaries else {}
     issues, runs = asking.chosen(only or (), known, checks, configuration.origin(context, "only"))
@@ -83,10 +83,8 @@ def snapshot(
     bounds = observe.Bounds(canaries=not no_canaries, timeout=timeout, budget=budget)
     seen = _look(_request(python, project, features, tuple(load_checks().values()), bounds))
     text = msgspec.json.format(msgspec.json.encode(shareable(seen, who(Host().env))), indent=2).decode() + "\n"
-    if str(output) == "-":
-        screen.put(text)
-    else:
-        screen.write(output, text)
+    # What was seen of a machine is for whoever looked, until they hand it on; a report is made to be read, by the umask's leave.
+    if screen.write(output, text, private=True):
         screen.say(f"wrote {output}")
     return 130 if seen.interrupted else 0
 

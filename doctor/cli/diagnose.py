@@ -37,7 +37,7 @@ def diagnose(
 
     This machine is not looked at. Exit code 4: nothing in it is recognised.
     """
-    beside = reports.parsed(report or ())
+    format_, beside = reports.settled(context, format_, report or ())
     if len({str(path) for path in logs}) < len(logs):
         raise UsageError("the same log is given twice")
     environment = examine.read_observation(env) if env else None

@@ -28,30 +28,13 @@ def init(
     if kind not in PLACES:
         raise UsageError(f"{kind} is nothing that can be written{near(kind, PLACES, '; choose from ' + ', '.join(PLACES))}")
     text, path = filled(kind), output or Path(PLACES[kind].path)
-    if str(path) == "-":
-        screen.put(text)
-        return 0
     try:
-        _create(path, text)
+        if screen.create(path, text):
+            screen.say(f"wrote {path}; read it once: what it installs and declares is yours to say")
     except FileExistsError:
         screen.put(text)
         otherwise = "" if output else f" {PLACES[kind].otherwise}"
         raise UsageError(
             f"{path} is there already and stays as it is; what it would have become is on standard output.{otherwise}"
         ) from None
-    screen.say(f"wrote {path}; read it once: what it installs and declares is yours to say")
     return 0
-
-
-def _create(path: Path, text: str) -> None:
-    """Write a file that is not there yet; raises FileExistsError where it is, WriteError where it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        if path.exists() or path.is_symlink():
-            raise
-        raise screen.WriteError(f"{path} cannot be written: {path.parent} is no folder") from None
-    except OSError as error:
-        raise screen.WriteError(f"{path} cannot be written: {error.strerror or error}") from None

@@ -22,13 +22,11 @@ def new_issue(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="What the failure printed; - is standard input.", show_default=False)],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The file to write: matrices/issues/<component>/<slug>.yaml."),
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write: matrices/issues/<component>/<slug>.yaml, or -."),
     ] = None,
     _debug: options.Debug = False,
 ) -> int:
     """Begin a known issue from the log of a failure that doctor does not know; doctor lint then says what is missing."""
-    if output is not None and output.exists():
-        raise UsageError(f"{output} is there already")
     catalog = catalogs.load()
     (read,) = read_logs((log,), catalog)
     line = owner(read)
@@ -38,9 +36,9 @@ def new_issue(
     if known:
         screen.say(f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})")
     text = without_secrets(skeleton(read.lines, line, datetime.now(timezone.utc).date()))
-    if output is None:
-        screen.put(text)
-    else:
-        screen.write(output, text)
-        screen.say(f"wrote {output}; doctor lint says what is missing")
+    try:
+        if screen.create(output or Path("-"), text):
+            screen.say(f"wrote {output}; doctor lint says what is missing")
+    except FileExistsError:
+        raise UsageError(f"{output} is there already") from None
     return 0

@@ -175,7 +175,7 @@ Reports = Annotated[
         "--report",
         metavar="FORMAT=PATH",
         help="Write the report to a file as well, in another format; may be given several times. github alone annotates the run "
-        "of GitHub Actions that it is part of.",
+        "of GitHub Actions that it is part of; json=- is --format json.",
         autocompletion=offered.reports,
         rich_help_panel=_OUTPUT,
     ),

@@ -9,18 +9,34 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import typer
+
 from doctor.cli.names import near
 from doctor.cli.options import Format
-from doctor.cli.screen import WriteError, render, write
-from doctor.errors import UsageError
+from doctor.cli.screen import render, write
+from doctor.errors import UsageError, WriteError
 from doctor.model.report import Report
+
+STANDARD_OUTPUT = Path("-")
 
 
 class Wanted(NamedTuple):
-    """A report that is to be written: its format, and the file; without one, it goes where the runner of GitHub Actions looks."""
+    """A report that is to be written: its format, and the file, or `-`; without one, it goes where the runner of GitHub Actions looks."""
 
     kind: Format
     path: Path | None
+
+
+def settled(context: typer.Context, kind: Format, asked: Sequence[str]) -> tuple[Format, tuple[Wanted, ...]]:
+    """Return the format on standard output, and the reports beside it (`parsed`): `--report json=-` is `--format json`.
+
+    Raises UsageError where `--format` names another one as well.
+    """
+    wanted = parsed(asked)
+    here = [one for one in wanted if one.path == STANDARD_OUTPUT]
+    if here and kind is not here[0].kind and getattr(context.get_parameter_source("format_"), "name", "") == "COMMANDLINE":
+        raise UsageError(f"--report {here[0].kind.value}=-: standard output is already that of --format {kind.value}")
+    return here[0].kind if here else kind, tuple(one for one in wanted if one not in here)
 
 
 def parsed(asked: Sequence[str]) -> tuple[Wanted, ...]:
@@ -68,11 +84,11 @@ def _annotate(report: Report) -> None:
 
 
 def _append_summary(report: Report, path: Path) -> None:
+    from doctor.host import writing
     from doctor.reporters import step_summary
 
     try:
         taken = path.stat().st_size if path.exists() else 0
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(step_summary.render(report, room=step_summary.LIMIT - taken))
-    except OSError as error:
-        raise WriteError(f"{path} cannot be written: {error.strerror or error}") from None
+    except OSError:
+        taken = 0  # the writer says why
+    writing.append(path, step_summary.render(report, room=step_summary.LIMIT - taken))

@@ -13,16 +13,12 @@ from pathlib import Path
 import msgspec
 
 from doctor.cli.options import Format
-from doctor.errors import DoctorError
+from doctor.errors import WriteError
 from doctor.model.checks import Progress
 from doctor.model.report import Report
 from doctor.text import harmless, plain
 
 _FILE_WIDTH = 100
-
-
-class WriteError(DoctorError):
-    """A report could not be written."""
 
 
 class Style(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,16 +64,26 @@ def _close_quietly() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all; raises WriteError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise WriteError(f"{path} cannot be written: {error.strerror or error}") from None
+def write(path: Path, text: str, *, private: bool = False) -> bool:
+    """Write a file (doctor.host.writing), or `-`, which is standard output everywhere; say whether it was a file. Raises WriteError."""
+    if str(path) == "-":
+        put(text)
+        return False
+    from doctor.host import writing
+
+    writing.write(path, text, private=private)
+    return True
+
+
+def create(path: Path, text: str) -> bool:
+    """Write a file that is not there yet, or `-`; say whether it was a file. Raises FileExistsError where it is there, else WriteError."""
+    if str(path) == "-":
+        put(text)
+        return False
+    from doctor.host import writing
+
+    writing.create(path, text)
+    return True
 
 
 def render(report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False) -> str:
@@ -92,6 +98,8 @@ def render(report: Report, kind: Format, *, verbosity: int = 0, stream: object =
 
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not the report."""
+    if sys.stderr is None:
+        return  # print would take standard output instead
     with contextlib.suppress(OSError, UnicodeEncodeError):
         print(harmless(plain(text)), file=sys.stderr, flush=True)
 

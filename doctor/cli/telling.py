@@ -8,6 +8,7 @@ from pathlib import Path
 
 from doctor import examine
 from doctor.cli import options, reports, screen
+from doctor.errors import WriteError
 from doctor.host import Host
 from doctor.model.catalog import Catalog
 from doctor.model.observation import Log
@@ -31,9 +32,9 @@ def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool, be
     failed = []
     try:
         screen.put(screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0))
-    except screen.WriteError as error:
+    except WriteError as error:
         failed.append(str(error))
     failed += reports.publish(shared, beside)
     if failed:
-        raise screen.WriteError("; ".join(failed))
+        raise WriteError("; ".join(failed))
     return report.exit_code
