@@ -45,6 +45,7 @@ def check(
     skip: Many = (),
     tier: Literal["quick", "deep"] = "quick",
     no_canaries: bool = False,
+    fresh: bool = False,
     flash_attn: AnyPath | None = None,
     network: bool = False,
     timeout: float | None = None,
@@ -63,7 +64,7 @@ def check(
     known = catalogs.load(_paths(matrices))
     limit, devices = _one_of(fail_on, Severity, "fail_on"), _devices(_several(expect))
     gates = Gates(baseline=read_baseline(Path(baseline)) if baseline is not None else None)
-    bounds = _bounds(tier, timeout, budget, canaries=not no_canaries)
+    bounds = _bounds(tier, timeout, budget, canaries=not no_canaries, fresh=fresh)
     checks = load_checks() if only or not no_canaries else {}
     issues, runs = asking.chosen(_several(only), known, checks, "only")
     logs, declared = _logs(log, known), examine.assumed(_several(assume))
@@ -124,11 +125,11 @@ def _look(request: observe.Request, progress: Callable[[str, float], None] | Non
     return seen
 
 
-def _bounds(tier: str, timeout: float | None, budget: float | None, *, canaries: bool) -> observe.Bounds:
+def _bounds(tier: str, timeout: float | None, budget: float | None, *, canaries: bool, fresh: bool) -> observe.Bounds:
     for name, seconds in (("timeout", timeout), ("budget", budget)):
         if seconds is not None and not seconds > 0:
             raise UsageError(f"{name}={seconds}: a number of seconds above 0")
-    return observe.Bounds(canaries=canaries, tier=_one_of(tier, Tier, "tier"), timeout=timeout, budget=budget)
+    return observe.Bounds(canaries=canaries, fresh=fresh, tier=_one_of(tier, Tier, "tier"), timeout=timeout, budget=budget)
 
 
 def _one_of(word: str, choices: type[_Choice], named: str) -> _Choice:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from doctor.cached import Store
 from doctor.derive.devices import of_gpus, target_arch
 from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
@@ -87,12 +88,15 @@ def _takes_one_process(facts: Facts) -> bool:
     return any(card.get("compute_mode", "default") != "default" for card in cards)
 
 
-def check_all(checks: Sequence[Check], plans: Plans, facts: Facts, progress: Progress) -> Checked:
-    """Run checks in their targets; `facts` is what the probes saw. Never raises for what a check does."""
-    run = _Run(checks, plans, facts)
+def check_all(checks: Sequence[Check], plans: Plans, facts: Facts, progress: Progress, store: Store) -> Checked:
+    """Run checks in their targets, but for those whose verdict is in the store; `facts` is what the probes saw.
+
+    Never raises for what a check does.
+    """
+    run = _Run(checks, plans, facts, store)
     try:
         with Scratch() as scratch:
-            run.through(Line(scratch, progress))
+            run.through(Line(scratch, progress, store.recall))
     except ScratchError as error:
         run.skip_the_rest(str(error))
     except KeyboardInterrupt:
@@ -104,8 +108,8 @@ def check_all(checks: Sequence[Check], plans: Plans, facts: Facts, progress: Pro
 class _Run:
     """Which checks and units are still to come, and what the others gave."""
 
-    def __init__(self, checks: Sequence[Check], plans: Plans, facts: Facts) -> None:
-        self._checks, self._plans = tuple(checks), dict(plans)
+    def __init__(self, checks: Sequence[Check], plans: Plans, facts: Facts, store: Store) -> None:
+        self._checks, self._plans, self._store = tuple(checks), dict(plans), store
         self._facts = facts
         self.seen: dict[str, Fact] = {}
         self._outcomes: list[Outcome] = []
@@ -122,6 +126,7 @@ class _Run:
             self._enter(line, leaning)
         for unit, batch in line:
             self._open.remove(unit)
+            self._store.remember(unit, batch)
             self._outcomes += batch.outcomes
             self.seen |= _reported(unit.check, batch.facts)
             if unit.check.id == FIRST:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from doctor import __version__
+from doctor.derive.reach import shown
 from doctor.distributions import installed
 from doctor.globs import matches_any
 from doctor.host import Host
@@ -38,9 +39,13 @@ FRAMEWORKS = ("torch", "jax", "tensorflow", "onnxruntime-gpu")
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How far to go: whether to run checks at all, which tier of them, and the seconds for each check and for the whole run."""
+    """How far to go: whether to run checks at all, which tier of them, and the seconds for each check and for the whole run.
+
+    `fresh` runs every check, also one whose verdict is known from an earlier run in the same environment.
+    """
 
     canaries: bool = True
+    fresh: bool = False
     tier: Tier = Tier.QUICK
     timeout: float | None = None
     budget: float | None = None
@@ -79,7 +84,7 @@ def observe(request: Request, progress: Progress) -> Observation:
     if not request.bounds.canaries:
         return msgspec.structs.replace(observation, left_out=WITHOUT_CANARIES)
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
-    return _with_checks(observation, request, deadline, progress)
+    return _with_checks(observation, request, scene, deadline, progress)
 
 
 def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
@@ -123,8 +128,9 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
     return tuple(found)
 
 
-def _with_checks(observation: Observation, request: Request, deadline: float, progress: Progress) -> Observation:
+def _with_checks(observation: Observation, request: Request, scene: Scene, deadline: float, progress: Progress) -> Observation:
     # Threads, pipes and temporary folders, which the static check does without.
+    from doctor.cached import Store, fingerprint, folder
     from doctor.checking import check_all, concerns, plans_for, unmet_need
 
     bounds, facts = request.bounds, observation.facts
@@ -137,7 +143,11 @@ def _with_checks(observation: Observation, request: Request, deadline: float, pr
     possible = [check for check in request.checks if check.header.target in plans and concerns(check, facts)]
     pending = [check for check in possible if _in_tier(check, bounds.tier, facts)]
     left_out = [check for check in possible if check not in pending and not unmet_need(check, facts)]
-    done = check_all(pending, plans, facts, progress)
+    where = folder(request.host.env)
+    before = fingerprint(scene, facts) if where else ""
+    store = Store(where, before, has_gpu=bool(shown(facts)), fresh=bounds.fresh)
+    done = check_all(pending, plans, facts, progress, store)
+    store.save(lambda: fingerprint(scene, facts))
     return msgspec.structs.replace(
         observation,
         facts={**facts, **done.facts},

@@ -34,6 +34,7 @@ def check(
     skip: options.Skip = None,
     tier: options.Tier = options.TierChoice.QUICK,
     no_canaries: options.NoCanaries = False,
+    fresh: options.Fresh = False,
     flash_attn: options.FlashAttn = None,
     network: options.Network = False,
     timeout: options.Timeout = None,
@@ -60,7 +61,7 @@ def check(
     if from_ is not None:
         seen = examine.replayed(from_, logs, declared)
     else:
-        bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries)
+        bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries, fresh=fresh)
         request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
         request = msgspec.structs.replace(request, settings=asking.sources(flash_attn, network=network), logs=logs)
         seen = _look(msgspec.structs.replace(request, assumed=declared))
@@ -80,7 +81,7 @@ def snapshot(
     _debug: options.Debug = False,
 ) -> int:
     """Save what was seen, to be judged elsewhere with `doctor check --from FILE`; names and secrets are masked."""
-    bounds = observe.Bounds(canaries=not no_canaries, timeout=timeout, budget=budget)
+    bounds = observe.Bounds(canaries=not no_canaries, timeout=timeout, budget=budget, fresh=True)
     seen = _look(_request(python, project, features, tuple(load_checks().values()), bounds))
     text = msgspec.json.format(msgspec.json.encode(shareable(seen, who(Host().env))), indent=2).decode() + "\n"
     # What was seen of a machine is for whoever looked, until they hand it on; a report is made to be read, by the umask's leave.

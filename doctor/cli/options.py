@@ -143,6 +143,14 @@ NoCanaries = Annotated[
         rich_help_panel=_CHECKS,
     ),
 ]
+Fresh = Annotated[
+    bool,
+    _setting(
+        "--fresh",
+        help="Run every check, also those that passed in this very environment within the last 24 hours.",
+        rich_help_panel=_CHECKS,
+    ),
+]
 FlashAttn = Annotated[
     Path | None,
     _setting(

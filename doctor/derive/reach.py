@@ -24,9 +24,9 @@ _NOT_HANDED_IN = ("", "void", "none")
 def reach(facts: Facts) -> Named:
     """Yield what the machine shows, what hides it on purpose, and what each framework does not reach."""
     yield "amd.unsupported_by_torch", made(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered)
-    shown = [vendor for vendor in _HIDING if _is_shown(vendor, facts)]
-    yield "gpu.vendors", present(shown, SOURCE) if shown else absent(SOURCE)
-    hidden = {vendor: by for vendor in shown if (by := _hidden_by(vendor, facts))}
+    here = shown(facts)
+    yield "gpu.vendors", present(list(here), SOURCE) if here else absent(SOURCE)
+    hidden = {vendor: by for vendor in here if (by := _hidden_by(vendor, facts))}
     built = {"torch": value_of(facts, "torch.build"), **{name: value_of(facts, f"{name}.build") for name in ("jax", "onnxruntime")}}
     vendors = {name: _VENDORS.get(str(build), "") for name, build in built.items()}
     # candle has no unreached of its own: its checks tell, and a static check knows nothing of it.
@@ -35,8 +35,13 @@ def reach(facts: Facts) -> Named:
     yield "gpu.hidden_by", present(concerned[0], SOURCE) if concerned else absent(SOURCE)
     missed = {"torch": _torch_misses(facts), "jax": _jax_misses(facts), "onnxruntime": _onnxruntime_misses(facts)}
     for name, is_missed in missed.items():
-        told = is_missed and vendors[name] in shown and vendors[name] not in hidden
+        told = is_missed and vendors[name] in here and vendors[name] not in hidden
         yield f"{name}.unreached", _fact(str(built[name]), is_missed=told)
+
+
+def shown(facts: Facts) -> tuple[str, ...]:
+    """Return the vendors whose GPUs this machine shows: amd, intel, nvidia."""
+    return tuple(vendor for vendor in _HIDING if _is_shown(vendor, facts))
 
 
 def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:

@@ -35,7 +35,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one check on one device; `log` is bounded, `signal` is a name such as `SIGSEGV`."""
+    """The result of one check on one device; `log` is bounded, `signal` is a name such as `SIGSEGV`.
+
+    `cached_from` is the UTC time at which it ran, where its environment has not changed since and it was not run again.
+    """
 
     id: str
     target: str
@@ -45,6 +48,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     signal: str | None = None
     seconds: float = 0.0
+    cached_from: str = ""
     log: str = ""
     data: dict[str, Any] = msgspec.field(default_factory=dict)
     cases: dict[str, Case] = msgspec.field(default_factory=dict)

@@ -43,7 +43,7 @@ def probe(scene: Scene, *, patience: float = 2.0) -> Seen:
 
 
 def _kernel(host: Host) -> Fact:
-    release = (host.read("/proc/sys/kernel/osrelease") or "").strip()
+    release = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
     return present(release, "/proc/sys/kernel/osrelease") if release else present(platform.release(), "uname")
 
 

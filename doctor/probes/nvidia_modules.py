@@ -69,7 +69,7 @@ def _forbidding(host: Host) -> Iterator[str]:
 
 def _built(host: Host) -> Seen:
     """Yield the module of the running kernel, and the other kernels that have one."""
-    running = (host.read("/proc/sys/kernel/osrelease") or "").strip()
+    running = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
     kernels = sorted(host.list("/lib/modules"))[-_MOST_KERNELS:]
     if running not in kernels:
         for name in ("module_file", "module_of_kernels"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import groupby
 
 import msgspec
 
 from doctor.devices import card
 from doctor.model.facts import Facts
+from doctor.model.observation import Observation
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.reporters.words import count
 from doctor.text import plain
@@ -101,6 +103,24 @@ def innermost(outcome: Outcome) -> str:
     """Return why a check ended as it did: its own reason, else those of its red cases."""
     red = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
     return outcome.reason or "; ".join(red)
+
+
+def cached(seen: Observation) -> list[str]:
+    """Say how many checks were not run again, and how old the oldest of their verdicts is."""
+    times = [outcome.cached_from for outcome in seen.outcomes if outcome.cached_from]
+    if not times:
+        return []
+    since = f"{_age(min(times), seen.taken)} ago" if seen.taken else f"at {min(times)}"
+    many = count(len(times), "result")
+    return [f"{many} from an earlier run, {since}: this environment has not changed since (--fresh runs the checks again)"]
+
+
+def _age(then: str, now: str) -> str:
+    try:
+        seconds = (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds()
+    except (ValueError, TypeError):
+        return "some time"
+    return count(round(seconds / 3600), "hour") if seconds > 5400 else count(max(round(seconds / 60), 1), "minute")
 
 
 def left_out(items: Sequence[str]) -> list[str]:

@@ -66,7 +66,7 @@ def logs(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Markup]]:
 def rest(report: Report) -> Markup:
     """Return what was not checked, is undecided or ruled out."""
     seen, judged = report.observation, report.diagnosis
-    told = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out))
+    told = (*ends.cached(seen), *reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out))
     unseen = [line(text, 600) for text in told]
     open_ = [_issue(one.id, one.title, f"needs {words.facts_wanted(one.missing_facts)}") for one in judged.undecided]
     out = [_issue(one.id, one.title, one.why) for one in judged.ruled_out]

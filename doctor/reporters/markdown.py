@@ -123,7 +123,7 @@ def _environment(report: Report) -> str:
 
 def _rest(report: Report) -> str:
     seen, judged = report.observation, report.diagnosis
-    lines = [*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out)]
+    lines = [*ends.cached(seen), *reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out)]
     lines += [f"{issue.id} is undecided for want of {words.facts_wanted(issue.missing_facts)}" for issue in judged.undecided]
     lines += [f"{issue.id} is ruled out: {issue.why}" for issue in judged.ruled_out]
     return _folded("Not checked, undecided, ruled out", "\n".join(f"- {prose(line, 400)}" for line in lines)) if lines else ""

@@ -10,7 +10,7 @@ from rich.text import Text
 from doctor.model.facts import Facts
 from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
 from doctor.model.report import Report
-from doctor.reporters.ends import WORDS, devices, grouped, innermost, left_out, partly, told
+from doctor.reporters.ends import WORDS, cached, devices, grouped, innermost, left_out, partly, told
 from doctor.reporters.phrases import first_sentence
 from doctor.reporters.reached import unreached
 from doctor.reporters.tables import beyond
@@ -136,7 +136,7 @@ def not_checked(report: Report, how: Look) -> Lines:
     """Yield what was not looked at, and why."""
     seen = report.observation
     less = seen.left_out if how.wordy else left_out(seen.left_out)
-    rows = [*unreached(seen.facts, seen.outcomes), *(said(row, how) for row in beyond(seen.facts)), *less]
+    rows = [*cached(seen), *unreached(seen.facts, seen.outcomes), *(said(row, how) for row in beyond(seen.facts)), *less]
     if how.wordy:
         rows += [f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}" for issue in report.diagnosis.undecided]
     elif report.diagnosis.undecided:

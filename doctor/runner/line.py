@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from doctor.host.scratch import Scratch
@@ -21,27 +21,42 @@ class _Stopped(Exception):
     """Doctor is being interrupted, and so is everything that runs."""
 
 
-class Line:
-    """Iterate over it to run what was added; more may be added meanwhile. Leaving it early stops what runs."""
+def _nothing(_unit: Unit) -> None:
+    """Recall nothing."""
 
-    def __init__(self, scratch: Scratch, progress: Progress) -> None:
-        self._scratch, self._progress = scratch, progress
+
+class Line:
+    """Iterate over it to run what was added; more may be added meanwhile. Leaving it early stops what runs.
+
+    What `recall` knows of a unit stands for a run of it.
+    """
+
+    def __init__(self, scratch: Scratch, progress: Progress, recall: Callable[[Unit], Batch | None] = _nothing) -> None:
+        self._scratch, self._progress, self._recall = scratch, progress, recall
         self._waiting: list[Unit] = []
+        self._recalled: list[tuple[Unit, Batch]] = []
         self._running: dict[Future[Batch], tuple[Unit, float]] = {}
         self._stop = threading.Event()
         self._width = max(1, _processors())
 
     def add(self, units: Iterable[Unit]) -> None:
         """Put units at the end of the line."""
-        self._waiting += units
+        for unit in units:
+            if (batch := self._recall(unit)) is None:
+                self._waiting.append(unit)
+            else:
+                self._recalled.append((unit, batch))
 
     def __iter__(self) -> Iterator[tuple[Unit, Batch]]:
         """Yield each unit with what it gave, in the order of their ends."""
         with ThreadPoolExecutor(self._width) as pool:
             try:
-                while self._waiting or self._running:
+                while self._recalled or self._waiting or self._running:
+                    while self._recalled:
+                        yield self._recalled.pop(0)
                     self._begin(pool)
-                    yield from self._ended()
+                    if self._running:
+                        yield from self._ended()
             finally:
                 self._stop.set()
 

@@ -20,6 +20,7 @@ FLOORS: tuple[set[str], ...] = (
     {"conditions", "contract", "devices", "schemas"},
     {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
     {"compare", "targets", "probes", "runner", "lint", "reporters"},
+    {"cached"},
     {"probing", "checking", "pages"},
     {"observe"},
     {"examine"},

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from doctor.cached import Store
 from doctor.checking import check_all
 from doctor.host import Host
 from doctor.model.facts import Fact, present
@@ -69,7 +70,7 @@ class Machine:
         """Run both; return their outcomes by name and device."""
         plan = Plan(command=(sys.executable,), target="interpreter", host=Host(), timeout=timeout)
         facts: dict[str, Fact] = {"torch.version": present("2.13.0", "test")}
-        self.seen = check_all(self.checks, {TargetKind.INTERPRETER: plan}, facts, lambda _what, _seconds: None)
+        self.seen = check_all(self.checks, {TargetKind.INTERPRETER: plan}, facts, lambda _what, _seconds: None, Store(None, ""))
         leaning = [outcome for outcome in self.seen.outcomes if outcome.id == "leaning"]
         # The stand-in writes "cpu" whatever it was asked for; the order of the outcomes is that of the devices.
         return {(outcome.id, outcome.device): outcome for outcome in self.seen.outcomes if outcome.id == "torch-runtime"} | {
