@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import stat
@@ -16,8 +15,6 @@ from doctor import __version__
 from doctor.derive import derive
 from doctor.errors import DoctorError, UsageError
 from doctor.expecting import unmet
-from doctor.fixes import prescribe
-from doctor.fixes.places import placed
 from doctor.gating import Gated, Gates, gate
 from doctor.globs import matches_any
 from doctor.match import diagnose
@@ -30,10 +27,6 @@ from doctor.model.outcomes import Verdict
 from doctor.model.report import CatalogStamp, Diagnosis, Report
 from doctor.model.scales import Severity
 from doctor.observe import FRAMEWORKS, WITHOUT_CANARIES, ran_anything, with_assumed
-from doctor.pasted import reading
-from doctor.pasted.environment import environment_facts
-from doctor.pasted.log import log_facts, owner
-from doctor.pasted.questions import question
 
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
@@ -61,7 +54,7 @@ def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, comma
     """Judge an observation and write the report, its exit code included."""
     known = _kept(catalog, wanted)
     seen = msgspec.structs.replace(observation, facts=derive(observation.facts, known))
-    diagnosis = placed(prescribe(diagnose(seen, known), seen.facts), seen.facts)
+    diagnosis = _mended(diagnose(seen, known), seen.facts)
     gated = _gated(seen, known, diagnosis, wanted, command)
     kept = tuple(found for found in _together(gated) if not matches_any(found.id, wanted.skip))
     diagnosis = msgspec.structs.replace(diagnosis, findings=(*unmet(wanted.expect, seen), *kept))
@@ -98,6 +91,16 @@ def has_framework(facts: Facts) -> bool:
     """Say whether the targets hold anything that doctor is about; a torch whose version cannot be told is there all the same."""
     states = {name: fact.state for name in _VERSIONS if (fact := facts.get(name)) is not None}
     return State.PRESENT in states.values() or states.get("torch.version") is State.UNKNOWN
+
+
+def _mended(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
+    """Say of each finding how and where it is mended."""
+    if not diagnosis.findings:
+        return diagnosis
+    from doctor.fixes.places import placed
+    from doctor.fixes.prescribe import prescribe
+
+    return placed(prescribe(diagnosis, facts), facts)
 
 
 def _kept(catalog: Catalog, wanted: Wanted) -> Catalog:
@@ -138,6 +141,12 @@ def read_observation(path: Path) -> Observation:
     try:
         return msgspec.json.decode(content, type=Observation)
     except (msgspec.DecodeError, RecursionError) as error:
+        import io
+
+        from doctor.pasted import reading
+        from doctor.pasted.environment import environment_facts
+        from doctor.pasted.log import log_facts
+
         log = reading.read(io.BytesIO(content), str(path), ())
         if not environment_facts(log.lines):
             raise InputError(f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {error}") from None
@@ -147,6 +156,9 @@ def read_observation(path: Path) -> Observation:
 
 def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Observation:
     """Return what logs tell by themselves, on top of an environment where one is given: what that knows counts for more."""
+    from doctor.pasted.log import log_facts, owner
+    from doctor.pasted.questions import question
+
     found: dict[str, Fact] = {}
     for log in logs:
         more = log_facts(log)
@@ -180,6 +192,8 @@ def open_log(path: Path, catalog: Catalog) -> Log:
 
 def read_log(source: str, stream: BinaryIO, catalog: Catalog) -> Log:
     """Read a log of any size: of a long one, the lines near what the catalog looks for."""
+    from doctor.pasted import reading
+
     return reading.read(stream, source, telling(catalog))
 
 

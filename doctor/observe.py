@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from doctor.derive.reach import shown
 from doctor.distributions import installed
 from doctor.globs import matches_any
 from doctor.host import Host
+from doctor.host.together import together
 from doctor.model.checks import Check, Kind, Progress, Tier
 from doctor.model.facts import ASSUMED, Fact, Facts, present, unknown, value_of
 from doctor.model.observation import Log, Observation, Target, TargetKind
@@ -113,10 +114,8 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
 
 def _described(host: Host, path: Path) -> Interpreter:
     """Start the interpreter, and load the probes while it answers."""
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(describe, host, path)
-        probes()
-        return answer.result()
+    said = together({"": partial(describe, host, path)}, meanwhile=probes)
+    return said[""]
 
 
 def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import platform
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +17,8 @@ _T = TypeVar("_T")
 def who(env: Mapping[str, str]) -> dict[str, str]:
     """Return the names to mask on this machine, by placeholder."""
     names = {"$HOME": env.get("HOME") or env.get("USERPROFILE") or str(Path.home()), "<host>": platform.node().partition(".")[0]}
+    import getpass  # of a report that is not made to be shared nobody's name is asked
+
     try:
         names["<user>"] = env.get("USER") or env.get("LOGNAME") or getpass.getuser()
     except (OSError, KeyError):

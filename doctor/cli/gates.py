@@ -6,12 +6,15 @@ from pathlib import Path
 
 import typer
 
-from doctor.baseline import read_baseline
 from doctor.cli import configuration
 from doctor.gating import Gates
 
 
 def gates(context: typer.Context, baseline: Path | None) -> Gates:
     """Return what findings have to pass to count here and today."""
-    known = None if baseline is None else read_baseline(baseline)
+    known = None
+    if baseline is not None:
+        from doctor.baseline import read_baseline
+
+        known = read_baseline(baseline)
     return Gates(ignores=configuration.of(context).ignores, baseline=known, today=configuration.today())

@@ -9,7 +9,7 @@ import msgspec
 
 from doctor.catalog import load_folder
 from doctor.derive import derive
-from doctor.fixes import prescribe
+from doctor.fixes.prescribe import prescribe
 from doctor.globs import matches_any
 from doctor.match import diagnose
 from doctor.model.catalog import Catalog

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from doctor.host import Ended, Host, Ran
+from doctor.host.together import together
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene, Seen
 
@@ -113,8 +114,7 @@ def _ask(host: Host, paths: list[str], patience: float) -> Mapping[str, Ran]:
         words = [path] if Path(path).name.lower() in {"cl", "cl.exe"} else [path, "--version"]
         return host.run(words, timeout=patience, limit=1 << 14, env={"LC_ALL": "C"}, cwd=Path("/"))
 
-    with ThreadPoolExecutor(max_workers=max(len(paths), 1)) as pool:
-        return dict(zip(paths, pool.map(one, paths), strict=True))
+    return together({path: partial(one, path) for path in paths})
 
 
 def _is_stub(host: Host, path: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 
 import msgspec
@@ -89,6 +88,8 @@ def _asked_smi(host: Host, smi: str | None, nvml: Answer, patience: float) -> An
         return nvml
     if smi is None:
         return msgspec.structs.replace(nvml, error=f"{nvml.error}; nvidia-smi is not on PATH")
+    import csv
+
     ran = host.run([smi, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"], timeout=patience, limit=1 << 16)
     rows = [[cell.strip() for cell in row] for row in csv.reader(ran.output.splitlines()) if len(row) == 6] if ran.ok else []
     rows = [row for row in rows if row[0].isdecimal()]

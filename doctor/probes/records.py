@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 
@@ -18,9 +17,11 @@ def rows(text: str) -> Iterator[tuple[str, int | None, str]]:
 
     The size is None where RECORD does not say. RECORD of torch has 12,000 lines, hence no csv module but for quoted ones.
     """
-    for line in text.split("\n"):
+    for line in filter(None, text.split("\n")):
         parts = line.split(",")
         if len(parts) != _FIELDS or line[0] == '"':
+            import csv
+
             parts = [*next(csv.reader([line]), ()), "", "", ""]
         path, size = parts[0], parts[2]
         if not path.endswith(_SUFFIXES) and not kind_of(path):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from doctor.cargo.toolchain import Toolchain, find_toolchain
 from doctor.host import Ended, Host, Ran
+from doctor.host.together import together
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene, Seen
 
@@ -33,9 +34,7 @@ def probe(scene: Scene, *, patience: float = 3.0) -> Seen:
 def _versions(host: Host, found: Toolchain, patience: float) -> Iterator[tuple[str, Fact]]:
     # cargo -vV would start lsb_release, a shell script that starts a dozen programs, to name the system; its -V starts nothing.
     paths, words = {"rustc": found.rustc, "cargo": found.cargo}, {"rustc": "-vV", "cargo": "-V"}
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {name: pool.submit(_ask, host, path, words[name], patience) for name, path in paths.items() if path}
-    ran = {name: future.result() for name, future in running.items()}
+    ran = together({name: partial(_ask, host, path, words[name], patience) for name, path in paths.items() if path})
     for name, path in paths.items():
         yield f"rust.{name}", _version(ran[name], path, patience) if path else absent(f"PATH: {name}")
     if found.cargo and _version(ran["cargo"], found.cargo, patience).value:

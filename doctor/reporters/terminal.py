@@ -12,7 +12,6 @@ from doctor.reporters import words
 from doctor.reporters.assumed import assumed
 from doctor.reporters.json import summary
 from doctor.reporters.terminal_checks import checks, logs, not_checked
-from doctor.reporters.terminal_findings import finding, suppressed
 from doctor.reporters.terminal_machine import head, machine, wheel_tuple
 from doctor.reporters.terminal_page import QUIET, STYLES, Lines, Look, Part, blank, glyph, look, paragraph, said, span, written
 from doctor.reporters.words import count, value_text
@@ -68,13 +67,23 @@ def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
 
 def findings(report: Report, how: Look) -> Lines:
     """Yield every finding, or say what it means that there is none."""
-    windows = value_of(report.observation.facts, "host.os") == "windows"
-    for found in report.diagnosis.counted:
-        yield from finding(found, how, windows=windows, several_targets=len(report.observation.targets) > 1)
+    if report.diagnosis.counted:
+        yield from _counted(report, how)
     if how.verbosity >= 0 and (not report.diagnosis.counted or report.exit_code == 4):
         yield blank()
         yield from _nothing(report, how)
-    yield from suppressed(report, how)
+    if report.diagnosis.findings or report.gone:
+        from doctor.reporters.terminal_findings import suppressed
+
+        yield from suppressed(report, how)
+
+
+def _counted(report: Report, how: Look) -> Lines:
+    from doctor.reporters.terminal_findings import finding  # what is healthy does without
+
+    windows = value_of(report.observation.facts, "host.os") == "windows"
+    for found in report.diagnosis.counted:
+        yield from finding(found, how, windows=windows, several_targets=len(report.observation.targets) > 1)
 
 
 def _nothing(report: Report, how: Look) -> Lines:

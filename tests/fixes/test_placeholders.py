@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalog import load
-from doctor.fixes import prescribe
+from doctor.fixes.prescribe import prescribe
 from doctor.fixes.shell import line
 from doctor.lint.issue import lint_recipe
 from doctor.match.reach_fixes import FIXES

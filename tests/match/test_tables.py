@@ -10,7 +10,7 @@ import pytest
 from doctor.bundled import bundled
 from doctor.catalog import load_folder
 from doctor.derive import derive
-from doctor.fixes import prescribe
+from doctor.fixes.prescribe import prescribe
 from doctor.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import value_of
