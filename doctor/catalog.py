@@ -14,7 +14,8 @@ from doctor.bundled import bundled
 from doctor.errors import DoctorError
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Table
-from doctor.model.issues import KnownIssue
+from doctor.model.issues import Condition, KnownIssue, Recipe
+from doctor.patterns import fault
 
 COMPILED = "catalog.msgpack"
 _COMPILED_BESIDE = ".catalog.msgpack"
@@ -30,10 +31,56 @@ class CatalogError(DoctorError):
 def load(extra: Sequence[Path] = ()) -> Catalog:
     """Load the catalog that came with doctor and then those of `extra`, whose entries win over entries of the same id.
 
-    Raises CatalogError for a folder that is not there and for entries that do not fit the schema, all of them at once.
+    Raises CatalogError for a folder that is not there, for entries that do not fit the schema, and for patterns that cannot be searched
+    in linear time, all of them at once. What came with doctor was linted when it was made.
     """
     own = _load_own()
-    return own if not extra else _merge([own, *(load_folder(folder) for folder in extra)])
+    return own if not extra else _merge([own, *(_of_others(folder) for folder in extra)])
+
+
+def _of_others(folder: Path) -> Catalog:
+    catalog = load_folder(folder)
+    entries: dict[Path, KnownIssue | Table] = {folder / "issues" / f"{name}.yaml": issue for name, issue in catalog.issues.items()}
+    entries |= {folder / "compat" / f"{name}.yaml": table for name, table in catalog.tables.items()}
+    faults = [
+        f"{path}: {place}: {why}" for path, entry in entries.items() for place, pattern in patterns_of(entry) if (why := fault(pattern))
+    ]
+    if faults:
+        raise CatalogError("\n".join(faults))
+    return catalog
+
+
+def patterns_of(entry: KnownIssue | Table) -> Iterator[tuple[str, str]]:
+    """Yield every pattern of an entry with its place, as `signatures[0].also[1]` names it."""
+    if isinstance(entry, Table):
+        yield from _of_conditions("applies", entry.applies)
+        for name, column in entry.columns.items():
+            yield from _of_conditions(f"columns.{name}.when", column.when)
+            yield from _of_recipes(f"columns.{name}.fixes", column.fixes)
+        for number, cells in enumerate(entry.rows):
+            if isinstance(models := cells.get("models"), str):  # the names of cards, which are searched for
+                yield f"rows[{number}].models", models
+        return
+    for number, signature in enumerate(entry.signatures):
+        yield f"signatures[{number}].pattern", signature.pattern
+        for name, others in (("also", signature.also), ("unless", signature.unless)):
+            yield from ((f"signatures[{number}].{name}[{at}]", other) for at, other in enumerate(others))
+    whens = {f"affected[{number}]": row.when for number, row in enumerate(entry.affected)}
+    whens |= {f"milder[{number}]": one.when for number, one in enumerate(entry.milder)}
+    for place, conditions in whens.items():
+        yield from _of_conditions(f"{place}.when", conditions)
+    yield from _of_recipes("fixes", entry.fixes)
+
+
+def _of_recipes(place: str, recipes: Sequence[Recipe]) -> Iterator[tuple[str, str]]:
+    for number, recipe in enumerate(recipes):
+        yield from _of_conditions(f"{place}[{number}].when", recipe.when)
+
+
+def _of_conditions(place: str, conditions: Sequence[Condition]) -> Iterator[tuple[str, str]]:
+    for number, condition in enumerate(conditions):
+        if condition.matches is not None:
+            yield f"{place}[{number}].matches", condition.matches
 
 
 def _load_own() -> Catalog:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,6 +10,7 @@ import msgspec
 from doctor.holes import as_text
 from doctor.model.facts import Fact, Facts, State
 from doctor.model.issues import Affected, Condition, Range
+from doctor.patterns import in_fact
 from doctor.versions import in_range, parse, public
 
 
@@ -100,7 +99,7 @@ def _operator_holds(condition: Condition, value: Any) -> bool | None:
         return any(same(value, wanted) for wanted in condition.one_of)
     if condition.matches is not None:
         items = value if isinstance(value, list | tuple) else [value]
-        return any(regex(condition.matches).search(as_text(item)) for item in items)
+        return any(in_fact(condition.matches).search(as_text(item)) for item in items)
     return condition.equals is not msgspec.UNSET and same(value, condition.equals)
 
 
@@ -112,9 +111,3 @@ def same(seen: Any, wanted: Any) -> bool:
         return False
     left, right = parse(public(seen)), parse(wanted)
     return left is not None and left == right
-
-
-@lru_cache(maxsize=8192)
-def regex(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of the catalog once."""
-    return re.compile(pattern, re.MULTILINE)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from doctor import catalog as catalogs
@@ -62,3 +66,41 @@ def test_what_was_kept_may_be_damaged_or_unwritable(folder: Path) -> None:
     beside.unlink()
     beside.mkdir()
     assert _titles(folder) == ["one"]
+
+
+def test_the_patterns_of_others_are_refused_by_file_place_and_pattern(tmp_path: Path) -> None:
+    entry = _ISSUE.format(title="x") + "signatures: [{pattern: 'foo (bar', unless: ['fine', '(?<=a)b']}]\n"
+    entry += "affected: [{when: [{fact: torch.version, matches: '(a)\\1'}]}]\n"
+    (tmp_path / "issues" / "x").mkdir(parents=True)
+    path = tmp_path / "issues" / "x" / "bad.yaml"
+    path.write_text(entry, encoding="utf-8")
+    with pytest.raises(catalogs.CatalogError) as refused:
+        catalogs.load([tmp_path])
+    told = str(refused.value).splitlines()
+    assert [line.partition(": ")[2].partition(": ")[0] for line in told] == [
+        "signatures[0].pattern",
+        "signatures[0].unless[1]",
+        "affected[0].when[0].matches",
+    ]
+    assert all(line.startswith(f"{path}: ") for line in told)
+    assert "'foo (bar' is no regular expression" in told[0]
+
+
+def test_every_pattern_that_is_searched_for_is_looked_at() -> None:
+    known = catalogs.load()
+    seen = {pattern for issue in known.issues.values() for _, pattern in catalogs.patterns_of(issue)}
+    seen |= {pattern for table in known.tables.values() for _, pattern in catalogs.patterns_of(table)}
+    encoded = json.loads(msgspec.json.encode(known))
+    named = {str(value) for name, value in _leaves(encoded) if name in ("pattern", "also", "unless", "matches", "models")}
+    assert named == seen
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _leaves(part, str(key))
+    elif isinstance(value, list):
+        for part in value:
+            yield from _leaves(part, name)
+    else:
+        yield name, value

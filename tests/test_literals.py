@@ -37,6 +37,9 @@ _PATTERNS = [
         (r"a{2}bcdef", ["bcdef"]),
         (r"\bfo\b", []),
         (r"(optional text)?and more", ["and more"]),
+        (r"\x41BC and more", ["BC and more"]),
+        (r"it is \u2018here", ["it is "]),
+        (r"it is \101BC there", ["BC there"]),
     ],
 )
 def test_what_a_pattern_cannot_match_without(pattern: str, expected: list[str]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from doctor.conditions import regex
 from doctor.model.compat import Table
+from doctor.patterns import in_fact
 
 
 def capabilities(names: Iterable[str], table: Table) -> list[str] | None:
@@ -15,5 +15,5 @@ def capabilities(names: Iterable[str], table: Table) -> list[str] | None:
 
 
 def _capability(name: str, table: Table) -> str | None:
-    rows = [row for row in table.rows if isinstance(row.get("models"), str) and regex(row["models"]).search(name)]
+    rows = [row for row in table.rows if isinstance(row.get("models"), str) and in_fact(row["models"]).search(name)]
     return str(rows[0]["capability"]) if len(rows) == 1 else None

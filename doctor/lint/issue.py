@@ -13,6 +13,7 @@ from doctor.literals import needed
 from doctor.model.checks import Check
 from doctor.model.issues import Condition, KnownIssue, Recipe
 from doctor.model.vocabulary import is_known
+from doctor.patterns import compiled, fault
 
 _OPERATORS = ("range", "one_of", "matches", "present", "absent")
 _EXPECT = ("match", "no-match", "undecided", "ruled-out")
@@ -20,7 +21,6 @@ _HOW = ("reproduced", "thread", "documented")
 _OPTIONS = ("no-deps", "no-build-isolation", "reinstall", "no-cache", "pre", "upgrade", "hold-torch")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?$")
 _ADDRESS = re.compile(r"https?://[^/\s]+\.[^/\s]+")
-_NESTED = re.compile(r"\([^()]*[+*]\)[+*]|\\[1-9]|\(\?[=!<][^)]*")
 
 
 def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict[str, Check]) -> Iterator[str]:
@@ -106,15 +106,10 @@ def _lint_patterns(issue: KnownIssue) -> Iterator[str]:
 
 
 def _lint_pattern(pattern: str) -> Iterator[str]:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        yield f"{pattern!r} is no regular expression: {error}"
-        return
-    if compiled.match(""):
+    if why := fault(pattern):
+        yield why
+    elif compiled(pattern).search("") is not None:
         yield f"{pattern!r} matches the empty text"
-    if (found := _NESTED.search(pattern)) and not found[0].startswith("(?P<"):
-        yield f"{pattern!r}: nested repetition, back-references and look-around are not allowed (linear time)"
 
 
 def _lint_proofs(issue: KnownIssue, checks: dict[str, Check]) -> Iterator[str]:

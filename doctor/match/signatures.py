@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from doctor.conditions import regex
 from doctor.devices import named
 from doctor.literals import needed, standing
 from doctor.match.said import said_facts
@@ -16,6 +14,7 @@ from doctor.model.findings import Evidence, EvidenceKind
 from doctor.model.issues import Signature
 from doctor.model.observation import Log, Observation
 from doctor.model.outcomes import RED, Outcome
+from doctor.patterns import Found, compiled
 
 _SHOWN = 300
 _LONG = 50_000
@@ -49,7 +48,7 @@ class Hit(NamedTuple):
     """Where a pattern matched: the place in the text, and the match."""
 
     start: int
-    match: re.Match[str]
+    found: Found
 
 
 class Seen(NamedTuple):
@@ -120,8 +119,8 @@ def _first(pattern: str, text: str, body: str) -> Hit | None:
     while place >= 0:
         end = _end_of_line(body, place)
         start = max(body.rfind("\n", 0, max(body.rfind("\n", 0, place), 0)) + 1, done)
-        if found := regex(pattern).search(body[start : _end_of_line(body, end + 1)]):
-            return Hit(start + found.start(), found)
+        if found := compiled(pattern).search(body[start : _end_of_line(body, end + 1)]):
+            return Hit(start + found.start, found)
         done = min(end + 1, len(body))
         place = body.find(text, done) if end < len(body) else -1
     return None
@@ -139,8 +138,8 @@ def _find_in(signature: Signature, text: Text) -> Seen | None:
     if any(_search(other, text) for other in signature.unless):
         return None
     start = text.body.rfind("\n", 0, hit.start) + 1
-    line = text.body[start : _end_of_line(text.body, hit.start + len(hit.match[0]))].strip()
+    line = text.body[start : _end_of_line(text.body, hit.start + len(hit.found.text))].strip()
     number = text.number(hit.start) if text.is_handed_in else None
     kind = EvidenceKind.FACT if text.fact else EvidenceKind.LOG
     evidence = Evidence(kind=kind, text=line[:_SHOWN], source=text.source, line=number, fact=text.fact)
-    return Seen(evidence, {name: value for name, value in hit.match.groupdict().items() if value}, text)
+    return Seen(evidence, dict(hit.found.groups), text)

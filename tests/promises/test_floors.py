@@ -14,7 +14,7 @@ from tests.promises.sources import ROOT, imports, modules, name_of
 
 FLOORS: tuple[set[str], ...] = (
     {"doctor", "errors", "bundled", "globs", "literals", "near", "text", "toml", "versions"},
-    {"elf", "manifests", "share", "specifiers", "templates"},
+    {"elf", "manifests", "patterns", "share", "specifiers", "templates"},
     {"fatbins", "model", "symbols"},
     {"host", "holes", "catalog", "scripts"},
     {"conditions", "contract", "devices", "schemas"},
@@ -32,6 +32,7 @@ FLOORS: tuple[set[str], ...] = (
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "ahocorasick_rs": ("doctor.literals", "doctor.pasted.reading"),
+    "re2": ("doctor.patterns",),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),
     "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),
@@ -48,7 +49,7 @@ _SHOWN = ("doctor.api", "doctor.errors", "doctor.model.report")
 
 _PURE = {
     *("compare", "conditions", "derive", "devices", "expecting", "fixes", "gating", "globs", "holes", "literals"),
-    *("manifests", "match", "model", "near", "pages", "pasted", "reporters", "schemas", "specifiers", "versions"),
+    *("manifests", "match", "model", "near", "pages", "pasted", "patterns", "reporters", "schemas", "specifiers", "versions"),
 }
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
@@ -117,7 +118,7 @@ def _allowed(path: Path) -> set[str]:
 def test_every_import_of_others_is_declared() -> None:
     project = parsed((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
-    modules_of = {"ahocorasick-rs": "ahocorasick_rs", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
+    modules_of = {"ahocorasick-rs": "ahocorasick_rs", "google-re2": "re2", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
     known = {modules_of.get(name, name) for name in declared}
     used = {name.split(".")[0] for path in _MODULES for _, name in imports(path)} - {"doctor", "tomllib"} - set(sys.stdlib_module_names)
     assert (used - known, known - used - {"pynvml", "tomli"}) == (set(), set())
