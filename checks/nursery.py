@@ -6,9 +6,10 @@ The script finds a function `NURSERY` among its globals, and calls it where its 
 and nothing is held open. From there on the script goes on in a child, and this process makes a child for every order it reads.
 Each child has a session, a working folder, an environment and a log of its own, and dies alone.
 
-`CANARY_NURSERY` is `ORDERS,NEWS,MARK`: two descriptors, and what the first child's own children are marked with. An order is a line of JSON
-({"script", "folder", "log", "env"}); news are lines of JSON: {"made": pid} in the order of the orders, the script's own child first,
-{"ended": pid, "code": exit code, negative for a signal}, {"refused": why} where no child can be made.
+`CANARY_CHANNEL` is the descriptor of a socket that keeps messages apart (SOCK_SEQPACKET), `CANARY_NURSERY` what the first child's
+own children are marked with. An order is a message of JSON ({"script", "folder", "log", "env"}); so are news: {"made": pid} in the
+order of the orders, the script's own child first, {"ended": pid, "code": exit code, negative for a signal}, {"refused": why} where
+no child can be made. A child closes the socket before it runs its script.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ DEVICES = (
 )
 
 
+LONGEST_ORDER = 1 << 20
+
+
 def touched() -> bool:
     """Whether this process holds a device open: what a driver keeps for a process does not survive a fork."""
     try:
@@ -42,10 +46,10 @@ def touched() -> bool:
 
 
 class Nursery:
-    """Two descriptors, and the children that live."""
+    """The channel, and the children that live."""
 
-    def __init__(self, orders: int, news: int, mark: str) -> None:
-        self.orders, self.news, self.mark = orders, news, mark
+    def __init__(self, channel: int, mark: str) -> None:
+        self.channel, self.mark = channel, mark
         self.wake, self.woken = -1, -1
         self.children: set[int] = set()
 
@@ -81,32 +85,29 @@ class Nursery:
         os.setsid()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for descriptor in self.orders, self.news, self.wake, self.woken:
+        for descriptor in self.channel, self.wake, self.woken:
             os.close(descriptor)
         return False
 
     def tell(self, **news: Any) -> None:
         """Say what happened; nobody listens any more when that fails."""
         try:
-            os.write(self.news, json.dumps(news).encode() + b"\n")
+            os.write(self.channel, json.dumps(news).encode())
         except OSError:
             self.close()
 
     def serve(self) -> None:
         """Make children until nobody gives orders any more."""
-        rest = b""
         while True:
-            ready, _, _ = select.select([self.orders, self.wake], [], [])
+            ready, _, _ = select.select([self.channel, self.wake], [], [])
             if self.wake in ready:
                 os.read(self.wake, 4096)
             self.bury()
-            if self.orders in ready:
-                got = os.read(self.orders, 65536)
-                if not got:
+            if self.channel in ready:
+                order = os.read(self.channel, LONGEST_ORDER)
+                if not order:
                     self.close()
-                *lines, rest = (rest + got).split(b"\n")
-                for line in lines:
-                    self.obey(json.loads(line))
+                self.obey(json.loads(order))
 
     def obey(self, order: dict[str, Any]) -> None:
         """Make a child that runs a script and ends with it."""
@@ -176,10 +177,11 @@ def live(order: dict[str, Any], log: int) -> None:
 def main() -> None:
     """Run the script that was named."""
     script = sys.argv[1]
-    orders, news, mark = os.environ.pop("CANARY_NURSERY").split(",")
+    channel, mark = int(os.environ.pop("CANARY_CHANNEL")), os.environ.pop("CANARY_NURSERY")
+    os.set_inheritable(channel, False)
     sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != os.path.dirname(os.path.abspath(__file__))]
     sys.argv[:] = [script]
-    nursery = Nursery(int(orders), int(news), mark)
+    nursery = Nursery(channel, mark)
     runpy.run_path(script, init_globals={"NURSERY": nursery.settle}, run_name="__main__")
 
 

@@ -51,7 +51,7 @@ def check(
 ) -> int:
     """Examine an interpreter and a Cargo workspace, run the canaries there, and say what heals them.
 
-    Reads only: nothing is installed into the patient, no framework is imported into doctor, no socket is opened (but for --network).
+    Reads only: nothing is installed into the patient, no framework is imported into doctor, no connection is opened (but for --network).
     """
     format_, beside = reports.settled(context, format_, report or ())
     logs = read_logs(log or (), known := catalogs.load(matrices or ()))

@@ -13,12 +13,15 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 import msgspec
 
 from doctor.host.kept import Kept
 from doctor.host.trees import MARK, kill_tree, tree_memory
+
+if TYPE_CHECKING:
+    from doctor.host.warden import Warden
 
 _DRAIN_SECONDS = 0.5
 _POLL_SECONDS = 0.02
@@ -63,6 +66,9 @@ class Leader(Protocol):
     def within(self, seconds: float | None) -> int | None:
         """Wait for its end, and return its exit code (negative for a signal); None where that takes longer."""
 
+    def kill(self) -> None:
+        """End it with everything that it has started, or left behind where it has ended."""
+
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may take: seconds, bytes kept of each stream, resident bytes; `tick` is called with the seconds passed.
@@ -80,8 +86,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 class Child:
     """A child of this process."""
 
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
-        self._child, self.pid = child, child.pid
+    def __init__(self, child: subprocess.Popen[bytes], mark: str) -> None:
+        self._child, self._mark, self.pid = child, mark, child.pid
 
     def within(self, seconds: float | None) -> int | None:
         """Wait for its end."""
@@ -91,6 +97,10 @@ class Child:
             return self._child.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
+
+    def kill(self) -> None:
+        """End it with its group, what descends from it and what carries its mark."""
+        kill_tree(self.pid, self._mark)
 
 
 def _waited(pid: int, seconds: float) -> bool:
@@ -151,18 +161,25 @@ def run(
     merge: bool = False,
     tick: Callable[[float], None] | None = None,
     mark: str | None = None,
+    warden: Warden | None = None,
 ) -> Ran:
-    """Run `argv` to its end within bounds (see `follow`); standard input is closed. Never raises for what the command does."""
+    """Run `argv` to its end within bounds (see `follow`); standard input is closed. Never raises for what the command does.
+
+    Where there is a `warden` that starts commands, nothing that the command leaves behind escapes it.
+    """
     bounds = Bounds(timeout=timeout, silence=silence, limit=limit, memory=memory, tick=tick)
     mark = mark or uuid.uuid4().hex
+    env = {**(os.environ if env is None else env), MARK: mark}
     try:
-        child = start(argv, {**(os.environ if env is None else env), MARK: mark}, cwd, merge=merge)
+        if warden is not None and (ward := warden.started(argv, env, cwd, mark, merge=merge)) is not None:
+            return follow(ward, ward.pipes, bounds)
+        child = _start(argv, env, cwd, merge=merge)
     except (OSError, ValueError) as error:
         return Ran(ended=Ended.NOT_STARTED, why=str(error))
-    return follow(Child(child), [pipe for pipe in (child.stdout, child.stderr) if pipe is not None], mark, bounds)
+    return follow(Child(child, mark), [pipe for pipe in (child.stdout, child.stderr) if pipe is not None], bounds)
 
 
-def follow(leader: Leader, pipes: Sequence[IO[bytes]], mark: str, bounds: Bounds) -> Ran:
+def follow(leader: Leader, pipes: Sequence[IO[bytes]], bounds: Bounds) -> Ran:
     """Stay with a command to its end, or kill its whole process tree when it goes beyond its bounds.
 
     The beginning and the end of each stream are kept. A command with a `tick`, which is called some fifty times a second, leaves
@@ -173,23 +190,21 @@ def follow(leader: Leader, pipes: Sequence[IO[bytes]], mark: str, bounds: Bounds
     try:
         ended = _wait(leader, drains, started, bounds)
     except BaseException:
-        kill_tree(leader.pid, mark)
+        leader.kill()
         leader.within(_REAP_SECONDS)
         for drain in drains:
             drain.text()
         raise
     seconds = time.monotonic() - started
     if ended is not Ended.ITSELF or bounds.tick is not None or not all(drain.ended() for drain in drains):
-        kill_tree(leader.pid, mark)
+        leader.kill()
     code = leader.within(_REAP_SECONDS)
     output, errors = ([drain.text() for drain in drains] + [""])[:2]
     return Ran(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
 
 
-def start(
-    argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, merge: bool, keep: Sequence[int] = ()
-) -> subprocess.Popen[bytes]:
-    """Start a command in a session of its own, with the descriptors in `keep`; raises OSError or ValueError where it does not start."""
+def _start(argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, merge: bool) -> subprocess.Popen[bytes]:
+    """Start a command in a session of its own; raises OSError or ValueError where it does not start."""
     return subprocess.Popen(
         list(argv),
         stdin=subprocess.DEVNULL,
@@ -198,7 +213,6 @@ def start(
         env=dict(env),
         cwd=cwd,
         start_new_session=True,
-        pass_fds=tuple(keep),
     )
 
 

@@ -1,12 +1,9 @@
-"""The temporary folder of one run, and a warden that clears up where doctor itself is killed."""
+"""The temporary folder of one run, and the warden that starts what runs in it and clears up behind it."""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import shutil
-import subprocess
-import sys
 import tempfile
 import uuid
 from pathlib import Path
@@ -14,8 +11,7 @@ from types import TracebackType
 
 from doctor.errors import DoctorError
 from doctor.host.nursery import Nursery
-
-_WARDEN = Path(__file__).with_name("warden.py")
+from doctor.host.warden import Warden
 
 
 class ScratchError(DoctorError):
@@ -33,7 +29,7 @@ class Scratch:
             self.folder = Path(tempfile.mkdtemp(prefix="doctor-"))
         except OSError as error:
             raise ScratchError(f"no temporary folder for the checks: {error}; free some space, set TMPDIR, or use --no-canaries") from None
-        self._warden = self._watched()
+        self.warden = Warden(self.folder, self._mark)
 
     def mark(self) -> str:
         """Return a mark for one command; all of a run begin alike."""
@@ -41,7 +37,7 @@ class Scratch:
 
     def new_nursery(self) -> Nursery:
         """Return the nursery of this run, to be opened."""
-        self.nursery = Nursery(self.mark())
+        self.nursery = Nursery(self.mark(), self.warden)
         return self.nursery
 
     def __enter__(self) -> Scratch:
@@ -51,22 +47,4 @@ class Scratch:
         if self.nursery:
             self.nursery.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-        if self._warden and self._warden.stdin:
-            with contextlib.suppress(OSError):
-                self._warden.stdin.write(b".")
-                self._warden.stdin.close()
-            self._warden.wait()
-
-    def _watched(self) -> subprocess.Popen[bytes] | None:
-        argv = [sys.executable, "-I", "-S", str(_WARDEN), str(self.folder), self._mark]
-        try:
-            return subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                start_new_session=True,
-            )
-        except (OSError, ValueError):
-            return None
+        self.warden.close()

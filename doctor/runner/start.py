@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -133,9 +134,10 @@ def _forked(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bound
 def _alone(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds) -> Ran:
     command = [*unit.plan.command, "-c", _BOOT]
     script = str(unit.check.path)
-    # Apple's frameworks do not survive a fork, and Windows has none.
-    if unit.check.header.nursery and scratch.nursery is None and scratch.forks and unit.plan.host.platform.startswith("linux"):
-        return scratch.new_nursery().open([*command, str(bundled("checks") / "nursery.py"), script], env, home, scratch.mark(), bounds)
+    # Apple's frameworks do not survive a fork, and Windows has none: there the warden starts nothing.
+    if unit.check.header.nursery and scratch.nursery is None and scratch.forks and scratch.warden.starts:
+        with contextlib.suppress(NurseryError):
+            return scratch.new_nursery().open([*command, str(bundled("checks") / "nursery.py"), script], env, home, scratch.mark(), bounds)
     return run(
         [*command, script],
         timeout=bounds.timeout,
@@ -146,6 +148,7 @@ def _alone(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds
         merge=True,
         tick=bounds.tick,
         mark=scratch.mark(),
+        warden=scratch.warden,
     )
 
 

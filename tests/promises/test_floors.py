@@ -35,12 +35,14 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "re2": ("doctor.patterns",),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),
-    "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.scratch", "doctor.fixes.shell"),
+    # Between processes of doctor's own.
+    "socket": ("doctor.host.guard", "doctor.host.nursery", "doctor.host.warden", "doctor.host.warden_child"),
+    "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.warden", "doctor.host.guard", "doctor.fixes.shell"),
     "tomllib": ("doctor.toml",),
     "tomli": ("doctor.toml",),
     "typer": ("doctor.cli",),
     "yaml": ("doctor.catalog",),
-    **dict.fromkeys(("http", "socket", "ssl", "urllib.request", "multiprocessing"), ()),
+    **dict.fromkeys(("http", "ssl", "urllib.request", "multiprocessing"), ()),
 }
 """What is imported in these modules (and those below them) only."""
 
@@ -85,6 +87,13 @@ def test_imports_only_go_down(path: Path) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("module", ONLY_IN["socket"])
+def test_sockets_lead_to_processes_of_doctor_alone(module: str) -> None:
+    text = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+    assert not re.search(r"\b(connect|connect_ex|create_connection|create_server|bind|accept|AF_INET6?|getaddrinfo)\b", text)
+    assert set(re.findall(r"\bsocket\.socket\((\w*=?)", text)) <= {"fileno="}
+
+
 def _only_contract(path: Path, line: int) -> bool:
     return all(name in ("doctor.probes", "doctor.probes.contract") for where, name in _ours(path) if where == line)
 
@@ -121,7 +130,8 @@ def test_every_import_of_others_is_declared() -> None:
     modules_of = {"ahocorasick-rs": "ahocorasick_rs", "google-re2": "re2", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
     known = {modules_of.get(name, name) for name in declared}
     used = {name.split(".")[0] for path in _MODULES for _, name in imports(path)} - {"doctor", "tomllib"} - set(sys.stdlib_module_names)
-    assert (used - known, known - used - {"pynvml", "tomli"}) == (set(), set())
+    beside = {"guard", "trees"}  # of doctor/host/warden_child.py, which runs outside the package
+    assert (used - known - beside, known - used - {"pynvml", "tomli"}) == (set(), set())
 
 
 def test_no_floor_names_what_is_gone() -> None:

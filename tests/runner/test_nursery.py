@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from doctor.host import Host
-from doctor.host.scratch import Scratch
-from doctor.model.outcomes import Outcome, Verdict
-from doctor.runner import Line, Plan, units
-from doctor.scripts import read_check
+from doctor.model.outcomes import Verdict
 from tests.checks.beside import module
-from tests.faults.standins import lives_on, orphan, script
+from tests.faults.standins import lives_on, orphan
+from tests.runner.shared import run_shared
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="checks share imports on Linux only")
 
-_TORCH = 'needs = ["torch"]\n'
-_FIRST = "import builtins\nbuiltins.shared = os.getpid()\n{}NURSERY()\nput(None, verdict='passed', data={{'pid': os.getpid()}})\n"
 _SECOND = """
     import builtins
     told = {"shared": getattr(builtins, "shared", None), "pid": os.getpid(), "session": os.getsid(0), "folder": os.getcwd()}
@@ -28,26 +22,8 @@ _SECOND = """
 """
 
 
-def _run(folder: Path, seconds: Mapping[str, str], *, before: str = "", timeout: float = 10, devices: str = "each") -> dict[str, Outcome]:
-    """Run a script that becomes a nursery, then others; return their outcomes by name."""
-    plan = Plan(command=(sys.executable,), target="interpreter", host=Host(), timeout=timeout)
-    first = script(folder, _FIRST.format(before), name="first", more=_TORCH + "nursery = true\n")
-    others = [script(folder, body, name=name, more=_TORCH + f'devices = "{devices}"\n') for name, body in seconds.items()]
-    with Scratch() as scratch:
-        line = Line(scratch, lambda _what, _seconds: None)
-        line.add(units(read_check(first), plan))
-        found = {}
-        for unit, batch in line:
-            (found[unit.check.id],) = batch.outcomes
-            if unit.check.id == "first":
-                line.add(unit for path in others for unit in units(read_check(path), plan))
-        assert list(scratch.folder.glob("*/result.json")) == []
-    assert not scratch.folder.exists()
-    return found
-
-
 def test_imports_are_shared_and_nothing_else_is(tmp_path: Path) -> None:
-    found = _run(tmp_path, {"one": _SECOND, "two": _SECOND})
+    found = run_shared(tmp_path, {"one": _SECOND, "two": _SECOND})
     assert {outcome.verdict for outcome in found.values()} == {Verdict.PASSED}
     one, two = found["one"].data, found["two"].data
     assert one["shared"] == two["shared"] is not None
@@ -63,7 +39,7 @@ def test_imports_are_shared_and_nothing_else_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["os.abort()", "os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(600)"])
 def test_one_that_dies_leaves_the_others_alone(tmp_path: Path, end: str) -> None:
-    found = _run(tmp_path, {"one": f"act()\n{end}", "two": _SECOND}, timeout=4)
+    found = run_shared(tmp_path, {"one": f"act()\n{end}", "two": _SECOND}, timeout=4)
     assert found["one"].verdict in (Verdict.CRASHED, Verdict.TIMED_OUT)
     assert found["one"].cases["forward"].verdict is found["one"].verdict
     assert found["two"].verdict is Verdict.PASSED
@@ -89,30 +65,30 @@ _ONLY_WHEN_SHARED = """
     ],
 )
 def test_what_the_fork_may_have_done_is_tried_again_alone(tmp_path: Path, end: str) -> None:
-    found = _run(tmp_path, {"one": _ONLY_WHEN_SHARED.format(end)}, timeout=4)
+    found = run_shared(tmp_path, {"one": _ONLY_WHEN_SHARED.format(end)}, timeout=4)
     assert (found["one"].verdict, found["one"].reason) == (Verdict.PASSED, "")
 
 
 def test_a_wrong_number_is_no_matter_of_the_fork(tmp_path: Path) -> None:
     body = _ONLY_WHEN_SHARED.format("put(None, verdict='failed', reason='2 + 2 is 5'); sys.exit()")
-    assert _run(tmp_path, {"one": body})["one"].reason == "2 + 2 is 5"
+    assert run_shared(tmp_path, {"one": body})["one"].reason == "2 + 2 is 5"
 
 
 @pytest.mark.parametrize("before", ["act()\nos.abort()\n", "act()\ntime.sleep(600)\n", "put(None, verdict='skipped')\nsys.exit()\n"])
 def test_without_a_nursery_each_is_started_by_itself(tmp_path: Path, before: str) -> None:
-    found = _run(tmp_path, {"one": _SECOND}, before=before, timeout=4)
+    found = run_shared(tmp_path, {"one": _SECOND}, before=before, timeout=4)
     assert found["first"].verdict is not Verdict.PASSED
     assert (found["one"].verdict, found["one"].data["shared"]) == (Verdict.PASSED, None)
 
 
 def test_a_check_about_the_machine_has_a_start_of_its_own(tmp_path: Path) -> None:
-    assert _run(tmp_path, {"one": _SECOND}, devices="host")["one"].data["shared"] is None
+    assert run_shared(tmp_path, {"one": _SECOND}, devices="host")["one"].data["shared"] is None
 
 
 def test_a_process_that_holds_a_device_is_not_forked(tmp_path: Path) -> None:
     (tmp_path / "device").touch()
     before = f"NURSERY.__func__.__globals__['DEVICES'] = ({str(tmp_path)!r},)\nheld = open({str(tmp_path / 'device')!r})\n"
-    found = _run(tmp_path, {"one": _SECOND}, before=before)
+    found = run_shared(tmp_path, {"one": _SECOND}, before=before)
     assert found["first"].verdict is Verdict.PASSED
     assert found["one"].data["shared"] is None
 
@@ -127,13 +103,13 @@ def test_nodes_of_accelerators_are_known(node: str) -> None:
 
 def test_the_output_of_one_is_its_own_and_bounded(tmp_path: Path) -> None:
     loud = "act()\nwhile True: os.write(1, b'spam and eggs\\n' * 4096)"
-    found = _run(tmp_path, {"one": loud, "two": "print('only this', flush=True)\nact()\nos._exit(3)"}, timeout=4)
+    found = run_shared(tmp_path, {"one": loud, "two": "print('only this', flush=True)\nact()\nos._exit(3)"}, timeout=4)
     assert found["one"].verdict is Verdict.TIMED_OUT
     assert 1000 < len(found["one"].log) < 1 << 20
     assert found["two"].log == "only this\n"
 
 
-def test_an_orphan_of_one_does_not_outlive_the_run(tmp_path: Path) -> None:
+def test_an_orphan_of_one_does_not_outlive_therun_shared(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    assert _run(tmp_path, {"one": orphan(note) + "put(None, verdict='passed')"})["one"].verdict is Verdict.PASSED
+    assert run_shared(tmp_path, {"one": orphan(note) + "put(None, verdict='passed')"})["one"].verdict is Verdict.PASSED
     assert not lives_on(int(note.read_text(encoding="utf-8")))
