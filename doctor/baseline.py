@@ -39,7 +39,7 @@ def read_baseline(path: Path) -> tuple[Known, ...]:
             told = msgspec.json.decode(file.read(_LIMIT), type=_Report)
     except OSError as error:
         raise UsageError(f"--baseline {path}: {error.strerror or error} (doctor check --report json={path} writes one)") from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"--baseline {path}: no JSON report of doctor: {error} (doctor check --report json={path} writes one)") from None
     counted = [found for found in told.findings if found.suppressed is None or found.suppressed.by != "ignore"]
     return tuple(

@@ -93,7 +93,7 @@ def _load_own() -> Catalog:
 def _of_checkout(folder: Path) -> Catalog:
     """Read the YAML of a checkout, or what was compiled of it when it was last read, beside it, while no file has changed since."""
     beside, state = folder.parent / _COMPILED_BESIDE, _state(folder)
-    with contextlib.suppress(OSError, msgspec.DecodeError):
+    with contextlib.suppress(OSError, ValueError):
         kept = msgspec.msgpack.decode(beside.read_bytes(), type=_Kept)
         if kept.state == state:
             return kept.catalog

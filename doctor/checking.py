@@ -16,8 +16,8 @@ from doctor.host.scratch import Scratch, ScratchError
 from doctor.model.checks import Check, Kind, Progress
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.model.observation import Target, TargetKind
-from doctor.model.outcomes import RED, Outcome
-from doctor.runner import Batch, Line, Plan, Unit, answered, first_step, is_precompiled, next_steps, skipped, units
+from doctor.model.outcomes import RED, Outcome, refused
+from doctor.runner import Batch, Line, Plan, Unit, answered, failed, first_step, is_precompiled, next_steps, skipped, units
 
 FIRST = "torch-runtime"
 """The fact script that proves torch and each device alive; what needs torch leans on it."""
@@ -98,7 +98,7 @@ def check_all(checks: Sequence[Check], plans: Plans, facts: Facts, progress: Pro
         with Scratch() as scratch:
             run.through(Line(scratch, progress, store.recall))
     except ScratchError as error:
-        run.skip_the_rest(str(error))
+        run.skip_the_rest(refused(error.what, str(error)))
     except KeyboardInterrupt:
         run.skip_the_rest("interrupted")
         return Checked(outcomes=run.in_order(), facts=run.seen, interrupted=True)
@@ -130,7 +130,10 @@ class _Run:
             self._outcomes += batch.outcomes
             self.seen |= _reported(unit.check, batch.facts)
             if unit.check.id == FIRST:
-                self._proved(line, unit, batch)
+                try:
+                    self._proved(line, unit, batch)
+                except Exception as error:  # noqa: BLE001 - the border of what torch said of itself, which may be anything
+                    self._outcomes.append(failed(unit, error))
                 if not self._proves():
                     self._enter(line, leaning)
 

@@ -140,7 +140,7 @@ def read_observation(path: Path) -> Observation:
     content = _content(path)
     try:
         return msgspec.json.decode(content, type=Observation)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         import io
 
         from doctor.pasted import reading

@@ -19,7 +19,9 @@ from doctor.probes.contract import Interpreter
 _OLDEST = (3, 8)
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
 _WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
+_LONGEST = 4096
+"""Characters of anything that an interpreter says of itself; PATH_MAX of Linux."""
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
 _WHERE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", ".pixi/envs/default/bin/python")
 _STACKS = ("torch", "jax", "tensorflow", "onnxruntime")
@@ -162,12 +164,14 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
     told = _told(ran.output)
     if told is None:
         raise TargetError(f"{executable} {_silence(ran, timeout)} Say which interpreter to examine with --python.")
-    version = str(told.get("version", ""))
-    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _OLDEST:
+    if odd := [key for key, value in told.items() if isinstance(value, str) and (len(value) > _LONGEST or _UNSPEAKABLE.search(value))]:
+        raise TargetError(f"{executable} described itself in a way that makes no sense: {', '.join(odd)[:200]} cannot be written as UTF-8.")
+    version = str(told.get("version", ""))[:40]
+    if tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:2]) < _OLDEST:
         raise TargetError(f"{executable} is Python {version}; doctor examines 3.8 and newer. Choose another with --python.")
     try:
         interpreter = msgspec.convert(told, Interpreter)
-    except msgspec.ValidationError as error:
+    except (ValueError, RecursionError) as error:
         raise TargetError(f"{executable} described itself in a way that makes no sense: {error}") from error
     return interpreter if interpreter.executable else msgspec.structs.replace(interpreter, executable=str(executable))
 
@@ -180,16 +184,16 @@ def _told(output: str) -> Mapping[str, object] | None:
         return None
     try:
         told = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     if not isinstance(told, dict):
         return None
-    return {key: _speakable(value) if isinstance(value, list) else value for key, value in told.items()}
+    return {str(key): _speakable(value) if isinstance(value, list) else value for key, value in told.items()}
 
 
 def _speakable(items: list[object]) -> list[str]:
-    # A folder whose name is not UTF-8 cannot stand in a report; nothing of the stack lives in one.
-    return [item for item in map(str, items) if not _SURROGATE.search(item)]
+    # A folder whose name is not UTF-8 cannot stand in a report, and none has a name with NUL; nothing of the stack lives there.
+    return [item for item in map(str, items) if not _UNSPEAKABLE.search(item)]
 
 
 def _silence(ran: Ran, timeout: float) -> str:

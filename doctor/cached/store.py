@@ -19,7 +19,7 @@ from doctor.bundled import bundled
 from doctor.host import regular_bytes
 from doctor.model.checks import Kind
 from doctor.model.observation import TargetKind
-from doctor.model.outcomes import NO_ROOM, Verdict
+from doctor.model.outcomes import Verdict, refused_what
 from doctor.runner import Batch, Unit
 
 _AGE = timedelta(hours=24)
@@ -128,7 +128,7 @@ def _sources() -> bytes:
 def _is_green(batch: Batch) -> bool:
     """Say whether a script came to its own end and had nothing to complain of."""
     return bool(batch.outcomes) and all(
-        outcome.exit_code == 0 and outcome.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not outcome.reason.startswith(NO_ROOM)
+        outcome.exit_code == 0 and outcome.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not refused_what(outcome.reason)
         for outcome in batch.outcomes
     )
 

@@ -132,7 +132,7 @@ def _decoded(ran: Ran) -> Metadata | None:
         return None
     try:
         return msgspec.json.decode(ran.output, type=Metadata)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
 
 

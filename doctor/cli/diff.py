@@ -78,5 +78,5 @@ def _report(path: Path) -> ReportDocument | None:
             return msgspec.json.decode(file.read(_LIMIT), type=ReportDocument)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None

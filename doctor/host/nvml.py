@@ -130,7 +130,7 @@ def _completed(gpu: Gpu, state: dict[str, Any] | None) -> Gpu:
 def _line(text: str) -> _Line | None:
     try:
         return msgspec.json.decode(text, type=_Line)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
 
 

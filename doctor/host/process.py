@@ -186,8 +186,9 @@ def follow(leader: Leader, pipes: Sequence[IO[bytes]], bounds: Bounds) -> Ran:
     nothing behind even where it ended well. Whatever `tick` raises, or an interrupt of doctor itself, kills the tree and is raised again.
     """
     started = time.monotonic()
-    drains = [_Drain(pipe, bounds.limit) for pipe in pipes]
+    drains: list[_Drain] = []
     try:
+        drains += [_Drain(pipe, bounds.limit) for pipe in pipes]
         ended = _wait(leader, drains, started, bounds)
     except BaseException:
         leader.kill()

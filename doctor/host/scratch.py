@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import itertools
-import shutil
+import os
+import sys
 import tempfile
 import uuid
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
 from doctor.errors import DoctorError
 from doctor.host.nursery import Nursery
+from doctor.host.removal import put_away
 from doctor.host.warden import Warden
+from doctor.refusals import refusal
 
 
 class ScratchError(DoctorError):
-    """No temporary folder can be made, so no check can run."""
+    """No temporary folder can be made, so no check can run; `what` is what the machine refuses (`doctor.refusals`)."""
+
+    def __init__(self, text: str, what: str = "rights") -> None:
+        super().__init__(text)
+        self.what = what
 
 
 class Scratch:
@@ -25,10 +33,7 @@ class Scratch:
         self._mark, self._numbers = uuid.uuid4().hex, itertools.count()
         self.nursery: Nursery | None = None
         self.forks = True
-        try:
-            self.folder = Path(tempfile.mkdtemp(prefix="doctor-"))
-        except OSError as error:
-            raise ScratchError(f"no temporary folder for the checks: {error}; free some space, set TMPDIR, or use --no-canaries") from None
+        self.folder = _made(os.environ)
         self.warden = Warden(self.folder, self._mark)
 
     def mark(self) -> str:
@@ -46,5 +51,31 @@ class Scratch:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.nursery:
             self.nursery.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        put_away(self.folder)
         self.warden.close()
+
+
+def _made(env: Mapping[str, str]) -> Path:
+    """Make the folder where temporary files belong; raises ScratchError.
+
+    `tempfile` by itself ends with the current folder, which is the user's: there nothing of ours is ever written.
+    """
+    failed: dict[str, Exception] = {}
+    for place in dict.fromkeys(places(env)):
+        try:
+            return Path(tempfile.mkdtemp(prefix="doctor-", dir=place))
+        except (OSError, ValueError) as error:
+            failed[place] = error
+    tried = "; ".join(f"{place}: {getattr(error, 'strerror', None) or error}" for place, error in failed.items())
+    refused = [no.what for error in failed.values() if (no := refusal(error))]
+    raise ScratchError(f"no temporary folder can be made ({tried})", next((what for what in refused if what != "rights"), "rights"))
+
+
+def places(env: Mapping[str, str], platform: str = sys.platform) -> Iterator[str]:
+    """Yield where temporary files may go: what the environment names, as a whole path, then what the system keeps for them."""
+    named = (env.get(name, "") for name in ("TMPDIR", "TEMP", "TMP"))
+    yield from (name for name in named if Path(name).is_absolute())
+    if platform == "win32":
+        yield from (f"{home}\\Temp" for name in ("LOCALAPPDATA", "SYSTEMROOT") if (home := env.get(name)))
+    else:
+        yield from ("/tmp", "/var/tmp")  # noqa: S108 - mkdtemp makes a folder that is ours alone

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import socket
 import sys
 import time
@@ -26,9 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from doctor.host import guard
+    from doctor.host.removal import put_away
     from doctor.host.trees import kill, marked
 else:
     sys.path.insert(0, str(Path(__file__).parent))
+    from removal import put_away
     from trees import kill, marked
 
     if sys.platform == "linux":
@@ -84,8 +85,7 @@ def main(folder: str, mark: str) -> None:
     for _ in range(_PASSES):
         alive = marked(mark)
         kill(alive)
-        shutil.rmtree(folder, ignore_errors=True)
-        if not alive and not Path(folder).exists():
+        if put_away(Path(folder)) and not alive:
             return
         time.sleep(0.05)
 

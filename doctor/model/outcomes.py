@@ -23,8 +23,24 @@ RED = frozenset({Verdict.FAILED, Verdict.CRASHED, Verdict.TIMED_OUT})
 """Verdicts that count as failed when a canary is held against a known issue."""
 
 
-NO_ROOM = "no room to run in"
-"""How the reason begins where a check could not run for want of disk: that says nothing about the patient."""
+REFUSED = {
+    "room": "no room to run in",
+    "files": "too few open files to run with",
+    "memory": "too little memory to run in",
+    "processes": "too few processes to run with",
+    "rights": "no right to run",
+}
+"""How the reason begins where a check could not run for want of something that the machine grants: that says nothing about the patient."""
+
+
+def refused(what: str, words: str) -> str:
+    """Return the reason of a check that the machine kept from running; `what` is a key of `REFUSED`."""
+    return f"{REFUSED[what]}: {words}"
+
+
+def refused_what(reason: str) -> str:
+    """Return the key of `REFUSED` that a reason speaks of; empty for any other reason."""
+    return next((what for what, begin in REFUSED.items() if reason.startswith(f"{begin}: ")), "")
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from doctor.model.facts import Facts
-from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
+from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.reporters.ends import WORDS, cached, devices, grouped, innermost, left_out, partly, told
 from doctor.reporters.phrases import first_sentence
@@ -60,7 +60,7 @@ def checks(outcomes: Sequence[Outcome], facts: Facts, how: Look) -> Lines:
 def _is_quiet(alike: Sequence[Outcome]) -> bool:
     """Say whether a check has nothing to tell that a page must show: it passed, or had nothing to look at."""
     first = alike[0]
-    return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not told(alike) and not first.reason.startswith(NO_ROOM)
+    return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not told(alike)
 
 
 def _named(alike: Sequence[Outcome], how: Look) -> str:

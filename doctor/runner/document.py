@@ -50,5 +50,5 @@ def read(result: Path) -> Document | str:
         return f"the script's result is larger than {_LIMIT} bytes"
     try:
         return msgspec.json.decode(data, type=Document)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a byte that is no UTF-8 is no DecodeError
         return f"the script's result cannot be read: {error}"

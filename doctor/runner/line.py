@@ -8,11 +8,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
+import msgspec
+
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Progress
+from doctor.model.outcomes import Outcome, Verdict, refused
+from doctor.refusals import refusal
 from doctor.runner.start import start
 from doctor.runner.units import Unit
 from doctor.runner.verdicts import Batch
+from doctor.text import plain
 
 _POLL_SECONDS = 0.1
 
@@ -65,8 +70,22 @@ class Line:
         for unit in tuple(self._waiting):
             if not unit.lanes & taken and len(self._running) < self._width:
                 self._waiting.remove(unit)
-                self._running[pool.submit(start, unit, self._scratch, self._tick)] = (unit, time.monotonic())
+                self._running[self._submitted(pool, unit)] = (unit, time.monotonic())
                 taken |= unit.lanes
+
+    def _submitted(self, pool: ThreadPoolExecutor, unit: Unit) -> Future[Batch]:
+        void = threading.Event()
+        try:
+            return pool.submit(self._started, unit, void)
+        except RuntimeError as error:
+            # No thread can be started; the unit stands in the pool's own line all the same, and is not to begin from there.
+            void.set()
+            refused_one: Future[Batch] = Future()
+            refused_one.set_exception(error)
+            return refused_one
+
+    def _started(self, unit: Unit, void: threading.Event) -> Batch:
+        return Batch(outcomes=()) if void.is_set() else start(unit, self._scratch, self._tick)
 
     def _tick(self, _seconds: float) -> None:
         if self._stop.is_set():
@@ -76,11 +95,27 @@ class Line:
         ended, _ = wait(self._running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in ended:
             unit, _ = self._running.pop(future)
-            yield unit, future.result()
+            yield unit, _given(unit, future)
         if self._running:
             names = dict.fromkeys(unit.check.id for unit, _ in self._running.values())
             longest = max(time.monotonic() - begun for _, begun in self._running.values())
             self._progress(", ".join(names), longest)
+
+
+def _given(unit: Unit, future: Future[Batch]) -> Batch:
+    """Return what a unit gave; whatever went wrong around it costs this unit alone."""
+    try:
+        return future.result()
+    except Exception as error:  # noqa: BLE001 - the border of one unit
+        return Batch(outcomes=(failed(unit, error),))
+
+
+def failed(unit: Unit, error: Exception) -> Outcome:
+    """Return the outcome of a unit that an error cost: skipped where the machine refused something, else broken."""
+    if (no := refusal(error)) is not None:
+        return unit.skipped(refused(*no))
+    reason = f"{type(error).__name__}: {plain(str(error))[:500]}"
+    return msgspec.structs.replace(unit.skipped(""), verdict=Verdict.BROKEN, reason=reason)
 
 
 def _processors() -> int:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +12,11 @@ import msgspec
 from doctor.bundled import bundled
 from doctor.host import Bounds, Ran, run
 from doctor.host.nursery import NurseryError
+from doctor.host.removal import put_away
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Reach
-from doctor.model.outcomes import NO_ROOM, RED, Outcome, Verdict
+from doctor.model.outcomes import Verdict
+from doctor.runner.sparing import lacking, spared
 from doctor.runner.units import Unit
 from doctor.runner.verdicts import Batch, judged
 
@@ -96,12 +95,11 @@ def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], bound: f
     """Run a unit once, for so many seconds at most; None where the nursery makes no child."""
     if bound <= 0:
         return Batch(outcomes=(unit.skipped("the time budget of the whole run was used up"),))
+    if why := lacking(scratch.folder, unit.plan):
+        return Batch(outcomes=(unit.skipped(why),))
     home = scratch.folder / (unit.name + ("" if forked else "-alone" if scratch.forks else "-unforked"))
-    try:
-        home.mkdir()
-        env = _environment(unit, scratch.folder, home)
-    except OSError as error:
-        return Batch(outcomes=(unit.skipped(f"{NO_ROOM}: {error}"),))
+    home.mkdir()
+    env = _environment(unit, scratch.folder, home)
     bounds = Bounds(timeout=bound, limit=_LOG_LIMIT, memory=unit.plan.memory, tick=tick)
     try:
         ran = _forked(unit, scratch, env, home, bounds) if forked else _alone(unit, scratch, env, home, bounds)
@@ -109,20 +107,9 @@ def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], bound: f
         return None
     base = msgspec.structs.replace(unit.skipped(""), verdict=Verdict.BROKEN)
     batch = judged(base, ran, home / "result.json", bound)
-    shutil.rmtree(home, ignore_errors=True)
-    return msgspec.structs.replace(batch, outcomes=tuple(map(_spared, batch.outcomes)))
-
-
-def _spared(outcome: Outcome) -> Outcome:
-    """Skip what failed for want of disk alone: checks write to the temporary folder and nowhere else, and it is doctor who chose that."""
-    full = os.strerror(errno.ENOSPC)
-    cases = {
-        name: msgspec.structs.replace(case, verdict=Verdict.SKIPPED) if case.verdict in RED and full in case.reason else case
-        for name, case in outcome.cases.items()
-    }
-    if outcome.verdict not in RED or full not in outcome.reason or any(case.verdict in RED for case in cases.values()):
-        return outcome
-    return msgspec.structs.replace(outcome, verdict=Verdict.SKIPPED, reason=f"{NO_ROOM}: {outcome.reason}", cases=cases)
+    batch = msgspec.structs.replace(batch, outcomes=tuple(spared(outcome, scratch.folder) for outcome in batch.outcomes))
+    put_away(home)
+    return batch
 
 
 def _forked(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds) -> Ran:

@@ -14,7 +14,7 @@ import pytest
 from doctor.cached import Store, folder
 from doctor.cached import store as stores
 from doctor.host import Host
-from doctor.model.outcomes import NO_ROOM, Outcome, Verdict
+from doctor.model.outcomes import Outcome, Verdict, refused
 from doctor.runner import Batch, Plan, Unit, units
 from doctor.scripts import read_check
 from tests.faults.standins import script
@@ -57,7 +57,7 @@ def test_what_passed_is_recalled_with_its_time(tmp_path: Path) -> None:
     "batch",
     [
         *(_batch(verdict) for verdict in Verdict if verdict not in (Verdict.PASSED, Verdict.SKIPPED)),
-        _batch(Verdict.SKIPPED, f"{NO_ROOM}: 3 MB are free"),
+        _batch(Verdict.SKIPPED, refused("room", "3 MB are free")),
         _batch(Verdict.SKIPPED, "the time budget of the whole run was used up", code=None),
         Batch(outcomes=()),
     ],

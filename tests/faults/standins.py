@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import textwrap
 import time
@@ -16,6 +17,7 @@ from doctor.model.outcomes import Outcome
 from doctor.runner import Batch, Line, Plan, units
 from doctor.scripts import read_check
 from tests.command import alive
+from tests.environments import interpreter
 
 _HEADER = """\
 # /// script
@@ -71,6 +73,12 @@ def program(path: Path, body: str) -> Path:
     path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     path.chmod(0o755)
     return path
+
+
+def bare(folder: Path) -> Path:
+    """Make an environment that holds nothing, and return its interpreter."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    return interpreter(folder)
 
 
 Package = Callable[[str], Path]

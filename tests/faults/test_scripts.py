@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 
@@ -194,7 +193,7 @@ def test_what_eats_memory_is_stopped_before_the_machine_suffers(tmp_path: Path) 
 def test_the_temporary_folder_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    monkeypatch.setenv("TMPDIR", str(scratch))
     body = "os.makedirs('deep/er')\nopen('deep/er/file', 'w').close()\nos.chmod('deep', 0)\nact()\nos.abort()"
     outcome(tmp_path, body)
     assert list(scratch.iterdir()) == []
