@@ -1,0 +1,30 @@
+"""A package that two generations meet over is moved towards the other one, never to where it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.catalog import load
+from doctor.fixes.prescribe import prescribe
+from doctor.match import diagnose
+from tests import toy
+
+_SIZE = "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject"
+
+
+@pytest.mark.parametrize(
+    ("installed", "wanted", "unwanted"), [("1.26.4", "numpy>=2", "numpy<2"), ("2.1.0", "numpy<2", "numpy>=2")], ids=["1", "2"]
+)
+def test_numpy_moves_to_the_other_generation(installed: str, wanted: str, unwanted: str) -> None:
+    facts = {"python.executable": "/venv/bin/python", "python.has_pip": True, "package.numpy.version": installed}
+    seen = toy.seen({**facts, "packages": {"numpy": installed}, "torch.version": "2.13.0"}, log=_SIZE)
+    found = prescribe(diagnose(seen, load()), seen.facts).findings
+    (told,) = [each for each in found if each.id == "numpy/numpy-2-beside-older-modules"]
+    arguments = [argument for fix in told.fixes for step in fix.steps for argument in step.argv]
+    assert wanted in arguments
+    assert unwanted not in arguments
+
+
+def test_cupy_that_numpy_stops_is_not_short_of_a_library() -> None:
+    seen = toy.seen({}, log=f"ImportError: Failed to import CuPy. Original error: {_SIZE}")
+    assert "cupy/cuda-library-missing" not in [each.id for each in diagnose(seen, load()).findings]
