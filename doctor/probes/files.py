@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from doctor.distributions import text_of
+from doctor.host import Host
 from doctor.model.facts import Fact, absent, present
+from doctor.probes import records
 from doctor.probes.contract import Distribution, Scene, Seen
 from doctor.probes.generations import Needs, Replaced, generation_of, needs_of, told
 from doctor.probes.owners import Wrong, claims, owner_of
 from doctor.probes.records import kind_of, rows
 
+WAITS = True
 BOUND = 20.0
 
 _MOST_LISTED = 50
 _SOURCE = "RECORD files"
 _POINTER = b"version https://git-lfs"
 _LARGEST_POINTER = 1024
+_LARGE = 256 << 10
+"""Bytes of all RECORDs from which on another process looks first: 12,000 files take longer than its start."""
+_PATIENCE = 8.0
 _CHECKED = re.compile(
     r"torch|torchvision|torchaudio|torchao|(pytorch-)?triton.*|nvidia-.*|cuda-bindings|numpy|xformers|flash-attn.*|bitsandbytes"
     r"|flashinfer.*|vllm|sgl-kernel|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d|jaxlib|jax-.*|cupy-.*"
@@ -36,7 +43,8 @@ def probe(scene: Scene) -> Seen:
     if scene.interpreter is None:
         return
     checked = [one for one in scene.distributions if _CHECKED.fullmatch(one.name)]
-    wrong = [each for one in checked for each in _wrong(one)]
+    intact = _intact(scene.host, checked)
+    wrong = [each for one in checked if one.name not in intact for each in _wrong(one)]
     others = claims(wrong, scene.distributions)
     needs = needs_of(scene) if wrong else Needs({}, frozenset())
     replaced = [Replaced(one, by) for one in wrong if (by := owner_of(one, others.get(one.place, ())))]
@@ -100,6 +108,30 @@ def _wrong(one: Distribution) -> Iterator[Wrong]:
             continue
         if size != wanted and wanted is not None and (compared or not size):
             yield Wrong(one, path, wanted, size)
+
+
+def _intact(host: Host, checked: Iterable[Distribution]) -> frozenset[str]:
+    """Return the distributions that another process finds whole, while this one does something else; the others are looked at here.
+
+    That process is doctor's own interpreter. Where it cannot be started, or does not answer, nothing is known of anything.
+    """
+    asked = [(one.name, str(one.folder / "RECORD")) for one in checked if one.installer != "conda"]
+    if _processors() < 2 or sum(_size(path) for _, path in asked) < _LARGE:
+        return frozenset()
+    argv = [sys.executable, "-I", "-S", records.__file__, *(path for _, path in asked)]
+    told = host.run(argv, timeout=_PATIENCE).output.split()
+    return frozenset(asked[int(number)][0] for number in told if number.isdecimal() and int(number) < len(asked))
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - a Path would be made for nothing else
+    except OSError:
+        return 0
 
 
 def _is_pointer(each: Wrong) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from doctor.conditions import condition_holds
 from doctor.model.facts import State
 from doctor.model.issues import Condition
 from doctor.model.vocabulary import is_known
-from doctor.probes import files
+from doctor.probes import files, records
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, seen_of, site_of
 
@@ -31,6 +33,14 @@ _TORCH: dict[str, str | bytes] = {
     "../../../bin/torchrun": "#!/x/python",
 }
 _REMOVED_ON_PURPOSE = ("py.typed", "_C/__init__.pyi", "lib/libstatic.a", "test/test_all.py", "share/LICENSE.txt", "_empty/__init__.py")
+
+
+@pytest.fixture(autouse=True, params=["small", "large"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have an environment count as small, which this process looks at, or as large, where another one looks first."""
+    monkeypatch.setattr(files, "_LARGE", 0 if request.param == "large" else 1 << 30)
+    monkeypatch.setattr(files, "_processors", lambda: 2)
+    return str(request.param)
 
 
 def _values(prefix: Path) -> dict[str, object]:
@@ -75,6 +85,36 @@ def test_a_file_that_matters_is_missing(tmp_path: Path, name: str, kind: str) ->
         ],
         "files.missing_packages": ["torch==2.5.1"],
     }
+
+
+def test_another_process_looks_where_there_is_much_to_look_at(tmp_path: Path, size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _torch(tmp_path)
+    looked: list[str] = []
+
+    def listened(text: str) -> Iterator[tuple[str, int | None, str]]:
+        looked.append(text)
+        return records.rows(text)
+
+    monkeypatch.setattr(files, "rows", listened)
+    _values(tmp_path)
+    assert bool(looked) is (size == "small")
+
+
+@pytest.mark.parametrize("name", ["/nowhere/python", ""])
+def test_where_no_other_process_starts_this_one_looks(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (_torch(tmp_path) / "__init__.py").unlink()
+    monkeypatch.setattr(sys, "executable", name)
+    assert _values(tmp_path)["files.missing_packages"] == ["torch==2.5.1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_record_that_is_no_file_is_not_vouched_for(tmp_path: Path) -> None:
+    record = next(_torch(tmp_path).parent.glob("*.dist-info")) / "RECORD"
+    assert records.is_intact(str(record))
+    record.unlink()
+    assert not records.is_intact(str(record))
+    os.mkfifo(record)
+    assert not records.is_intact(str(record))
 
 
 def test_what_people_remove_on_purpose_does_not_alarm(tmp_path: Path) -> None:
