@@ -1,4 +1,7 @@
-"""Runs the command line as a user does: another process, another folder, its own environment."""
+"""Runs the command line as a user does: another process, another folder, its own environment.
+
+Where nothing about the start itself is looked at, the process is forked from one that has imported doctor already (`tests.warm`).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,10 @@ from typing import Any
 
 import msgspec
 
+from tests import warm
+
+COLD = (sys.executable, "-m", "doctor")
+"""Starts an interpreter for doctor, as a user's shell does."""
 _SETTINGS = ("CANARY_", "CONDA_", "CUDA_", "DOCTOR_", "LD_", "LIBRARY_PATH", "NVCC_", "PIXI_", "TORCH", "TRITON_", "VIRTUAL_ENV")
 _TRACE = "Traceback (most recent call last)"
 
@@ -54,14 +61,29 @@ def doctor(
     cwd: Path,
     env: Mapping[str, str] | None = None,
     timeout: float = 240,
-    command: Sequence[str] = (sys.executable, "-m", "doctor"),
+    command: Sequence[str] | None = None,
 ) -> Said:
     """Run doctor in a folder to its end; a trace on its standard error is a failure of the test, whatever the test is about."""
     started = time.monotonic()
-    argv = [*command, *map(str, arguments)]
-    ran = subprocess.run(argv, cwd=cwd, env=environment(env), capture_output=True, text=True, timeout=timeout, check=False)
+    ran = finished(*arguments, cwd=cwd, env=environment(env), timeout=timeout, command=command)
     assert _TRACE not in ran.stderr or "--debug" in arguments, ran.stderr
     return Said(code=ran.returncode, out=ran.stdout, err=ran.stderr, seconds=time.monotonic() - started)
+
+
+def finished(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str],
+    stdin: str | None = None,
+    timeout: float = 240,
+    command: Sequence[str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run doctor to its end in exactly this environment; `command` starts it in another way than the one that costs least."""
+    words = [*map(str, arguments)]
+    if command is None and warm.possible(env):
+        return warm.run(words, cwd=cwd or Path.cwd(), env=env, stdin=stdin, timeout=timeout)
+    argv = [*(command or COLD), *words]
+    return subprocess.run(argv, cwd=cwd, env=env, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def check(*arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240) -> Said:
@@ -73,7 +95,7 @@ class Running:
     """A command that is still running, to be interrupted."""
 
     def __init__(self, *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> None:
-        argv = [sys.executable, "-m", "doctor", "check", "--format", "json", *map(str, arguments)]
+        argv = [*COLD, "check", "--format", "json", *map(str, arguments)]
         self._child = subprocess.Popen(
             argv, cwd=cwd, env=environment(env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
         )

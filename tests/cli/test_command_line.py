@@ -14,15 +14,13 @@ import pytest
 
 from doctor.model.observation import Observation
 from tests import toy
+from tests.command import COLD, finished
 
 
 def doctor(*arguments: str, cwd: Path | None = None, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     """Run doctor as a user does."""
     known = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX", "NO_COLOR", "FORCE_COLOR")}
-    ran = subprocess.run(
-        [sys.executable, "-m", "doctor", *arguments],
-        cwd=cwd, env={**known, **env}, input=stdin, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    ran = finished(*arguments, cwd=cwd, env={**known, **env}, stdin=stdin)
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran
 
@@ -266,6 +264,7 @@ def test_another_tools_doctor_on_the_path_is_named(body: str, warned: bool, tmp_
 
 def test_help_and_version_and_listing() -> None:
     assert doctor("--version").stdout.startswith("canary-doctor ")
+    assert finished("--version", env=os.environ, command=COLD).stdout.startswith("canary-doctor ")
     assert "--no-canaries" in doctor("check", "--help").stdout
     listed = doctor("list")
     assert listed.returncode == 0

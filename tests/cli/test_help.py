@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import environment
+from tests.command import environment, finished
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # typer's own imports announce click 9
@@ -30,10 +30,8 @@ _ALL = [(name, line) for name, examples in EXAMPLES.items() for line, _ in examp
 
 def shown(*arguments: str, columns: int = 80, **env: str) -> str:
     """Return the help of a command, as it is shown where there is no terminal."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "doctor", *arguments, "--help"],
-        env=environment({"COLUMNS": str(columns), **env}), capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    ran = finished(*arguments, "--help", env=environment({"COLUMNS": str(columns), **env}))
+    assert ran.returncode == 0
     return ran.stdout
 
 
@@ -125,6 +123,6 @@ def test_another_tools_doctor_is_not_started_by_pressing_tab(tmp_path: Path) -> 
     (tmp_path / "doctor").write_text("#!/bin/sh\n", encoding="utf-8")
     (tmp_path / "doctor").chmod(0o755)
     env = environment({"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
-    ran = subprocess.run([sys.executable, "-m", "doctor", "completion", "bash"], env=env, capture_output=True, text=True, check=True)
+    ran = finished("completion", "bash", env=env)
     assert "-F _canary_doctor_completion canary-doctor" in ran.stdout
     assert "_DOCTOR_COMPLETE=complete_bash $1" not in ran.stdout.replace("_CANARY_DOCTOR_COMPLETE", "")

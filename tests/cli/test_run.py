@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import doctor, environment
+from tests.command import doctor, environment, finished
 
 _FAILING = 'echo out; echo "RuntimeError: operator torchvision::nms does not exist" >&2; exit 3'
 
 
 def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "doctor", "run", "--", *command]
-    return subprocess.run(argv, cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False, input="typed\n")
+    return finished("run", "--", *command, cwd=folder, env=environment(), stdin="typed\n")
 
 
 def test_a_command_that_succeeds_is_all_there_is(tmp_path: Path) -> None:
