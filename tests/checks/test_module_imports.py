@@ -15,7 +15,12 @@ pytestmark = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="i
 
 SCRIPT = "canaries/module_imports.py"
 BOOT = "import sys; sys.path.insert(0, {site!r})\n"
-FAST = "import time\nreal = time.monotonic\ntime.monotonic = lambda: real() * 30\n"
+FAST = """
+import select, time
+clock, wait = time.monotonic, select.select
+time.monotonic = lambda: clock() * 10
+select.select = lambda *given: wait(*given[:3], *(seconds / 10 for seconds in given[3:]))
+"""
 LAZY = """
 def __dir__(): return ["AutoModel", "__version__"]
 def __getattr__(name):
