@@ -28,6 +28,7 @@ _ERROR = {
     "title": "torch has no code for this GPU",
     "fixes": [{"title": "Take another build", "commands": ["/venv/bin/python -m pip install torch"]}],
 }
+_ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 _WARNING = {"severity": "warning", "id": "cuda/old", "title": "An old toolkit", "fixes": []}
 
 
@@ -57,12 +58,13 @@ class Project:
         return [ast.literal_eval(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
     def pytest(self, *arguments: str, plugin: bool = True, **env: str) -> subprocess.CompletedProcess[str]:
-        """Run pytest in the project, as a process of its own."""
+        """Run pytest in the project, as a process of its own, with no plugin of others that `arguments` does not name."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "DOCTOR_"))}
         named = ["-p", "pytest_canary_doctor"] if plugin else []
         return subprocess.run(
             [sys.executable, "-m", "pytest", *named, *arguments],
-            cwd=self.folder, env={**kept, "PYTHONPATH": str(PLUGIN), **env}, capture_output=True, text=True, check=False, timeout=120,
+            cwd=self.folder, env={**kept, **_ALONE, "PYTHONPATH": str(PLUGIN), **env},
+            capture_output=True, text=True, check=False, timeout=120,
         )  # fmt: skip
 
 
@@ -131,7 +133,7 @@ def test_more_options_are_handed_on(project: Project) -> None:
 
 
 def test_workers_of_xdist_examine_nothing(project: Project) -> None:
-    ran = project.pytest("--doctor", project.says(0), "-n", "2")
+    ran = project.pytest("--doctor", project.says(0), "-p", "xdist", "-n", "2")
     assert (ran.returncode, len(project.calls())) == (0, 1)
     assert "2 passed" in ran.stdout
 
