@@ -22,7 +22,7 @@ _CALM = dict([*cases.quiet(), *((name, one) for name, one in cases.environments(
 
 
 @pytest.mark.parametrize("path", _EVERY, ids=_NAMES)
-def test_a_case_is_whole(path: Path) -> None:
+def test_a_case_is_whole_and_names_nobody(path: Path) -> None:
     case = cases.read(path)
     assert _THREAD.fullmatch(case.source)
     assert case.log.strip()
@@ -30,11 +30,7 @@ def test_a_case_is_whole(path: Path) -> None:
     sentences = (case.cause, case.fix) if isinstance(case, cases.Case) else (case.why,)
     assert all(sentence.endswith(".") and len(sentence.split()) >= 3 for sentence in sentences)
     assert re.fullmatch(r"[a-z0-9-]+", case.family)
-
-
-@pytest.mark.parametrize("path", _EVERY, ids=_NAMES)
-def test_a_log_names_nobody(path: Path) -> None:
-    log = cases.read(path).log
+    log = case.log
     assert {name.lower() for name in _HOME.findall(log)} <= _NOBODY
     assert not _SECRET.search(log)
 

@@ -73,18 +73,20 @@ def _ours(path: Path) -> Iterator[tuple[int, str]]:
     return (each for each in found if name_of(path) != "doctor" or each[1] not in _SHOWN)
 
 
-@pytest.mark.parametrize("path", _MODULES, ids=name_of)
-def test_imports_only_go_down(path: Path) -> None:
+def test_imports_only_go_down() -> None:
+    assert not [wrong for path in _MODULES for wrong in _upwards(path)]
+
+
+def _upwards(path: Path) -> list[str]:
     unit = _unit(name_of(path))
     package = "probes" if unit == "contract" else unit
     # `import doctor.probes.contract` also runs doctor/probes/__init__.py, which is empty; a package may look at its own parts.
     others = {(line, _unit(name)) for line, name in _ours(path) if _unit(name) not in (unit, package)}
-    wrong = [
+    return [
         f"{path.relative_to(ROOT)}:{line} imports {other}"
         for line, other in sorted(others)
         if _floor(other) >= _floor(unit) and not (other == "probes" and _only_contract(path, line))
     ]
-    assert not wrong
 
 
 @pytest.mark.parametrize("module", ONLY_IN["socket"])
@@ -98,25 +100,29 @@ def _only_contract(path: Path, line: int) -> bool:
     return all(name in ("doctor.probes", "doctor.probes.contract") for where, name in _ours(path) if where == line)
 
 
-@pytest.mark.parametrize("path", _MODULES, ids=name_of)
-def test_what_has_one_place_stays_there(path: Path) -> None:
-    module = name_of(path)
-    wrong = [
+def test_what_has_one_place_stays_there() -> None:
+    assert not [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in _MODULES
         for line, name in imports(path)
         for guarded, places in ONLY_IN.items()
-        if (name == guarded or name.startswith(guarded + ".")) and not any(_within(module, place) for place in places)
+        if (name == guarded or name.startswith(guarded + ".")) and not any(_within(name_of(path), place) for place in places)
     ]
-    assert not wrong
 
 
 def _within(module: str, place: str) -> bool:
     return module == place or module.startswith((place + ".", place + "_"))
 
 
-@pytest.mark.parametrize("path", [path for path in _MODULES if _unit(name_of(path)) in _PURE], ids=name_of)
-def test_what_judges_and_what_renders_looks_at_nothing_else(path: Path) -> None:
-    assert not [(line, name) for line, name in imports(path) if name.split(".")[0] in _IMPURE - _allowed(path)]
+def test_what_judges_and_what_renders_looks_at_nothing_else() -> None:
+    pure = [path for path in _MODULES if _unit(name_of(path)) in _PURE]
+    assert pure
+    assert not [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in pure
+        for line, name in imports(path)
+        if name.split(".")[0] in _IMPURE - _allowed(path)
+    ]
 
 
 def _allowed(path: Path) -> set[str]:

@@ -6,8 +6,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.promises.sources import ROOT, modules
 
 _EMPTY = re.compile(r"(?i)(manager|helper|util|detector|processor|handler|validator)(s|ies)?$|^(manager|helper|util)s?_")
@@ -15,11 +13,12 @@ _THINGS = {"_manager", "_package_manager", "_fabric_manager", "_processor", "_pr
 """Facts about the host that the world calls so: package managers, NVIDIA's Fabric Manager, the CPU."""
 
 
-@pytest.mark.parametrize("path", modules("doctor", "checks", "tests", "benchmarks"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_name_is_empty(path: Path) -> None:
-    defined = [
-        node.name
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-    ]
-    assert not [name for name in (path.stem, *defined) if _EMPTY.search(name) and name not in _THINGS]
+def test_no_name_is_empty() -> None:
+    named = [(path, name) for path in modules("doctor", "checks", "tests", "benchmarks") for name in _names(path)]
+    assert not [f"{path.relative_to(ROOT)}: {name}" for path, name in named if _EMPTY.search(name) and name not in _THINGS]
+
+
+def _names(path: Path) -> list[str]:
+    """Return the name of a module and those that it defines."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [path.stem, *(node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))]
