@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -15,6 +16,10 @@ from tests import environments
 from tests.command import Said, check
 from tests.fingerprint import changes, fingerprint
 from tests.toolkit import assemble
+
+# Programs are started hundreds of times here: where bytecode is not kept, each would compile all of doctor again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _PATIENTS = {"bare_python", "torch_python", "nvcc_python", "torch251_python", "torch260_python", "toolkit", "clone", "healthy"}
 
