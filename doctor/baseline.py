@@ -9,10 +9,10 @@ import msgspec
 from doctor.errors import UsageError
 from doctor.examine import InputError
 from doctor.gating import Known
+from doctor.host.reading import DOCUMENT, Unread, given
 from doctor.model.findings import Suppression
 from doctor.model.scales import Severity
 
-_LIMIT = 64 << 20
 _NEVER = ("expect/", "ignore/")
 """Findings that no baseline excuses."""
 
@@ -35,8 +35,9 @@ def read_baseline(path: Path) -> tuple[Known, ...]:
     Raises UsageError where there is no such file, InputError for one that is no JSON report.
     """
     try:
-        with path.open("rb") as file:
-            told = msgspec.json.decode(file.read(_LIMIT), type=_Report)
+        told = msgspec.json.decode(given(path, DOCUMENT), type=_Report)
+    except Unread as error:
+        raise InputError(f"--baseline {error}") from None
     except OSError as error:
         raise UsageError(f"--baseline {path}: {error.strerror or error} (doctor check --report json={path} writes one)") from None
     except (ValueError, RecursionError) as error:

@@ -12,6 +12,7 @@ import msgspec
 
 from doctor.bundled import bundled
 from doctor.errors import DoctorError
+from doctor.host.reading import Unread, whole
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Table
 from doctor.model.issues import Condition, KnownIssue, Recipe
@@ -165,9 +166,7 @@ def parse_yaml(path: Path) -> Any:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        text = path.read_text(encoding="utf-8")
-        if len(text) > _MAX_FILE:
-            raise CatalogError(f"{path}: larger than {_MAX_FILE} bytes")
+        text = _text(path)
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
             raise CatalogError(f"{path}: aliases are not allowed")
         return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
@@ -175,15 +174,24 @@ def parse_yaml(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         raise CatalogError(f"{place}: {getattr(error, 'problem', error)}") from None
+    except Unread as error:
+        raise CatalogError(str(error)) from None
     except (OSError, ValueError, RecursionError) as error:
         raise CatalogError(f"{path}: {error}") from None
+
+
+def _text(path: Path) -> str:
+    data = whole(path, _MAX_FILE)
+    if data is None:
+        raise FileNotFoundError("it is gone")
+    return data.decode("utf-8")
 
 
 def lines_of(path: Path) -> dict[str, int]:
     """Return the line of each place in a YAML file that can be parsed, as `fixes[0].title` names it."""
     import yaml
 
-    root = yaml.compose(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    root = yaml.compose(_text(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     lines: dict[str, int] = {}
     waiting = [("", root)] if root else []
     while waiting:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.host import regular_bytes
+from doctor.host.reading import METADATA, RECORD, Unread, regular_bytes, whole_text
 from doctor.probes.contract import Distribution, Interpreter
 from doctor.specifiers import Line, Nonsense, applies, read_line
 
-_HEAD, _RECORD_FIELDS = 4096, 3
+_HEAD, _RECORD_FIELDS, _MOST_DIGITS = 4096, 3, 20
 _NAME, _VERSION = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE), re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([^'"]*)['"]""")
 _BEGINNING = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -94,10 +94,19 @@ def installed_as(folder: Path) -> tuple[tuple[str, str], ...]:
 
 def _fit(distribution: Distribution) -> float:
     """Return which part of the files that RECORD lists has the size that it says; -1 where there is no RECORD."""
-    rows = [line.rsplit(",", 2) for line in (text_of(distribution, "RECORD") or "").split("\n")]
-    listed = [(row[0], int(row[2])) for row in rows if len(row) == _RECORD_FIELDS and row[2].rstrip().isdecimal()]
+    try:
+        text = text_of(distribution, "RECORD") or ""
+    except Unread:
+        return -1.0
+    rows = [line.rsplit(",", 2) for line in text.split("\n")]
+    listed = [(row[0], size) for row in rows if len(row) == _RECORD_FIELDS and (size := size_in(row[2])) is not None]
     fitting = [path for path, size in listed if _size(distribution.folder.parent / path) == size]
     return len(fitting) / len(listed) if listed else -1.0
+
+
+def size_in(field: str) -> int | None:
+    """Return the size that a line of RECORD says; None where it says none, or one that no file has."""
+    return int(field) if field.rstrip().isdecimal() and len(field) <= _MOST_DIGITS else None
 
 
 def _size(path: Path) -> int | None:
@@ -122,7 +131,8 @@ def duplicates(path: Sequence[str], known: Sequence[Distribution]) -> dict[str, 
 def requirements(distribution: Distribution, interpreter: Interpreter, extras: Collection[str] = ()) -> tuple[Requirement, ...]:
     """Return what a distribution asks for in the environment of `interpreter`.
 
-    What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are left out.
+    What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are left out. Raises Unread where METADATA
+    cannot be read.
     """
     environment = marker_environment(interpreter)
     found: list[Requirement] = []
@@ -139,7 +149,7 @@ def requirements(distribution: Distribution, interpreter: Interpreter, extras: C
 
 
 def extras_of(distribution: Distribution) -> tuple[str, ...]:
-    """Return the extras under which a distribution asks for something of the GPU stack."""
+    """Return the extras under which a distribution asks for something of the GPU stack. Raises Unread as `requirements` does."""
     lines = [text for text in _requires(distribution) if (name := _BEGINNING.match(text)) and in_stack(normalized(name[0]))]
     return tuple(dict.fromkeys(extra for text in lines for extra in _EXTRA.findall(text)))
 
@@ -169,11 +179,8 @@ def marker_environment(interpreter: Interpreter) -> dict[str, str]:
 
 
 def text_of(distribution: Distribution, name: str) -> str | None:
-    """Return a file of a distribution's own folder, as RECORD; None where there is none."""
-    try:
-        return (distribution.folder / name).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
+    """Return a file of a distribution's own folder, as RECORD; None where there is none. Raises Unread (doctor.host.reading)."""
+    return whole_text(f"{distribution.folder}/{name}", RECORD if name == "RECORD" else METADATA)
 
 
 def _requires(distribution: Distribution) -> Iterator[str]:
@@ -221,7 +228,7 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
 
 
 def _head(path: str) -> str:
-    return (regular_bytes(Path(path), _HEAD) or b"").decode("utf-8", "replace")
+    return (regular_bytes(path, _HEAD) or b"").decode("utf-8", "replace")
 
 
 def _conda_names(folder: str) -> frozenset[str]:

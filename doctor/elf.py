@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import stat
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor.errors import DoctorError
+from doctor.host.reading import Unread, descriptor_of
 
 _MAGIC = b"\x7fELF\x02\x01"
 _PROGRAM, _SECTION, _SYMBOL = struct.Struct("<IIQQQQQQ"), struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
@@ -25,6 +25,8 @@ _WEAK = 2
 _LONGEST_NAME = 1 << 16
 _MOST_VERSIONS = 4096
 _LARGEST_TABLE = 1 << 20
+_LARGEST_PIECE = 64 << 20
+"""Bytes that are copied out of a file at once; the largest piece that is asked for, the constants of torch's libraries, has 18 million."""
 
 
 class ElfError(DoctorError):
@@ -127,6 +129,8 @@ class Elf:
         """Return bytes of the file; raises `ElfError` where it does not hold them."""
         if at < 0 or size < 0 or at + size > self._size:
             raise ElfError(f"a table of {size} bytes at {at}, in a file of {self._size} bytes")
+        if size > _LARGEST_PIECE:
+            raise ElfError(f"a table of {size} bytes, which is more than doctor reads of one")
         return bytes(self._data[at : at + size])
 
     def _unpack(self, shape: struct.Struct, at: int) -> tuple[int, ...]:
@@ -205,21 +209,19 @@ def opened(path: Path) -> Iterator[Elf]:
     try:
         with _mapped(path) as data:
             yield Elf(data)
+    except Unread as error:
+        raise ElfError(str(error)) from error
     except (ElfError, OSError, ValueError) as error:
         raise ElfError(f"{path}: {error}") from error
 
 
 @contextmanager
 def _mapped(path: Path) -> Iterator[mmap.mmap]:
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size == 0:
-            raise ElfError("an empty file" if stat.S_ISREG(found.st_mode) else "not a file")
+    with descriptor_of(path) as descriptor:
+        if os.fstat(descriptor).st_size == 0:
+            raise ElfError("an empty file")
         with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
             if hasattr(mmap, "MADV_RANDOM"):
                 # A few pages far apart are read; reading ahead makes that ten times slower where nothing is cached.
                 data.madvise(mmap.MADV_RANDOM)
             yield data
-    finally:
-        os.close(descriptor)

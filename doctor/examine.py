@@ -17,6 +17,7 @@ from doctor.errors import DoctorError, UsageError
 from doctor.expecting import unmet
 from doctor.gating import Gated, Gates, gate
 from doctor.globs import matches_any
+from doctor.host.reading import DOCUMENT, Unread, given
 from doctor.match import diagnose
 from doctor.match.signatures import telling
 from doctor.model.catalog import Catalog
@@ -31,8 +32,6 @@ from doctor.observe import FRAMEWORKS, WITHOUT_CANARIES, ran_anything, with_assu
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
 _DRIVER = re.compile(r"[0-9]{2,4}(\.[0-9]{1,4}){0,2}")
-_LIMIT = 64 << 20
-"""Bytes of a snapshot, or of the text of collect_env, that are read."""
 
 
 class InputError(DoctorError):
@@ -137,7 +136,12 @@ def read_observation(path: Path) -> Observation:
 
     Raises UsageError where there is no such file, InputError for what is wrong with it.
     """
-    content = _content(path)
+    try:
+        content = given(path, DOCUMENT)
+    except Unread as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
     try:
         return msgspec.json.decode(content, type=Observation)
     except (ValueError, RecursionError) as error:
@@ -195,14 +199,6 @@ def read_log(source: str, stream: BinaryIO, catalog: Catalog) -> Log:
     from doctor.pasted import reading
 
     return reading.read(stream, source, telling(catalog))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_LIMIT)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
 def assumed(declared: Sequence[str]) -> Mapping[str, Any]:

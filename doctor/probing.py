@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 import doctor.probes
+from doctor.errors import DoctorError
 from doctor.model.facts import Fact
 from doctor.model.observation import ProbeFailure
 from doctor.probes.contract import Scene
@@ -92,6 +93,8 @@ def _listen(module: ModuleType, scene: Scene, said: _Said) -> None:
     try:
         for item in module.probe(scene):
             said.put(item)
+    except DoctorError as error:
+        said.put(str(error))
     except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
         said.put(f"{type(error).__name__}: {error}")
     else:

@@ -68,10 +68,9 @@ def applies(marker: str, environment: Mapping[str, str], extras: Collection[str]
         return True
     try:
         # PEP 508 is a subset of Python's expressions but for `~=`, which becomes an operator that binds as tightly.
-        tree = ast.parse(marker.replace("~=", "@"), mode="eval").body
+        return _holds(ast.parse(marker.replace("~=", "@"), mode="eval").body, environment, extras)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Nonsense(f"not a marker: {marker!r}") from error
-    return _holds(tree, environment, extras)
 
 
 def meets(version: str, specifier: str) -> bool:
@@ -101,7 +100,7 @@ def _holds(tree: ast.expr, environment: Mapping[str, str], extras: Collection[st
     elif isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
         left, word, right = tree.left, "~=", tree.right
     else:
-        raise Nonsense(f"not a marker: {ast.unparse(tree)!r}")
+        raise Nonsense("neither a comparison nor several of them")
     names = {side.id for side in (left, right) if isinstance(side, ast.Name)}
     if names == {"extra"} and word == "==":
         return any(isinstance(side, ast.Constant) and side.value in extras for side in (left, right))
@@ -123,7 +122,7 @@ def _value(side: ast.expr, environment: Mapping[str, str]) -> str:
         return side.value
     if isinstance(side, ast.Name) and side.id in environment:
         return environment[side.id]
-    raise Nonsense(f"not a marker: {ast.unparse(side)!r}")
+    raise Nonsense("neither a text nor the name of a variable")
 
 
 def _meets(text: str, operator: str, wanted: str) -> bool:
@@ -137,6 +136,8 @@ def _meets(text: str, operator: str, wanted: str) -> bool:
         case "==" | "!=":
             same = _begins(public, edge) if wanted.endswith(".*") else (version if edge.local else public) == edge
             return same is (operator == "==")
+        case "~=" if len(edge.release) < 2:
+            raise Nonsense(f"~= wants a release of two numbers, not {wanted!r}")
         case "~=":
             return public >= edge and _begins(public, Version(f"{edge.epoch}!" + ".".join(map(str, edge.release[:-1]))))
         case "<=":

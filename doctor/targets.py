@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from doctor.errors import DoctorError
-from doctor.host import Ended, Host, Ran
+from doctor.host import Ended, Host, Ran, regular_bytes
+from doctor.host.reading import SOURCE
 from doctor.probes.contract import Interpreter
 
 _OLDEST = (3, 8)
@@ -232,7 +233,7 @@ def find_workspace(project: Path) -> Path | None:
             return folder
         if manifest.is_file():
             crate = crate or folder
-            if _WORKSPACE.search(manifest.read_text(encoding="utf-8", errors="replace")):
+            if _WORKSPACE.search((regular_bytes(manifest, SOURCE) or b"").decode("utf-8", "replace")):
                 return folder
     return crate
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
+
+_LONGEST = 300
+"""Characters of a version; those of wheels that were built from a commit, with all they were built for, have some 60."""
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Version | None:
     """Parse a version of a package, driver, toolkit or compiler; None where it has no order (`abc`, an empty text)."""
+    if len(text) > _LONGEST:
+        return None
     try:
         return Version(text.strip())
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, or a number of more digits than Python turns into one
         return None
 
 

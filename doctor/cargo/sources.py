@@ -9,8 +9,7 @@ from pathlib import Path
 from doctor.cargo.lock import Locked
 from doctor.cargo.resolution import Answer, Metadata, Package
 from doctor.host import Host
-
-_LARGEST = 2 << 20
+from doctor.host.reading import SOURCE
 
 
 def described(told: Metadata, locked: Locked) -> Package | None:
@@ -58,5 +57,5 @@ def _likely(host: Host, workspace: Path, locked: Locked, answer: Answer) -> Iter
 
 
 def _is(host: Host, folder: Path, name: str) -> bool:
-    manifest = host.read(folder / "Cargo.toml", limit=_LARGEST) or ""
+    manifest = host.read(folder / "Cargo.toml", limit=SOURCE) or ""
     return re.search(rf'^name = "{re.escape(name)}"$', manifest, re.MULTILINE) is not None

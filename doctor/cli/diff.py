@@ -16,6 +16,7 @@ from doctor.compare import compare
 from doctor.errors import UsageError
 from doctor.gating import Gates
 from doctor.host import Host
+from doctor.host.reading import DOCUMENT, Unread, given
 from doctor.model.catalog import Catalog
 from doctor.model.comparison import Comparison, Judged, Side
 from doctor.model.document import ReportDocument
@@ -24,7 +25,6 @@ from doctor.reporters import json as json_reporter
 from doctor.share import shareable, who, without_any_secrets
 
 _FORMATS = ("text", "json")
-_LIMIT = 64 << 20
 
 
 def diff(
@@ -74,8 +74,9 @@ def _side(path: Path, known: Catalog, passed: Gates) -> Judged:
 def _report(path: Path) -> ReportDocument | None:
     """Read a JSON report; None for any other file."""
     try:
-        with path.open("rb") as file:
-            return msgspec.json.decode(file.read(_LIMIT), type=ReportDocument)
+        return msgspec.json.decode(given(path, DOCUMENT), type=ReportDocument)
+    except Unread as error:
+        raise examine.InputError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     except (ValueError, RecursionError):

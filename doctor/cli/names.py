@@ -6,9 +6,13 @@ import shutil
 import sys
 from pathlib import Path
 
+from doctor.host import regular_bytes
 from doctor.near import near
 
 __all__ = ["near", "shadow"]
+
+_START = 64 << 10
+"""Bytes of a script in which it imports what it starts."""
 
 
 def shadow() -> str | None:
@@ -16,8 +20,5 @@ def shadow() -> str | None:
     first = shutil.which("doctor")
     if first is None or Path(first).parent.resolve() == (Path(sys.prefix) / ("Scripts" if sys.platform == "win32" else "bin")).resolve():
         return None
-    try:
-        ours = b"doctor.cli" in Path(first).read_bytes()[:65536]
-    except OSError:
-        return None
-    return None if ours else first
+    start = regular_bytes(first, _START)
+    return None if start is None or b"doctor.cli" in start else first

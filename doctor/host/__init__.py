@@ -5,7 +5,8 @@ What the checks alone need (doctor.host.scratch, doctor.host.nursery) is importe
 
 from __future__ import annotations
 
-from doctor.host.door import Host, regular_bytes
+from doctor.host.door import Host
 from doctor.host.process import Bounds, Ended, Ran, run
+from doctor.host.reading import Unread, regular_bytes
 
-__all__ = ["Bounds", "Ended", "Host", "Ran", "regular_bytes", "run"]
+__all__ = ["Bounds", "Ended", "Host", "Ran", "Unread", "regular_bytes", "run"]

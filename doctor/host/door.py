@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from doctor.host.process import Ended, Ran, run
-
-_READ_LIMIT = 8 << 20
-
-
-def regular_bytes(path: Path, limit: int) -> bytes | None:
-    """Return the bytes of a regular file, at most `limit`; None for anything else, and never a wait for a pipe to be filled."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-    except (OSError, ValueError):
-        return None
+from doctor.host.reading import regular_bytes, whole_text
 
 
 class Host:
@@ -52,14 +40,18 @@ class Host:
             return path
         return self.root / path.relative_to(path.anchor)
 
-    def read(self, path: str | Path, *, limit: int = _READ_LIMIT) -> str | None:
-        """Return the text of a regular file, at most `limit` bytes; None where it cannot be read. Never blocks on a pipe."""
+    def read(self, path: str | Path, *, limit: int) -> str | None:
+        """Return the beginning of a regular file as text, at most `limit` bytes; None where it cannot be read. Never blocks on a pipe."""
         data = self.read_bytes(path, limit=limit)
         return None if data is None else data.decode("utf-8", "replace")
 
-    def read_bytes(self, path: str | Path, *, limit: int = _READ_LIMIT) -> bytes | None:
-        """Return the bytes of a regular file, at most `limit`; None where it cannot be read."""
+    def read_bytes(self, path: str | Path, *, limit: int) -> bytes | None:
+        """Return the first bytes of a regular file, at most `limit`; None where it cannot be read."""
         return regular_bytes(self.at(path), limit)
+
+    def whole(self, path: str | Path, limit: int) -> str | None:
+        """Return the text of a regular file, None where there is none; raises Unread as doctor.host.reading does."""
+        return whole_text(self.at(path), limit)
 
     def exists(self, path: str | Path) -> bool:
         """Say whether a path is there; a path that may not be looked at counts as not there."""

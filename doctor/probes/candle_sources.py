@@ -11,12 +11,12 @@ from doctor.cargo.lock import Lock
 from doctor.cargo.places import metal_places
 from doctor.cargo.resolution import Answer
 from doctor.cargo.sources import described, folder_of
-from doctor.host import Host
+from doctor.host import Host, Unread
+from doctor.host.reading import SOURCE
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene, Seen
 from doctor.versions import parse
 
-_LARGEST = 2 << 20
 _SWITCHES = ("cuda", "cudnn", "nccl", "metal", "accelerate", "mkl")
 _BUILDER = re.compile(r"^[ \t]*let (\w+)\s*(?::[^=\n]{0,80})?=\s*(?:bindgen_cuda|cudaforge)::", re.MULTILINE)
 _SAME_DEVICE = re.compile(r"fn same_device\b[^{]{0,200}\{([^}]{0,400})\}")
@@ -89,7 +89,10 @@ def _said(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Iterator[t
 def _answer(host: Host, folder: Path | None, ask: _Question) -> Fact:
     if folder is None:
         return unknown("its source is not on this machine", "Cargo.lock")
-    said = ask(lambda name: host.read(folder / name, limit=_LARGEST))
+    try:
+        said = ask(lambda name: host.whole(folder / name, SOURCE))
+    except Unread as error:
+        return unknown(str(error), str(folder))
     return unknown("its source is not in a form that is known", str(folder)) if said is None else present(said, str(folder))
 
 
@@ -133,7 +136,10 @@ def _known_cuda(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact
     known = []
     for each in copies:
         folder = folder_of(host, workspace, each, answer)
-        script = host.read(folder / "build.rs", limit=_LARGEST) if folder else None
+        try:
+            script = host.whole(folder / "build.rs", SOURCE) if folder else None
+        except Unread as error:
+            return unknown(str(error), str(folder))
         known.append({f"{major}.{minor}" for major, minor in _BY_CUDA.findall(script or "")})
     if not all(known):
         return unknown("the build script of cudarc is not on this machine, or names no version", "Cargo.lock")

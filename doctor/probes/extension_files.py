@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.host import regular_bytes
+from doctor.host.reading import RECORD, Unread, whole
 from doctor.probes.contract import Distribution, Interpreter, Scene
 
 _MOST_FILES = 4000
-_LARGEST_RECORD = 32 << 20
 _OWN = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-(bindings|core|python)")
 """torch itself, and what brings CUDA: these give, the others ask."""
 
@@ -32,10 +31,14 @@ class Compiled(NamedTuple):
 
 
 class Brought(NamedTuple):
-    """The files to look at, and the file names of every library that lies in the environment."""
+    """The files to look at, and the file names of every library that lies in the environment.
+
+    `unread` says why that is not all: a RECORD that could not be read.
+    """
 
     files: tuple[Compiled, ...]
     libraries: frozenset[str]
+    unread: str = ""
 
 
 def brought(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) -> Brought:
@@ -45,13 +48,17 @@ def brought(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) ->
     """
     files: list[Compiled] = []
     names: set[str] = set()
+    unread = ""
     for one in scene.distributions:
-        data = regular_bytes(one.folder / "RECORD", _LARGEST_RECORD) or b""
-        listed = list(_libraries(data))
+        try:
+            listed = list(_libraries(whole(f"{one.folder}/RECORD", RECORD) or b""))
+        except Unread as error:
+            unread = unread or str(error)
+            continue
         names.update(name.rpartition("/")[2] for name in listed)
         if scene.interpreter is not None and not _OWN.fullmatch(one.name):
             files += [Compiled(one, name) for name in listed if _is_loaded(name, scene.interpreter, torch, bundled=bundled)]
-    return Brought(tuple(files[:_MOST_FILES]), frozenset(names))
+    return Brought(tuple(files[:_MOST_FILES]), frozenset(names), unread)
 
 
 def _libraries(record: bytes) -> Iterator[str]:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from doctor.elf import Elf, ElfError, opened
 from doctor.fatbins import architectures
+from doctor.host import Unread
 from doctor.linking import Resolved, Search, follow, read, search_of
-from doctor.model.facts import absent, present
+from doctor.model.facts import absent, present, unknown
 from doctor.modules import constants, folder_of
 from doctor.probes.contract import Scene, Seen
 from doctor.probes.extension_files import Compiled, brought
@@ -44,7 +45,10 @@ def probe(scene: Scene) -> Seen:
         yield "extensions.files", absent("sys.platform")
         return
     torch = folder_of(interpreter, "torch")
-    told = (constants(scene.host, torch / "version.py") or {}) if torch else {}
+    try:
+        told = (constants(scene.host, torch / "version.py") or {}) if torch else {}
+    except Unread:
+        told = {}  # which the probe of torch says
     search = search_of(scene.host, interpreter.executable, interpreter.machine)
     with _Examination(search, torch) as examination:
         listed = brought(scene, {name: str(told[key]) for name, key in (("torch", "__version__"), ("cuda", "cuda")) if told.get(key)})
@@ -52,11 +56,11 @@ def probe(scene: Scene) -> Seen:
     yield "extensions.files", present([str(one.file.path) for one in judged], "RECORD files")
     owners = dict.fromkeys(one.file.owner.name for one in judged)
     for owner in owners:
-        yield from _told(owner, [one for one in judged if one.file.owner.name == owner])
+        yield from _told(owner, [one for one in judged if one.file.owner.name == owner], listed.unread)
 
 
-def _told(owner: str, judged: list[Judged]) -> Seen:
-    """Give the facts of one distribution; what is in order is absent."""
+def _told(owner: str, judged: list[Judged], unread: str) -> Seen:
+    """Give the facts of one distribution; what is in order is absent. Where a RECORD is `unread`, some library may be here after all."""
     groups = {
         "missing_libraries": [(one, name) for one in judged for name in one.missing],
         "undefined_symbols": [(one, each.name) for one in judged for each in one.undefined],
@@ -65,7 +69,8 @@ def _told(owner: str, judged: list[Judged]) -> Seen:
     for group, found in groups.items():
         values, paths = list(dict.fromkeys(value for _, value in found)), list(dict.fromkeys(str(one.file.path) for one, _ in found))
         source = paths[0] if paths else "compiled files"
-        yield f"extension.{owner}.{group}", present(values[:_MOST_TOLD], source) if values else absent(source)
+        told = present(values[:_MOST_TOLD], source) if values else absent(source)
+        yield f"extension.{owner}.{group}", unknown(unread, source) if values and unread and group == "missing_libraries" else told
     kinds = [each.means for one in judged for each in one.undefined]
     # Where the C++ ABI differs, much else is missing as well: names that carry no text are the same in both.
     means = "cxx11-abi" if "cxx11-abi" in kinds else next(iter(kinds), None)
@@ -79,7 +84,7 @@ def _told(owner: str, judged: list[Judged]) -> Seen:
 
 
 def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+    return tuple(int(part) for part in version.split(".") if part.isdecimal() and len(part) < 10)
 
 
 class _Examination:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from doctor.distributions import text_of
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present
+from doctor.host.reading import Unread, regular_bytes
+from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes import records
 from doctor.probes.contract import Distribution, Scene, Seen
 from doctor.probes.generations import Needs, Replaced, generation_of, needs_of, told
@@ -23,6 +24,7 @@ BOUND = 20.0
 
 _MOST_LISTED = 50
 _SOURCE = "RECORD files"
+_MOST_UNREAD = 3
 _POINTER = b"version https://git-lfs"
 _LARGEST_POINTER = 1024
 _LARGE = 256 << 10
@@ -39,39 +41,47 @@ _OF_TORCH = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
 
 
 def probe(scene: Scene) -> Seen:
-    """Give files.* and cuda_packages.*; each is absent where nothing of the kind was found."""
+    """Give files.* and cuda_packages.*; each is absent where nothing of the kind was found.
+
+    Raises Unread, once it has told what it found, where a RECORD or a file could not be looked at.
+    """
     if scene.interpreter is None:
         return
     checked = [one for one in scene.distributions if _CHECKED.fullmatch(one.name)]
+    unread: list[str] = []
     intact = _intact(scene.host, checked)
-    wrong = [each for one in checked if one.name not in intact for each in _wrong(one)]
+    wrong = [each for one in checked if one.name not in intact for each in _wrong(one, unread)]
     others = claims(wrong, scene.distributions)
     needs = needs_of(scene) if wrong else Needs({}, frozenset())
     replaced = [Replaced(one, by) for one in wrong if (by := owner_of(one, others.get(one.place, ())))]
     # A file that nothing asks for, and that is wrong for its owner, is missed by nobody.
     kept = {one.file for one in replaced}
     wrong = [one for one in wrong if one not in kept and one.owner.name not in needs.spare]
-    yield from _of_files([one for one in wrong if one.found is None], [one for one in wrong if one.found is not None])
+    yield from _of_files([one for one in wrong if one.found is None], [one for one in wrong if one.found is not None], unread)
     pairs = [one for one in replaced if not (generation_of(one.file.owner.name) and generation_of(one.by.name))]
     yield "files.overwritten", _listed([{**_told(one.file), "by": _requirement(one.by)} for one in replaced])
     yield "files.overwritten_packages", _listed(_owners(one.file for one in pairs))
     yield "files.overwriting_packages", _listed(list(dict.fromkeys(_requirement(one.by) for one in pairs)))
     yield from told(replaced, needs, scene.distributions)
+    if unread:
+        raise Unread("; ".join(unread[:_MOST_UNREAD]))
 
 
-def _of_files(missing: Sequence[Wrong], damaged: Sequence[Wrong]) -> Seen:
+def _of_files(missing: Sequence[Wrong], damaged: Sequence[Wrong], unread: Sequence[str]) -> Seen:
     pointers = [each for each in damaged if kind_of(each.path) == "library" and _is_pointer(each)]
-    yield "files.missing", _listed([_told(each) for each in missing])
-    yield "files.missing_packages", _listed(_owners(missing))
+    yield "files.missing", _listed([_told(each) for each in missing], unread)
+    yield "files.missing_packages", _listed(_owners(missing), unread)
     apart = [each for each in missing if kind_of(each.path) == "library" and not _OF_TORCH.fullmatch(each.owner.name)]
-    yield "files.missing_apart", _listed(_owners(apart))
-    yield "files.damaged", _listed([_told(each) for each in damaged])
-    yield "files.damaged_packages", _listed(_owners(damaged))
-    yield "files.lfs_pointers", _listed([_told(each)["path"] for each in pointers])
+    yield "files.missing_apart", _listed(_owners(apart), unread)
+    yield "files.damaged", _listed([_told(each) for each in damaged], unread)
+    yield "files.damaged_packages", _listed(_owners(damaged), unread)
+    yield "files.lfs_pointers", _listed([_told(each)["path"] for each in pointers], unread)
 
 
-def _listed(values: Sequence[Any]) -> Fact:
-    return present(list(values[:_MOST_LISTED]), _SOURCE) if values else absent(_SOURCE)
+def _listed(values: Sequence[Any], unread: Sequence[str] = ()) -> Fact:
+    if values:
+        return present(list(values[:_MOST_LISTED]), _SOURCE)
+    return unknown(unread[0], _SOURCE) if unread else absent(_SOURCE)
 
 
 def _owners(wrong: Iterable[Wrong]) -> list[str]:
@@ -94,17 +104,29 @@ def _told(each: Wrong) -> dict[str, Any]:
     }
 
 
-def _wrong(one: Distribution) -> Iterator[Wrong]:
+def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
+    """Yield the files of a distribution that are not as its RECORD says; what could not be looked at is added to `unread`."""
+    try:
+        text = text_of(one, "RECORD") or ""
+    except Unread as error:
+        unread.append(str(error))
+        return
     site = f"{one.folder.parent}/"
     # conda rewrites search paths inside the files after RECORD was written, so there the sizes mean nothing.
     compared = one.installer != "conda"
-    for path, wanted, _ in rows(text_of(one, "RECORD") or ""):
+    for path, wanted, _ in rows(text):
         try:
             size = os.stat(site + path).st_size  # noqa: PTH116 - 12,000 times, and a Path costs more than the call
-        except (OSError, ValueError):
+        except (FileNotFoundError, NotADirectoryError):
             # An empty __init__.py makes no difference when it is gone, and packages that share a folder delete each other's.
             if wanted != 0 or not path.endswith("__init__.py"):
                 yield Wrong(one, path, wanted, None)
+            continue
+        except ValueError:
+            continue  # a line that names what no file system holds
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                unread.append(f"{site}{path}: {error.strerror}")
             continue
         if size != wanted and wanted is not None and (compared or not size):
             yield Wrong(one, path, wanted, size)
@@ -138,8 +160,4 @@ def _is_pointer(each: Wrong) -> bool:
     """Say whether a library is the text that git-lfs leaves where it did not fetch the file."""
     if each.found is None or each.found > _LARGEST_POINTER:
         return False
-    try:
-        with Path(each.owner.folder.parent, each.path).open("rb") as file:
-            return file.read(len(_POINTER)) == _POINTER
-    except OSError:
-        return False
+    return regular_bytes(each.place, len(_POINTER)) == _POINTER

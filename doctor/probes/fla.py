@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from doctor.model.facts import absent, present
+from doctor.host.reading import SOURCE, Unread
+from doctor.model.facts import absent, present, unknown
 from doctor.modules import folder_of
 from doctor.probes.contract import Scene, Seen
 
 BOUND = 1.0
 
 _FILE = "ops/delta_rule/fused_recurrent.py"
-_LIMIT = 1 << 20
 _OPERATOR = "def fused_recurrent_delta_rule("
 
 
@@ -22,7 +22,11 @@ def probe(scene: Scene) -> Seen:
         yield "fla.delta_rule_disabled", absent("sys.path")
         return
     path = folder / _FILE
-    lines = (scene.host.read(path, limit=_LIMIT) or "").splitlines()
+    try:
+        lines = (scene.host.whole(path, SOURCE) or "").splitlines()
+    except Unread as error:
+        yield "fla.delta_rule_disabled", unknown(str(error), str(path))
+        return
     place = next((number for number, line in enumerate(lines) if line.startswith(_OPERATOR)), None)
     if place is None:
         yield "fla.delta_rule_disabled", absent(str(path))

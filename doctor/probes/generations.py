@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from doctor.distributions import extras_of, requirements, text_of
 from doctor.elf import ElfError, opened
+from doctor.host import Unread
 from doctor.model.facts import Fact, absent, present
 from doctor.probes.contract import Distribution, Interpreter, Scene, Seen
 from doctor.probes.extension_files import Compiled, brought
@@ -48,14 +50,18 @@ def needs_of(scene: Scene) -> Needs:
     if scene.interpreter is None or not packages:
         return Needs({}, frozenset())
     others = [one for one in scene.distributions if one.name not in packages]
-    asked = _asked(others, packages, scene)
+    try:
+        asked = _asked(others, packages, scene)
+    except Unread:
+        return Needs({}, frozenset())  # whoever it is may need any of them
     here = {generation_of(name) for name in asked}
     spare = {name for name in packages if name not in asked and generation_of(name) not in here} if here else set()
     for name, users in _loaded(
         scene, [packages[name] for name in sorted(spare)], [packages[name] for name in asked if name in packages]
     ).items():
         asked[name] = frozenset(users)
-    _close(asked, packages, scene.interpreter)
+    with suppress(Unread):
+        _close(asked, packages, scene.interpreter)
     return Needs(asked, frozenset(spare - set(asked)))
 
 
@@ -144,7 +150,10 @@ def _sharing(spare: Iterable[Distribution], kept: Iterable[Distribution]) -> Ite
 
 
 def _rows(one: Distribution) -> Iterator[tuple[str, int | None, str]]:
-    return rows(text_of(one, "RECORD") or "")
+    try:
+        return rows(text_of(one, "RECORD") or "")
+    except Unread:
+        return iter(())
 
 
 def _requirements(distributions: Iterable[Distribution]) -> list[str]:

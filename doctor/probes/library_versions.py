@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from doctor.distributions import requirements
-from doctor.host import Host
+from doctor.host import Host, Unread
 from doctor.linking import Resolved
 from doctor.model.facts import absent, present, unknown
 from doctor.probes.contract import Scene, Seen
@@ -16,8 +16,8 @@ from doctor.probes.contract import Scene, Seen
 Version: TypeAlias = tuple[int, ...]
 
 _CUDNN = re.compile(r"libcudnn\w*\.so\.(\d+)(?:\.(\d+)\.(\d+))?")
-_DEFINED = re.compile(r"^#define CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d+)", re.MULTILINE)
-_PINNED = re.compile(r"==(\d+)\.(\d+)")
+_DEFINED = re.compile(r"^#define CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+([0-9]{1,6})", re.MULTILINE)
+_PINNED = re.compile(r"==([0-9]{1,6})\.([0-9]{1,6})")
 _PARTS = ("MAJOR", "MINOR", "PATCHLEVEL")
 
 
@@ -29,9 +29,13 @@ def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> Seen:
     """
     paths = {one.path.parent: one.path for name, one in found.items() if one.path is not None and _CUDNN.fullmatch(name)}
     versions = {path: version for path in paths.values() if (version := _version(scene.host, path))}
-    wanted, source = _wanted(scene), "METADATA of torch"
+    wanted, source, why = None, "METADATA of torch", "a cuDNN lies beside no header that says its version"
+    try:
+        wanted, whole = _wanted(scene), len(versions) == len(paths)
+    except Unread as error:
+        whole, why = False, str(error)
     older = [path for path, here in versions.items() if wanted and (here[0] != wanted[0] or here[1] < wanted[1])]
-    known = absent(source) if len(versions) == len(paths) else unknown("a cuDNN lies beside no header that says its version", source)
+    known = absent(source) if whole else unknown(why, source)
     yield "libs.cudnn_older", present(_told(older, versions, wanted or ()), str(older[0])) if older else known
     mixed = sorted(versions, key=lambda path: versions[path]) if len(set(versions.values())) > 1 else []
     yield "libs.cudnn_mixed", present(_told(mixed, versions, versions[mixed[-1]]), str(mixed[0])) if mixed else known
@@ -59,7 +63,7 @@ def _version(host: Host, path: Path) -> Version | None:
     if named and named[2]:
         return tuple(int(part) for part in named.groups())
     for folder in (path.parents[1] / "include", path.parent, path.parent / "include"):
-        defined = dict(_DEFINED.findall(host.read(folder / "cudnn_version.h") or ""))
+        defined = dict(_DEFINED.findall(host.read(folder / "cudnn_version.h", limit=1 << 16) or ""))
         if len(defined) == len(_PARTS):
             return tuple(int(defined[part]) for part in _PARTS)
     return None

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from doctor.host.reading import LOCK, Unread
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene
 from doctor.versions import public
 
-_LIMIT = 16 << 20
-
 
 def departed(scene: Scene, lock: Path) -> Fact:
     """Give the packages of which the lock names one version, and another is installed: name and locked version."""
-    text = scene.host.read(lock, limit=_LIMIT)
+    try:
+        text = scene.host.whole(lock, LOCK)
+    except Unread as error:
+        return unknown(str(error), str(lock))
     if text is None:
-        return unknown("it cannot be read", str(lock))
+        return unknown("it is gone", str(lock))
     named: dict[str, set[str]] = {}
     for name, version in _packages(text):
         named.setdefault(name, set()).add(version)

@@ -88,7 +88,7 @@ def _glibc(host: Host) -> Fact:
     if host.platform != "linux":
         return absent("only Linux has it")
     path = find_library(host, "libc.so.6")
-    if path and (match := _GLIBC.search(host.read_bytes(path) or b"")):
+    if path and (match := _GLIBC.search(host.read_bytes(path, limit=8 << 20) or b"")):
         return present(match[1].decode(), path)
     if any(True for _ in host.glob("/lib", "ld-musl-*")):
         return absent("/lib/ld-musl-*")

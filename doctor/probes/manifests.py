@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.distributions import matters_to_stack, normalized
-from doctor.host import regular_bytes
+from doctor.host.reading import SOURCE, Unread, regular_bytes, whole
 from doctor.manifests import LOCK, Kind, kind_of
 from doctor.model.facts import absent, present
 from doctor.probes.contract import Scene, Seen
@@ -26,7 +26,7 @@ _BESIDE = ("requirements", "docker", ".devcontainer")
 _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 """Variables in which a runner names the checkout; reports name files from there."""
 _MOST_NAMES, _MOST_FILES, _LARGEST, _MOST_BYTES = 20_000, 60, 4 << 20, 12 << 20
-_MOST_MEMBERS, _MOST_LISTED = 40, 40
+_MOST_MEMBERS, _MOST_LISTED, _MOST_UNREAD = 40, 40, 3
 _CRATES = frozenset(
     ("cudarc", "bindgen_cuda", "cudaforge", "half", "rand", "gemm", "metal", "objc2-metal", "intel-mkl-src", "accelerate-src"),
 )
@@ -42,26 +42,36 @@ class _File(NamedTuple):
 
 
 def probe(scene: Scene) -> Seen:
-    """Give project.manifests, and manifest.* for each package of the stack that one of them asks for."""
+    """Give project.manifests, and manifest.* for each package of the stack that one of them asks for.
+
+    Raises Unread, once it has told the others, where a manifest cannot be read.
+    """
     if scene.project is None:
         return
     files = sorted(_files(scene.project, scene), key=lambda file: (file.kind.rank, file.name.count("/"), len(file.name), file.name))
     names = [file.name for file in files][:_MOST_LISTED]
     yield "project.manifests", present(names, "project") if names else absent("project")
     best: dict[str, tuple[tuple[bool, bool, int, int], _File]] = {}
-    for order, (file, pin) in enumerate(_pins(files)):
+    unread: list[str] = []
+    for order, (file, pin) in enumerate(_pins(files, unread)):
         name = pin.name if file.name.endswith(("Cargo.toml", "Cargo.lock")) else normalized(pin.name)
         weight = (file.kind.rank == LOCK, not pin.firm, order, pin.line)
         if name not in best or weight < best[name][0]:
             best[name] = (weight, file)
     for name, ((*_, line), file) in sorted(best.items()):
         yield f"manifest.{name}", present({"path": file.name, "line": line}, file.name)
+    if unread:
+        raise Unread("; ".join(unread[:_MOST_UNREAD]))
 
 
-def _pins(files: list[_File]) -> Iterator[tuple[_File, Pin]]:
+def _pins(files: list[_File], unread: list[str]) -> Iterator[tuple[_File, Pin]]:
     left = _MOST_BYTES
     for file in files[:_MOST_FILES]:
-        data = regular_bytes(file.path, _LARGEST) or b""
+        try:
+            data = whole(file.path, _LARGEST) or b""
+        except Unread as error:
+            unread.append(str(error))
+            continue
         left -= len(data)
         if left < 0:
             return
@@ -119,14 +129,17 @@ def _root(project: Path, env: Mapping[str, str]) -> Path:
 
 def _members(workspace: Path) -> list[Path]:
     """Return the folders of a workspace's members, as its manifest lists them."""
-    text = (regular_bytes(workspace / "Cargo.toml", 1 << 20) or b"").decode("utf-8", "replace")
+    text = (regular_bytes(workspace / "Cargo.toml", SOURCE) or b"").decode("utf-8", "replace")
     listed = re.search(_MEMBERS, text)
     found: list[Path] = []
-    for pattern in re.findall(r'"([^"\n]{1,200})"', listed[1]) if listed else ():
+    for pattern in re.findall(r'"([^"\n]{0,200})"', listed[1]) if listed else ():
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/") or "**" in pattern:
+            continue
+        if not pattern.strip("./"):
+            found.append(workspace)  # "." is no pattern to pathlib
             continue
         try:
             found += islice(workspace.glob(pattern), _MOST_MEMBERS)
-        except (OSError, ValueError, NotImplementedError):
+        except (OSError, ValueError, NotImplementedError, IndexError):
             continue
     return sorted(found)[:_MOST_MEMBERS]

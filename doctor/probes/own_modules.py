@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from doctor.host import regular_bytes
-from doctor.model.facts import absent, present
+from doctor.host.reading import RECORD, Unread, whole
+from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Distribution, Scene, Seen
 
 BOUND = 10.0
 
-_LARGEST_RECORD = 32 << 20
 _INIT = b"/__init__.py,"
 _FIELDS = 3
 _MOST_TOLD = 20
@@ -24,15 +23,27 @@ def probe(scene: Scene) -> Seen:
     """Give modules.gone and modules.gone_packages; absent where each distribution has the module that its RECORD lists."""
     if scene.interpreter is None:
         return
-    found = [(one, path) for one in scene.distributions if one.name not in _LEFT_OUT for path in _gone(one)]
+    unread: list[str] = []
+    found = [(one, path) for one in scene.distributions if one.name not in _LEFT_OUT for path in _gone(one, unread)]
     paths = [f"{one.folder.parent}/{path}" for one, path in found][:_MOST_TOLD]
     owners = list(dict.fromkeys(f"{one.name}=={one.version}" for one, _ in found))[:_MOST_TOLD]
-    yield "modules.gone", present(paths, "RECORD files") if paths else absent("RECORD files")
-    yield "modules.gone_packages", present(owners, "RECORD files") if owners else absent("RECORD files")
+    yield "modules.gone", _listed(paths, unread)
+    yield "modules.gone_packages", _listed(owners, unread)
 
 
-def _gone(one: Distribution) -> Iterator[str]:
-    for path in _modules(regular_bytes(one.folder / "RECORD", _LARGEST_RECORD) or b""):
+def _listed(values: list[str], unread: list[str]) -> Fact:
+    if values:
+        return present(values, "RECORD files")
+    return unknown(unread[0], "RECORD files") if unread else absent("RECORD files")
+
+
+def _gone(one: Distribution, unread: list[str]) -> Iterator[str]:
+    try:
+        record = whole(f"{one.folder}/RECORD", RECORD) or b""
+    except Unread as error:
+        unread.append(str(error))
+        return
+    for path in _modules(record):
         if not os.path.exists(f"{one.folder.parent}/{path}"):  # noqa: PTH110 - for each distribution, and a Path costs more than the call
             yield path
 

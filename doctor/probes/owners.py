@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from doctor.distributions import text_of
+from doctor.host.reading import Unread, descriptor_of
 from doctor.probes.contract import Distribution
 from doctor.probes.records import rows
 
@@ -49,13 +51,21 @@ def claims(wrong: Iterable[Wrong], distributions: Iterable[Distribution]) -> Map
     for other in distributions if wanted else ():
         site = other.folder.parent
         paths = wanted.get(site, set())
-        text = (text_of(other, "RECORD") or "") if paths else ""
+        text = _record(other) if paths else ""
         if not any(f"{path.rpartition('/')[0]}/" in text for path in paths):
             continue
         for path, size, digest in rows(text):
             if path in paths and (owners[site / path] != {other}):
                 found.setdefault(site / path, []).append(Claim(other, size, digest))
     return found
+
+
+def _record(one: Distribution) -> str:
+    """Return a RECORD; an empty text where it cannot be read, of which whoever examines that distribution speaks."""
+    try:
+        return text_of(one, "RECORD") or ""
+    except Unread:
+        return ""
 
 
 def owner_of(one: Wrong, others: Iterable[Claim]) -> Distribution | None:
@@ -74,11 +84,12 @@ def _digest(path: Path, size: int) -> str:
     import base64
     import hashlib
 
-    found = hashlib.sha256()
+    found, left = hashlib.sha256(), _LARGEST_HASHED
     try:
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
+        with descriptor_of(path) as descriptor:
+            while left > 0 and (block := os.read(descriptor, _BLOCK)):
                 found.update(block)
-    except OSError:
+                left -= len(block)
+    except (OSError, ValueError, Unread):
         return ""
     return "sha256=" + base64.urlsafe_b64encode(found.digest()).rstrip(b"=").decode()

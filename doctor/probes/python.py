@@ -95,7 +95,7 @@ def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:
         lock = host.cwd / _LOCKS[name]
         if lock.is_file() and (_of_project(host, interpreter) or any(part in prefix.parts for part in parts)):
             return name, str(lock)
-    if searched(host.read(config), r"(?m)^uv\s*=\s*(\S+)"):
+    if searched(host.read(config, limit=1 << 16), r"(?m)^uv\s*=\s*(\S+)"):
         return "uv", str(config)
     return _by_majority(scene.distributions, str(config if host.exists(config) else prefix))
 
@@ -171,7 +171,7 @@ def _origin(direct_url: str) -> Iterator[tuple[str, Any]]:
     """Read direct_url.json (PEP 610). Its address stays where it is: it may hold a password."""
     try:
         told = json.loads(direct_url)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     vcs, folder = (told.get(key) if isinstance(told, dict) else None for key in ("vcs_info", "dir_info"))
     if isinstance(vcs, dict) and isinstance(vcs.get("commit_id"), str):

@@ -18,25 +18,36 @@ if TYPE_CHECKING:
 _ENDINGS = {".py": "module", ".so": "library", ".h": "header", ".hpp": "header", ".cuh": "header"}
 _SUFFIXES = tuple(_ENDINGS)
 _FIELDS = 3
-_LARGEST = 32 << 20
+_LARGEST = 8 << 20
+"""Bytes of a RECORD, as doctor.host.reading names them."""
+_MOST_DIGITS = 20
 
 
 def rows(text: str) -> Iterator[tuple[str, int | None, str]]:
     """Yield path, size and hash of what a RECORD lists and what matters.
 
-    The size is None where RECORD does not say. RECORD of torch has 12,000 lines, hence no csv module but for quoted ones.
+    The size is None where RECORD does not say, or says what no file has. RECORD of torch has 12,000 lines, hence no csv module but for
+    quoted ones.
     """
     for line in filter(None, text.split("\n")):
         parts = line.split(",")
         if len(parts) != _FIELDS or line[0] == '"':
-            import csv
-
-            parts = [*next(csv.reader([line]), ()), "", "", ""]
+            parts = _quoted(line)
         path, size = parts[0], parts[2]
         if not path.endswith(_SUFFIXES) and not kind_of(path):
             continue
         if path[0] not in "./" and ("/test" not in path or not _is_test(path)):
-            yield path, int(size) if size.rstrip().isdecimal() else None, parts[1]
+            yield path, int(size) if len(size) <= _MOST_DIGITS and size.rstrip().isdecimal() else None, parts[1]
+
+
+def _quoted(line: str) -> list[str]:
+    """Return the fields of a line that the csv module has to read; empty ones for a line that it refuses."""
+    import csv
+
+    try:
+        return [*next(csv.reader([line]), ()), "", "", ""]
+    except csv.Error:
+        return ["", "", ""]
 
 
 def _is_test(path: str) -> bool:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from doctor.distributions import Requirement, asks_beside_stack, matters_to_stack, requirements
+from doctor.host import Unread
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Distribution, Interpreter, Scene, Seen
 from doctor.probes.python import utc
@@ -19,24 +20,33 @@ from doctor.versions import parse
 BOUND = 10.0
 
 _ROUNDS = 3
+_MOST_UNREAD = 3
 _SAME_RUN_SECONDS = 1.0
 _STAND_INS = {"triton": ("pytorch-triton", "pytorch-triton-rocm", "pytorch-triton-xpu", "triton-windows", "triton-nightly")}
 
 
 def probe(scene: Scene) -> Seen:
-    """Give requires.*; nothing where there is no interpreter."""
+    """Give requires.*; nothing where there is no interpreter. Raises Unread at its end where a METADATA cannot be read."""
     if scene.interpreter is None:
         return
     by_name = {one.name: one for one in scene.distributions}
     members = [one for one in scene.distributions if asks_beside_stack(one.name)]
-    for one, wanted in _asked(members, scene.interpreter):
+    unread: list[str] = []
+    for one, wanted in _asked(members, scene.interpreter, unread):
         yield from _judged(one, wanted, _installed(wanted.name, by_name))
+    if unread:
+        raise Unread("; ".join(unread[:_MOST_UNREAD]))
 
 
-def _asked(members: list[Distribution], interpreter: Interpreter) -> list[tuple[Distribution, Requirement]]:
+def _asked(members: list[Distribution], interpreter: Interpreter, unread: list[str]) -> list[tuple[Distribution, Requirement]]:
     """Collect the requirements of all members, with the extras that members ask of each other (`cuda-toolkit[cublas]`)."""
     extras: dict[str, frozenset[str]] = {}
-    asked = {one.name: (one, requirements(one, interpreter)) for one in members}
+    asked: dict[str, tuple[Distribution, tuple[Requirement, ...]]] = {}
+    for one in members:
+        try:
+            asked[one.name] = (one, requirements(one, interpreter))
+        except Unread as error:
+            unread.append(str(error))
     for _ in range(_ROUNDS):
         wider = dict(extras)
         for _, found in asked.values():

@@ -106,9 +106,9 @@ def newest_compilers(host: Host, root: str) -> tuple[str | None, dict[str, int]]
     path = headers.header(host, root, "crt/host_config.h")
     text = (host.read(path, limit=1 << 18) or "") if path else ""
     found: dict[str, int] = {}
-    if gcc := re.findall(r"^#if\s+__GNUC__\s*>\s*(\d+)", text, re.MULTILINE):
+    if gcc := re.findall(r"^#if\s+__GNUC__\s*>\s*([0-9]{1,4})", text, re.MULTILINE):
         found["gcc"] = int(gcc[-1])
     # The last of these is for clang itself; the one before it is for a compiler derived from it.
-    if clang := re.findall(r"^#if\s+\(__clang_major__\s*>=\s*(\d+)\)", text, re.MULTILINE):
+    if clang := re.findall(r"^#if\s+\(__clang_major__\s*>=\s*([0-9]{1,4})\)", text, re.MULTILINE):
         found["clang"] = int(clang[-1]) - 1
     return path, found

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from doctor.host import Host
 from doctor.host.loader import search_folders
+from doctor.host.reading import SOURCE
 
 _LONGEST = 1 << 20
 _HEADERS = {
@@ -136,7 +137,7 @@ def _asked_for(host: Host, root: str, *, bare: bool) -> dict[str, str]:
 def headers_version(host: Host, root: str) -> str | None:
     """Return major.minor of the headers, as CUDA_VERSION in cuda.h says."""
     path = next((f"{folder}/cuda.h" for folder in include_dirs(host, root)[:2] if host.exists(f"{folder}/cuda.h")), None)
-    found = re.search(r"^#define\s+CUDA_VERSION\s+(\d+)", host.read(path) or "", re.MULTILINE) if path else None
+    found = re.search(r"^#define\s+CUDA_VERSION[ \t]+([0-9]{4,6})", host.read(path, limit=SOURCE) or "", re.MULTILINE) if path else None
     return f"{int(found[1]) // 1000}.{int(found[1]) % 1000 // 10}" if found else None
 
 

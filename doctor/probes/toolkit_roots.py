@@ -105,7 +105,7 @@ def version_json(host: Host, root: str, component: str) -> str | None:
     try:
         told = json.loads(host.read(f"{root}/version.json", limit=1 << 18) or "null")
         version = told[component]["version"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return version if isinstance(version, str) else None
 

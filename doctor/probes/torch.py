@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from doctor.elf import Elf, ElfError, opened
-from doctor.host import Host
+from doctor.host import Host, Unread
+from doctor.host.reading import SOURCE
 from doctor.model.facts import Fact, absent, present, unknown
-from doctor.modules import Constants, constants, folder_of, searched
+from doctor.modules import constants, folder_of, searched
 from doctor.probes.contract import Scene, Seen
 from doctor.versions import major, minor, public
 
@@ -27,7 +28,7 @@ _OLD_ABI, _NEW_ABI = b"_ZN3c105ErrorC2ENS_14SourceLocationESs", b"_ZN3c105ErrorC
 # torch._C._cuda_getArchFlags() answers with this string, which the build compiles into libtorch_python.so.
 _ARCHITECTURE = rb"(?:sm|compute)_\d+[af]?"
 _ARCH_FLAGS = re.compile(rb"\0(" + _ARCHITECTURE + rb"(?: " + _ARCHITECTURE + rb")*)(?=\0)")
-_GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
+_GLIBC = re.compile(r"GLIBC_([0-9]{1,4})\.([0-9]{1,4})(?:\.[0-9]{1,4})?")
 
 
 def probe(scene: Scene) -> Seen:
@@ -40,7 +41,7 @@ def probe(scene: Scene) -> Seen:
         return
     yield "torchaudio.cuda_version", _companion(scene, "torchaudio")
     yield "torch.path", present(str(folder), str(folder))
-    yield from _version(constants(scene.host, folder / "version.py"), str(folder / "version.py"))
+    yield from _version(scene.host, folder / "version.py")
     yield from _sources(scene.host, folder)
     if scene.interpreter.platform == "linux":
         yield from _libraries(folder)
@@ -51,7 +52,10 @@ def probe(scene: Scene) -> Seen:
 def _companion(scene: Scene, name: str) -> Fact:
     """Read the CUDA that a companion of torch was compiled with: its file says 2.11.0+cu130, where METADATA may say 2.11.0."""
     folder = folder_of(scene.interpreter, name) if scene.interpreter else None
-    told = constants(scene.host, folder / "version.py") if folder else None
+    try:
+        told = constants(scene.host, folder / "version.py") if folder else None
+    except Unread as error:
+        return unknown(str(error), str(folder))
     local = str((told or {}).get("__version__", "")).partition("+")[2]
     if folder is None or not (found := re.fullmatch(r"cu(\d\d)(\d)", local)):
         return absent(str(folder or "sys.path"))
@@ -67,10 +71,15 @@ def _without(scene: Scene) -> Seen:
     yield from ((f"torch.{name}", unknown(why, str(left.folder))) for name in _NAMES)
 
 
-def _version(told: Constants | None, source: str) -> Seen:
+def _version(host: Host, path: Path) -> Seen:
+    source, told, why = str(path), None, "torch/version.py is missing"
+    try:
+        told = constants(host, path)
+    except Unread as error:
+        why = str(error)
     version = told.get("__version__") if told else None
     if told is None or not isinstance(version, str):
-        why = "torch/version.py is missing or damaged" if told is None else "torch/version.py assigns no __version__"
+        why = why if told is None else "torch/version.py assigns no __version__"
         yield from ((f"torch.{name}", unknown(why, source)) for name in _TOLD)
         return
     cuda, hip, xpu = (told.get(name) for name in ("cuda", "hip", "xpu"))
@@ -93,13 +102,21 @@ def _version(told: Constants | None, source: str) -> Seen:
 
 def _sources(host: Host, folder: Path) -> Seen:
     extension, wrap = folder / "utils/cpp_extension.py", folder / "_higher_order_ops/triton_kernel_wrap.py"
-    text = host.read(extension)
+    text, why = _source(host, extension)
     standard = searched(text, r"common_cflags.*-std=c\+\+(\d\d)") or searched(text, r"'-std=c\+\+(\d\d)'")
-    gone = f"{extension.name} {'cannot be read' if text is None else 'names no C++ standard'}"
+    gone = why or f"{extension.name} {'is missing' if text is None else 'names no C++ standard'}"
     yield "torch.cxx_standard", present(int(standard), str(extension)) if standard else unknown(gone, str(extension))
-    text = host.read(wrap)
-    found = present("specialize_symbolic" in text, str(wrap)) if text is not None else absent(str(wrap))
+    text, why = _source(host, wrap)
+    found = unknown(why, str(wrap)) if why else absent(str(wrap)) if text is None else present("specialize_symbolic" in text, str(wrap))
     yield "torch.specializes_symbolic", found
+
+
+def _source(host: Host, path: Path) -> tuple[str | None, str]:
+    """Return the text of a file of torch's sources, and why it cannot be read where it is there and cannot."""
+    try:
+        return host.whole(path, SOURCE), ""
+    except Unread as error:
+        return None, str(error)
 
 
 def _libraries(folder: Path) -> Seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from doctor.host import Host
+from doctor.host import Host, Unread
 from doctor.model.facts import absent, present, unknown
 from doctor.modules import constants, folder_of, searched
 from doctor.probes.contract import Scene, Seen
@@ -33,10 +33,13 @@ def probe(scene: Scene) -> Seen:
         yield from ((f"triton.{name}", gone) for name in ("version", "path", "ptxas", "ptxas_version"))
         return
     yield "triton.path", present(str(folder), str(folder))
-    version = (constants(scene.host, folder / "__init__.py") or {}).get("__version__")
-    source = str(folder / "__init__.py")
+    source, why = str(folder / "__init__.py"), "triton/__init__.py assigns no __version__"
+    try:
+        version = (constants(scene.host, folder / "__init__.py") or {}).get("__version__")
+    except Unread as error:
+        version, why = None, str(error)
     told = isinstance(version, str) and version
-    yield "triton.version", present(version, source) if told else unknown("triton/__init__.py assigns no __version__", source)
+    yield "triton.version", present(version, source) if told else unknown(why, source)
     yield from _ptxas(scene.host, folder)
 
 

@@ -7,7 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from doctor.host import Host
+import pytest
+
+from doctor.host import Host, Unread
+from doctor.model.facts import Fact
 from doctor.model.vocabulary import is_known
 from doctor.probes import manifests
 from doctor.probes.contract import Scene
@@ -104,5 +107,17 @@ def test_hostile_files_cost_little_and_break_nothing(tmp_path: Path) -> None:
     put(tmp_path / "uv.lock", b'[[package]]\nname = "torch"\n' * 200_000)
     put(tmp_path / "pyproject.toml", b"[" * 1_000_000 + b"\n" + b'[project]\ndependencies = ["torch==2.7.1"]\n')
     started = time.process_time()
-    assert _seen(tmp_path)["manifest.torch"]["path"] in ("constraints.txt", "pyproject.toml")
+    told: dict[str, Fact] = {}
+    with pytest.raises(Unread, match=r"constraints\.txt is larger than 4 MiB"):
+        told |= manifests.probe(Scene(host=Host(env={}, cwd=tmp_path), project=tmp_path))
+    assert told["manifest.torch"].value["path"] == "pyproject.toml"
     assert time.process_time() - started < manifests.BOUND
+
+
+@pytest.mark.parametrize("members", ['["."]', '["./"]', '["", ".", "app"]', '["app", "[", "a/**b", "***"]'])
+def test_members_that_are_no_pattern_cost_no_place(tmp_path: Path, members: str) -> None:
+    put(tmp_path / "Cargo.toml", f'[workspace]\nmembers = {members}\n[dependencies]\ncandle-core = "0.9"\n')
+    put(tmp_path / "app" / "Cargo.toml", '[dependencies]\ncandle-nn = "0.9"\n')
+    seen = _seen(tmp_path, workspace=tmp_path)
+    assert seen["manifest.candle-core"] == _at("Cargo.toml", 4)
+    assert ("manifest.candle-nn" in seen) is ("app" in members)

@@ -1,0 +1,113 @@
+"""The one reader of files that are not doctor's own: regular files only, and of each no more than its reader names.
+
+Whoever reads names a bound. A file beyond it is refused as a whole (`whole`), or its beginning is all that is looked at (`regular_bytes`).
+What is no file is not opened at all: opening some devices already does something, and a pipe may never be filled.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from doctor.errors import DoctorError
+
+METADATA: Final = 1 << 20
+"""Bytes of a METADATA or PKG-INFO; with their long descriptions the largest on the package index hold some 400,000."""
+RECORD: Final = 8 << 20
+"""Bytes of a RECORD: that of torch 2.13.0 holds 1.3 million, for 12,000 files."""
+VERSION_FILE: Final = 64 << 10
+"""Bytes of a module that assigns a version: torch/version.py, triton/__init__.py."""
+SOURCE: Final = 2 << 20
+"""Bytes of a file of source code, of a header or of a manifest that is looked into."""
+LOCK: Final = 16 << 20
+"""Bytes of a lock file."""
+DOCUMENT: Final = 64 << 20
+"""Bytes of what a person hands in whole: a snapshot, a report, the text of collect_env."""
+_BLOCK = 64 << 10
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Unread(DoctorError):
+    """A file is there and was not read: it is no regular file, larger than what is read of its kind, or closed to this user."""
+
+
+def whole(path: str | Path, limit: int) -> bytes | None:
+    """Return the bytes of a file; None where there is none.
+
+    Raises Unread for what is no regular file, for one of more than `limit` bytes, and for one that this user may not read.
+    """
+    try:
+        with descriptor_of(path) as descriptor:
+            size = os.fstat(descriptor).st_size
+            data = _read(descriptor, limit + 1, size) if size <= limit else None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise Unread(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    if data is None or len(data) > limit:
+        raise Unread(f"{path} is larger than {_spoken(limit)}, which is more than doctor reads of such a file")
+    return data
+
+
+def whole_text(path: str | Path, limit: int) -> str | None:
+    """Return the text of a file as `whole` does; what is no UTF-8 in it is replaced."""
+    data = whole(path, limit)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def regular_bytes(path: str | Path, limit: int) -> bytes | None:
+    """Return the first bytes of a regular file, at most `limit`; None for anything else."""
+    try:
+        with descriptor_of(path) as descriptor:
+            return _read(descriptor, limit, os.fstat(descriptor).st_size)
+    except (OSError, ValueError, Unread):
+        return None
+
+
+def given(path: Path, limit: int) -> bytes:
+    """Return what a person handed in: a file, or a pipe that somebody fills. Raises OSError where it cannot be read.
+
+    Raises Unread for more than `limit` bytes, and for a device, which has no end.
+    """
+    with path.open("rb") as file:
+        if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
+            raise Unread(f"{path}: a device, which has no end")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Unread(f"{path}: it is larger than {_spoken(limit)}")
+    return data
+
+
+@contextmanager
+def descriptor_of(path: str | Path) -> Iterator[int]:
+    """Open a regular file; raises Unread for what is none, OSError where it cannot be opened."""
+    # Looked at by its name first, since opening a device may be an act (a watchdog), and then as what was opened.
+    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a thousand times, and a Path costs more than the call
+        raise Unread(f"{path} is no regular file")
+    descriptor = os.open(path, _FLAGS)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unread(f"{path} is no regular file")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, limit: int, size: int) -> bytes:
+    """Read at most `limit` bytes of a file that says to have `size`; those of /proc and /sys say 0, or a page."""
+    parts: list[bytes] = []
+    left, wanted = limit, size + 1 if size else _BLOCK
+    while left > 0 and (part := os.read(descriptor, min(left, wanted))):
+        parts.append(part)
+        left -= len(part)
+        if len(part) == size < wanted:
+            break  # all of it, without asking once more
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _spoken(size: int) -> str:
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB" if size >= 1 << 10 else f"{size} bytes"
