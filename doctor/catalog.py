@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -139,8 +139,15 @@ def load_folder(folder: Path) -> Catalog:
 
 
 def compiled(catalog: Catalog) -> bytes:
-    """Return the catalog as data only, to be read by `load` without parsing YAML."""
-    return msgspec.msgpack.encode(catalog)
+    """Return the catalog as data only, to be read by `load` without parsing YAML.
+
+    The examples are left out, a third of it: they are tests, and `doctor lint`, which runs them, reads the files.
+    """
+    return msgspec.msgpack.encode(msgspec.structs.replace(catalog, issues=_without_examples(catalog.issues)))
+
+
+def _without_examples(issues: Mapping[str, KnownIssue]) -> dict[str, KnownIssue]:
+    return {name: msgspec.structs.replace(issue, examples=()) for name, issue in issues.items()}
 
 
 def _entries(folder: Path, kind: type[_T], faults: list[str]) -> Iterator[tuple[str, _T]]:
@@ -219,7 +226,7 @@ def _merge(catalogs: Sequence[Catalog]) -> Catalog:
 def _stamped(issues: dict[str, KnownIssue], tables: dict[str, Table]) -> Catalog:
     import hashlib  # of the compiled catalog the digest is part
 
-    digest = hashlib.sha256(msgspec.msgpack.encode((issues, tables), order="sorted")).hexdigest()
+    digest = hashlib.sha256(msgspec.msgpack.encode((_without_examples(issues), tables), order="sorted")).hexdigest()
     opened = [reference.opened for issue in issues.values() for reference in issue.references]
     opened += [source.opened for table in tables.values() for source in table.sources.values()]
     newest = max(opened).isoformat() if opened else ""

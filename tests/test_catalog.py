@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from doctor import catalog as catalogs
+from doctor.bundled import bundled
 from doctor.model.catalog import Catalog
 
 _ISSUE = """title: {title}
@@ -104,3 +105,12 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from _leaves(part, name)
     else:
         yield name, value
+
+
+def test_the_compiled_catalog_lacks_the_examples_and_is_the_same_otherwise() -> None:
+    whole = catalogs.load_folder(bundled("matrices"))
+    told = msgspec.msgpack.decode(catalogs.compiled(whole), type=Catalog)
+    assert any(issue.examples for issue in whole.issues.values())
+    assert not any(issue.examples for issue in told.issues.values())
+    assert told.digest == whole.digest == catalogs._merge([told]).digest
+    assert {name: msgspec.structs.replace(issue, examples=()) for name, issue in whole.issues.items()} == dict(told.issues)
