@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -66,11 +66,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     logs: Sequence[Log] = ()
 
 
-def observe(request: Request, progress: Progress) -> Observation:
-    """Look once at everything; raises TargetError where the interpreter that was asked for does not start."""
+def observe(request: Request, progress: Progress, meanwhile: Callable[[], object] = bool) -> Observation:
+    """Look once at everything; raises TargetError where the interpreter that was asked for does not start.
+
+    `meanwhile` is what can be done while tools are waited for.
+    """
     started = time.monotonic()
     scene, choice, why = _scene(request)
-    facts, failures = probe_all(scene)
+    facts, failures = probe_all(scene, meanwhile=meanwhile)
     facts = with_assumed(facts, request.assumed)
     if why:
         facts["python.executable"] = unknown(why, "targets")

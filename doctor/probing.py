@@ -7,7 +7,7 @@ import pkgutil
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TypeAlias
 
@@ -31,18 +31,23 @@ def probes() -> tuple[ModuleType, ...]:
     return tuple(module for module in modules if hasattr(module, "probe"))
 
 
-def probe_all(scene: Scene, modules: Iterable[ModuleType] | None = None) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
+def probe_all(
+    scene: Scene, modules: Iterable[ModuleType] | None = None, meanwhile: Callable[[], object] = bool
+) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
     """Run probes; those that wait for tools each have a thread, and the rest shares one.
 
-    Reading files holds the interpreter's lock: side by side, such probes would only hand it to and fro, some ten thousand times.
+    Reading files holds the interpreter's lock: side by side, such probes would only hand it to and fro, some ten thousand times. Once the
+    files are read and tools may still be waited for, there is time for what is to be done `meanwhile`.
     """
     chosen = probes() if modules is None else tuple(modules)
     waiting = [module for module in chosen if getattr(module, "WAITS", False)]
     rest = [module for module in chosen if module not in waiting]
-    lanes = [_Lane([module], scene) for module in waiting] + [_Lane(rest, scene)]
+    tools, files = [_Lane([module], scene) for module in waiting], _Lane(rest, scene)
+    read = list(files.results())
+    meanwhile()
     facts: dict[str, Fact] = {}
     failures = []
-    for name, seen, failure in (result for lane in lanes for result in lane.results()):
+    for name, seen, failure in (*(result for lane in tools for result in lane.results()), *read):
         facts |= seen
         if failure:
             failures.append(ProbeFailure(probe=name, why=failure))

@@ -54,3 +54,13 @@ def test_one_that_was_left_behind_and_comes_back_says_nothing_twice() -> None:
     facts, failures = probe_all(SCENE, [module("a", hang=0.5), *(module(f"b{number}", hang=0.1) for number in range(5))])
     assert [failure.probe for failure in failures] == ["a"]
     assert len(facts) == 11
+
+
+def test_while_tools_are_waited_for_something_else_is_done() -> None:
+    began, done = time.monotonic(), []
+    facts, failures = probe_all(
+        SCENE, [module("a", hang=0.25, waits=True), module("b")], meanwhile=lambda: done.append(time.monotonic() - began)
+    )
+    assert len(facts) == 4
+    assert not failures
+    assert done[0] < 0.25 <= time.monotonic() - began

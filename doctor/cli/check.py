@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -64,7 +65,7 @@ def check(
         bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries, fresh=fresh)
         request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
         request = msgspec.structs.replace(request, settings=asking.sources(flash_attn, network=network), logs=logs)
-        seen = _look(msgspec.structs.replace(request, assumed=declared))
+        seen = _look(msgspec.structs.replace(request, assumed=declared), partial(screen.reporter, format_))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
     wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != asking.NONE, gates=gates(context, baseline))
     return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose, beside=beside)
@@ -111,6 +112,6 @@ def _request(
     return observe.Request(host=Host(), project=project, python=python, features=named, checks=checks, bounds=bounds)
 
 
-def _look(request: observe.Request) -> Observation:
+def _look(request: observe.Request, meanwhile: Callable[[], object] = bool) -> Observation:
     with screen.spinner() as progress:
-        return observe.observe(request, progress)
+        return observe.observe(request, progress, meanwhile)

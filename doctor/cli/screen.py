@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -88,12 +89,16 @@ def create(path: Path, text: str) -> bool:
 
 def render(report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False) -> str:
     """Render a report for a stream, standard output if no other is named, or for a file, which shows neither colours nor a width."""
+    renders = reporter(kind).render
     if kind is not Format.TEXT:
-        return str(importlib.import_module(f"doctor.reporters.{kind.value}").render(report))
-    from doctor.reporters import terminal
-
+        return str(renders(report))
     look = Style(colour=False, unicode=True, width=_FILE_WIDTH, interactive=False) if file else style(stream)
-    return terminal.render(report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode)
+    return str(renders(report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode))
+
+
+def reporter(kind: Format) -> Any:
+    """Import the module that renders a format; the one for text brings rich along, which takes a while."""
+    return importlib.import_module(f"doctor.reporters.{'terminal' if kind is Format.TEXT else kind.value}")
 
 
 def say(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -170,6 +169,8 @@ def local_parts(version: str) -> Iterator[tuple[str, Any]]:
 def _origin(direct_url: str) -> Iterator[tuple[str, Any]]:
     """Read direct_url.json (PEP 610). Its address stays where it is: it may hold a password."""
     try:
+        import json
+
         told = json.loads(direct_url)
     except (ValueError, RecursionError):
         return
