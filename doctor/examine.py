@@ -28,6 +28,7 @@ from doctor.model.outcomes import Verdict
 from doctor.model.report import CatalogStamp, Diagnosis, Report
 from doctor.model.scales import Severity
 from doctor.observe import FRAMEWORKS, WITHOUT_CANARIES, ran_anything, with_assumed
+from doctor.share import without_any_secrets
 
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
@@ -52,6 +53,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, command: str = "check") -> Report:
     """Judge an observation and write the report, its exit code included."""
     known = _kept(catalog, wanted)
+    observation = without_any_secrets(observation)  # before evidence is cut out of it
     seen = msgspec.structs.replace(observation, facts=derive(observation.facts, known))
     diagnosis = _mended(diagnose(seen, known), seen.facts)
     gated = _gated(seen, known, diagnosis, wanted, command)

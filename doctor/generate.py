@@ -1,6 +1,8 @@
 """Write what is generated in this repository, or say what is stale: `python -m doctor.generate [--check]`.
 
 `python -m doctor.generate site [DIR]` writes the pages of the documentation site, which are not kept, to docs/site or another folder.
+`python -m doctor.generate shapes GITLEAKS.toml` makes the shapes of secrets anew from the rules of gitleaks (doctor/scrub/gitleaks.py says
+from which release).
 """
 
 from __future__ import annotations
@@ -21,9 +23,12 @@ from doctor.pages.site import COPIES, site
 from doctor.reporters import terminal_picture
 from doctor.schemas import KINDS, schema
 from doctor.scripts import load_checks
+from doctor.scrub import gitleaks
+from doctor.toml import parsed
 
 ROOT: Final = Path(__file__).parent.parent
 PICTURE: Final = ROOT / "docs" / "terminal.svg"
+SHAPES: Final = ROOT / "doctor" / "scrub" / "gitleaks.json"
 SITE: Final = ROOT / "docs" / "site"
 RECORDING: Final = ROOT / "doctor" / "recordings" / "demo.json"
 
@@ -72,6 +77,13 @@ def write_site(folder: Path) -> None:
     _write({folder / name: text for name, text in pages.items()})
 
 
+def shapes(rules: Path) -> str:
+    """Return the shapes of secrets that the rules of gitleaks, a TOML file, stand for."""
+    found = list(gitleaks.shapes(parsed(rules.read_text(encoding="utf-8"))))
+    told = {"source": gitleaks.SOURCE, "licence": gitleaks.LICENCE, "left_out": gitleaks.LEFT_OUT, "shapes": found}
+    return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
+
+
 def _write(files: Mapping[Path, str]) -> None:
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,10 +99,12 @@ def main(arguments: list[str]) -> int:
             for name in (names := stale()):
                 sys.stderr.write(f"{name} is stale: run python -m doctor.generate\n")
             return 1 if names else 0
+        case ["shapes", rules]:
+            _write({SHAPES: shapes(Path(rules))})
         case ["site", *folders] if len(folders) <= 1:
             write_site(Path(*folders) if folders else SITE)
         case _:
-            sys.stderr.write("usage: python -m doctor.generate [--check | site [DIR]]\n")
+            sys.stderr.write("usage: python -m doctor.generate [--check | site [DIR] | shapes GITLEAKS.toml]\n")
             return 2
     return 0
 

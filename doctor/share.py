@@ -1,24 +1,27 @@
-"""Make a report fit to be given away: secrets blanked, the home folder as `$HOME`, user and host names masked."""
+"""Make a report fit to be shown, and fit to be given away: secrets blanked in every text of it, then names masked."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from doctor.text import Mask, without_secrets
+from doctor.scrub import HIDDEN, is_secret, is_telling, telling, without_secrets
 
 _T = TypeVar("_T")
+_OURS = ("references", "doctor_version", "catalog")
+"""Fields that doctor itself writes, out of its catalog."""
 
 
 def who(env: Mapping[str, str]) -> dict[str, str]:
     """Return the names to mask on this machine, by placeholder."""
-    names = {"$HOME": env.get("HOME") or env.get("USERPROFILE") or str(Path.home()), "<host>": platform.node().partition(".")[0]}
     import getpass  # of a report that is not made to be shared nobody's name is asked
+    import platform
 
+    names = {"$HOME": env.get("HOME") or env.get("USERPROFILE") or str(Path.home()), "<host>": platform.node().partition(".")[0]}
     try:
         names["<user>"] = env.get("USER") or env.get("LOGNAME") or getpass.getuser()
     except (OSError, KeyError):
@@ -27,26 +30,65 @@ def who(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def shareable(value: _T, names: Mapping[str, str]) -> _T:
-    """Return a copy of a model value in which every text is masked and free of secrets."""
+    """Return a copy of a model value in which every text is masked (`doctor.scrub.people.Mask`) and free of secrets."""
+    from doctor.scrub.people import Mask
+
+    clean = msgspec.to_builtins(without_any_secrets(value))
     mask = Mask(names)
-    return _rebuilt(value, lambda text: mask(without_secrets(text)))
+    masked = {text: mask(text) for text in _texts(clean)}
+    return msgspec.convert(_changed(clean, lambda text: masked.get(text, text)), type(value), strict=False)
 
 
 def without_any_secrets(value: _T) -> _T:
-    """Return a copy of a model value in which secrets are blanked, and nothing else is changed."""
-    return _rebuilt(value, without_secrets)
+    """Return a model value in which secrets are blanked, and nothing else is changed; the value itself where it holds none."""
+    built = msgspec.to_builtins(value)
+    texts = list(_texts(built))
+    found = {texts[number] for number in telling(texts)}
+    blanked = {text: clean for text in found if (clean := without_secrets(text)) != text}
+    clean = _changed(built, lambda text: blanked.get(text, text)) if blanked else built
+    clean = _parted(clean, names) if (names := frozenset(filter(is_telling, found))) else clean
+    return value if clean is built else msgspec.convert(clean, type(value), strict=False)
 
 
-def _rebuilt(value: _T, change: Callable[[str], str]) -> _T:
-    plain = _changed(msgspec.to_builtins(value), change)
-    return msgspec.convert(plain, type(value), strict=False)
+def _texts(value: Any) -> dict[str, None]:
+    """Return every text in a value once, names of fields included."""
+    found: dict[str, None] = {}
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            found[part] = None
+        elif isinstance(part, dict):
+            found.update(dict.fromkeys(part))
+            left += part.values()
+        elif isinstance(part, list | tuple):
+            left += part
+    return found
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {key: _changed(item, change) for key, item in value.items()}
+        return {change(key): item if key in _OURS else _changed(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_changed(item, change) for item in value]
     return value
+
+
+def _parted(value: Any, names: frozenset[str]) -> Any:
+    """Blank values that stand apart from the name that tells them: in a table, or behind an option in the words of a command."""
+    if isinstance(value, dict):
+        changed = {key: HIDDEN if _told_by(key, item, names) else _parted(item, names) for key, item in value.items()}
+        return changed if any(changed[key] is not item for key, item in value.items()) else value
+    if isinstance(value, list | tuple):
+        parts = [_parted(item, names) for item in value]
+        for number, (option, word) in enumerate(pairwise(value), 1):
+            if isinstance(option, str) and option.startswith("-") and _told_by(option, word, names):
+                parts[number] = HIDDEN
+        return parts if any(new is not old for new, old in zip(parts, value, strict=True)) else value
+    return value
+
+
+def _told_by(name: str, value: Any, names: frozenset[str]) -> bool:
+    return name in names and isinstance(value, str) and is_secret(name, value)

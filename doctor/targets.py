@@ -16,6 +16,7 @@ from doctor.errors import DoctorError
 from doctor.host import Ended, Host, Ran, regular_bytes
 from doctor.host.reading import SOURCE
 from doctor.probes.contract import Interpreter
+from doctor.scrub import without_secrets
 
 _OLDEST = (3, 8)
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
@@ -201,7 +202,7 @@ def _silence(ran: Ran, timeout: float) -> str:
     """Say how an interpreter failed to describe itself."""
     lines = [line.strip() for line in reversed((ran.errors or ran.output).splitlines()) if line.strip()]
     last = next((line for line in lines if "Error" in line), lines[0] if lines else "")
-    said = f": {last[:200].rstrip('.')}." if last else " and said nothing."
+    said = f": {without_secrets(last)[:200].rstrip('.')}." if last else " and said nothing."
     match ran.ended:
         case Ended.NOT_STARTED:
             return f"could not be started: {ran.why}."

@@ -1,37 +1,21 @@
-"""Make foreign text safe to show: no terminal control, no secrets, nothing that names a person."""
+"""Make foreign text safe to show: nothing in it controls a terminal, or commands a runner of continuous integration."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_ASSIGNED = re.compile(r"""(?<![\w.-])([\w.-]{1,100})(["']?\s{0,4}[=:]\s{0,4})("[^"\n]*"|'[^'\n]*'|[^\s,;&"'=][^\s,;&"']*)""")
-_WORDS = re.compile(r"[_.-]+")
-_TELLING = (
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "passphrase",
-    "credential",
-    "credentials",
-    "apikey",
-    "accesskey",
-    "privatekey",
-    "secretkey",
-)
-_PAIRS = ("api_key", "access_key", "private_key", "secret_key")
-_IN_URL = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)[^/\s:@]{1,256}(?::[^/\s@]{0,256})?@")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/-]{8,}=*")
-_KNOWN = re.compile(
-    r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}"
-    r"|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{20}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})\b"
-)
-_SHORTEST_TOKEN = 15
-_COMMAND = re.compile(r"(?m)^([^\S\n]*)::")
-HIDDEN = "[hidden]"
+_ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[@-Z\\-_])")
+_COMMAND = re.compile(r"(?m)^[^\S\n]*:(:)|#(#\w{0,32}\[)|\bsection_(?:start|end)(:)")
+"""What runners take for a command: GitHub `::` where a line begins and `##[` anywhere, Azure `##vso[`, TeamCity `##teamcity[`, GitLab
+`section_start:`.
+
+https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
+https://learn.microsoft.com/azure/devops/pipelines/scripts/logging-commands
+https://www.jetbrains.com/help/teamcity/service-messages.html
+https://docs.gitlab.com/ci/jobs/job_logs/#custom-collapsible-sections
+"""
 
 
 def plain(text: str) -> str:
@@ -41,45 +25,21 @@ def plain(text: str) -> str:
     return text.translate(bad) if bad else text
 
 
-def without_secrets(text: str) -> str:
-    """Blank out what looks like a credential: assignments to telling names, user data in URLs, tokens of known shape."""
-    # A report holds thousands of short texts; most lack what a pattern cannot do without.
-    if "://" in text and "@" in text:
-        text = _IN_URL.sub(rf"\1{HIDDEN}@", text)
-    if "earer" in (lower := text.lower()) or "asic" in lower:
-        text = _BEARER.sub(rf"\1 {HIDDEN}", text)
-    if "=" in text or ":" in text:
-        text = _ASSIGNED.sub(_hide_assigned, text)
-    return _KNOWN.sub(HIDDEN, text) if len(text) >= _SHORTEST_TOKEN else text
-
-
-def _whole(name: str) -> re.Pattern[str]:
-    """Match a name where it stands alone; a path may follow anything (`-I/home/alice`)."""
-    before = "" if name.startswith("/") else r"(?<![\w.-])"
-    return re.compile(rf"{before}{re.escape(name)}(?![\w-])")
-
-
 def harmless(text: str) -> str:
-    """Break what a runner of GitHub Actions takes for a command: `::` at the beginning of a line, `##[` anywhere."""
-    return _COMMAND.sub(r"\1: :", text).replace("##[", "## [")
+    """Break with a blank what a runner of continuous integration takes for a command."""
+    return spelled(text, " {}".format) if any(each in text for each in ("::", "##", "section_")) else text
 
 
-def _hide_assigned(found: re.Match[str]) -> str:
-    words = _WORDS.split(found[1].lower())
-    telling = any(word.endswith(_TELLING) for word in words) or any(pair in "_".join(words) for pair in _PAIRS)
-    return f"{found[1]}{found[2]}{HIDDEN}" if telling else found[0]
+def spelled(text: str, how: Callable[[str], str]) -> str:
+    """Return a text in which the character that each command of a runner cannot do without is spelled as `how` says."""
+    parts, at = [], 0
+    for place in commands(text):
+        parts += [text[at:place], how(text[place])]
+        at = place + 1
+    return "".join((*parts, text[at:]))
 
 
-class Mask:
-    """Replaces what names the person or the machine: the home folder by `$HOME`, user and host names by placeholders."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        """`names` maps a placeholder (`$HOME`, `<user>`, `<host>`) to what it stands for; short names are left alone."""
-        ordered = sorted(names.items(), key=lambda item: -len(item[1]))
-        self._rules = [(_whole(real), mask) for mask, real in ordered if len(real) >= 4]
-
-    def __call__(self, text: str) -> str:
-        """Return the text masked."""
-        for rule, mask in self._rules:
-            text = rule.sub(mask, text)
-        return text
+def commands(text: str) -> Iterator[int]:
+    """Yield the places in a text before which a blank breaks a command of a runner."""
+    for found in _COMMAND.finditer(text):
+        yield found.start(found.lastindex or 0)

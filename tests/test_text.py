@@ -1,4 +1,4 @@
-"""Foreign text: escapes, secrets, names."""
+"""Foreign text: escapes, and commands of runners."""
 
 from __future__ import annotations
 
@@ -8,41 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.text import HIDDEN, Mask, harmless, plain, without_secrets
-
-SECRETS = [
-    "HF_TOKEN=hf_AbCdEfGhIjKlMnOpQrStUvWx",
-    "export AWS_SECRET_ACCESS_KEY='wJalrXUtnFEMI/K7MDENG'",
-    "password: hunter2-very-long",
-    '"api_key": "0123456789abcdef"',
-    "https://alice:s3cr3t-value@index.example.org/simple",
-    "https://ghp_0123456789abcdefghijklmnopqrstuvwxyz@github.com/x/y",
-    "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.e30.abc",
-    "cloning with ghp_0123456789abcdefghijklmnopqrstuvwxyz",
-    "key AKIAIOSFODNN7EXAMPLE in the log",
-    "OPENAI sk-abcdefghijklmnopqrstuvwxyz0123",
-]
-TELLING = ["hf_Ab", "wJalr", "hunter2", "0123456789abcdef", "s3cr3t", "eyJhb", "AKIAIOS", "sk-abc"]
-
-
-@pytest.mark.parametrize("text", SECRETS)
-def test_no_secret_stays(text: str) -> None:
-    hidden = without_secrets(text)
-    assert HIDDEN in hidden
-    assert not [piece for piece in TELLING if piece in hidden]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cu130",
-        "https://github.com/pytorch/pytorch/issues/136504",
-        "tokenizers==0.23.2 sk-learn",
-        "/home/x/.cache/triton/abc",
-    ],
-)
-def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
-    assert without_secrets(text) == text
+from doctor.text import harmless, plain
 
 
 def test_escapes_and_control_characters_go() -> None:
@@ -62,26 +28,25 @@ def test_plain_text_controls_nothing(text: str) -> None:
 )
 def test_long_lines_cost_linear_time(text: str) -> None:
     started = time.process_time()
-    without_secrets(text)
     plain(text)
     assert time.process_time() - started < 5
 
 
-def test_names_are_masked_as_whole_words() -> None:
-    mask = Mask({"$HOME": "/home/alice", "<user>": "alice", "<host>": "box1"})
-    assert (
-        mask("/home/alice/venv of alice on box1, malice in boxes /home/alices")
-        == "$HOME/venv of <user> on <host>, malice in boxes /home/alices"
-    )
+def test_sequences_of_every_kind_go() -> None:
+    assert plain("to\x1b(Bk\x9b31me\x1b[0;1mn") == "token"
 
 
-def test_a_path_is_masked_behind_a_flag() -> None:
-    assert Mask({"$HOME": "/home/alice"})("gcc -I/home/alice/include") == "gcc -I$HOME/include"
-
-
-def test_nothing_speaks_to_a_workflow_runner() -> None:
-    assert harmless("a\n  ::error::x\n##[group]y std::vector") == "a\n  : :error::x\n## [group]y std::vector"
-
-
-def test_short_names_are_left_alone() -> None:
-    assert Mask({"<user>": "al"})("al says hello") == "al says hello"
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("a\n  ::error::x\n##[group]y std::vector", "a\n  : :error::x\n# #[group]y std::vector"),
+        ("x ##vso[task.setvariable variable=PATH]/evil", "x # #vso[task.setvariable variable=PATH]/evil"),
+        ("##teamcity[buildStatus status='SUCCESS']", "# #teamcity[buildStatus status='SUCCESS']"),
+        ("section_start:1700000000:build[collapsed=true]", "section_start :1700000000:build[collapsed=true]"),
+        ("section_end:1700000000:build", "section_end :1700000000:build"),
+        ("####vso[x] ## heading [link]", "### #vso[x] ## heading [link]"),
+    ],
+)
+def test_nothing_commands_a_runner(text: str, broken: str) -> None:
+    assert harmless(text) == broken
+    assert harmless(broken) == broken

@@ -11,6 +11,7 @@ import msgspec
 
 from doctor.cargo.toolchain import Toolchain
 from doctor.host import Ended, Host, Ran
+from doctor.scrub import without_secrets
 
 _LARGEST = 64 << 20
 _NOT_FETCHED = "not all sources of this workspace are on this machine (cargo fetch --locked brings them)"
@@ -143,4 +144,4 @@ def _complaint(ran: Ran) -> str:
     lines = [line.strip() for line in ran.errors.splitlines()]
     start = next((index for index, line in enumerate(lines) if line.startswith("error")), 0)
     said = [line.removeprefix("error: ") for line in lines[start : start + 12] if line and line != "Caused by:"]
-    return ("cargo: " + "; ".join(said[:3]))[:300] if said else f"cargo ended with {ran.code} and said nothing"
+    return without_secrets("cargo: " + "; ".join(said[:3]))[:300] if said else f"cargo ended with {ran.code} and said nothing"

@@ -13,6 +13,7 @@ import typer
 from doctor.cli import configuration, options, screen
 from doctor.errors import UsageError
 from doctor.gating import Ignore
+from doctor.scrub import without_secrets
 from doctor.text import harmless, plain
 
 _FORMATS = ("text", "json")
@@ -117,7 +118,7 @@ def text(found: Settings) -> str:
     head = found.file or "no [tool.doctor] in a pyproject.toml from here upwards"
     lines = [head, "", *(f"{key:{min(first, 40)}}  {value:{min(second, 40)}}  {place}" for key, value, place in rows)]
     lines += [f"{name} is set, and is no setting" for name in found.unknown_variables]
-    return harmless("\n".join(plain(line).replace("\n", " ") for line in lines))
+    return harmless(without_secrets("\n".join(plain(line).replace("\n", " ") for line in lines)))
 
 
 def _shown(value: Any) -> str:

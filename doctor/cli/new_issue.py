@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from doctor import catalog as catalogs
@@ -13,9 +14,12 @@ from doctor import examine
 from doctor.cli import options, screen
 from doctor.cli.telling import read_logs
 from doctor.errors import UsageError
+from doctor.host import Host
 from doctor.pasted.log import owner
 from doctor.pasted.skeleton import skeleton
-from doctor.text import without_secrets
+from doctor.scrub.people import Mask
+from doctor.share import who
+from doctor.text import harmless
 
 
 def new_issue(
@@ -26,16 +30,21 @@ def new_issue(
     ] = None,
     _debug: options.Debug = False,
 ) -> int:
-    """Begin a known issue from the log of a failure that doctor does not know; doctor lint then says what is missing."""
+    """Begin a known issue from the log of a failure that doctor does not know; doctor lint then says what is missing.
+
+    Secrets are blanked, and what names people or machines is masked: a known issue is made to be published.
+    """
     catalog = catalogs.load()
     (read,) = read_logs((log,), catalog)
-    line = owner(read)
+    mask = Mask(who(Host().env))
+    masked = msgspec.structs.replace(read, lines=tuple(map(mask, read.lines)))
+    line = owner(masked)
     if line is None:
         raise UsageError(f"{log}: no line in it complains of anything; cut out the part that does")
     known = examine.examine(examine.of_logs((read,)), catalog, examine.Wanted(), command="diagnose").diagnosis.findings
     if known:
         screen.say(f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})")
-    text = without_secrets(skeleton(read.lines, line, datetime.now(timezone.utc).date()))
+    text = harmless(skeleton(masked.lines, line, datetime.now(timezone.utc).date()))
     try:
         if screen.create(output or Path("-"), text):
             screen.say(f"wrote {output}; doctor lint says what is missing")

@@ -17,6 +17,7 @@ from doctor.cli.options import Format
 from doctor.errors import WriteError
 from doctor.model.checks import Progress
 from doctor.model.report import Report
+from doctor.scrub import without_secrets
 from doctor.text import harmless, plain
 
 _FILE_WIDTH = 100
@@ -106,7 +107,7 @@ def say(text: str) -> None:
     if sys.stderr is None:
         return  # print would take standard output instead
     with contextlib.suppress(OSError, UnicodeEncodeError):
-        print(harmless(plain(text)), file=sys.stderr, flush=True)
+        print(harmless(without_secrets(plain(text))), file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

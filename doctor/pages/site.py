@@ -21,6 +21,7 @@ COPIES = {
     "docs/api.md": "api.md",
     "docs/architecture.md": "architecture.md",
     "docs/dear-tests.md": "dear-tests.md",
+    "docs/masking.md": "masking.md",
     "docs/terminal.svg": "terminal.svg",
     "fixtures/cases/README.md": "cases.md",
     "pytest-plugin/README.md": "pytest-plugin.md",

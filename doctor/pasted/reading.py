@@ -10,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 from doctor.model.observation import Log
 from doctor.pasted.log import WORDS, bare
+from doctor.scrub import without_secrets
 from doctor.text import plain
 
 WHOLE = 1 << 20
@@ -39,7 +40,7 @@ class Part(NamedTuple):
 
 
 def read(stream: BinaryIO, source: str, texts: Iterable[str]) -> Log:
-    """Read a log without control characters and CI's prefixes; of a long one its head, its tail and the lines near `texts`."""
+    """Read a log without secrets, control characters and CI's prefixes; of a long one its head, its tail and the lines near `texts`."""
     blocks = _utf8(stream)
     begun = [next(blocks, b""), next(blocks, b"")]
     if not begun[1] and len(begun[0]) <= WHOLE:
@@ -147,15 +148,20 @@ def _neighbours(text: bytes, place: int, above: int, below: int) -> tuple[int, i
 def _log(source: str, parts: Iterable[Part]) -> Log:
     lines, numbers = [], []
     for part in parts:
+        told, places = [], []
         for number, line in enumerate(part.content.decode("utf-8", "replace").split("\n"), part.number):
-            for piece in _pieces(plain(line.removesuffix("\r")) if _ODD.search(line) else line):
+            for text in (plain(line.removesuffix("\r")) if _ODD.search(line) else line).split("\n"):
+                told.append(text)
+                places.append(number)
+        # Before anything is cut, and all lines at once: a private key has many.
+        for number, text in zip(places, without_secrets("\n".join(told)).split("\n"), strict=True):
+            for piece in _pieces(text):
                 lines.append(piece)
                 numbers.append(number)
     counted = numbers == list(range(1, len(numbers) + 1))
     return Log(source=source, lines=bare(lines), numbers=() if counted else tuple(numbers))
 
 
-def _pieces(line: str) -> Iterator[str]:
-    """Yield what a progress bar wrote over one another, and the parts of a line without end."""
-    for text in line.split("\n"):
-        yield from (text[start : start + _LONGEST] for start in range(0, max(len(text), 1), _LONGEST))
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the parts of a line without end."""
+    yield from (text[start : start + _LONGEST] for start in range(0, max(len(text), 1), _LONGEST))

@@ -14,6 +14,7 @@ from doctor.host import Ended, Host, Ran
 from doctor.host.together import together
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene, Seen
+from doctor.scrub import without_secrets
 
 WAITS = True
 BOUND = 6.0
@@ -169,5 +170,5 @@ def _why(ran: Ran) -> str:
         return "it did not tell its version in time"
     if ran.ended is Ended.NOT_STARTED:
         return ran.why
-    said = (ran.errors.strip() or ran.output.strip() or ran.why)[:120].partition("\n")[0]
+    said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why)[:120].partition("\n")[0]
     return f"exit code {ran.code}, and no version in: {said or '(nothing)'}"

@@ -6,6 +6,7 @@ import re
 
 from doctor.model.facts import absent, present, unknown
 from doctor.probes.contract import Scene, Seen
+from doctor.scrub import without_secrets
 
 BOUND = 1.0
 
@@ -25,10 +26,6 @@ _LIST = """
 _NAMES = frozenset(_LIST.split())
 _PREFIXES = ("TRITON_", "TORCHINDUCTOR_", "TORCHDYNAMO_", "TORCH_", "PYTORCH_", "NCCL_", "FLASH_ATTENTION_", "FLASH_ATTN_")
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|AUTH(?!OR)|(?:^|_)KEY$|_PRIVATE")
-_SECRET_VALUE = re.compile(
-    r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|sk-|pypi-|npm_|xox[abprs]-)\w{8,}"
-    r"|\bAKIA[0-9A-Z]{12,}|\beyJ[\w-]{10,}\.|://[^/\s:@]*:[^/\s@]+@|-----BEGIN|(?i:token|password|secret|api_?key)="
-)
 _LONGEST = 8192
 
 
@@ -43,7 +40,7 @@ def probe(scene: Scene) -> Seen:
         value = environment.get(name)
         if value is None:
             yield f"env.{name}", absent("environment")
-        elif _SECRET_VALUE.search(value):
+        elif without_secrets(f"{name}={value}") != f"{name}={value}":
             yield f"env.{name}", unknown("its value looks like a secret and was not taken", "environment")
         else:
             yield f"env.{name}", present(value[:_LONGEST], "environment")

@@ -12,6 +12,7 @@ from doctor.model.facts import absent, present, unknown
 from doctor.probes import nvidia_files as files
 from doctor.probes.contract import Scene, Seen
 from doctor.probes.nvidia_modules import of_modules
+from doctor.scrub import without_secrets
 
 WAITS = True
 BOUND = 32.0
@@ -99,7 +100,7 @@ def _asked_smi(host: Host, smi: str | None, nvml: Answer, patience: float) -> An
     if ran.ended is Ended.TIMEOUT:
         why = f"nvidia-smi did not answer within {patience:g} s"
     else:
-        said = (ran.errors.strip() or ran.output.strip() or ran.why or "nothing")[:200].partition("\n")[0]
+        said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why or "nothing")[:200].partition("\n")[0]
         why = f"nvidia-smi (exit code {ran.code}) said: {said}"
     return msgspec.structs.replace(nvml, error=f"{nvml.error}; {why}")
 

@@ -12,6 +12,7 @@ from doctor.host import Ended, Host, Ran
 from doctor.host.together import together
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene, Seen
+from doctor.scrub import without_secrets
 
 WAITS = True
 BOUND = 6.0
@@ -54,5 +55,5 @@ def _version(ran: Ran, path: str, patience: float) -> Fact:
         return present(found[1], f"{path} --version")
     if ran.ended is Ended.TIMEOUT:
         return unknown(f"it did not answer within {patience:g} s", path)
-    said = (ran.errors.strip() or ran.output.strip() or ran.why)[:160].partition("\n")[0]
+    said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why)[:160].partition("\n")[0]
     return unknown(f"exit code {ran.code}, and no version in: {said or '(nothing)'}", path)

@@ -16,6 +16,7 @@ from doctor.probes import toolkit_roots as roots
 from doctor.probes.contract import Scene, Seen
 from doctor.probes.toolkit_files import Holding
 from doctor.probes.toolkit_roots import Toolkit
+from doctor.scrub import without_secrets
 
 BOUND = 8.0
 
@@ -127,7 +128,7 @@ def _asked(host: Host, nvcc: str | None, patience: float) -> Fact:
         return present(found[1], f"{nvcc} --version")
     if ran.ended is Ended.TIMEOUT:
         return unknown(f"it did not answer within {patience:g} s", nvcc)
-    said = (ran.errors.strip() or ran.output.strip() or ran.why)[:200].partition("\n")[0]
+    said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why)[:200].partition("\n")[0]
     return unknown(f"exit code {ran.code}, and no version in: {said or '(nothing)'}", nvcc)
 
 

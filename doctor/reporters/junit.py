@@ -20,11 +20,10 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.reporters.advice import evidence, first_fix, one_line, short
 from doctor.reporters.assumed import as_if
-from doctor.text import plain
+from doctor.text import plain, spelled
 
 _UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""
-_COMMAND = re.compile(r"(?m)^([^\S\n]*):(?=:)")
 _LOG, _LONGEST, _MOST_CASES = 60_000, 4000, 2000
 _ELEMENTS = {
     Verdict.FAILED: "failure",
@@ -165,5 +164,4 @@ def _tag(name: str, attributes: Mapping[str, str]) -> str:
 
 def _text(text: str) -> str:
     """Escape text; what a runner would take for a command is written as a reference, which a reader turns back."""
-    escaped = html.escape(_UNFIT.sub("", text))
-    return _COMMAND.sub(r"\1&#58;", escaped).replace("##[", "##&#91;")
+    return spelled(html.escape(_UNFIT.sub("", text)), lambda char: f"&#{ord(char)};")

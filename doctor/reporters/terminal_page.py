@@ -12,7 +12,7 @@ from rich.text import Text
 
 from doctor.holes import HOLE
 from doctor.model.scales import Severity
-from doctor.text import plain
+from doctor.text import commands, plain
 
 Lines: TypeAlias = Iterator[Text]
 Part: TypeAlias = "str | tuple[str, str]"
@@ -42,7 +42,6 @@ _SEPARATORS = {0x2028: " ", 0x2029: " "}
 """Line and paragraph separators of Unicode: no control characters, yet some programs end a line there."""
 
 _LONG_PATH = re.compile(r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}")
-_COMMAND_LINE = re.compile(r"^(\s*):(?=:)")
 
 
 class Look(NamedTuple):
@@ -168,15 +167,10 @@ def _spelled(text: str, how: Look) -> str:
 
 
 def _harmless(line: Text) -> Text:
-    """Break what a runner of GitHub Actions takes for a command: `::` behind any indent, and `##[` anywhere.
-
-    https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
-    """
+    """Break with a blank what a runner of continuous integration takes for a command."""
     line.rstrip()
-    if (found := _COMMAND_LINE.match(line.plain)) is not None:
-        line = _parted(line, found.end())
-    while (place := line.plain.find("##[")) >= 0:
-        line = _parted(line, place + 2)
+    for place in reversed([*commands(line.plain)]):
+        line = _parted(line, place)
     return line
 
 

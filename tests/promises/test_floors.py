@@ -19,6 +19,7 @@ FLOORS: tuple[set[str], ...] = (
     {"host", "holes", "scripts"},
     {"catalog", "conditions", "contract", "devices", "elf", "schemas"},
     {"fatbins", "symbols"},
+    {"scrub"},
     {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
     {"compare", "targets", "probes", "runner", "lint", "reporters"},
     {"cached"},
@@ -32,7 +33,7 @@ FLOORS: tuple[set[str], ...] = (
 """From the ground up; neighbours on a floor do not know each other. `contract` is doctor.probes.contract."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "ahocorasick_rs": ("doctor.literals", "doctor.pasted.reading"),
+    "ahocorasick_rs": ("doctor.literals", "doctor.pasted.reading", "doctor.scrub.secrets"),
     "re2": ("doctor.patterns",),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.reporters.terminal"),

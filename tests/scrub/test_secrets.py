@@ -1,0 +1,72 @@
+"""Secrets of many kinds are blanked in the lines of logs, and what only looks alike stays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doctor.scrub import HIDDEN, telling, without_secrets
+from tests.scrub import aside, corpus
+from tests.scrub.lines import Line, made
+
+LINES = made((*corpus.SECRETS, *aside.SECRETS))
+HARMLESS = (*corpus.HARMLESS, *aside.HARMLESS)
+
+
+@pytest.mark.parametrize("line", LINES, ids=[line.name for line in LINES])
+def test_no_secret_stays(line: Line) -> None:
+    assert line.left(line.text), "the line does not hold its secret"
+    hidden = without_secrets(line.text)
+    assert HIDDEN in hidden
+    assert not line.left(hidden), hidden
+    assert hidden.count("\n") == line.text.count("\n")
+    assert without_secrets(hidden) == hidden
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert without_secrets(text) == text
+
+
+def test_there_are_as_many_kinds_as_we_say() -> None:
+    assert len({line.name for line in LINES}) >= 150
+    assert len(set(HARMLESS)) >= 80
+
+
+def test_a_secret_is_found_in_a_long_text() -> None:
+    lines = [line.text for line in LINES for _ in range(3)]
+    hidden = without_secrets("\n\n".join([*HARMLESS, *lines, *HARMLESS]))
+    assert not [(line.name, left) for line in LINES if (left := line.left(hidden))]
+    assert hidden.startswith("\n\n".join(HARMLESS))
+    assert hidden.endswith("\n\n".join(HARMLESS))
+
+
+def test_one_look_finds_all_that_may_hold_a_secret() -> None:
+    texts = [text for pair in zip(HARMLESS, (line.text for line in LINES), strict=False) for text in pair]
+    assert {number for number, text in enumerate(texts) if without_secrets(text) != text} <= set(telling(texts))
+
+
+_TOLD_BY_THEIR_END = frozenset({"url-user-alone", "sentry-dsn"})
+"""Without the @ behind it nobody can tell a name in an address from a host."""
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if "\n" not in line.text], ids=lambda line: line.name)
+def test_a_secret_that_a_tool_cut_short_goes_as_well(line: Line) -> None:
+    secret = line.secrets[0]
+    cut = line.text[: line.text.index(secret) + len(secret) * 2 // 3]
+    if len(secret) >= 24 and line.name not in _TOLD_BY_THEIR_END:
+        assert not line.left(without_secrets(cut)), without_secrets(cut)
+
+
+@given(st.text())
+def test_any_text_keeps_its_lines(text: str) -> None:
+    assert without_secrets(text).count("\n") == text.count("\n")
+
+
+@given(
+    st.lists(st.sampled_from([*HARMLESS, *(line.text for line in LINES), "token", "password", "=", "://", "@", '"', "'", ":", "\n", " "]))
+)
+def test_blanking_twice_changes_nothing(parts: list[str]) -> None:
+    once = without_secrets(" ".join(parts))
+    assert without_secrets(once) == once
