@@ -23,6 +23,7 @@ from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.probes.contract import Interpreter, Scene
 from doctor.probing import probe_all, probes
+from doctor.scrub import ready
 from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
 
 _FOLLOWS = {
@@ -116,9 +117,14 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
 
 
 def _described(host: Host, path: Path) -> Interpreter:
-    """Start the interpreter, and load the probes while it answers."""
-    said = together({"": partial(describe, host, path)}, meanwhile=probes)
+    """Start the interpreter, and load the probes and what blanks secrets while it answers."""
+    said = together({"": partial(describe, host, path)}, meanwhile=_load)
     return said[""]
+
+
+def _load() -> None:
+    probes()
+    ready()
 
 
 def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:

@@ -51,6 +51,11 @@ def _rules() -> _Rules:
     return _Rules(automaton, tuple(map(tuple, woken.values())), tuple(find for _, find in told))
 
 
+def ready() -> None:
+    """Load the rules: two milliseconds that may pass while something else is waited for."""
+    _rules()
+
+
 def without_secrets(text: str) -> str:
     """Return a text with every secret in it blanked; lines stay lines."""
     if len(text) < _SHORTEST:

@@ -19,7 +19,7 @@ _OTHER_WORK = {
     *("doctor.pasted.log", "doctor.pasted.reading", "doctor.checking", "doctor.runner", "doctor.lint", "doctor.compare", "doctor.baseline"),
     *("doctor.reporters.html", "doctor.reporters.markdown", "doctor.host.scratch", "doctor.host.nursery", "doctor.host.nvml_child"),
 }
-_DEAR = {"ahocorasick_rs", "asyncio", "concurrent.futures", "csv", "getpass", "importlib.metadata", "logging", "pydantic", "tempfile"}
+_DEAR = {"asyncio", "concurrent.futures", "csv", "getpass", "importlib.metadata", "logging", "pydantic", "tempfile"}
 
 
 def loaded(*arguments: str, cwd: Path) -> set[str]:
