@@ -14,12 +14,12 @@ from tests.promises.sources import ROOT, imports, modules, name_of
 
 FLOORS: tuple[set[str], ...] = (
     {"doctor", "errors", "refusals", "bundled", "globs", "literals", "near", "text", "toml", "versions"},
+    {"scrub"},
     {"manifests", "patterns", "share", "specifiers", "templates"},
     {"model"},
     {"host", "holes", "scripts"},
     {"catalog", "conditions", "contract", "devices", "elf", "schemas"},
     {"fatbins", "symbols"},
-    {"scrub"},
     {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
     {"compare", "targets", "probes", "runner", "lint", "reporters"},
     {"cached"},
