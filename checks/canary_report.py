@@ -17,6 +17,30 @@ from typing import Any
 
 from canary_devices import excused, language, state
 
+WHOLE = {
+    "torch": ("_C", "Tensor"),
+    "jax": ("devices", "numpy"),
+    "onnxruntime": ("InferenceSession", "get_available_providers"),
+}
+"""What a framework holds in every release, once it was imported."""
+
+
+def hollow(name: str) -> str:
+    """Say what is missing of a package that was imported and is not whole; an empty text where nothing is.
+
+    A folder without __init__.py, which half an uninstall leaves, is imported without a word: as a package without a file (PEP 420).
+    """
+    module = sys.modules[name]
+    file = getattr(module, "__file__", None)
+    if file is None and hasattr(module, "__path__"):
+        return (
+            f"{name} is a folder without __init__.py, and Python imports that as a package with nothing in it: {', '.join(module.__path__)}"
+        )
+    if not any(not part.startswith("__") for part in vars(module)):
+        return f"{name} was imported from {file}, and there is nothing in it"
+    lacks = [part for part in WHOLE.get(name, ()) if not hasattr(module, part)]
+    return f"{name} was imported from {file} and lacks {', '.join(lacks)}: it is not whole" if lacks else ""
+
 
 class Ending(Exception):
     """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
@@ -106,7 +130,7 @@ class Report:
         self.write(self.doing)
 
     def load(self, module: str) -> Any:
-        """Import a module of the patient; where that fails, say so and end."""
+        """Import a module of the patient; where that fails, or gives half of it, say so and end."""
         with self.result(None):
             self.doing["case"] = f"import {module}"
             with self.act():
@@ -116,10 +140,14 @@ class Report:
                     if error.name == module:
                         raise Ending("skipped", f"{module} is not installed") from None
                     raise
+                if lacks := hollow(module):
+                    raise Ending("failed", lacks)
         if self.results[-1]["verdict"] != "passed":
             self.write(doing=None)
             sys.exit()
         self.results.pop()
+        # What was on disk said that something passed. Whoever dies from here on has passed nothing.
+        self.write(self.doing)
         return loaded
 
     def dtypes(self, torch: Any, device: str, names: Sequence[str], attempt: Callable[[str], object]) -> None:

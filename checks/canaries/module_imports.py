@@ -43,7 +43,7 @@ from typing import Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report  # noqa: E402
+from canary_report import Ending, Report, hollow  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -97,6 +97,8 @@ WITH_TORCH = {
 }
 """The module to import for a distribution, and what to ask it for where it has that."""
 
+SPREAD = ("optimum",)
+"""Packages whose folder has no __init__.py on purpose, since several distributions share it."""
 NAMES = {
     "opencv-python-headless": "opencv-python",
     "opencv-contrib-python": "opencv-python",
@@ -172,6 +174,9 @@ def use(package: str) -> None:
     """Import a package, and ask it for what programs use; a name that this release does not list is passed over."""
     name, _, wanted = (ALONE.get(package) or WITH_TORCH[package]).partition(": ")
     module = importlib.import_module(name)
+    top = name.partition(".")[0]
+    if package not in SPREAD and (lacks := hollow(top)):
+        raise ImportError(lacks)
     listed = set(dir(module)) | set(getattr(module, "__all__", ()))
     for each in wanted.split():
         if each in listed:

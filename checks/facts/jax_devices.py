@@ -112,6 +112,8 @@ def ask(jax: Any, kind: str, plugin: str | None, kept: Kept) -> None:
                     REPORT.facts["jax.error"] = why_none(jax, kind, kept)
                 raise
         names = [named(device, kind) for device in found]
+        if not names:
+            raise Ending("failed", "JAX lists no device, not even the processor")
         asked = next((f"{name}={os.environ[name]}" for name in CHOOSING if os.environ.get(name)), "")
         if asked and set(names) <= {"cpu"}:
             raise Ending("skipped", f"{asked} keeps JAX on the processor")

@@ -36,7 +36,7 @@ from typing import Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
 from canary_devices import BUSY, FULL  # noqa: E402
-from canary_report import Ending, Report  # noqa: E402
+from canary_report import Ending, Report, hollow  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -54,11 +54,14 @@ def importing() -> Any:
         with warnings.catch_warnings(record=True) as caught, REPORT.act():
             warnings.simplefilter("always", UserWarning)
             try:
-                import torch as module
+                import torch
             except ModuleNotFoundError as error:
                 if error.name == "torch":
                     raise Ending("skipped", "torch is not installed") from None
                 raise
+            if lacks := hollow("torch"):
+                raise Ending("failed", lacks)
+        module = torch
         REPORT.facts["torch.import_seconds"] = round(time.monotonic() - started, 3)
         REPORT.facts["torch.import_warnings"] = first_lines(caught)
     return module
@@ -277,6 +280,7 @@ def everything(asked: list[str]) -> None:
         return
     globals().get("NURSERY", lambda: None)()
     REPORT.results.pop()
+    REPORT.write(REPORT.doing)
     REPORT.facts.update(build(torch))
     cudnn(torch)
     REPORT.facts["torch.devices"] = []

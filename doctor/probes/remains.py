@@ -8,7 +8,10 @@ from pathlib import Path
 
 from doctor.distributions import installed_as, normalized
 from doctor.model.facts import Fact, absent, present
+from doctor.modules import constants
 from doctor.probes.contract import Scene, Seen
+from doctor.probes.own_modules import lacking
+from doctor.versions import public
 
 BOUND = 5.0
 
@@ -33,6 +36,11 @@ def probe(scene: Scene) -> Seen:
     yield "python.doubled", _fact([f"{name}=={version}" for path in stale for name, version in installed_as(path)])
     torch = [str(Path(folder, "torch")) for folder in folders if "torch" not in here and _holds_torch(Path(folder, "torch"))]
     yield "torch.without_metadata", present(torch[0], torch[0]) if torch else absent("site-packages")
+    lacks = lacking(Path(torch[0])) if torch else None
+    yield "torch.hollow", present(lacks, torch[0]) if lacks else absent("site-packages")
+    told = constants(scene.host, Path(torch[0], "version.py")) if lacks else None
+    version = public(str((told or {}).get("__version__", "")))
+    yield "torch.hollow_release", present(version, f"{torch[0]}/version.py") if version else absent("site-packages")
 
 
 def _fact(values: list[str]) -> Fact:

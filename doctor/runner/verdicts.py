@@ -33,7 +33,10 @@ def judged(base: Outcome, ran: Ran, result: Path, bound: float) -> Batch:
     if isinstance(document, str):
         by_itself = ran.ended is Ended.ITSELF and base.signal is None
         return Batch(outcomes=(msgspec.structs.replace(base, reason=document) if by_itself else _unfinished(base, None, ran, bound),))
-    done = [_outcome(base, record) for record in document.results if record.verdict != "running"]
+    # A script that was still about something has passed nothing as a whole: what says so was about one of its steps.
+    half = document.doing is not None or ran.ended is not Ended.ITSELF
+    ended = [record for record in document.results if record.verdict != "running"]
+    done = [_outcome(base, record) for record in ended if not (half and record.device is None and record.verdict == "passed")]
     started = [record for record in document.results if record.verdict == "running"]
     if document.doing is not None or ran.ended is not Ended.ITSELF or started:
         pending = [_outcome(base, record) for record in started] or [msgspec.structs.replace(base, device=_device(document))]

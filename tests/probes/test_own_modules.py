@@ -44,6 +44,22 @@ def test_an_empty_module_makes_no_difference(tmp_path: Path) -> None:
     assert seen(tmp_path) == {}
 
 
+def test_a_module_with_nothing_in_it_is_gone(tmp_path: Path) -> None:
+    install(tmp_path, "opencv-python", "4.12", files=CV2)
+    (site_of(tmp_path) / "cv2/__init__.py").write_bytes(b"")
+    assert seen(tmp_path)["modules.gone_packages"] == ["opencv-python==4.12"]
+
+
+@pytest.mark.parametrize("name", ["torch", "flash-attn", "jax", "onnxruntime-gpu", "triton"])
+def test_a_folder_that_nothing_lists_any_more(tmp_path: Path, name: str) -> None:
+    info = install(tmp_path, name, "1.0")
+    (info / "RECORD").unlink()
+    folder = site_of(tmp_path) / {"flash-attn": "flash_attn", "onnxruntime-gpu": "onnxruntime"}.get(name, name)
+    assert seen(tmp_path) == {}
+    folder.mkdir()
+    assert seen(tmp_path) == {"modules.gone": [str(folder / "__init__.py")], "modules.gone_packages": [f"{name}==1.0"]}
+
+
 def test_images_without_an_installer_are_fine(tmp_path: Path) -> None:
     install(tmp_path, "pip", "26.0", files={"pip/__init__.py": "x = 1"})
     shutil.rmtree(site_of(tmp_path) / "pip")

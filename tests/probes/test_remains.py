@@ -39,7 +39,8 @@ def test_pip_was_stopped_while_it_exchanged_torch(tmp_path: Path) -> None:
     left = renamed(tmp_path, "torch", "2.5.1")
     put(site_of(tmp_path) / "torch/version.py", "__version__ = '2.13.0'")
     without = str(site_of(tmp_path) / "torch")
-    assert seen(tmp_path) == {"python.left_behind": left, "torch.interrupted": "2.5.1", "torch.without_metadata": without}
+    hollow = {"torch.hollow": "__init__.py", "torch.hollow_release": "2.13.0"}
+    assert seen(tmp_path) == {"python.left_behind": left, "torch.interrupted": "2.5.1", "torch.without_metadata": without, **hollow}
 
 
 def test_another_package_was_stopped(tmp_path: Path) -> None:
@@ -57,6 +58,12 @@ def test_what_was_replaced_since_only_left_folders(tmp_path: Path) -> None:
 
 def test_a_torch_that_no_installer_knows(tmp_path: Path) -> None:
     put(site_of(tmp_path) / "torch/lib/libtorch_cpu.so", "half")
+    assert seen(tmp_path) == {"torch.without_metadata": str(site_of(tmp_path) / "torch"), "torch.hollow": "__init__.py"}
+
+
+def test_a_whole_torch_that_no_installer_knows(tmp_path: Path) -> None:
+    for name in ("__init__.py", "version.py", "_C.cpython-311-x86_64-linux-gnu.so"):
+        put(site_of(tmp_path) / "torch" / name, "__version__ = '2.13.0'")
     assert seen(tmp_path) == {"torch.without_metadata": str(site_of(tmp_path) / "torch")}
 
 
