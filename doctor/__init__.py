@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # importing `typing` costs more than the rest, and PYTHONPATH may hold another one
 if TYPE_CHECKING:
+    from typing import Any
+
     from doctor.api import check, diagnose, to_json
     from doctor.errors import DoctorError, UsageError
     from doctor.model.report import Report

@@ -10,6 +10,7 @@ from doctor.globs import matches_any
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
 from doctor.near import near
+from doctor.refusals import whole
 
 NONE = ("",)
 """The globs of checks where `--only` names known issues alone."""
@@ -47,4 +48,4 @@ def folder(project: Path) -> Path:
     """Return the project's folder; raises UsageError where there is none."""
     if not project.is_dir():
         raise UsageError(f"--project {project}: no such folder")
-    return project.resolve()
+    return whole(project)

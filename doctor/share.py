@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from doctor.refusals import home
 from doctor.scrub import HIDDEN, is_secret, is_telling, telling, without_secrets
 
 _T = TypeVar("_T")
@@ -21,7 +21,7 @@ def who(env: Mapping[str, str]) -> dict[str, str]:
     import getpass  # of a report that is not made to be shared nobody's name is asked
     import platform
 
-    names = {"$HOME": env.get("HOME") or env.get("USERPROFILE") or str(Path.home()), "<host>": platform.node().partition(".")[0]}
+    names = {"$HOME": env.get("HOME") or env.get("USERPROFILE") or str(home() or ""), "<host>": platform.node().partition(".")[0]}
     try:
         names["<user>"] = env.get("USER") or env.get("LOGNAME") or getpass.getuser()
     except (OSError, KeyError):

@@ -16,14 +16,14 @@ from doctor.errors import DoctorError
 from doctor.host import Ended, Host, Ran, regular_bytes
 from doctor.host.reading import SOURCE
 from doctor.probes.contract import Interpreter
+from doctor.refusals import RefusedError, current, home
 from doctor.scrub import without_secrets
 
 _OLDEST = (3, 8)
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
 _WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
-_LONGEST = 4096
-"""Characters of anything that an interpreter says of itself; PATH_MAX of Linux."""
+_LONGEST = 4096  # characters: PATH_MAX of Linux
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
 _WHERE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", ".pixi/envs/default/bin/python")
 _STACKS = ("torch", "jax", "tensorflow", "onnxruntime")
@@ -163,6 +163,8 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
     It starts as the user's programs do, PYTHONPATH and sitecustomize included: they may be part of the illness.
     """
     ran = host.run([str(executable), "-c", _PROGRAM], timeout=timeout, env={"PYTHONDONTWRITEBYTECODE": "1"})
+    if ran.refused:
+        raise RefusedError(ran.refused)
     told = _told(ran.output)
     if told is None:
         raise TargetError(f"{executable} {_silence(ran, timeout)} Say which interpreter to examine with --python.")
@@ -182,10 +184,8 @@ def _told(output: str) -> Mapping[str, object] | None:
     """Find the description between its marks; whatever a sitecustomize prints around it does no harm."""
     _, mark, rest = output.rpartition(_BEGIN)
     text, end, _ = rest.partition(_END)
-    if not (mark and end):
-        return None
     try:
-        told = ast.literal_eval(text)
+        told = ast.literal_eval(text) if mark and end else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     if not isinstance(told, dict):
@@ -228,7 +228,7 @@ def _signal(number: int) -> str:
 def find_workspace(project: Path) -> Path | None:
     """Return the folder of the Cargo workspace that holds `project`: never above its git repository, nor the home folder."""
     crate = None
-    for folder in _upwards(project.absolute()):
+    for folder in _upwards(project if project.is_absolute() else current() / project):
         manifest = folder / "Cargo.toml"
         if (folder / "Cargo.lock").is_file():
             return folder
@@ -240,10 +240,10 @@ def find_workspace(project: Path) -> Path | None:
 
 
 def _upwards(folder: Path) -> Iterator[Path]:
-    home = Path.home()
+    own = home()
     yield folder
     for parent in folder.parents:
-        if home in (parent, folder) or (folder / ".git").exists():
+        if own in (parent, folder) or (folder / ".git").exists():
             return
         folder = parent
         yield folder

@@ -10,6 +10,7 @@ from doctor.cargo.lock import Locked
 from doctor.cargo.resolution import Answer, Metadata, Package
 from doctor.host import Host
 from doctor.host.reading import SOURCE
+from doctor.refusals import home
 
 
 def described(told: Metadata, locked: Locked) -> Package | None:
@@ -27,7 +28,7 @@ def folder_of(host: Host, workspace: Path, locked: Locked, answer: Answer) -> Pa
 
 def cargo_home(host: Host) -> Path:
     """Return the folder where cargo keeps what it fetched."""
-    return Path(host.env.get("CARGO_HOME") or Path(host.env.get("HOME") or Path.home()) / ".cargo")
+    return Path(host.env.get("CARGO_HOME") or Path(host.env.get("HOME") or home() or "/") / ".cargo")
 
 
 def has_sources(host: Host, workspace: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from doctor import toml
 from doctor.host import Host
+from doctor.refusals import home as own_home
 
 
 class Toolchain(NamedTuple):
@@ -29,7 +30,7 @@ def find_toolchain(host: Host, workspace: Path | None) -> Toolchain:
     rustc, cargo = host.which("rustc"), host.which("cargo")
     if not any(path and host.exists(Path(path).with_name("rustup")) for path in (rustc, cargo)):
         return Toolchain(rustc, cargo)
-    home = host.env.get("RUSTUP_HOME") or f"{host.env.get('HOME', str(Path.home()))}/.rustup"
+    home = host.env.get("RUSTUP_HOME") or f"{host.env.get('HOME') or own_home() or ''}/.rustup"
     name, source = _wanted(host, workspace, home)
     folder = _installed(host, home, name)
     if folder is None:

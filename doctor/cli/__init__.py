@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from doctor.cli.app import main
+from doctor.cli.starting import main
 
 __all__ = ["main"]

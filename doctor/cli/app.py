@@ -5,17 +5,19 @@ from __future__ import annotations
 import atexit
 import gc
 import io
+import os
 import signal
 import sys
+import threading
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
 
-from doctor import __version__
+from doctor import __version__, refusals
 from doctor.cli.completion import answer_shells
 from doctor.cli.names import shadow
-from doctor.cli.screen import say
+from doctor.cli.screen import fault, say
 from doctor.cli.teaching import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, told
 from doctor.errors import DoctorError, UsageError
 
@@ -81,10 +83,11 @@ def main() -> NoReturn:
     # all the same, in whatever is not frozen, and take a tenth of the static check for it.
     gc.disable()
     atexit.register(gc.freeze)
-    signal.signal(signal.SIGTERM, _interrupt)
-    answer_shells()
     try:
-        code: Any = app(standalone_mode=False)
+        signal.signal(signal.SIGTERM, _interrupt)
+        answer_shells()
+        with refusals.told():
+            code: Any = app(standalone_mode=False)
     except KeyboardInterrupt:
         say("doctor: interrupted")
         sys.exit(INTERRUPTED)
@@ -93,10 +96,14 @@ def main() -> NoReturn:
         sys.exit(USAGE)
     except DoctorError as error:
         _tell(error)
+        if isinstance(error, refusals.RefusedError):
+            _leave(FAULT)
         sys.exit(FAULT)
     except typer.Abort:
         sys.exit(INTERRUPTED)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a panic of a Rust extension is no Exception
         if "--debug" in sys.argv:
             raise
         if hasattr(error, "exit_code") and hasattr(error, "show"):
@@ -105,9 +112,16 @@ def main() -> NoReturn:
             configuration.name_origin(error)
             _show(error)
             sys.exit(USAGE)
-        say(f"doctor: this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)")
+        say(f"doctor: {fault(error)}")
         sys.exit(FAULT)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once where threads are left: to end them, glibc would open a library, and aborts where no file may be opened."""
+    if threading.active_count() > 1:
+        os._exit(code)
+    sys.exit(code)
 
 
 def _tell(error: DoctorError) -> None:

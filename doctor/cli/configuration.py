@@ -19,6 +19,7 @@ from doctor.cli.screen import say
 from doctor.errors import UsageError
 from doctor.expecting import WORDS, is_device
 from doctor.gating import Ignore
+from doctor.refusals import RefusedError, whole
 
 _KEPT = "doctor.configuration"
 _ELSEWHERE = {
@@ -52,7 +53,12 @@ def project(context: typer.Context, folder: Path) -> Path:
         return folder
     if not folder.is_dir():
         raise UsageError(f"--project {folder}: no such folder")
-    folder = folder.resolve()
+    try:
+        folder = whole(folder)
+    except RefusedError:
+        # Whoever needs the folder will say so; a log, or a snapshot, is judged without.
+        context.meta[_KEPT] = Configuration()
+        return folder
     found = nearest(folder)
     read = _read(context, found, folder) if found else Configuration()
     context.meta[_KEPT] = read

@@ -21,4 +21,4 @@ def shadow() -> str | None:
     if first is None or Path(first).parent.resolve() == (Path(sys.prefix) / ("Scripts" if sys.platform == "win32" else "bin")).resolve():
         return None
     start = regular_bytes(first, _START)
-    return None if start is None or b"doctor.cli" in start else first
+    return None if start is None or b"canary_doctor" in start or b"doctor.cli" in start else first

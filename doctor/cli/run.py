@@ -18,6 +18,7 @@ from doctor.errors import DoctorError, UsageError
 from doctor.host import Host
 from doctor.host.passing import pass_through
 from doctor.model.observation import Log, Observation
+from doctor.refusals import RefusedError, current, refusal
 from doctor.share import without_any_secrets
 
 
@@ -32,8 +33,12 @@ def run(context: typer.Context) -> int:
     if passed.why:
         screen.say(f"doctor: {passed.why}")
     elif passed.code:
-        with contextlib.suppress(DoctorError):
+        try:
             _tell(context.args[0], passed.output)
+        except Exception as error:  # noqa: BLE001 - whatever hinders doctor, the command has ended as it has
+            no = refusal(error)
+            told = RefusedError(no.words) if no else error
+            screen.say(f"doctor: {told if isinstance(told, DoctorError) else screen.fault(told)}")
     return passed.code
 
 
@@ -49,7 +54,7 @@ def _tell(command: str, output: bytes) -> None:
 def _seen(command: str, log: Log) -> Observation:
     """Look at the machine as far as that costs nothing, beside what the log itself tells."""
     host = Host()
-    request = observe.Request(host=host, project=Path.cwd(), python=_environment_of(host, command), bounds=observe.Bounds(canaries=False))
+    request = observe.Request(host=host, project=current(), python=_environment_of(host, command), bounds=observe.Bounds(canaries=False))
     try:
         seen = observe.observe(request, lambda _what, _seconds: None)
     except DoctorError:

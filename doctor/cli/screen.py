@@ -102,6 +102,11 @@ def reporter(kind: Format) -> Any:
     return importlib.import_module(f"doctor.reporters.{'terminal' if kind is Format.TEXT else kind.value}")
 
 
+def fault(error: BaseException) -> str:
+    """Say of an error that nobody expected whose it is."""
+    return f"this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)"
+
+
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not the report."""
     if sys.stderr is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from doctor import examine
 from doctor.cli import options, reports, screen
-from doctor.errors import WriteError
+from doctor.errors import UsageError, WriteError
 from doctor.host import Host
 from doctor.model.catalog import Catalog
 from doctor.model.observation import Log
@@ -18,7 +18,16 @@ from doctor.share import shareable, who, without_any_secrets
 
 def read_logs(paths: Sequence[Path], known: Catalog) -> tuple[Log, ...]:
     """Read logs in their order; `-` is standard input. Raises UsageError for one that cannot be read."""
-    return tuple(examine.read_log("-", sys.stdin.buffer, known) if str(path) == "-" else examine.open_log(path, known) for path in paths)
+    return tuple(_standard_input(known) if str(path) == "-" else examine.open_log(path, known) for path in paths)
+
+
+def _standard_input(known: Catalog) -> Log:
+    if sys.stdin is None:
+        raise UsageError("-: standard input is closed")
+    try:
+        return examine.read_log("-", sys.stdin.buffer, known)
+    except OSError as error:
+        raise UsageError(f"-: {error.strerror or error}") from None
 
 
 def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool, beside: Sequence[reports.Wanted] = ()) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from doctor.host.process import Ended, Ran, run
 from doctor.host.reading import regular_bytes, whole_text
+from doctor.refusals import current
 
 
 class Host:
@@ -31,7 +32,14 @@ class Host:
         self.root, self.platform = root, platform
         self._is_whole = root == Path("/")
         self.env: Mapping[str, str] = dict(os.environ if env is None else env)
-        self.cwd = cwd or Path.cwd()
+        self._cwd = cwd
+
+    @property
+    def cwd(self) -> Path:
+        """The folder that a command line is typed in; raises RefusedError where it is gone."""
+        if self._cwd is None:
+            self._cwd = current()
+        return self._cwd
 
     def at(self, path: str | Path) -> Path:
         """Return where an absolute path lies on this host."""

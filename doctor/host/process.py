@@ -19,6 +19,7 @@ import msgspec
 
 from doctor.host.kept import Kept
 from doctor.host.trees import MARK, kill_tree, tree_memory
+from doctor.refusals import refusal
 
 if TYPE_CHECKING:
     from doctor.host.warden import Warden
@@ -41,7 +42,7 @@ class Ended(Enum):
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command gave; `code` is negative for a signal, and None where it never started."""
+    """What a command gave; `code` is negative for a signal, and None where it never started; `refused`: what the machine does not grant."""
 
     ended: Ended
     code: int | None = None
@@ -49,6 +50,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     errors: str = ""
     seconds: float = 0.0
     why: str = ""
+    refused: str = ""
 
     @property
     def ok(self) -> bool:
@@ -175,7 +177,8 @@ def run(
             return follow(ward, ward.pipes, bounds)
         child = _start(argv, env, cwd, merge=merge)
     except (OSError, ValueError) as error:
-        return Ran(ended=Ended.NOT_STARTED, why=str(error))
+        no = refusal(error)
+        return Ran(ended=Ended.NOT_STARTED, why=str(error), refused=no.words if no and no.what != "rights" else "")
     return follow(Child(child, mark), [pipe for pipe in (child.stdout, child.stderr) if pipe is not None], bounds)
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from doctor.host import Host
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Interpreter, Scene, Seen
+from doctor.refusals import home
 
 BOUND = 5.0
 
@@ -87,7 +88,7 @@ def _named(env: Mapping[str, str], variable: str, default: Path, source: str) ->
 
 
 def _home(env: Mapping[str, str]) -> Path:
-    return Path(env["HOME"]) if env.get("HOME") else Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises for a user without a name
+    return Path(env["HOME"]) if env.get("HOME") else home() or Path("~")
 
 
 def _user(env: Mapping[str, str]) -> str:

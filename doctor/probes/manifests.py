@@ -14,6 +14,7 @@ from doctor.host.reading import SOURCE, Unread, regular_bytes, whole
 from doctor.manifests import LOCK, Kind, kind_of
 from doctor.model.facts import absent, present
 from doctor.probes.contract import Scene, Seen
+from doctor.refusals import home
 from doctor.text import plain
 
 if TYPE_CHECKING:
@@ -122,8 +123,8 @@ def _root(project: Path, env: Mapping[str, str]) -> Path:
     for name in _ROOTS:
         if (given := env.get(name)) and (real := _real(Path(given))) and whole.is_relative_to(real):
             return real
-    home = Path.home()
-    above = (folder for folder in (whole, *whole.parents) if folder != home and (folder / ".git").exists())
+    own = home()
+    above = (folder for folder in (whole, *whole.parents) if folder != own and (folder / ".git").exists())
     return next(above, whole)
 
 

@@ -13,8 +13,8 @@ from doctor.toml import parsed
 from tests.promises.sources import ROOT, imports, modules, name_of
 
 FLOORS: tuple[set[str], ...] = (
-    {"doctor", "errors", "refusals", "bundled", "globs", "literals", "near", "text", "toml", "versions"},
-    {"scrub"},
+    {"doctor", "errors", "bundled", "globs", "literals", "near", "text", "toml", "versions"},
+    {"refusals", "scrub"},
     {"manifests", "patterns", "share", "specifiers", "templates"},
     {"model"},
     {"host", "holes", "scripts"},

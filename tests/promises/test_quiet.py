@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-# Heard by every Python that is started with this folder on PYTHONPATH, the target's interpreter included.
+# Heard by every Python that is started with this folder on PYTHONPATH, the target's interpreter included; doctor itself sets that
+# aside, and is told.
 _EAR = """
 import os, sys
 def _hear(event, args, _open=os.open, _write=os.write, _to=os.environ["HEARD"]):
@@ -18,14 +19,17 @@ def _hear(event, args, _open=os.open, _write=os.write, _to=os.environ["HEARD"]):
         _write(_open(_to, os.O_WRONLY | os.O_APPEND | os.O_CREAT), (event + " " + sys.executable + "\\n").encode())
 sys.addaudithook(_hear)
 """
+_TOLD = "import runpy, sys; exec(open(sys.argv[1]).read()); sys.argv = sys.argv[1:]; runpy.run_module('doctor', run_name='__main__')"
 
 
 def heard(tmp_path: Path, *arguments: str) -> list[str]:
-    """Run a Python program with an ear in every interpreter, and return what was heard."""
-    (tmp_path / "sitecustomize.py").write_text(_EAR)
+    """Run a Python program with an ear in every interpreter, and return what was heard; `-m doctor` first is doctor itself."""
+    ear = tmp_path / "sitecustomize.py"
+    ear.write_text(_EAR)
     log = tmp_path / "heard"
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "HEARD": str(log)}
-    ran = subprocess.run([sys.executable, *arguments], env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    own = ("-E", "-c", _TOLD, str(ear), *arguments[2:]) if arguments[:2] == ("-m", "doctor") else arguments
+    ran = subprocess.run([sys.executable, *own], env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert "Traceback" not in ran.stderr, ran.stderr
     return log.read_text().splitlines() if log.exists() else []
 

@@ -1,4 +1,4 @@
-"""The wheel holds the package, the checks and the matrices under one name, and nothing else."""
+"""The wheel holds the package, the checks, the matrices and the start of the command, under two names, and nothing else."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_the_wheel_holds_exactly_these_files(contents: dict[str, bytes]) -> None
     package = _sources("doctor")
     data = [f"{_DATA}/{name}" for folder in ("checks", "matrices") for name in _sources(folder)]
     found = [name for name in contents if ".dist-info/" not in name]
-    assert sorted(found) == sorted([*package, *data, f"{_DATA}/matrices/{COMPILED}"])
+    assert sorted(found) == sorted([*package, *data, "canary_doctor.py", f"{_DATA}/matrices/{COMPILED}"])
 
 
-def test_one_name_at_the_top_beside_the_metadata(contents: dict[str, bytes]) -> None:
+def test_two_names_at_the_top_beside_the_metadata(contents: dict[str, bytes]) -> None:
     tops = {name.split("/")[0] for name in contents}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"doctor"}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"canary_doctor.py", "doctor"}
 
 
 def test_the_compiled_catalog_is_that_of_the_matrices(contents: dict[str, bytes]) -> None:

@@ -1,0 +1,119 @@
+"""What happens before anything of others is imported: doctor is set apart from the variables that are meant for the patient's Python.
+
+PYTHONPATH and its like are set for the interpreter under examination (modules of a cluster, images of NGC, ROS), hold packages that were
+built for that one, and break any other. So where one of them is set, the same command is started once more without them: a
+`sitecustomize` among them may have changed this process already. They are kept aside meanwhile, and stand in `os.environ` again before
+anything is looked at: to the patient they matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+TYPE_CHECKING = False  # importing `typing` costs more than all of this, and PYTHONPATH may hold another one
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+_THEIRS = ("PYTHONPATH", "PYTHONHOME", "PYTHONWARNINGS", "PYTHONOPTIMIZE", "PYTHONSTARTUP", "PYTHONDEVMODE")
+_ASIDE = "CANARY_ASIDE_"
+_HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - see above
+_FAULT, _INTERRUPTED = 3, 130
+
+
+def main() -> NoReturn:
+    """Run the command line; a start that fails ends with 3, for 1 is a finding."""
+    try:
+        _hold_streams()
+        _set_apart()
+        run = _imported()
+    except KeyboardInterrupt:
+        _say("interrupted")
+        sys.exit(_INTERRUPTED)
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        # A library that there is no memory for is an ImportError.
+        refused = isinstance(error, (OSError, MemoryError)) or "failed to map segment" in str(error)
+        why = "this machine does not let doctor start" if refused else "cannot start"
+        _say(f"{why}: {type(error).__name__}: {error} ({sys.executable}; --debug shows the trace)")
+        sys.exit(_FAULT)
+    run()
+
+
+def _imported() -> Callable[[], NoReturn]:
+    try:
+        from doctor.cli.app import main as run
+    except ModuleNotFoundError:
+        # Somebody may have put what doctor leans on nowhere else.
+        sys.path += [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry not in sys.path]
+        from doctor.cli.app import main as run
+    return run
+
+
+def _hold_streams() -> None:
+    """Put something behind a standard stream that is closed: the next file that is opened would take its place, and be written to."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _set_apart() -> None:
+    if sys.path and _real(sys.path[0]) == _real(os.curdir) != _real(_HERE):
+        del sys.path[0]  # `python -m` puts the current folder first
+    aside = [name for name in os.environ if name.startswith(_ASIDE)]
+    for name in aside:
+        if value := os.environ.pop(name):
+            os.environ[name[len(_ASIDE) :]] = value
+        else:
+            os.environ.pop(name[len(_ASIDE) :], None)
+    # CPython looks at this one once more when it ends, and would ask for input.
+    inspect = os.environ.pop("PYTHONINSPECT", "")
+    ours, foreign = _entries()
+    theirs = {name: value for name in _THEIRS if (value := os.environ.get(name, "")) and (foreign or name != "PYTHONPATH")}
+    if aside or sys.flags.ignore_environment or not (theirs or inspect):
+        return
+    if os.name == "posix" and _is_our_program():
+        env = {name: value for name, value in os.environ.items() if name not in theirs}
+        env |= {_ASIDE + name: os.environ.get(name, "") for name in ("PYTHONPATH", *theirs)}
+        with contextlib.suppress(OSError):
+            os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**env, "PYTHONPATH": os.pathsep.join(ours)})  # noqa: S606
+    sys.path[:] = [entry for entry in sys.path if _real(entry) not in foreign]
+    if "PYTHONWARNINGS" in theirs:
+        import warnings
+
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore")
+
+
+def _entries() -> tuple[list[str], set[str]]:
+    """Return the entries of PYTHONPATH by which this very doctor is found, and where the others really are."""
+    entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    ours = [entry for entry in entries if _real(entry) == _real(_HERE)]
+    return ours, {_real(entry) for entry in entries if entry not in ours}
+
+
+def _is_our_program() -> bool:
+    """Say whether this process is the command, not a program that calls it; `os.execve` of Windows would not keep its number."""
+    name = os.path.basename(sys.argv[0]).rpartition(".py")  # noqa: PTH119
+    return bool(sys.executable) and (name[0] or name[2]) in ("doctor", "canary-doctor", "canary_doctor", "__main__")
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # it is relative, and the current folder is gone
+        return path
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:
+        try:
+            sys.stderr.write(f"doctor: {text}\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            return
