@@ -26,7 +26,7 @@ def main() -> int:
     parser.add_argument("command", nargs="*", help="what to run there, after --; the default is: doctor check")
     given = parser.parse_args()
     if given.list:
-        print("\n".join(f"{name:38} {scenario.why}" for name, scenario in SCENARIOS.items()))  # noqa: T201 - it is asked for
+        print("\n".join(f"{name:38} {scenario.why}" for name, scenario in SCENARIOS.items()))
         return 0
     scenario = SCENARIOS[given.scenario] if given.scenario else _described(given)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,352 @@
+"""What doctor reads and did not write, each as a function of bytes that may refuse them in the agreed way and in no other."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import yaml
+
+from doctor import catalog as catalogs
+from doctor import examine, literals, modules, patterns, specifiers, symbols, targets
+from doctor.baseline import read_baseline
+from doctor.cargo.lock import read_lock
+from doctor.cargo.toolchain import find_toolchain
+from doctor.cli import diff
+from doctor.cli.app import app
+from doctor.compare import compare
+from doctor.distributions import extras_of, installed, requirements, text_of
+from doctor.elf import Elf, ElfError
+from doctor.errors import DoctorError
+from doctor.fatbins import architectures
+from doctor.gating import Gates
+from doctor.host import Ended, Host, Ran
+from doctor.host.nursery import Nursery
+from doctor.host.warden import Warden
+from doctor.manifests import kind_of
+from doctor.model.catalog import Catalog
+from doctor.model.observation import Log
+from doctor.model.outcomes import Outcome, Verdict
+from doctor.model.scales import Severity
+from doctor.pasted import reading
+from doctor.pasted.environment import environment_facts
+from doctor.pasted.log import log_facts, owner
+from doctor.pasted.questions import question
+from doctor.pasted.skeleton import skeleton
+from doctor.probes import amd, intel, machine, pci, resources
+from doctor.probes.contract import Interpreter, Scene
+from doctor.probes.records import rows
+from doctor.reporters import json as json_reporter
+from doctor.reporters import terminal
+from doctor.runner.verdicts import judged
+from doctor.scrub.secrets import without_secrets
+from doctor.share import without_any_secrets
+from doctor.text import harmless, plain
+
+Target = Callable[[bytes], None]
+
+_MANIFESTS = (
+    "pyproject.toml",
+    "requirements.txt",
+    "constraints.txt",
+    "environment.yml",
+    "Dockerfile",
+    "Pipfile",
+    "pixi.toml",
+    "Cargo.toml",
+    "uv.lock",
+)
+_READERS = tuple(kind for name in _MANIFESTS if (kind := kind_of("", name)) is not None)
+_MACHINE = (
+    "/proc/cpuinfo", "/proc/modules", "/proc/version", "/proc/sys/kernel/osrelease", "/etc/os-release", "/proc/mounts",
+    "/proc/1/cgroup", "/proc/driver/nvidia/version", "/proc/driver/nvidia/params", "/proc/devices", "/proc/self/status",
+    "/sys/bus/pci/devices/0000:01:00.0/vendor", "/sys/bus/pci/devices/0000:01:00.0/class", "/sys/bus/pci/devices/0000:01:00.0/device",
+    "/sys/class/kfd/kfd/topology/nodes/1/properties", "/sys/module/nvidia/version", "/sys/module/amdgpu/version",
+    "/sys/class/drm/card0/device/uevent", "/etc/nv_tegra_release", "/proc/device-tree/model",
+)  # fmt: skip
+_PROBES = (amd, intel, machine, pci, resources)
+
+
+@cache
+def _folder() -> Path:
+    """Return a folder of this process, in memory where that is possible."""
+    memory = Path("/dev/shm")
+    return Path(_kept(tempfile.TemporaryDirectory(prefix="doctor-fuzz-", dir=memory if memory.is_dir() else None)))
+
+
+_held: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _kept(folder: tempfile.TemporaryDirectory[str]) -> str:
+    _held.append(folder)
+    return folder.name
+
+
+@cache
+def _known() -> Catalog:
+    return catalogs.load()
+
+
+def _file(name: str, data: bytes) -> Path:
+    path = _folder() / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _interpreter() -> Interpreter:
+    site = str(_folder() / "site-packages")
+    return Interpreter(
+        executable="/venv/bin/python", version="3.12.7", implementation="cpython", tag="cp312", bits=64, free_threaded=False,
+        prefix="/venv", base_prefix="/venv", path=(site,), site_packages=(site,), include="/venv/include", platform="linux",
+        machine="x86_64", stdlib="/usr/lib/python3.12",
+    )  # fmt: skip
+
+
+def elf(data: bytes) -> None:
+    """Read everything that an ELF file can be asked for, each by itself."""
+    with contextlib.suppress(ElfError):
+        file = Elf(data)
+        for ask in _QUESTIONS_TO_ELF:
+            with contextlib.suppress(ElfError):
+                ask(file)
+
+
+def _definitions(file: Elf) -> None:
+    table = symbols.Exports(file)
+    for name in (b"puts", b"f", b""):
+        table.has(name)
+
+
+_QUESTIONS_TO_ELF: tuple[Callable[[Elf], object], ...] = (
+    lambda file: (file.cut_off, file.soname, file.needed, file.rpath, file.runpath, file.symbol_count),
+    Elf.needed_versions,
+    Elf.version_owners,
+    Elf.defined_versions,
+    lambda file: sum(1 for _ in file.symbols()),
+    lambda file: file.section(".rodata"),
+    lambda file: list(symbols.wanted(file)),
+    _definitions,
+    architectures,
+)
+
+
+def requirement(data: bytes) -> None:
+    """Read a line of METADATA, ask whether it applies, and whether a version meets it."""
+    with contextlib.suppress(specifiers.Nonsense):
+        line = specifiers.read_line(_text(data))
+        specifiers.meets("2.4.1+cu121", line.specifier)
+        specifiers.applies(line.marker, {"python_version": "3.12", "sys_platform": "linux"}, {"cuda"})
+
+
+def marker(data: bytes) -> None:
+    """Ask whether a marker holds."""
+    with contextlib.suppress(specifiers.Nonsense):
+        specifiers.applies(_text(data), {"python_version": "3.12", "python_full_version": "3.12.7", "sys_platform": "linux"})
+
+
+def clauses(data: bytes) -> None:
+    """Ask whether a version meets a specifier, one before and one after a blank."""
+    version, _, specifier = _text(data).partition(" ")
+    with contextlib.suppress(specifiers.Nonsense):
+        specifiers.meets(version, specifier)
+
+
+def manifests(data: bytes) -> None:
+    """Look for what a project asks for in a manifest; the first byte says of which kind."""
+    for pin in _READERS[(data or b"\0")[0] % len(_READERS)].read(_text(data[1:])):
+        assert pin.line > 0
+
+
+def lock(data: bytes) -> None:
+    """Read a Cargo.lock, and where its packages come from."""
+    found = read_lock(Host(env={}, cwd=_folder()), _file("Cargo.lock", data))
+    for each in (package for packages in found.packages.values() for package in packages):
+        assert all(isinstance(told, str | None) for told in (each.origin, each.url, each.rev, each.commit))
+
+
+def toolchain(data: bytes) -> None:
+    """Find the toolchain that a workspace and rustup's settings choose; a NUL stands between the files."""
+    parts = [*data.split(b"\0"), b"", b""]
+    home = _folder() / "rust"
+    for name, content in zip(("work/rust-toolchain.toml", "work/rust-toolchain", "home/settings.toml"), parts, strict=False):
+        _file(f"rust/{name}", content)
+    for tool in ("rustc", "cargo", "rustup"):
+        _file(f"rust/bin/{tool}", b"").chmod(0o755)
+    find_toolchain(Host(env={"PATH": str(home / "bin"), "RUSTUP_HOME": str(home / "home"), "HOME": str(home)}, cwd=home), home / "work")
+
+
+def metadata(data: bytes) -> None:
+    """Read the METADATA and the RECORD of a distribution, a NUL between them."""
+    described, _, record = data.partition(b"\0")
+    for name, content in ("METADATA", described), ("RECORD", record):
+        _file(f"site-packages/torch-2.13.0.dist-info/{name}", content)
+    interpreter = _interpreter()
+    for each in installed(interpreter.path):
+        requirements(each, interpreter, extras_of(each))
+        for _ in rows(text_of(each, "RECORD") or ""):
+            pass
+
+
+def constants(data: bytes) -> None:
+    """Read the constants of a Python file of the patient."""
+    modules.constants(Host(env={}, cwd=_folder()), _file("version.py", data))
+
+
+def description(data: bytes) -> None:
+    """Read what an interpreter says of itself."""
+    told = targets._told(targets._BEGIN + _text(data) + targets._END)
+    if told is not None:
+        with contextlib.suppress(msgspec.ValidationError):
+            msgspec.convert(told, Interpreter)
+
+
+def environment(data: bytes) -> None:
+    """Read the text of collect_env."""
+    environment_facts(_text(data).split("\n"))
+
+
+def log(data: bytes) -> None:
+    """Read a log, tell who complains in it, and begin a known issue of it, which has to be YAML."""
+    read = reading.read(io.BytesIO(data), "log", ())
+    log_facts(read)
+    line = owner(read)
+    question(line, read.lines)
+    if line is not None:
+        assert isinstance(yaml.safe_load(skeleton(read.lines, line, date(2026, 1, 1))), dict)
+
+
+def long_log(data: bytes) -> None:
+    """Read a log of more than a mebibyte, made of the same bytes again and again between lines of filling."""
+    piece = data[:2000] + b"\n" + b"filling\n" * 200
+    read: Log = reading.read(io.BytesIO(piece * ((1 << 20) // len(piece) + 2)), "log", ("Error", "CUDA"))
+    assert sum(map(len, read.lines)) < 32 << 20
+
+
+def diagnosis(data: bytes) -> None:
+    """Judge a log with the whole catalog, and write the report."""
+    read = examine.read_log("log", io.BytesIO(data), _known())
+    _report(examine.examine(examine.of_logs((read,)), _known(), examine.Wanted(), command="diagnose"))
+
+
+def snapshot(data: bytes) -> None:
+    """Judge a snapshot with the whole catalog, and write the report."""
+    with contextlib.suppress(DoctorError):
+        _report(examine.examine(examine.read_observation(_file("snapshot.json", data)), _known(), examine.Wanted()))
+
+
+def _report(report: Any) -> None:
+    shared = without_any_secrets(report)
+    assert json.loads(json_reporter.render(shared))["exit_code"] == report.exit_code
+    terminal.render(shared, verbosity=1, width=80, colour=True, unicode=True)
+
+
+def difference(data: bytes) -> None:
+    """Compare two reports or snapshots, a NUL between them."""
+    one, _, two = data.partition(b"\0")
+    with contextlib.suppress(DoctorError):
+        before, after = (diff._side(_file(name, content), _known(), Gates()) for name, content in (("one.json", one), ("two.json", two)))
+        compare(before, after, Severity.ERROR)
+
+
+def baseline(data: bytes) -> None:
+    """Read the findings of an earlier report."""
+    with contextlib.suppress(DoctorError):
+        read_baseline(_file("baseline.json", data))
+
+
+def catalog(data: bytes) -> None:
+    """Read a known issue and a table of somebody's own."""
+    for kind in ("issues/torch/own", "compat/own"):
+        _file(f"matrices/{kind}.yaml", data)
+    with contextlib.suppress(catalogs.CatalogError):
+        catalogs.load_folder(_folder() / "matrices")
+
+
+def configuration(data: bytes) -> None:
+    """Read the settings of a project."""
+    import click
+    import typer
+
+    folder = _file("project/pyproject.toml", data).parent
+    (folder / ".git").mkdir(exist_ok=True)
+    with contextlib.suppress(DoctorError, click.ClickException, click.exceptions.Exit), contextlib.redirect_stdout(io.StringIO()):
+        typer.main.get_command(app)(["config", "--project", str(folder)], standalone_mode=False)
+
+
+def result(data: bytes) -> None:
+    """Read the file that a check leaves behind."""
+    base = Outcome(id="check", target="interpreter", verdict=Verdict.BROKEN)
+    path = _file("result.json", data)
+    for ran in (Ran(ended=Ended.ITSELF, code=0), Ran(ended=Ended.TIMEOUT)):
+        msgspec.json.encode(judged(base, ran, path, 10.0).outcomes)
+
+
+def news(data: bytes) -> None:
+    """Listen to a nursery that says anything; an empty line stands between two messages."""
+    listening = Nursery("mark", cast("Warden", None))
+    try:
+        listening._theirs.setblocking(False)
+        with contextlib.suppress(OSError):
+            for message in data.split(b"\n\n"):
+                listening._theirs.send(message or b"\n")
+        listening._theirs.shutdown(socket.SHUT_RDWR)
+        listening._listen()
+        assert not listening.has_forked
+    finally:
+        listening.close()
+
+
+def host(data: bytes) -> None:
+    """Look at a machine whose kernel says anything; a NUL stands between its files."""
+    root = _folder() / "machine"
+    for path, content in zip(_MACHINE, [*data.split(b"\0"), *[b""] * len(_MACHINE)], strict=False):
+        _file(f"machine{path}", content)
+    scene = Scene(host=Host(root=root, env={"PATH": "/nowhere"}, cwd=root, platform="linux"))
+    for probe in _PROBES:
+        for _ in probe.probe(scene):
+            pass
+
+
+def pattern(data: bytes) -> None:
+    """Compile a pattern of somebody's catalog and search a text with it, a line feed between them; `needed` must not lose a match."""
+    asked, _, text = _text(data).partition("\n")
+    with contextlib.suppress(patterns.PatternError):
+        search = patterns.compiled(asked)
+        wanted = literals.needed(asked)
+        assert search.search(text) is None or not wanted or any(one in text for one in wanted), (asked, text, wanted)
+
+
+def secrets(data: bytes) -> None:
+    """Blank what may be a secret, and break what may be a command."""
+    text = _text(data)
+    without_secrets(text)
+    harmless(plain(text))
+
+
+TARGETS: dict[str, Target] = {
+    each.__name__.replace("_", "-"): each
+    for each in (
+        elf, requirement, marker, clauses, manifests, lock, toolchain, metadata, constants, description, environment, log, long_log,
+        diagnosis, snapshot, difference, baseline, catalog, configuration, result, news, host, pattern, secrets,
+    )
+}  # fmt: skip
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def corpus(name: str) -> Iterator[Path]:
+    """Yield the files that a target begins with."""
+    yield from sorted((CORPUS / name).iterdir())
