@@ -25,7 +25,8 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from doctor import catalog as catalogs
-from doctor.examine import InputError, Wanted, examine, of_logs, read_log, read_observation
+from doctor.errors import InputError
+from doctor.examine import Wanted, examine, of_logs, read_log, read_observation
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Finding
 from doctor.model.scales import Severity

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.errors import UsageError
-from doctor.examine import InputError
+from doctor.errors import InputError, UsageError
 from doctor.gating import Known
 from doctor.host.reading import DOCUMENT, Unread, given
 from doctor.model.findings import Suppression
 from doctor.model.scales import Severity
+from doctor.pasted import saved
 
 _NEVER = ("expect/", "ignore/")
 """Findings that no baseline excuses."""
@@ -34,14 +34,17 @@ def read_baseline(path: Path) -> tuple[Known, ...]:
 
     Raises UsageError where there is no such file, InputError for one that is no JSON report.
     """
+    advice = f"(doctor check --report json={path} writes one)"
     try:
-        told = msgspec.json.decode(given(path, DOCUMENT), type=_Report)
+        told = saved.decoded(given(path, DOCUMENT), _Report, f"--baseline {path}", what="JSON report")
     except Unread as error:
         raise InputError(f"--baseline {error}") from None
+    except InputError as error:
+        raise InputError(f"{error} {advice}") from None
     except OSError as error:
-        raise UsageError(f"--baseline {path}: {error.strerror or error} (doctor check --report json={path} writes one)") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"--baseline {path}: no JSON report of doctor: {error} (doctor check --report json={path} writes one)") from None
+        raise UsageError(f"--baseline {path}: {error.strerror or error} {advice}") from None
+    if told is None:
+        raise InputError(f"--baseline {path}: no JSON report of doctor {advice}")
     counted = [found for found in told.findings if found.suppressed is None or found.suppressed.by != "ignore"]
     return tuple(
         Known(id=found.id, target=found.target, severity=found.severity, title=found.title)

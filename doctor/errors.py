@@ -11,5 +11,9 @@ class UsageError(DoctorError):
     """The command line or the configuration asks for something that cannot be (exit code 2)."""
 
 
+class InputError(DoctorError):
+    """A file that was handed in cannot be read as what it should be."""
+
+
 class WriteError(DoctorError):
     """A report, or another file that was asked for, cannot be written."""

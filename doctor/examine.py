@@ -13,7 +13,7 @@ import msgspec
 
 from doctor import __version__
 from doctor.derive import derive
-from doctor.errors import DoctorError, UsageError
+from doctor.errors import InputError, UsageError
 from doctor.expecting import unmet
 from doctor.gating import Gated, Gates, gate
 from doctor.globs import matches_any
@@ -33,10 +33,6 @@ from doctor.share import without_any_secrets
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
 _DRIVER = re.compile(r"[0-9]{2,4}(\.[0-9]{1,4}){0,2}")
-
-
-class InputError(DoctorError):
-    """A file that was handed in cannot be read as what it should be."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,24 +134,35 @@ def read_observation(path: Path) -> Observation:
 
     Raises UsageError where there is no such file, InputError for what is wrong with it.
     """
+    return observation_in(content_of(path), path)
+
+
+def content_of(path: Path) -> bytes:
+    """Return what was handed in, a file or a pipe; raises UsageError where there is none, InputError for too much of it."""
     try:
-        content = given(path, DOCUMENT)
+        return given(path, DOCUMENT)
     except Unread as error:
         raise InputError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
-    try:
-        return msgspec.json.decode(content, type=Observation)
-    except (ValueError, RecursionError) as error:
-        import io
 
-        from doctor.pasted import reading
-        from doctor.pasted.environment import environment_facts
-        from doctor.pasted.log import log_facts
 
-        log = reading.read(io.BytesIO(content), str(path), ())
-        if not environment_facts(log.lines):
-            raise InputError(f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {error}") from None
+def observation_in(content: bytes, path: Path) -> Observation:
+    """Return the observation in what was read from a path; raises InputError as `read_observation` does."""
+    from doctor.pasted import saved
+
+    found = saved.decoded(content, Observation, str(path))
+    if found is not None:
+        return found
+    import io
+
+    from doctor.pasted import reading
+    from doctor.pasted.environment import environment_facts
+    from doctor.pasted.log import log_facts
+
+    log = reading.read(io.BytesIO(content), str(path), ())
+    if not environment_facts(log.lines):
+        raise InputError(f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {saved.why_not(content)}")
     target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path=str(path), chosen_by="the text of collect_env")
     return Observation(doctor_version=__version__, targets=(target,), facts=log_facts(log), logs=(log,))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +14,14 @@ from doctor import examine
 from doctor.cli import options, screen
 from doctor.cli.gates import gates
 from doctor.compare import compare
-from doctor.errors import UsageError
+from doctor.errors import InputError, UsageError
 from doctor.gating import Gates
 from doctor.host import Host
-from doctor.host.reading import DOCUMENT, Unread, given
 from doctor.model.catalog import Catalog
 from doctor.model.comparison import Comparison, Judged, Side
 from doctor.model.document import ReportDocument
 from doctor.model.scales import Severity
+from doctor.pasted import saved
 from doctor.reporters import json as json_reporter
 from doctor.share import shareable, who, without_any_secrets
 
@@ -63,21 +64,13 @@ def _text(found: Comparison, verbosity: int) -> str:
 
 
 def _side(path: Path, known: Catalog, passed: Gates) -> Judged:
-    told = _report(path)
+    content = examine.content_of(path)
+    told = None
+    if saved.is_report(content):
+        with contextlib.suppress(InputError):  # what is wrong with its facts is told below, and what it found can be found again
+            told = saved.decoded(content, ReportDocument, str(path))
     if told is None:
-        judged = examine.examine(examine.read_observation(path), known, examine.Wanted(gates=passed))
+        judged = examine.examine(examine.observation_in(content, path), known, examine.Wanted(gates=passed))
         told = json_reporter.document(judged)
     side = Side(name=str(path), taken=told.taken, doctor_version=told.doctor.version, catalog=told.doctor.catalog.digest)
     return Judged(side=side, facts=told.facts, findings=told.findings)
-
-
-def _report(path: Path) -> ReportDocument | None:
-    """Read a JSON report; None for any other file."""
-    try:
-        return msgspec.json.decode(given(path, DOCUMENT), type=ReportDocument)
-    except Unread as error:
-        raise examine.InputError(str(error)) from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
-        return None

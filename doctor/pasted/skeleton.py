@@ -10,6 +10,9 @@ from doctor.pasted.log import Owner
 
 _AROUND = 6
 _LONGEST = 140
+_UNPRINTABLE = re.compile("[^\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""What YAML does not take in a text as it is, or takes for the end of a line (YAML 1.1, 4.1.1 and 4.2)."""
+_ODD = "\ufffd"
 _VARIABLE = re.compile(r"0x[0-9a-fA-F]+|(?:[A-Za-z]:)?[\\/](?:[\w.+@-]+[\\/])+[\w.+@-]*|\d+(?:\.\d+)*")
 _ASKED = """severity: error
 cause: >-
@@ -26,7 +29,7 @@ verified: {{how: thread, checked: {today}}}
 examples:
   - name: (where this log comes from)
     expect: match
-    log: |
+    log: |2
 {log}
   - name: (the nearest message that means something else)
     expect: no-match
@@ -38,9 +41,9 @@ examples:
 def skeleton(lines: Sequence[str], owner: Owner, today: date) -> str:
     """Return the text of a known issue whose signature is the line that owns the failure; `doctor lint` names what is still to be said."""
     first = max(0, owner.at - _AROUND)
-    shown = [line[:300].rstrip() for line in lines[first : owner.at + 1 + _AROUND]]
+    shown = [_printable(line[:300].rstrip()) for line in lines[first : owner.at + 1 + _AROUND]]
     log = "\n".join(f"      {line}" if line else "" for line in shown)
-    head = f"title: {_quoted(owner.text[:100])}\n{_ASKED}signatures:\n  - pattern: {_quoted(pattern(owner.text))}\n"
+    head = f"title: {_quoted(_printable(owner.text[:100]))}\n{_ASKED}signatures:\n  - pattern: {_quoted(pattern(owner.text))}\n"
     return head + _FIX.format(today=today.isoformat(), log=log)
 
 
@@ -56,7 +59,11 @@ def pattern(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Escape what means something in an expression, and nothing else: a pattern is read by people."""
-    return re.sub(r"[\\.^$*+?{}\[\]|()]", lambda found: "\\" + found[0], text)
+    return re.sub(r"[\\.^$*+?{}\[\]|()]", lambda found: "\\" + found[0], _printable(text)).replace(_ODD, ".")
+
+
+def _printable(text: str) -> str:
+    return _UNPRINTABLE.sub(_ODD, text)
 
 
 def _quoted(text: str) -> str:

@@ -7,10 +7,12 @@ from datetime import date
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from doctor.model.observation import Log
-from doctor.pasted.log import owner
-from doctor.pasted.skeleton import pattern, skeleton
+from doctor.pasted.log import Owner, owner
+from doctor.pasted.skeleton import _UNPRINTABLE, pattern, skeleton
 
 _LOG = """building
   /home/ada/x.py:3: in f
@@ -46,3 +48,26 @@ def test_any_line_makes_valid_yaml(text: str) -> None:
     assert line is not None
     issue = yaml.safe_load(skeleton(lines, line, date(2026, 11, 21)))
     assert re.search(issue["signatures"][0]["pattern"], line.text)
+
+
+_LINES = st.lists(st.text(st.characters(exclude_characters="\n"), max_size=40), max_size=6)
+
+
+@given(_LINES, _LINES)
+def test_whatever_a_log_says_the_skeleton_is_yaml_and_quotes_it(above: list[str], below: list[str]) -> None:
+    lines = [*above, "some.lib.FooError: it's {x}: - #1", *below]
+    line = Owner(at=len(above), line=1, text=lines[len(above)])
+    issue = yaml.safe_load(skeleton(lines, line, date(2026, 11, 21)))
+    log = issue["examples"][0]["log"]
+    assert re.search(issue["signatures"][0]["pattern"], log)
+    shown = [_UNPRINTABLE.sub("\ufffd", each.rstrip()) for each in lines[max(0, line.at - 6) : line.at + 7]]
+    assert log.rstrip("\n") == "\n".join(shown).rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    "first", ['  File "x.py", line 1, in f', "\ttab", "      six", " ", "---", "%YAML", "# no comment", "\u2028", "\ufeff"]
+)
+def test_the_first_line_that_is_shown_may_begin_with_anything(first: str) -> None:
+    lines = [first, "some.lib.FooError: broken"]
+    issue = yaml.safe_load(skeleton(lines, Owner(at=1, line=2, text=lines[1]), date(2026, 11, 21)))
+    assert issue["examples"][0]["log"].split("\n")[1] == lines[1]
