@@ -18,7 +18,7 @@ import pytest
 
 from doctor.errors import WriteError
 from doctor.host import writing
-from tests.command import doctor, environment
+from tests.command import COLD, doctor, environment
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices, links and modes are those of POSIX")
 
@@ -186,8 +186,8 @@ def test_a_report_keeps_the_owner_of_the_one_before(project: Path) -> None:
 def test_a_new_report_has_the_mode_of_the_umask_and_a_snapshot_is_its_owners(project: Path) -> None:
     before = os.umask(0o027)
     try:
-        _diagnosed(project, "doctor.json")
-        assert doctor("snapshot", "--no-canaries", "--python", sys.executable, "-o", "seen.json", cwd=project).code == 0
+        doctor("diagnose", "failed.log", "--report", "json=doctor.json", cwd=project, command=COLD)
+        assert doctor("snapshot", "--no-canaries", "--python", sys.executable, "-o", "seen.json", cwd=project, command=COLD).code == 0
     finally:
         os.umask(before)
     assert stat.S_IMODE((project / "doctor.json").stat().st_mode) == 0o640
