@@ -168,6 +168,13 @@ def _link_bytecode(like: Path, folder: Path) -> None:
             shutil.copytree(cache, home, copy_function=os.link)
 
 
+def main() -> None:
+    """Make the patients that are named, else all; one that cannot be made is left to the tests to tell."""
+    for name in sys.argv[1:] or PATIENTS:
+        with contextlib.suppress(UnavailableError, OSError):
+            patient(name)
+
+
 @contextlib.contextmanager
 def _alone(lock: Path) -> Iterator[None]:
     """Let one process at a time make a patient."""
@@ -178,3 +185,7 @@ def _alone(lock: Path) -> Iterator[None]:
 
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+if __name__ == "__main__":
+    main()
