@@ -14,10 +14,8 @@ from packaging.version import Version
 
 from doctor.versions import parse
 
-_LINE = re.compile(
-    r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:\[(?P<extras>[^\]]*)\])?\s*"
-    r"(?:@\s*(?P<address>[^;\s]+)\s*|\((?P<inside>[^)]*)\)\s*|(?P<bare>[^;()@\[\]]*))(?:;(?P<marker>.*))?"
-)
+_SHOWN = 200
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _CLAUSE = re.compile(r"(===|~=|==|!=|<=|>=|<|>)\s*(\S+)")
 _WORDS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -48,18 +46,40 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_line(text: str) -> Line:
     """Split a `Requires-Dist` line into its parts; raises `Nonsense`."""
-    found = _LINE.fullmatch(text.strip())
-    specifier = (found["inside"] or found["bare"] or "").strip() if found else ""
-    if found is None or (specifier and not all(_CLAUSE.fullmatch(part.strip()) for part in _clauses(specifier))):
-        raise Nonsense(f"not a requirement: {text!r}")
-    extras = frozenset(part.strip() for part in (found["extras"] or "").split(",") if part.strip())
+    body, _, marker = text.partition(";")
+    body = body.strip()
+    found = _NAME.match(body)
+    name = found[0] if found else ""
+    extras, rest = _bracketed(body[len(name) :].lstrip(), "[", "]")
+    address, specifier = "", ""
+    if rest.startswith("@"):
+        address = rest[1:].strip()
+    elif rest.startswith("("):
+        specifier, rest = _bracketed(rest, "(", ")")
+        name = "" if rest else name
+    else:
+        specifier, name = rest, "" if any(mark in rest for mark in "()@[]") else name
+    clauses = [part.strip() for part in _clauses(specifier)]
+    whole = name[-1:].isascii() and name[-1:].isalnum() and len(address.split()) == rest.startswith("@")
+    if not whole or not all(map(_CLAUSE.fullmatch, clauses)):
+        raise Nonsense(f"not a requirement: {text[:_SHOWN]!r}")
     return Line(
-        name=found["name"],
-        extras=extras,
-        specifier=",".join(re.sub(r"\s+", "", part) for part in _clauses(specifier)),
-        address=found["address"] or "",
-        marker=(found["marker"] or "").strip(),
+        name=name,
+        extras=frozenset(part.strip() for part in extras.split(",") if part.strip()),
+        specifier=",".join("".join(clause.split()) for clause in clauses),
+        address=address,
+        marker=marker.strip(),
     )
+
+
+def _bracketed(text: str, opening: str, closing: str) -> tuple[str, str]:
+    """Return what stands in the brackets that a text begins with, and what comes behind; raises `Nonsense` where they stay open."""
+    if not text.startswith(opening):
+        return "", text
+    inside, closed, rest = text[1:].partition(closing)
+    if not closed:
+        raise Nonsense(f"a bracket stays open: {text[:_SHOWN]!r}")
+    return inside, rest.strip()
 
 
 def applies(marker: str, environment: Mapping[str, str], extras: Collection[str] = ()) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,3 +112,25 @@ def test_markers_that_make_no_sense(marker: str) -> None:
 def test_versions_that_make_no_sense(version: str, specifier: str) -> None:
     with pytest.raises(Nonsense):
         meets(version, specifier)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "triton" + " " * 200_000 + ")",
+        "triton[" + " " * 200_000,
+        "triton" + "-" * 200_000,
+        "t" + "." * 200_000 + "(",
+        "triton >=" + " " * 200_000 + "3 x",
+        "triton @ " + "x " * 100_000,
+        "triton (" + "=" * 200_000,
+        "triton " + "==1," * 50_000 + ")",
+    ],
+    ids=range(8),
+)
+def test_a_line_without_end_costs_its_length(line: str) -> None:
+    begun = time.process_time()
+    with pytest.raises(Nonsense) as told:
+        read_line(line)
+    assert time.process_time() - begun < 2  # with one expression for the whole line, years
+    assert len(str(told.value)) < 300

@@ -9,7 +9,8 @@ from typing import Any
 from doctor.derive.making import SOURCE, Named
 from doctor.model.facts import Facts, absent, present, value_of
 
-_ERROR = re.compile(r"GPU (?P<index>\d+)(?: \((?:[^()]*, )?(?P<place>[0-9a-f]+:[0-9a-f:.]+)?[^()]*\))?: (?P<words>.+)$")
+_ERROR = re.compile(r"GPU (?P<index>\d+)(?: \((?P<card>[^()]*)\))?: (?P<words>.+)$")
+_PLACE = re.compile(r"[0-9a-f]+:[0-9a-f:.]+")
 _NVML_LOST = "GPU is lost"
 
 
@@ -25,11 +26,16 @@ def lost(facts: Facts) -> Named:
     listed = value_of(facts, "nvidia.gpu_errors")
     errors = [str(one) for one in listed] if isinstance(listed, list | tuple) else []
     found = [match for one in errors if (match := _ERROR.match(one))]
-    gpus = [{"index": one["index"], "pci_bus_id": one["place"]} for one in found] if len(found) == len(errors) else []
+    gpus = [{"index": one["index"], "pci_bus_id": _place(one["card"] or "")} for one in found] if len(found) == len(errors) else []
     yield from which("gpu_errors", gpus)
     words = {one["words"] for one in found} if gpus else set()
     told = f"{_named(gpus)} {_said(words.pop(), len(gpus))}" if len(words) == 1 else ""
     yield "nvidia.gpu_errors.told", present(told, SOURCE) if told else absent(SOURCE)
+
+
+def _place(card: str) -> str | None:
+    found = _PLACE.match(card.rpartition(", ")[2])
+    return found[0] if found else None
 
 
 def _said(words: str, count: int) -> str:

@@ -20,7 +20,7 @@ _EXPECT = ("match", "no-match", "undecided", "ruled-out")
 _HOW = ("reproduced", "thread", "documented")
 _OPTIONS = ("no-deps", "no-build-isolation", "reinstall", "no-cache", "pre", "upgrade", "hold-torch")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?$")
-_ADDRESS = re.compile(r"https?://[^/\s]+\.[^/\s]+")
+_ADDRESS = re.compile(r"https?://[^/\s.]+\.[^/\s]")
 
 
 def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict[str, Check]) -> Iterator[str]:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from doctor.manifests.pins import CONDA, Pin, asked, lines
 
-_HEADER = re.compile(r"\s*\[{1,2}\s*([^\]]{1,200}?)\s*\]")
+_HEADER = re.compile(r"\s*\[{1,2}([^\]]{1,200})\]")
 _KEY = re.compile(r"""\s*(?:"([^"]{1,100})"|'([^']{1,100})'|([\w-]{1,100}))(?:\.[\w-]{1,50}){0,3}\s*=(?!=)\s*(.*)""")
 _QUOTED = re.compile(r"""["']([^"']{1,300})["']""")
 _RENAMED = re.compile(r"""\bpackage\s*=\s*["']([\w-]{1,100})["']""")
-_LOOSE = re.compile(r"""["']\*["']|\{[^}]*\bworkspace\s*=\s*true|true\b|\{\s*$""")
+_LOOSE = re.compile(r"""["']\*["']|\{[^}]{0,500}\bworkspace\s{0,8}=\s{0,8}true|true\b|\{\s*$""")
 _LOCKED = re.compile(r'name = "([\w.-]{1,100})"$')
 
 
@@ -24,13 +24,13 @@ class _Shape(NamedTuple):
 
 
 _PYPROJECT = _Shape(
-    r"tool\.poetry\.(?:group\.[\w-]+\.)?(?:dev-)?dependencies|tool\.pixi\.(?:[\w.-]+\.)?(?:pypi-)?dependencies",
+    r"tool\.poetry\.(?:group\.[\w-]{1,100}\.)?(?:dev-)?dependencies|tool\.pixi\.(?:[\w.-]{1,100}\.)?(?:pypi-)?dependencies",
     r"project/dependencies|project\.optional-dependencies/.*|dependency-groups/.*|tool\.pdm\.dev-dependencies/.*"
-    r"|tool\.uv/(?:constraint|override|dev)-dependencies|tool\.hatch\.envs\.[\w.-]+/(?:extra-)?dependencies",
+    r"|tool\.uv/(?:constraint|override|dev)-dependencies|tool\.hatch\.envs\.[\w.-]{1,200}/(?:extra-)?dependencies",
 )
 _PIPFILE = _Shape(r"(?:dev-)?packages")
-_PIXI = _Shape(r"(?:[\w.-]+\.)?(?:pypi-)?dependencies")
-_CARGO = _Shape(r"(?:.+\.)?(?:dev-|build-)?dependencies|patch\..+")
+_PIXI = _Shape(r"(?:[\w.-]{1,100}\.)?(?:pypi-)?dependencies")
+_CARGO = _Shape(r"(?:.{1,120}\.)?(?:dev-|build-)?dependencies|patch\..+")
 
 
 def pyproject(text: str) -> Iterator[Pin]:
@@ -69,7 +69,7 @@ def _asked_by(text: str, shape: _Shape) -> Iterator[Pin]:
     table, key, depth = "", "", 0
     for number, line in lines(text):
         if not depth and (header := _HEADER.match(line)):
-            table = header[1]
+            table = header[1].strip()
             yield from _of_header(table, number, tables)
             continue
         found = None if depth else _KEY.match(line)

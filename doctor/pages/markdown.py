@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from doctor.holes import HOLE
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|])")
-_LEADING = re.compile(r"(?m)^(\s*(?:\d+(?=[.)]))?)([#+.)-])")
-_FENCE = re.compile(r"(?m)^(\s*)~")
+_LEADING = re.compile(r"(?m)^([ \t]*(?:\d+(?=[.)]))?)([#+.)-])")
+_FENCE = re.compile(r"(?m)^([ \t]*)~")
 _CODE = re.compile(r"`([^`\n]+)`")
 
 

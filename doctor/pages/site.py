@@ -29,7 +29,7 @@ COPIES = {
 """Files of the repository that are part of the site, and where they stand in it."""
 
 _PLACES = {**COPIES, "doctor/model/vocabulary.py": "facts.md"}
-_LINK = re.compile(r"(!?)\[([^\]\n]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+_LINK = re.compile(r"(!?)\[([^\]\n]{0,500})\]\((?!\w+:|#)([^)#\s]{1,500})(#[^)\s]{0,200})?\)")
 
 
 def site(catalog: Catalog, checks: Mapping[str, Check], texts: Mapping[str, str]) -> dict[str, str]:

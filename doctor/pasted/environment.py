@@ -76,7 +76,7 @@ def _system(value: str) -> Told:
     lower = value.lower()
     system = next((name for word, name in _SYSTEMS.items() if word in lower), "linux")
     yield "host.os", present(system, SOURCE)
-    yield "host.distribution", present(re.sub(r"\s*\((?:x86_64|aarch64|arm64)\)$", "", value), SOURCE)
+    yield "host.distribution", present(re.sub(r"\((?:x86_64|aarch64|arm64)\)$", "", value).rstrip(), SOURCE)
     if machine := re.search(r"\((x86_64|aarch64|arm64)\)", value):
         yield "host.machine", present(machine[1], SOURCE)
     if named := re.match(r"(ubuntu|debian|fedora|rocky|almalinux|centos)\b", lower):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,8 +18,9 @@ from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Scene, Seen
 from doctor.versions import parse
 
+_MOST_BUILDERS = 20
 _SWITCHES = ("cuda", "cudnn", "nccl", "metal", "accelerate", "mkl")
-_BUILDER = re.compile(r"^[ \t]*let (\w+)\s*(?::[^=\n]{0,80})?=\s*(?:bindgen_cuda|cudaforge)::", re.MULTILINE)
+_BUILDER = re.compile(r"^[ \t]*let (\w+)\s{0,40}(?::[^=\n]{0,80})?=\s{0,80}(?:bindgen_cuda|cudaforge)::", re.MULTILINE)
 _SAME_DEVICE = re.compile(r"fn same_device\b[^{]{0,200}\{([^}]{0,400})\}")
 _CONTIGUOUS = re.compile(r"pub fn is_contiguous\b[^{]{0,200}\{(.{0,900}?)\n    \}", re.DOTALL)
 _STRIDES = re.compile(r"\[s1, stride\] if s1 == stride \* lhs_l\.dims\(\)\[1\]")
@@ -100,7 +102,10 @@ def _builder_is_immutable(read: _Read) -> bool | None:
     script = read("build.rs")
     if script is None:
         return None
-    return any(re.search(rf"^\s*{found[1]}\s*=\s*{found[1]}\.", script[found.end() :], re.MULTILINE) for found in _BUILDER.finditer(script))
+    for found in islice(_BUILDER.finditer(script), _MOST_BUILDERS):
+        if re.search(rf"^[ \t]*{found[1]}[ \t]*=\s{{0,80}}{found[1]}\.", script[found.end() :], re.MULTILINE):
+            return True
+    return False
 
 
 def _compares_gpus(read: _Read) -> bool | None:

@@ -21,8 +21,8 @@ BOUND = 6.0
 
 _C = ("cc", "gcc", "clang", "cl")
 _CXX = ("c++", "g++", "clang++", "cl")
-_VERSION = re.compile(r"\b(\d+(?:\.\d+)+)")
-_CCBIN = re.compile(r"(?:^|\s)(?:-ccbin|--compiler-bindir)(?:\s*=\s*|\s+)(\"[^\"]+\"|\S+)")
+_VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)*)")
+_CCBIN = re.compile(r"(?<!\S)(?:-ccbin|--compiler-bindir)(?:\s{0,8}=\s{0,8}|\s{1,8})(\"[^\"]{1,4096}\"|\S{1,4096})")
 _BUILD = ("ninja", "cmake", "git")
 
 
@@ -147,9 +147,11 @@ def identify(text: str) -> tuple[str | None, str | None]:
     first = next((line for line in text.splitlines() if line.strip()), "")
     if found := re.search(r"(Apple )?\b(?:clang|LLVM) version (\d+(?:\.\d+)*)", text):
         return ("apple-clang" if found[1] else "clang"), found[2]
-    if found := re.search(r"Microsoft.*?Version (\d+(?:\.\d+)+)", text):
+    named = (line.partition("Microsoft")[2].partition("Version ")[2] for line in text.splitlines())
+    if found := next(filter(None, map(_VERSION.match, named)), None):
         return "msvc", found[1]
-    if "(GCC)" in first or re.match(r"\S*(?:gcc|g\+\+|cc|c\+\+)[\w.-]* \(", first):
+    command, _, rest = first.partition(" ")
+    if "(GCC)" in first or (rest.startswith("(") and any(name in command for name in ("cc", "g++", "c++"))):
         # The distribution's own version stands in the brackets: g++ (Debian 12.2.0-14+deb12u1) 12.2.0
         version = _VERSION.search(re.sub(r"\([^()]*\)", " ", first).partition(" ")[2])
         return "gcc", version[1] if version else None

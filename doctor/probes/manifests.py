@@ -31,7 +31,7 @@ _MOST_MEMBERS, _MOST_LISTED, _MOST_UNREAD = 40, 40, 3
 _CRATES = frozenset(
     ("cudarc", "bindgen_cuda", "cudaforge", "half", "rand", "gemm", "metal", "objc2-metal", "intel-mkl-src", "accelerate-src"),
 )
-_MEMBERS = r"(?ms)^members\s*=\s*\[(.{0,8000}?)\]"
+_MEMBERS, _LONGEST_LIST = r"(?m)^members[ \t]*=\s{0,80}\[", 8000
 
 
 class _File(NamedTuple):
@@ -132,8 +132,9 @@ def _members(workspace: Path) -> list[Path]:
     """Return the folders of a workspace's members, as its manifest lists them."""
     text = (regular_bytes(workspace / "Cargo.toml", SOURCE) or b"").decode("utf-8", "replace")
     listed = re.search(_MEMBERS, text)
+    inside, closed, _ = text[listed.end() : listed.end() + _LONGEST_LIST].partition("]") if listed else ("", "", "")
     found: list[Path] = []
-    for pattern in re.findall(r'"([^"\n]{0,200})"', listed[1]) if listed else ():
+    for pattern in re.findall(r'"([^"\n]{0,200})"', inside) if closed else ():
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/") or "**" in pattern:
             continue
         if not pattern.strip("./"):

@@ -14,6 +14,7 @@ from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Seen
 
 _WSL = "/usr/lib/wsl/lib"
+_RELEASE = re.compile(r"\d{2,4}\.\d+(?:\.\d+)*")
 _NIX = "/run/opengl-driver/lib"
 _LINKER_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
 
@@ -21,8 +22,9 @@ _LINKER_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/
 def kernel_driver(host: Host) -> tuple[str, str] | None:
     """Return version and source of the loaded kernel driver; None where none is loaded."""
     text = host.read("/proc/driver/nvidia/version", limit=4096) or ""
-    if found := re.search(r"^NVRM version:.*?\s(\d{2,4}(?:\.\d+)+)\b", text, re.MULTILINE):
-        return found[1], "/proc/driver/nvidia/version"
+    line = next((line for line in text.splitlines() if line.startswith("NVRM version:")), "")
+    if found := next(filter(None, map(_RELEASE.match, line.split()[2:])), None):
+        return found[0], "/proc/driver/nvidia/version"
     version = (host.read("/sys/module/nvidia/version", limit=64) or "").strip()
     return (version, "/sys/module/nvidia/version") if re.match(r"\d", version) else None
 
@@ -55,7 +57,7 @@ def smi_path(host: Host) -> str | None:
 def gpu_names(host: Host) -> list[str]:
     """Return the names that the kernel driver gives the GPUs."""
     texts = (host.read(path, limit=4096) or "" for path in host.glob("/proc/driver/nvidia/gpus", "*/information"))
-    return [found[1].strip() for text in texts if (found := re.search(r"^Model:\s*(.+)$", text, re.MULTILINE))]
+    return [found[1].strip() for text in texts if (found := re.search(r"^Model:[ \t]*(\S.*)$", text, re.MULTILINE))]
 
 
 def addresses(host: Host) -> list[str]:

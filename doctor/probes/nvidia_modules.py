@@ -11,11 +11,10 @@ from doctor.model.facts import Fact, absent, present, unknown
 from doctor.probes.contract import Seen
 
 _CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
-_NAMES = r"nvidia(?:[-_]current)?"
-_LINES = (rf"blacklist\s+{_NAMES}", rf"alias\s+{_NAMES}\s+off", rf"install\s+{_NAMES}\s+(?:/usr)?/bin/(?:false|true)")
-_FORBIDS = re.compile(rf"^\s*(?:{'|'.join(_LINES)})\s*(?:#.*)?$", re.MULTILINE)
-_AT_START = re.compile(rf"\b(?:modprobe\.blacklist|module_blacklist|rd\.driver\.blacklist)=(?:[\w-]+,)*{_NAMES}(?:[,\s]|$)")
-_MODULE = re.compile(rf"^(\S*/)?{_NAMES}\.ko(?:\.\w+)?(?=:)", re.MULTILINE)
+_NAMES = frozenset({"nvidia", "nvidia-current", "nvidia_current"})
+_NOTHING = frozenset(f"{folder}/bin/{name}" for folder in ("", "/usr") for name in ("true", "false"))
+_AT_START = frozenset({"modprobe.blacklist", "module_blacklist", "rd.driver.blacklist"})
+_MODULE = re.compile(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _MOST_KERNELS = 12
 
@@ -61,10 +60,22 @@ def _forbidding(host: Host) -> Iterator[str]:
             # A file hides those of the same name in the folders that come after it.
             if name.endswith(".conf") and name not in seen:
                 seen.add(name)
-                if _FORBIDS.search(host.read(f"{folder}/{name}", limit=1 << 16) or ""):
+                if any(map(_forbids, (host.read(f"{folder}/{name}", limit=1 << 16) or "").splitlines())):
                     yield f"{folder}/{name}"
-    if _AT_START.search(host.read("/proc/cmdline", limit=1 << 13) or ""):
+    words = [word.partition("=") for word in (host.read("/proc/cmdline", limit=1 << 13) or "").split()]
+    if any(name in _AT_START and _NAMES & set(modules.split(",")) for name, _, modules in words):
         yield "/proc/cmdline"
+
+
+def _forbids(line: str) -> bool:
+    """Say whether a line of modprobe's configuration keeps the module from being loaded (modprobe.d(5))."""
+    match line.partition("#")[0].split():
+        case ["blacklist", name] | ["alias", name, "off"]:
+            return name in _NAMES
+        case ["install", name, instead]:
+            return name in _NAMES and instead in _NOTHING
+        case _:
+            return False
 
 
 def _built(host: Host) -> Seen:
@@ -84,11 +95,12 @@ def _built(host: Host) -> Seen:
 
 def _module(host: Host, kernel: str) -> str:
     folder = f"/lib/modules/{kernel}"
-    listed = _MODULE.search(host.read(f"{folder}/modules.dep", limit=1 << 22) or "")
-    if listed and host.exists(path := os.path.join(folder, listed[0])):  # noqa: PTH118
+    listed = (line.partition(":") for line in (host.read(f"{folder}/modules.dep", limit=1 << 22) or "").splitlines() if "nvidia" in line)
+    name = next((name for name, colon, _ in listed if colon and _MODULE.fullmatch(name.rpartition("/")[2])), "")
+    if name and host.exists(path := os.path.join(folder, name)):  # noqa: PTH118
         return path
     beside = (f"{folder}/{place}" for place in ("updates/dkms", "updates", "extra", "extra/nvidia", "kernel/drivers/video"))
-    files = (f"{place}/{name}" for place in beside for name in host.list(place) if re.fullmatch(rf"{_NAMES}\.ko(\.\w+)?", name))
+    files = (f"{place}/{name}" for place in beside for name in host.list(place) if _MODULE.fullmatch(name))
     return next(files, "")
 
 

@@ -26,7 +26,7 @@ def probe(scene: Scene) -> Seen:
 
 
 def _virtual(host: Host) -> Fact:
-    flags = re.search(r"^flags\s*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 13) or "", re.MULTILINE)
+    flags = re.search(r"^flags[ \t]*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 13) or "", re.MULTILINE)
     if flags:
         return present("hypervisor" in flags[1].split(), "/proc/cpuinfo")
     names = [(host.read(f"/sys/class/dmi/id/{name}", limit=256) or "").strip().lower() for name in ("sys_vendor", "product_name")]

@@ -34,12 +34,12 @@ def _processors() -> int:
 
 
 def _amx(host: Host) -> Fact:
-    flags = re.search(r"^flags\s*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 16) or "", re.MULTILINE)
+    flags = re.search(r"^flags[ \t]*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 16) or "", re.MULTILINE)
     return present(True, "/proc/cpuinfo") if flags and "amx_tile" in flags[1].split() else absent("/proc/cpuinfo")
 
 
 def _memory(host: Host) -> Seen:
-    lines = re.findall(r"^(\w+):\s+(\d+) kB", host.read("/proc/meminfo", limit=1 << 16) or "", re.MULTILINE)
+    lines = re.findall(r"^(\w+):[ \t]+(\d+) kB", host.read("/proc/meminfo", limit=1 << 16) or "", re.MULTILINE)
     sizes = {name: int(kilobytes) << 10 for name, kilobytes in lines}
     total, free = sizes.get("MemTotal") or _physical(host), sizes.get("MemAvailable")
     limits = tuple(_limits(host))

@@ -115,7 +115,7 @@ def _torch_includes(host: Host, torch: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in ("CUDAContextLight.h", "CUDAContext.h"):
         text = host.read(torch / "include/ATen/cuda" / name, limit=1 << 18) or ""
-        for included in re.findall(r"^\s*#\s*include\s*<(\w+\.h)>", text, re.MULTILINE):
+        for included in re.findall(r"^[ \t]*#[ \t]*include[ \t]*<(\w+\.h)>", text, re.MULTILINE):
             # A name that is not in the table is optional (cudss.h) or AMD's.
             found |= {each: _LIBRARY_HEADERS[each] for each in (included, _COMPANIONS.get(included)) if each in _LIBRARY_HEADERS}
     return found

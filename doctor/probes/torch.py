@@ -103,7 +103,7 @@ def _version(host: Host, path: Path) -> Seen:
 def _sources(host: Host, folder: Path) -> Seen:
     extension, wrap = folder / "utils/cpp_extension.py", folder / "_higher_order_ops/triton_kernel_wrap.py"
     text, why = _source(host, extension)
-    standard = searched(text, r"common_cflags.*-std=c\+\+(\d\d)") or searched(text, r"'-std=c\+\+(\d\d)'")
+    standard = _of_flags(text or "") or searched(text, r"'-std=c\+\+(\d\d)'")
     gone = why or f"{extension.name} {'is missing' if text is None else 'names no C++ standard'}"
     yield "torch.cxx_standard", present(int(standard), str(extension)) if standard else unknown(gone, str(extension))
     text, why = _source(host, wrap)
@@ -117,6 +117,15 @@ def _source(host: Host, path: Path) -> tuple[str | None, str]:
         return host.whole(path, SOURCE), ""
     except Unread as error:
         return None, str(error)
+
+
+def _of_flags(text: str) -> str | None:
+    """Return the last standard on the first line that sets the flags of every compilation."""
+    for line in text.splitlines():
+        parts = line.partition("common_cflags")[2].split("-std=c++")
+        if found := [part[:2] for part in parts[1:] if re.match(r"\d\d", part)]:
+            return found[-1]
+    return None
 
 
 def _libraries(folder: Path) -> Seen:

@@ -64,4 +64,4 @@ def _broken(line: Text) -> list[Text]:
 
 def words(svg: str) -> str:
     """Return what stands in a picture, to compare two of them whatever drew them."""
-    return "".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
+    return "".join(re.findall(r"<text[^<>]*>([^<]*)</text>", svg))

@@ -77,7 +77,7 @@ _OWN = (
     Shape(r"(?i)/bot/v2/hook/([\w-]{16,})", ("/bot/v2/hook/",)),
     Shape(r"(?i)webhook\.office\.com/webhookb2/(\S{20,})", ("webhookb2",)),
     # A signed token by itself, and JSON in base64, which begins with `{"`.
-    Shape(r"\b(eyJ[\w-]{10,}(?:\.[\w-]*){1,4}|eyJ[A-Za-z0-9+/_-]{20,}={0,2})", ("eyj",)),
+    Shape(r"\b(eyJ[\w-]{10,4000}(?:\.[\w-]*){1,4}|eyJ[A-Za-z0-9+/_-]{20,}={0,2})", ("eyj",)),
 )
 
 

@@ -100,6 +100,13 @@ def test_a_link_within_the_project_is_followed(tmp_path: Path) -> None:
     assert _seen(tmp_path)["manifest.torch"] == _at("requirements.txt", 1)
 
 
+def test_members_without_end_cost_their_length(tmp_path: Path) -> None:
+    put(tmp_path / "Cargo.toml", "[workspace]\n" + "members=[\n" * 100_000)
+    begun = time.process_time()
+    _seen(tmp_path, workspace=tmp_path)
+    assert time.process_time() - begun < 3  # eight seconds where each list was looked for to its end
+
+
 def test_hostile_files_cost_little_and_break_nothing(tmp_path: Path) -> None:
     put(tmp_path / "requirements.txt", b"\xff\xfe\x00torch\x00" * 100_000)
     put(tmp_path / "requirements\n::error::x.txt", "torch==1\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -103,6 +104,13 @@ def test_a_garbled_version_py_is_unknown(tmp_path: Path, source: str) -> None:
 def test_the_standard_that_builds_ask_for(tmp_path: Path, line: str, standard: int | None) -> None:
     _torch(tmp_path, files={"torch/utils/cpp_extension.py": f"'''flags such as -std=c++11'''\n{line}\n"})
     assert _facts(tmp_path)["torch.cxx_standard"].value == standard
+
+
+def test_a_source_of_one_line_costs_its_length(tmp_path: Path) -> None:
+    _torch(tmp_path, files={"torch/utils/cpp_extension.py": "common_cflags" * 80_000})
+    begun = time.process_time()
+    assert _facts(tmp_path)["torch.cxx_standard"].value is None
+    assert time.process_time() - begun < 5  # half a minute where each mention of the flags was followed to the end of the line
 
 
 def test_whether_a_source_file_holds_the_cure(tmp_path: Path) -> None:
