@@ -42,12 +42,25 @@ def shareable(value: _T, names: Mapping[str, str]) -> _T:
 def without_any_secrets(value: _T) -> _T:
     """Return a model value in which secrets are blanked, and nothing else is changed; the value itself where it holds none."""
     built = msgspec.to_builtins(value)
+    held_keys = _without_keys(built)
     texts = list(_texts(built))
     found = {texts[number] for number in telling(texts)}
     blanked = {text: clean for text in found if (clean := without_secrets(text)) != text}
     clean = _changed(built, lambda text: blanked.get(text, text)) if blanked else built
     clean = _parted(clean, names) if (names := frozenset(filter(is_telling, found))) else clean
-    return value if clean is built else msgspec.convert(clean, type(value), strict=False)
+    return value if clean is built and not held_keys else msgspec.convert(clean, type(value), strict=False)
+
+
+def _without_keys(built: Any) -> bool:
+    """Blank private keys in the lines of logs, none of which tells by itself what it belongs to; say whether there were any."""
+    observation = built.get("observation", built) if isinstance(built, dict) else {}
+    changed = False
+    for log in observation.get("logs") or () if isinstance(observation, dict) else ():
+        if any("-----" in line for line in log["lines"]):
+            lines = without_secrets("\n".join(log["lines"])).split("\n")
+            changed = changed or lines != list(log["lines"])
+            log["lines"] = lines
+    return changed
 
 
 def _texts(value: Any) -> dict[str, None]:

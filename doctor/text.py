@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 _ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[@-Z\\-_])")
-_COMMAND = re.compile(r"(?m)^[^\S\n]*:(:)|#(#\w{0,32}\[)|\bsection_(?:start|end)(:)")
+_COMMAND = re.compile(r"(?m)^[^\S\n]*:(:)|#(#\w{0,32}\[)|section_(?:start|end)(:)")
 """What runners take for a command: GitHub `::` where a line begins and `##[` anywhere, Azure `##vso[`, TeamCity `##teamcity[`, GitLab
 `section_start:`.
 

@@ -17,13 +17,15 @@ _BEHIND = 700
 class Carrier(NamedTuple):
     """A pattern whose first group is a secret, and the texts in small letters one of which has to stand in its line.
 
-    `of` are commands one of which has to stand there as well. `random` secrets have to look as if nobody had chosen them.
+    `of` are commands one of which has to stand there as well. `random` secrets have to look as if nobody had chosen them; with `below`
+    the line below belongs to it.
     """
 
     keywords: tuple[str, ...]
     pattern: Pattern
     of: tuple[str, ...] = ()
     random: bool = False
+    below: bool = False
 
 
 _REGISTRIES = ("docker", "podman", "nerdctl", "buildah", "skopeo", "oras", "crane", "helm", "az ", "registry", "cf ", "oc ")
@@ -56,7 +58,7 @@ CARRIERS = (
         Pattern(r"(?:echo|printf)[ \t]{1,4}(?:-n[ \t]{1,4})?[\"']?([^\s\"'|]{4,1024})[\"']?[ \t]{0,4}\|"),
     ),
     # Files
-    Carrier(("login",), Pattern(r"(?i)\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,512})"), of=("password",)),
+    Carrier(("login",), Pattern(r"(?i)\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,512})"), of=("password",), below=True),
     Carrier(("password", "passwd"), Pattern(r"(?im)^[ \t]{0,16}(?:password|passwd)[ \t]{1,8}(\S{3,512})[ \t]{0,8}$")),
     Carrier(
         ("value",),
@@ -65,6 +67,7 @@ CARRIERS = (
             r"""["']?value["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([^\s"',}]{4,512})"""
         ),
         of=("name",),
+        below=True,
     ),
     # Sentences
     Carrier(("identified by",), Pattern(r"(?i)identified by(?: password)?[ \t]{1,4}[\"']([^\"'\n]{1,256})")),
@@ -92,13 +95,15 @@ CARRIERS = (
 
 
 def carried(carrier: Carrier, text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Yield what a pattern finds in the lines of its keywords, which stand at `places`, and in the lines below them."""
+    """Yield what a pattern finds in the lines of its keywords, which stand at `places`."""
     done = 0
     for place, behind in places:
         if place < done:
             continue
         start = max(text.rfind("\n", 0, place) + 1, place - _BEHIND, done)
-        end = text.find("\n", text.find("\n", behind) + 1 or len(text))
+        end = text.find("\n", behind)
+        if carrier.below and end >= 0:
+            end = text.find("\n", end + 1)
         done = min(end if end >= 0 else len(text), behind + _BEHIND)
         near = text[start:done].lower() if carrier.of else ""
         if carrier.of and not any(word in near for word in carrier.of):

@@ -11,9 +11,11 @@ from doctor.scrub.values import Span
 _BEGIN = Pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3}")
 _END = Pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC:")
 _LONGEST = 16 << 10
+_WIDEST = 200
+"""Characters at the end of a line in which a line of a key is looked for."""
 _LINE = Pattern(r"""[^\n]{0,120}?(?:[A-Za-z0-9+/=]{16,}|: |Proc-Type|DEK-Info)[^\n]{0,120}$|\s{0,40}$""", re.MULTILINE)
 _RUN = Pattern(r"""(?:(?:\\{1,3}[nr]|[ \t"']){0,4}[A-Za-z0-9+/=]{8,})*""")
-_BODY = Pattern(r"[^\n]{0,80}?[A-Za-z0-9+/]{20,76}={0,2}[^\n]{0,4}\n")
+_BODY = Pattern(r"([A-Za-z0-9+/=]{20,})[^\n\w]{0,4}$")
 
 
 def private(text: str, places: Sequence[Span]) -> Iterator[Span]:
@@ -27,7 +29,7 @@ def private(text: str, places: Sequence[Span]) -> Iterator[Span]:
             done = end.start() if end else _end_of_body(text, begin.end())
             yield begin.end(), done
         elif (end := _END.match(text, place)) is not None:
-            yield _start_of_body(text, place, done), place
+            yield from _lines_above(text, place, done)
 
 
 def _end(text: str, start: int) -> re.Match[str] | None:
@@ -48,12 +50,15 @@ def _end_of_body(text: str, start: int) -> int:
     return end
 
 
-def _start_of_body(text: str, end: int, least: int) -> int:
-    """Return where the lines of a key begin that end at a place: the log, or its kept part, begins within it."""
+def _lines_above(text: str, end: int, least: int) -> Iterator[Span]:
+    """Yield the lines of a key that end at a place: the log, or its kept part, begins within it."""
     start = text.rfind("\n", least, end) + 1 or least
     for _ in range(_LONGEST // 64):
-        before = text.rfind("\n", least, max(start - 1, least)) + 1 or least
-        if before >= start or not _BODY.match(text[before:start]):
+        if start <= least:
             break
+        before = text.rfind("\n", least, start - 1) + 1 or least
+        near = max(before, start - 1 - _WIDEST)
+        if (body := _BODY.search(text[near : start - 1])) is None:
+            break
+        yield near + body.start(1), near + body.end(1)
         start = before
-    return start

@@ -13,7 +13,10 @@ _PUBLIC = words("public_hosts")
 _STAYING = ("127.", "0.0.0.0", "255.")  # noqa: S104
 
 _EMAIL = Pattern(r"\b[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
-_PROMPT = Pattern(r"(^|[\s\"'(\[])([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})(:[~/]|[:\s][^\n]{0,120}?[$#%>](?:\s|$))", re.MULTILINE)
+_PROMPT = Pattern(
+    r"(^|[\s\"'(\[])([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})(:[~/]|:\S{0,100}[$#%](?:\s|$)|\s[\w~./-]{1,60}\][$#%])", re.MULTILINE
+)
+_SSH = Pattern(r"\b((?:ssh|scp|sftp|rsync|mosh|srun|pdsh)\b[^\n]{0,160}?\s)([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})")
 _HOME = Pattern(r"(/(?:home|Users|export/home|data/home|nfs/home|gpfs/home|mnt/c/Users|c/Users)/)([^/\s\"'`:;,<>|$\[\](){}*?\\]{1,64})")
 _WINDOWS_HOME = Pattern(r"(?i)\b([A-Z]:(?:\\{1,4}|/)(?:Users|Documents and Settings)(?:\\{1,4}|/))([^\\/\n\"':;<>|*?]{1,64})")
 _IPV4 = Pattern(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
@@ -89,7 +92,7 @@ class Mask:
 def without_names(text: str) -> str:
     """Return a text in which no other person and no other machine is named; what everybody uses stays."""
     if "@" in text:
-        text = _PROMPT.sub(_prompt, _EMAIL.sub(_email, text))
+        text = _SSH.sub(_login, _PROMPT.sub(_prompt, _EMAIL.sub(_email, text)))
     if "ome/" in text or "sers" in text or "ocuments" in text:
         text = _WINDOWS_HOME.sub(_home, _HOME.sub(_home, text))
     if text.count(".") >= 3:
@@ -111,6 +114,11 @@ def _email(found: re.Match[str]) -> str:
 def _prompt(found: re.Match[str]) -> str:
     user = found[2] if found[2] in _EVERYBODY else "<user>"
     return found[0] if found[2] == "git" else f"{found[1]}{user}@<host>{found[4]}"
+
+
+def _login(found: re.Match[str]) -> str:
+    staying = found[2] == "git" or _is_public(found[3])
+    return found[0] if staying else f"{found[1]}{found[2] if found[2] in _EVERYBODY else '<user>'}@<host>"
 
 
 def _home(found: re.Match[str]) -> str:
@@ -162,4 +170,6 @@ def _told(found: re.Match[str]) -> str:
 
 
 def _internal(found: re.Match[str]) -> str:
-    return found[0] if _is_public(found[0]) else "<host>"
+    # threading.local is none
+    telling = "-" in found[0] or any(char.isdigit() for char in found[0]) or found[0].count(".") > 1 or found[0].endswith(".internal")
+    return "<host>" if telling and not _is_public(found[0]) else found[0]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from doctor.scrub import addresses, commands, forms, keys, names, shapes
 from doctor.scrub.pattern import Pattern
-from doctor.scrub.values import HIDDEN, Span
+from doctor.scrub.values import HIDDEN, Span, looks_random
 
 _SHORTEST = 6
 """Characters that the shortest secret has together with what tells it."""
@@ -97,9 +97,15 @@ def _wrapped(text: str) -> Iterator[Span]:
     for number in telling(joined):
         start, place, _ = seams[number]
         for first, last in _found(joined[number]):
-            if start + first < place < start + last:
+            if start + first < place < start + last and _goes_on(text, start, place, start + last + 1):
                 yield start + first, place
                 yield place + 1, start + last + 1
+
+
+def _goes_on(text: str, start: int, place: int, end: int) -> bool:
+    """Say whether a secret goes on behind a line end: it is none without what follows, or what follows looks like the rest of one."""
+    whole = any(last == place - start for _, last in _found(text[start:place]))
+    return not whole or looks_random(text[place + 1 : end], 4)
 
 
 def _around(text: str, seam: re.Match[str]) -> tuple[int, int, int]:
