@@ -85,7 +85,8 @@ def test_no_format_shows_a_secret(snapshot: Path, tmp_path: Path) -> None:
     shown |= {"standard output": said.out, "standard error": said.err, "summary": summary.read_text(encoding="utf-8")}
     assert {kind: found for kind, text in shown.items() if (found := leaks(text))} == {}
     assert shown["json"].count(HIDDEN) > len(LINES)
-    assert [kind for kind, text in shown.items() if HIDDEN.strip("[]") not in text] == []
+    # GitLab's list has titles alone, which hold none of it.
+    assert [kind for kind, text in shown.items() if HIDDEN.strip("[]") not in text and kind != "gitlab"] == []
 
 
 def test_the_api_gives_no_secret(snapshot: Path) -> None:
