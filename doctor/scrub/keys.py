@@ -15,7 +15,7 @@ _WIDEST = 200
 """Characters at the end of a line in which a line of a key is looked for."""
 _LINE = Pattern(r"""[^\n]{0,120}?(?:[A-Za-z0-9+/=]{16,}|: |Proc-Type|DEK-Info)[^\n]{0,120}$|\s{0,40}$""", re.MULTILINE)
 _RUN = Pattern(r"""(?:(?:\\{1,3}[nr]|[ \t"']){0,4}[A-Za-z0-9+/=]{8,})*""")
-_BODY = Pattern(r"([A-Za-z0-9+/=]{20,})[^\n\w]{0,4}$")
+_BODY = Pattern(r"([A-Za-z0-9+/=]{20,200})[^\n\w]{0,4}$")
 
 
 def private(text: str, places: Sequence[Span]) -> Iterator[Span]:
