@@ -17,6 +17,7 @@ COPIES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "checks/README.md": "check-scripts.md",
     "docs/api.md": "api.md",
     "docs/architecture.md": "architecture.md",
