@@ -26,4 +26,5 @@ def _mig_devices(gpus: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _by_number(gpus: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(str(gpu.get("index")), f"GPU {gpu.get('index')}" + (f" ({gpu['name']})" if gpu.get("name") else "")) for gpu in gpus]
+    usable = [gpu for gpu in gpus if gpu.get("mig") is not True or gpu.get("mig_devices")]
+    return [(str(gpu.get("index")), f"GPU {gpu.get('index')}" + (f" ({gpu['name']})" if gpu.get("name") else "")) for gpu in usable]

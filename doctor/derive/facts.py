@@ -79,6 +79,7 @@ def _gpus(facts: Facts) -> Named:
     yield from choices(facts)
     yield from health(facts)
     # What was reached works, whatever the numbers say: data centre cards have packages that make up for an older driver.
+    yield "torch.reaches_xpu", present(True, SOURCE) if value_of(facts, "torch.xpu_devices") else absent(SOURCE)
     yield "torch.reaches_cuda", present(True, SOURCE) if value_of(facts, "torch.cuda_available") is True else absent(SOURCE)
     yield "nvidia.driver_branch", made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from doctor.derive.making import SOURCE, Named
 from doctor.derive.which import lost, which
 from doctor.devices import cards
-from doctor.model.facts import Facts, absent, present
+from doctor.model.facts import Facts, absent, present, value_of
 
 _Complaint: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], str]
 """Makes words of a GPU and its health; an empty text where there is nothing to say."""
@@ -25,7 +25,7 @@ _THROTTLED = ("hardware thermal slowdown", "hardware power brake")
 
 def health(facts: Facts) -> Named:
     """Yield a list of GPUs for each thing that may be amiss; absent where no GPU complains of it."""
-    gpus = cards(facts, "nvidia.visible")
+    gpus = cards(facts, "nvidia.visible") or _meant(facts)
     for name, complaint in _COMPLAINTS.items():
         concerned = [(gpu, words) for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
         said = [f"{_label(gpu)}: {words}" for gpu, words in concerned]
@@ -40,6 +40,12 @@ def health(facts: Facts) -> Named:
     yield "nvidia.taken", present(taken, SOURCE) if taken else absent(SOURCE)
     joined = bool(gpus) and all(_health(gpu).get("fabric_state") == "completed" and not _fabric(gpu, _health(gpu)) for gpu in gpus)
     yield "nvidia.fabric_completed", present(True, SOURCE) if joined else absent(SOURCE)
+
+
+def _meant(facts: Facts) -> list[dict[str, Any]]:
+    """Return the GPUs that CUDA_VISIBLE_DEVICES means where it names an instance of MIG that is no more: those in MIG mode."""
+    wrong = value_of(facts, "nvidia.visible_error") and str(value_of(facts, "env.CUDA_VISIBLE_DEVICES") or "").startswith("MIG-")
+    return [gpu for gpu in cards(facts, "nvidia.gpus") if gpu.get("mig") is True] if wrong else []
 
 
 def _health(gpu: dict[str, Any]) -> dict[str, Any]:
@@ -112,6 +118,10 @@ def _capped(_: dict[str, Any], told: dict[str, Any]) -> str:
     return f"{limit} W of {usual} W" if low else ""
 
 
+def _unlicensed(_: dict[str, Any], told: dict[str, Any]) -> str:
+    return "a virtual GPU without a licence" if told.get("licensed") is False else ""
+
+
 _COMPLAINTS: dict[str, _Complaint] = {
     "mig_without_instances": _undivided,
     "compute_prohibited": _prohibited,
@@ -123,4 +133,5 @@ _COMPLAINTS: dict[str, _Complaint] = {
     "fabric_incomplete": _fabric,
     "pcie_narrow": _narrow,
     "power_capped": _capped,
+    "vgpu_unlicensed": _unlicensed,
 }

@@ -138,8 +138,21 @@ def health(ask: Asking) -> dict[str, Any]:
         "pcie_width": ask("CurrPcieLinkWidth"),
         "pcie_width_max": ask("MaxPcieLinkWidth"),
         "performance_state": ask("PerformanceState"),
+        "licensed": licensed(ask),
         **fabric(ask),
     }
+
+
+def licensed(ask: Asking) -> bool | None:
+    """Say whether a virtual GPU has its licence; None for a GPU that needs none, or of which this is not told."""
+    virtual = getattr(ask.nvml, "NVML_GPU_VIRTUALIZATION_MODE_VGPU", 2)
+    if ask("VirtualizationMode") != virtual:
+        return None
+    told = ask("GridLicensableFeatures")
+    if told is None or not told.isGridLicenseSupported:
+        return None
+    features = told.gridLicensableFeatures[: told.licensableFeaturesCount]
+    return any(feature.featureState for feature in features)
 
 
 def fabric(ask: Asking) -> dict[str, Any]:

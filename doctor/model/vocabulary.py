@@ -138,6 +138,7 @@ FACTS: dict[str, str] = {
     "torch.specializes_symbolic": "true where its own file turns a symbolic size into a constant for user-defined Triton kernels",
     "torch.numpy_abi": "1 or 2: numpy's C interface it was built against",
     "torch.cuda_available": "whether torch itself sees a CUDA device, as it said when run",
+    "torch.reaches_xpu": "that torch itself reached a GPU of Intel; absent where it did not, or nobody asked it",
     "torch.reaches_cuda": "that torch itself reached a GPU of NVIDIA; absent where it did not, or nobody asked it",
     "torch.cuda_error": "why it does not",
     "torch.devices": "devices that answered a tiny operation",

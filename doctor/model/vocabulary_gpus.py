@@ -16,6 +16,7 @@ GPUS: dict[str, str] = {
     "intel.gpu_present": "true where the kernel shows such a GPU",
     "intel.driver": "kernel driver that holds it: i915 or xe",
     "intel.render": "its render node: usable, no permission or missing",
+    "intel.level_zero": "path of the Level Zero driver of Intel GPUs; absent where the loader finds none",
     "intel.groups_missing": "groups that may open that node and that this user is not in",
     # derived: which GPUs are reached
     "gpu.vendors": "whose GPUs the machine shows: nvidia, amd, intel",

@@ -113,6 +113,16 @@ def _glibcxx(host: Host) -> Fact:
     return present(newest, path) if newest else unknown("no GLIBCXX_ version stands in it", path)
 
 
+_CONTAINER_FILES = {
+    "/.dockerenv": "docker",
+    "/run/.containerenv": "podman",
+    "/.singularity.d": "apptainer",
+    # A shell in a pod need not have the variables of Kubernetes: sudo and ssh drop them.
+    "/var/run/secrets/kubernetes.io": "kubernetes",
+}
+"""Files that a kind of container holds."""
+
+
 def _container(host: Host) -> Fact:
     if "KUBERNETES_SERVICE_HOST" in host.env:
         return present("kubernetes", "KUBERNETES_SERVICE_HOST")
@@ -120,11 +130,19 @@ def _container(host: Host) -> Fact:
         for mark, kind in _CGROUP_MARKS:
             if mark in (host.read(path, limit=1 << 16) or ""):
                 return present(kind, path)
-    for path, kind in (("/.dockerenv", "docker"), ("/run/.containerenv", "podman"), ("/.singularity.d", "apptainer")):
+    for path, kind in _CONTAINER_FILES.items():
         if host.exists(path):
             return present(kind, path)
+    # What https://systemd.io/CONTAINER_INTERFACE/ asks of whoever starts a container.
+    told = {
+        "the variable container": host.env.get("container", ""),
+        "/run/systemd/container": host.read("/run/systemd/container", limit=64) or "",
+    }
     started = re.search(r"(?:^|\0)container=([\w.-]+)", host.read("/proc/1/environ", limit=1 << 16) or "")
-    return present(started[1], "/proc/1/environ") if started else absent("/.dockerenv, /run/.containerenv, /proc/1, cgroup")
+    told["/proc/1/environ"] = started[1] if started else ""
+    found = ((kind.strip(), place) for place, kind in told.items() if re.fullmatch(r"[\w.-]{1,32}", kind.strip()))
+    kind, place = next(found, ("", ""))
+    return present(kind, place) if kind else absent("/.dockerenv, /run/.containerenv, /proc/1, cgroup")
 
 
 def _wsl(host: Host) -> Fact:

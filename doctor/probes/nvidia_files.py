@@ -16,6 +16,7 @@ from doctor.probes.contract import Seen
 _WSL = "/usr/lib/wsl/lib"
 _RELEASE = re.compile(r"\d{2,4}\.\d+(?:\.\d+)*")
 _NIX = "/run/opengl-driver/lib"
+_OF_LIBCUDA = ("libcuda", "libcuda_version", "libcuda_link", "libcuda_before_wsl")
 _LINKER_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
 
 
@@ -96,6 +97,8 @@ def driver_files(host: Host, *, shown: bool) -> Seen:
     refused, barred = _refused(host) if shown else ([], [])
     yield "nvidia.nodes_refused", present(refused, "/dev/nvidia*") if refused else absent("/dev/nvidia*")
     yield "nvidia.nodes_barred", present(barred, "/dev/nvidia*") if barred else absent("/dev/nvidia*")
+    stale = _stale(host) if shown else ""
+    yield "nvidia.nodes_stale", present(stale, "/proc/devices") if stale else absent("/proc/devices")
     yield "nvidia.uvm_node", present(host.exists("/dev/nvidia-uvm"), "/dev/nvidia-uvm") if shown else absent("/dev/nvidia-uvm")
     yield "nvidia.modprobe", _modprobe(host) if shown else absent("no driver is loaded")
     yield "nvidia.uvm", _uvm(host) if shown and not host.exists("/dev/dxg") else absent("/sys/module/nvidia_uvm")
@@ -127,6 +130,18 @@ def _refused(host: Host) -> tuple[list[str], list[str]]:
     closed = [node for node in nodes if not os.access(host.at(node), os.R_OK | os.W_OK)]
     barred = [node for node in closed if _mode_allows(host.at(node))]
     return [node for node in closed if node not in barred], barred
+
+
+def _stale(host: Host) -> str:
+    """Say where /dev/nvidia-uvm is of another number than the kernel's: the number is given anew whenever the module is loaded."""
+    listed = re.search(r"^ {0,3}(\d{1,4}) nvidia-uvm$", host.read("/proc/devices", limit=1 << 16) or "", re.MULTILINE)
+    try:
+        node = host.at("/dev/nvidia-uvm").stat()
+    except OSError:
+        return ""
+    if listed is None or not stat.S_ISCHR(node.st_mode) or os.major(node.st_rdev) == int(listed[1]):
+        return ""
+    return f"/dev/nvidia-uvm has the number {os.major(node.st_rdev)}, and nvidia-uvm is {listed[1]} in /proc/devices"
 
 
 def _mode_allows(path: Path) -> bool:
@@ -176,14 +191,17 @@ def _libcuda(host: Host) -> Seen:
     path = find_library(host, "libcuda.so.1")
     if path is None and host.exists(f"{_NIX}/libcuda.so.1"):
         # Programs of NixOS name this folder themselves; those that are not built there do not find it.
-        for name in ("libcuda", "libcuda_version", "libcuda_link"):
+        for name in _OF_LIBCUDA:
             yield f"nvidia.{name}", unknown(f"only programs built for NixOS find {_NIX}", _NIX)
         return
     if path is None:
         why = f"{wsl} is not in the loader's cache" if host.exists(wsl) else "the loader finds no libcuda.so.1"
-        for name in ("libcuda", "libcuda_version", "libcuda_link"):
+        for name in _OF_LIBCUDA:
             yield f"nvidia.{name}", absent(why)
         return
+    # Packages of a distribution put theirs into these folders; other places are somebody's choice.
+    shadows = host.exists("/dev/dxg") and host.exists(wsl) and os.path.dirname(path) in _LINKER_FOLDERS  # noqa: PTH120
+    yield "nvidia.libcuda_before_wsl", present(path, "the loader's search") if shadows else absent("the loader's search")
     target = os.path.realpath(host.at(path))
     version = re.search(r"\.so\.(\d{2,4}(?:\.\d+)+)$", target)
     yield "nvidia.libcuda", present(path, "the loader's search")

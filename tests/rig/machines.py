@@ -88,9 +88,10 @@ def amd(*, gfx: int = 90402, gpus: int = 1, kfd: str = "", render: str = "") -> 
     return files
 
 
-def intel(*, gpus: int = 1, render: str = "", driver: str = "xe") -> dict[str, str]:
-    """A machine with a discrete GPU of Intel (Arc B580)."""
-    files = {f"/sys/module/{driver}/refcnt": "3\n"}
+def intel(*, gpus: int = 1, render: str = "", driver: str = "xe", level_zero: bool = True) -> dict[str, str]:
+    """A machine with a discrete GPU of Intel (Arc B580), with or without the Level Zero driver for it."""
+    files = {f"/sys/module/{driver}/refcnt": "3\n", "/usr/lib/libze_loader.so.1": "a library"}
+    files.update({"/usr/lib/libze_intel_gpu.so.1": "a library"} if level_zero else {})
     for place in range(gpus):
         files.update(pci(address(place), "0x8086", "0x030000", "0xe20b"))
         files.update(drm(place, "0x8086", "0xe20b", render))

@@ -294,6 +294,34 @@ int nvmlDeviceGetGpuFabricInfoV(Device d, FabricV *out) {
     return code;
 }
 
+/* vgpu=LICENSED: a virtual GPU with (1) or without (0) its licence */
+typedef struct {
+    int code;
+    unsigned state;
+    char info[128], product[128];
+    unsigned enabled;
+    struct { unsigned year; unsigned short month, day, hour, min, sec; unsigned char status; } expiry;
+} Feature;
+typedef struct { int supported; unsigned count; Feature features[3]; } Features;
+
+int nvmlDeviceGetVirtualizationMode(Device d, unsigned *mode) {
+    char text[8];
+    int code = gate(of(d), "virtualization");
+    if (code) return code;
+    *mode = get(of(d), "vgpu", text, sizeof text) ? 2 : 0;
+    return OK;
+}
+
+int nvmlDeviceGetGridLicensableFeatures_v4(Device d, Features *out) {
+    int code = gate(of(d), "licence");
+    if (code) return code;
+    memset(out, 0, sizeof *out);
+    out->supported = 1;
+    out->count = 1;
+    out->features[0].state = (unsigned)number(of(d), "vgpu", 0);
+    return OK;
+}
+
 /* nvlinks: how many links a GPU has; nvlinks_down: how many of them, from the first on, are inactive */
 int nvmlDeviceGetNvLinkState(Device d, unsigned link, unsigned *active) {
     int code = gate(of(d), "nvlink");

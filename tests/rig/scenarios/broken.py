@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.rig import machines
-from tests.rig.machine import FORBIDDEN
+from tests.rig.machine import FORBIDDEN, LINK
 from tests.rig.scenario import Built, Scenario
 
 _TWO = machines.nvidia(gpus=2)
@@ -132,6 +132,22 @@ SCENARIOS = {
         says=("GPU 0", "Take another node"),
         tells=("Take another node",),
     ),
+    "mig-divided-before-the-restart": _wrong(
+        "the machine was restarted: MIG is on, no instance is left, and the variable names one of yesterday",
+        "gpus=1;mig=1;migs=0",
+        "nvidia/mig-without-instances",
+        machine=machines.nvidia(),
+        env={"CUDA_VISIBLE_DEVICES": "MIG-aaaa"},
+        says=("nvidia-smi mig -cgi",),
+        hides=("CUDA_VISIBLE_DEVICES=0",),
+    ),
+    "vgpu-without-a-licence": _wrong(
+        "a part of a GPU whose licence was not granted",
+        "gpus=1;vgpu=0",
+        "nvidia/vgpu-without-a-licence",
+        machine=machines.nvidia(),
+        says=("nvidia-gridd",),
+    ),
     "mig-devices-of-yesterday": _wrong(
         "the GPU was divided anew, and the variable names an instance that is gone",
         "gpus=1;mig=1;migs=2;mig.0=MIG-bbbb;mig.1=MIG-cccc",
@@ -218,6 +234,59 @@ SCENARIOS = {
         libcuda=None,
         built=Built(version="2.13.0+xpu", cuda=None, xpu="20250301"),
         says=("render",),
+    ),
+    "xpu-without-level-zero": _wrong(
+        "the kernel drives the GPU, and Intel's driver for oneAPI is not installed",
+        None,
+        "xpu/no-device",
+        machine=machines.intel(level_zero=False),
+        libcuda=None,
+        built=Built(version="2.13.0+xpu", cuda=None, xpu="20250301"),
+        code=0,
+        severity="warning",
+        says=("libze_intel_gpu", "libze-intel-gpu1"),
+    ),
+    "wsl-with-a-driver-of-linux": _wrong(
+        "somebody installed nvidia-utils in WSL, and its libcuda comes first",
+        None,
+        "cuda/libcuda-before-that-of-wsl",
+        machine={
+            **machines.wsl(),
+            "/usr/lib/wsl/lib/libcuda.so.1": "that of Windows",
+            "/usr/lib/libcuda.so.535.309.01": "that of a package",
+            "/usr/lib/libcuda.so.1": f"{LINK}libcuda.so.535.309.01",
+        },
+        libcuda=None,
+        says=("/lib/libcuda.so.1 stands before", "apt-get purge"),
+        hides=("apt-get install", "ubuntu-drivers"),
+    ),
+    "uvm-node-of-the-last-boot": _wrong(
+        "the host was restarted, and the container still holds the device file of the old number",
+        "gpus=1",
+        "cuda/driver-lost-its-memory-module",
+        machine={
+            **machines.nvidia(),
+            "/proc/devices": "Character devices:\n195 nvidia\n508 nvidia-uvm\n",
+        },
+        env={"container": "lxc"},
+        says=("nvidia-uvm is 508 in /proc/devices", "lxc.cgroup2.devices.allow"),
+        hides=("standby",),
+    ),
+    "nouveau-after-a-new-kernel": _wrong(
+        "DKMS built the module for the kernel of yesterday alone, and nouveau took the card",
+        None,
+        "nvidia/module-missing-for-kernel",
+        machine={
+            **machines.pci(machines.address(0)),
+            f"/sys/bus/pci/devices/{machines.address(0)}/driver": f"{LINK}../../../../bus/pci/drivers/nouveau",
+            "/proc/sys/kernel/osrelease": "6.8.0-88-generic\n",
+            "/lib/modules/6.8.0-88-generic/modules.dep": "kernel/fs/ext4.ko:\n",
+            "/lib/modules/6.8.0-85-generic/modules.dep": "updates/dkms/nvidia.ko.zst:\n",
+            "/lib/modules/6.8.0-85-generic/updates/dkms/nvidia.ko.zst": "a module",
+        },
+        libcuda=None,
+        says=("6.8.0-85-generic", "linux-headers"),
+        hides=("blacklist nouveau",),
     ),
     "ecc-uncorrected": _hint(
         "uncorrectable memory errors since the driver started", "gpus=2;ecc=0;1.ecc=3", "(?i)ECC", "0000:11:00.0|GPU 1"
