@@ -24,12 +24,13 @@ from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, State, present, value_of
 from doctor.model.findings import Finding
 from doctor.model.observation import Log, Observation, Target, TargetKind
-from doctor.model.outcomes import Verdict
+from doctor.model.outcomes import Verdict, refused_what
 from doctor.model.report import CatalogStamp, Diagnosis, Report
 from doctor.model.scales import Severity
 from doctor.observe import FRAMEWORKS, WITHOUT_CANARIES, ran_anything, with_assumed
 from doctor.share import without_any_secrets
 
+_FIRST = "torch-runtime"
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
 _DRIVER = re.compile(r"[0-9]{2,4}(\.[0-9]{1,4}){0,2}")
@@ -70,7 +71,8 @@ def exit_code(report: Report, wanted: Wanted) -> int:
     """Return 1 for a finding that counts at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130.
 
     Checks of an interpreter that were to run and were all skipped judged nothing; without checks (`--no-canaries`) a framework's files
-    are judged, and so is the lock of a workspace, whose checks mostly wait for `--tier deep`.
+    are judged, and so is the lock of a workspace, whose checks mostly wait for `--tier deep`. Where the machine did not let torch be
+    imported, nothing was judged either, whatever was seen of compilers.
     """
     order = list(Severity)
     if report.observation.interrupted:
@@ -80,6 +82,8 @@ def exit_code(report: Report, wanted: Wanted) -> int:
     if report.command in ("diagnose", "run"):
         return 0 if report.diagnosis.findings else 4
     outcomes, facts = report.observation.outcomes, report.observation.facts
+    if any(one.id == _FIRST and refused_what(one.reason) for one in outcomes):
+        return 4
     by_facts = value_of(facts, _CANDLE) is not None or (not outcomes and has_framework(facts))
     return 0 if ran_anything(outcomes) or (by_facts and not wanted.only_checks) else 4
 

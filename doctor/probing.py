@@ -15,7 +15,9 @@ import doctor.probes
 from doctor.errors import DoctorError
 from doctor.model.facts import Fact
 from doctor.model.observation import ProbeFailure
+from doctor.model.outcomes import refused
 from doctor.probes.contract import Scene
+from doctor.refusals import refusal
 
 _BOUND = 20.0
 """Seconds for a probe that names no bound of its own."""
@@ -101,6 +103,7 @@ def _listen(module: ModuleType, scene: Scene, said: _Said) -> None:
     except DoctorError as error:
         said.put(str(error))
     except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
-        said.put(f"{type(error).__name__}: {error}")
+        no = refusal(error)
+        said.put(refused(*no) if no and no.what != "rights" else f"{type(error).__name__}: {error}")
     else:
         said.put("")

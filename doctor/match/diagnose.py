@@ -16,6 +16,7 @@ from doctor.match.issues import CARGO, Weighed, explained_by_text, finding, is_f
 from doctor.match.proofs import Spot
 from doctor.match.reach import missed_gpus
 from doctor.match.reach_some import some_missing, taken
+from doctor.match.refused import refused_runs
 from doctor.match.requirements import unmet_requirements
 from doctor.match.signatures import looked_through, texts
 from doctor.match.table import Result, Ruling
@@ -87,6 +88,7 @@ def _generic(
     yield from unexplained_checks(observation, explained | accounted(observation, extensions) | accounted_imports(observation))
     yield from reached
     yield from broken_checks(observation)
+    yield from refused_runs(observation, main)
     yield from failed_probes(observation, main)
     yield from unmet_requirements(observation.facts, cited, main)
     yield from violated_tables(catalog, observation.facts, cited, main)

@@ -14,8 +14,8 @@ from doctor.model.compat import Column, Table
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.issues import Condition, FixKind, Recipe
-from doctor.model.observation import Observation
-from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.model.observation import Observation, ProbeFailure
+from doctor.model.outcomes import RED, Outcome, Verdict, refused_what
 from doctor.model.scales import Confidence, Severity
 
 _IMPORT = "torch-runtime"
@@ -91,17 +91,22 @@ def broken_checks(observation: Observation) -> Iterator[Finding]:
 
 
 def failed_probes(observation: Observation, target: str) -> Iterator[Finding]:
-    """Yield a note for each probe that crashed or hung."""
+    """Yield a note for each probe that crashed or hung of its own accord."""
     for failure in observation.probe_failures:
-        yield Finding(
-            id=f"probe/{failure.probe}",
-            target=target,
-            title=f"The probe {failure.probe} did not finish",
-            severity=Severity.NOTE,
-            confidence=Confidence.HIGH,
-            message="Its facts are unknown, and what depends on them was not judged.",
-            evidence=(Evidence(kind=EvidenceKind.FACT, text=failure.why, source=failure.probe),),
-        )
+        if not refused_what(failure.why):
+            yield _failed_probe(failure, target)
+
+
+def _failed_probe(failure: ProbeFailure, target: str) -> Finding:
+    return Finding(
+        id=f"probe/{failure.probe}",
+        target=target,
+        title=f"The probe {failure.probe} did not finish",
+        severity=Severity.NOTE,
+        confidence=Confidence.HIGH,
+        message="Its facts are unknown, and what depends on them was not judged.",
+        evidence=(Evidence(kind=EvidenceKind.FACT, text=failure.why, source=failure.probe),),
+    )
 
 
 def violated_tables(catalog: Catalog, facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from doctor.model.facts import State, value_of
 from doctor.model.fixes import Fix
 from doctor.model.issues import FixKind, Recipe
 from doctor.model.observation import TargetKind
+from doctor.model.outcomes import refused_what
 from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
 from doctor.reporters.json import summary
@@ -86,6 +87,8 @@ def _not_recognised(report: Report) -> str:
 
 def _why_nothing(report: Report) -> str:
     """Say why there was nothing to judge, by what was looked at."""
+    if refused := next((one.reason for one in report.observation.outcomes if refused_what(one.reason)), ""):
+        return f"Nothing to judge: no check could run. {refused[:1].upper()}{refused[1:]}."
     if [target.kind for target in report.observation.targets] != [TargetKind.CARGO]:
         return (
             "Nothing to judge: this interpreter holds no framework that doctor knows (torch, JAX, TensorFlow, ONNX Runtime, Candle), "

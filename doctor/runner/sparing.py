@@ -45,7 +45,8 @@ def lacking(folder: Path, plan: Plan) -> str:
     allowed = limit("RLIMIT_NOFILE")
     if allowed is not None and allowed < _FILES:
         return refused("files", f"{allowed} may be open at once (ulimit -n), {_FILES} are needed")
-    room, names = (_ROOM, _NAMES) if plan.precompiled else (_ROOM_FOR_BYTECODE, _NAMES_FOR_BYTECODE)
+    compiled = plan.precompiled or (folder / "caches" / "bytecode").exists()
+    room, names = (_ROOM, _NAMES) if compiled else (_ROOM_FOR_BYTECODE, _NAMES_FOR_BYTECODE)
     return _cramped(folder, room, names)
 
 
@@ -80,11 +81,14 @@ def spared(outcome: Outcome, folder: Path) -> Outcome:
     told = [outcome.reason, *(case.reason for case in outcome.cases.values())]
     if any(map(_speaks_of, told)):
         others = any(case.verdict in RED for case in cases.values())
-        why = "" if others or not _speaks_of(outcome.reason) else refused(_speaks_of(outcome.reason), outcome.reason)
+        what = _speaks_of(outcome.reason)
+        why = "" if others or not what else refused(what, outcome.reason + _limit_behind(what))
+    elif outcome.verdict is Verdict.FAILED:
+        why = ""  # the check came to its end, and says something else
     elif what := _speaks_of(outcome.log):
         why = refused(what, _line(outcome.log))
     else:
-        why = "" if outcome.verdict is Verdict.FAILED else _cramped(folder, _NEARLY_NOTHING, _NEARLY_NO_NAME)
+        why = _cramped(folder, _NEARLY_NOTHING, _NEARLY_NO_NAME)
     if not why:
         return outcome
     return msgspec.structs.replace(outcome, verdict=Verdict.SKIPPED, reason=why, cases=_skipped(outcome, whole=True))

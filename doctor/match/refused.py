@@ -1,0 +1,77 @@
+"""What this machine did not grant to checks and probes: told once for each thing, and never of the stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.issues import FixKind, Recipe
+from doctor.model.observation import Observation
+from doctor.model.outcomes import REFUSED, Verdict, refused_what
+from doctor.model.scales import Confidence, Severity
+
+_LONGEST_TITLE, _LONGEST_REASON = 160, 400
+_AGAIN = "doctor check --python"
+_ELSEWHERE = Recipe(
+    kind=FixKind.SET_ENV,
+    title="Free some space there, or let temporary files go where there is room",
+    run=(("sh", "-c", f'TMPDIR="$1" {_AGAIN} "$2"', "sh", "<folder>", "{python.executable}"),),
+    lasting=False,
+)
+_RECIPES: Mapping[str, tuple[Recipe, ...]] = {
+    "room": (_ELSEWHERE,),
+    "rights": (_ELSEWHERE,),
+    "files": (
+        Recipe(
+            kind=FixKind.CONFIGURE,
+            title="Let a process open more files",
+            run=(("sh", "-c", f'ulimit -n 1024 && {_AGAIN} "$1"', "sh", "{python.executable}"),),
+            lasting=False,
+        ),
+    ),
+    "memory": (
+        Recipe(
+            kind=FixKind.CONFIGURE,
+            title="Lift the bound on memory of this shell, or of the job that it belongs to",
+            run=(("sh", "-c", f'ulimit -v unlimited && {_AGAIN} "$1"', "sh", "{python.executable}"),),
+            lasting=False,
+        ),
+    ),
+    "processes": (
+        Recipe(
+            kind=FixKind.CONFIGURE,
+            title="See how many processes this user may have; a container has a limit of its own (--pids-limit)",
+            run=(("sh", "-c", "ulimit -u"),),
+            lasting=False,
+        ),
+    ),
+}
+
+
+def refused_runs(observation: Observation, target: str) -> Iterator[Finding]:
+    """Yield a warning for each thing that the machine refused, with everything that was left undone for it."""
+    told = [(refused_what(one.reason), one.reason, one.id) for one in observation.outcomes if one.verdict is Verdict.SKIPPED]
+    told += [(refused_what(one.why), one.why, f"probe {one.probe}") for one in observation.probe_failures]
+    for what in REFUSED:
+        undone = list(dict.fromkeys(name for each, _, name in told if each == what))
+        reason = next((reason for each, reason, _ in told if each == what), "")
+        if undone:
+            yield Finding(
+                id=f"machine/{what}",
+                target=target,
+                title=_title(what, reason),
+                severity=Severity.WARNING,
+                confidence=Confidence.HIGH,
+                message="The machine refused this to doctor, so what is listed was not looked at. It says nothing about the stack.",
+                evidence=(
+                    Evidence(kind=EvidenceKind.OUTCOME, text=reason[:_LONGEST_REASON], source="this machine"),
+                    Evidence(kind=EvidenceKind.OUTCOME, text=f"not looked at: {', '.join(undone)}", source="this machine"),
+                ),
+                recipes=_RECIPES[what],
+            )
+
+
+def _title(what: str, reason: str) -> str:
+    """Return the reason as a headline; without what a compiler, say, told at length."""
+    short = reason if len(reason) <= _LONGEST_TITLE else f"a check had {REFUSED[what]}"
+    return short[:1].upper() + short[1:]
