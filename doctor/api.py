@@ -127,8 +127,8 @@ def _look(request: observe.Request, progress: Callable[[str, float], None] | Non
 
 def _bounds(tier: str, timeout: float | None, budget: float | None, *, canaries: bool, fresh: bool) -> observe.Bounds:
     for name, seconds in (("timeout", timeout), ("budget", budget)):
-        if seconds is not None and not seconds > 0:
-            raise UsageError(f"{name}={seconds}: a number of seconds above 0")
+        if seconds is not None and not 0 < seconds <= asking.MOST_SECONDS:
+            raise UsageError(f"{name}={seconds}: a number of seconds above 0 and up to {asking.MOST_SECONDS:g}")
     return observe.Bounds(canaries=canaries, fresh=fresh, tier=_one_of(tier, Tier, "tier"), timeout=timeout, budget=budget)
 
 

@@ -12,6 +12,8 @@ from doctor.model.checks import Check
 from doctor.near import near
 from doctor.refusals import whole
 
+MOST_SECONDS = 1e7
+"""What a bound in seconds may be at most: the timers of some systems take no more than some months."""
 NONE = ("",)
 """The globs of checks where `--only` names known issues alone."""
 

@@ -17,7 +17,7 @@ from doctor.model.checks import Check, Kind, Progress
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, refused
-from doctor.runner import Batch, Line, Plan, Unit, answered, failed, first_step, is_precompiled, next_steps, skipped, units
+from doctor.runner import Batch, Line, Plan, Unit, answered, beyond, failed, first_step, is_precompiled, next_steps, skipped, units
 
 FIRST = "torch-runtime"
 """The fact script that proves torch and each device alive; what needs torch leans on it."""
@@ -144,7 +144,10 @@ class _Run:
         """Go on with what is to be proved next; afterwards the devices that answered are those of every check."""
         if unit.device is None:
             self.seen |= _import_fact(batch)
-        more = next_steps(unit.check, unit.plan, unit, {**self._facts, **self.seen})
+        facts = {**self._facts, **self.seen}
+        more = next_steps(unit.check, unit.plan, unit, facts)
+        if any(":" in (each.device or "") for each in more) and (why := beyond(facts)):
+            self._outcomes.append(skipped(unit.check, unit.plan, why))
         self._open += more
         self._tried += tuple(each.device for each in more if each.device)
         line.add(more)

@@ -13,6 +13,8 @@ from doctor.model.findings import Finding, Place, Suppression
 from doctor.model.fixes import Fix
 from doctor.model.scales import Confidence, Severity
 
+_MOST_UNUSED = 20
+"""How many ignores that cover nothing are each told by a note of their own."""
 _SEVERITIES = list(Severity)
 
 
@@ -100,12 +102,16 @@ def _gone(findings: Sequence[Finding], baseline: Iterable[Known], open_ids: Coll
 
 def _remarks(findings: Sequence[Finding], gates: Gates, open_ids: Collection[str] | None) -> Iterable[Finding]:
     target = next((found.target for found in findings), "")
+    unused: list[Ignore] = []
     for ignore in gates.ignores:
         back = [found for found in findings if ignore.covers(found)]
         if back and gates.today > ignore.until:
             yield _expired(ignore, back, target)
         elif not back and open_ids is not None and not any(matches_any(name, (ignore.id,)) for name in open_ids):
-            yield _unused(ignore, target)
+            unused.append(ignore)
+    yield from (_unused(ignore, target) for ignore in unused[:_MOST_UNUSED])
+    if rest := unused[_MOST_UNUSED:]:
+        yield _unused_as_well(rest, target)
 
 
 def _expired(ignore: Ignore, back: Sequence[Finding], target: str) -> Finding:
@@ -134,6 +140,18 @@ def _unused(ignore: Ignore, target: str) -> Finding:
         title=f"Nothing here is covered by the ignore of {ignore.id}",
         message=f"No finding of this run is {what}. Another machine, or another tier, may still need the ignore: {ignore.reason}",
         fix="Remove the ignore where nothing needs it any more",
+    )
+
+
+def _unused_as_well(rest: Sequence[Ignore], target: str) -> Finding:
+    return _remark(
+        "ignore/unused",
+        rest[0],
+        target,
+        Severity.NOTE,
+        title=f"Nothing here is covered by {len(rest)} further ignores",
+        message=f"The first of them is {rest[0].id}. Another machine, or another tier, may still need them.",
+        fix="Remove those that nothing needs any more, beginning with this one",
     )
 
 

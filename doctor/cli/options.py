@@ -63,6 +63,15 @@ def _expected(context: typer.Context, words: list[str] | None) -> list[str]:
     return configuration.expected(context, words)
 
 
+def _seconds(value: float | None) -> float | None:
+    from doctor import asking
+
+    # `nan` is smaller and larger than nothing, so that a range alone lets it through, and no bound would be left.
+    if value is not None and not value <= asking.MOST_SECONDS:
+        raise typer.BadParameter(f"{value:g} is no number of seconds up to {asking.MOST_SECONDS:g}")
+    return value
+
+
 Python = Annotated[
     str | None,
     _setting(
@@ -163,8 +172,14 @@ FlashAttn = Annotated[
 Network = Annotated[
     bool, _setting("--network", help="Let checks fetch such a source with the target's installer.", rich_help_panel=_CHECKS)
 ]
-Timeout = Annotated[float | None, _setting("--timeout", metavar="SECONDS", min=0.1, help="Bound on each check.", rich_help_panel=_CHECKS)]
-Budget = Annotated[float | None, _setting("--budget", metavar="SECONDS", min=0.1, help="Bound on the whole run.", rich_help_panel=_CHECKS)]
+Timeout = Annotated[
+    float | None,
+    _setting("--timeout", metavar="SECONDS", min=0.1, callback=_seconds, help="Bound on each check.", rich_help_panel=_CHECKS),
+]
+Budget = Annotated[
+    float | None,
+    _setting("--budget", metavar="SECONDS", min=0.1, callback=_seconds, help="Bound on the whole run.", rich_help_panel=_CHECKS),
+]
 Expect = Annotated[
     list[str] | None,
     _setting(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import BinaryIO, NamedTuple
 
+from doctor.errors import InputError
 from doctor.model.observation import Log
 from doctor.pasted.log import WORDS, bare
 from doctor.scrub import without_secrets
@@ -31,6 +32,14 @@ _ENVIRONMENT, _ABOVE, _BELOW = b"CUDA used to build PyTorch", 4, 250
 """In the middle of a report of collect_env: how many of its lines stand above this one, and below it at most."""
 
 
+_GZIP, _GZIP_FORM = b"\x1f\x8b\x08", 31
+_UNPACKED = 1 << 30
+"""Bytes that are unpacked of one log."""
+_PACKERS = {b"PK\x03\x04": "zip", b"\xfd7zXZ\0": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7-Zip"}
+_MARKED = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}
+"""How a text begins that is not UTF-8; the mark of UTF-32 begins with that of UTF-16."""
+
+
 class Part(NamedTuple):
     """Neighbouring lines of a text: where they begin, in bytes, the number of the first, and what they say."""
 
@@ -40,8 +49,11 @@ class Part(NamedTuple):
 
 
 def read(stream: BinaryIO, source: str, texts: Iterable[str]) -> Log:
-    """Read a log without secrets, control characters and CI's prefixes; of a long one its head, its tail and the lines near `texts`."""
-    blocks = _utf8(stream)
+    """Read a log without secrets, control characters and CI's prefixes; of a long one its head, its tail and the lines near `texts`.
+
+    One that gzip packed is unpacked. Raises InputError for one that cannot be, or that is packed in another way.
+    """
+    blocks = _utf8(_unpacked(_blocks(stream), source))
     begun = [next(blocks, b""), next(blocks, b"")]
     if not begun[1] and len(begun[0]) <= WHOLE:
         return _log(source, [Part(0, 1, begun[0])])
@@ -51,17 +63,60 @@ def read(stream: BinaryIO, source: str, texts: Iterable[str]) -> Log:
     return _log(source, sieve.kept())
 
 
-def _utf8(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield a text block by block; consoles of Windows write UTF-16, and say so at the beginning."""
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
     block = stream.read(WHOLE + 1)
-    if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        while block:
-            yield decoder.decode(block).encode("utf-8", "replace")
-            block = stream.read(_BLOCK)
     while block:
-        yield block.removeprefix(codecs.BOM_UTF8)
+        yield block
         block = stream.read(_BLOCK)
+
+
+def _unpacked(blocks: Iterator[bytes], source: str) -> Iterator[bytes]:
+    """Yield a text as it was before it was packed; raises InputError where only another program can tell."""
+    first = next(blocks, b"")
+    if first.startswith(_GZIP):
+        yield from _gunzipped(chain([first], blocks), source)
+        return
+    if packer := next((name for start, name in _PACKERS.items() if first.startswith(start)), ""):
+        raise InputError(f"{source}: {packer} packed it; unpack it and hand in the text")
+    yield first
+    yield from blocks
+
+
+def _gunzipped(blocks: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """Unpack what gzip packed, piece by piece; its end may be missing."""
+    import zlib
+
+    engine, size = zlib.decompressobj(_GZIP_FORM), 0
+    try:
+        for block in blocks:
+            rest = block
+            while rest:
+                if engine.eof:
+                    engine = zlib.decompressobj(_GZIP_FORM)
+                piece = engine.decompress(rest, _BLOCK)
+                rest = engine.unused_data.lstrip(b"\0") if engine.eof else engine.unconsumed_tail
+                size += len(piece)
+                if size > _UNPACKED:
+                    raise InputError(f"{source}: gzip packed more than {_UNPACKED >> 30} GiB into it; hand in the part that failed")
+                if piece:
+                    yield piece
+        if piece := engine.flush():
+            yield piece
+    except zlib.error as error:
+        raise InputError(f"{source}: it begins as what gzip packed and cannot be unpacked: {error}") from None
+
+
+def _utf8(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield a text in UTF-8; consoles of Windows write UTF-16, and say so at the beginning, and so does whoever writes UTF-32."""
+    first = next(blocks, b"")
+    for encoding, marks in _MARKED.items():
+        if first.startswith(marks):
+            decoder = codecs.getincrementaldecoder(encoding)("replace")
+            yield from (decoder.decode(block).encode("utf-8", "replace") for block in chain([first], blocks))
+            return
+    if first:
+        yield first.removeprefix(codecs.BOM_UTF8)
+    yield from blocks
 
 
 def _of_whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -13,6 +13,10 @@ _GRACE_SECONDS = 15.0
 """For each GPU that a driver wakes; a context takes seconds where no daemon keeps the driver loaded."""
 
 
+MOST_DEVICES = 64
+"""How many devices are proved; the largest machines have 16 GPUs, or seven parts of each of 8."""
+
+
 def first_step(check: Check, plan: Plan) -> Unit:
     """Return the unit that imports torch, says how it was built, and proves the processor."""
     return Unit(check=check, plan=plan, asked="cpu", lanes=frozenset({"cpu"}))
@@ -27,8 +31,14 @@ def next_steps(check: Check, plan: Plan, before: Unit, facts: Facts) -> tuple[Un
         gpus = len(value_of(facts, "nvidia.gpus") or ())
         return (_unit(check, plan, kind, _GRACE_SECONDS * gpus),)
     if before.device in (None, "cuda", "xpu"):
-        return tuple(_unit(check, plan, device, _GRACE_SECONDS) for device in _found(facts))
+        return tuple(_unit(check, plan, device, _GRACE_SECONDS) for device in _found(facts)[:MOST_DEVICES])
     return ()
+
+
+def beyond(facts: Facts) -> str:
+    """Say how many devices are left out because there are more than doctor proves; empty where all of them are proved."""
+    count = len(_found(facts)) - MOST_DEVICES
+    return f"{count} further devices were left out: doctor examines {MOST_DEVICES} of one machine" if count > 0 else ""
 
 
 def _unit(check: Check, plan: Plan, device: str, grace: float) -> Unit:
@@ -37,7 +47,7 @@ def _unit(check: Check, plan: Plan, device: str, grace: float) -> Unit:
 
 def _found(facts: Facts) -> list[str]:
     cards = [f"{kind}:{card['index']}" for kind in ("cuda", "xpu") for card in value_of(facts, f"torch.{kind}_devices") or ()]
-    return cards + ["mps"] * bool(value_of(facts, "torch.mps_available"))
+    return [*dict.fromkeys(cards)] + ["mps"] * bool(value_of(facts, "torch.mps_available"))
 
 
 def answered(outcomes: Iterable[Outcome]) -> tuple[str, ...]:

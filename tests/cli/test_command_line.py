@@ -84,7 +84,7 @@ def test_only_and_skip_choose_known_issues(saved: Path) -> None:
         ["check", "--format", "yaml"],
         ["check", "--nosuch"],
         ["check", "--project", "/no/such/folder"],
-        ["check", "--timeout", "0"],
+        *(["check", name, value] for name in ("--timeout", "--budget") for value in ("0", "-1", "nan", "inf", "-inf", "1e300", "NaN")),
         ["check", "--from", "/no/such/file"],
         ["check", "--from", "/"],
         ["nosuch"],
@@ -97,6 +97,14 @@ def test_mistakes_are_said_and_exit_with_2(arguments: list[str]) -> None:
     ran = doctor(*arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.strip()
+
+
+def test_a_bound_out_of_the_environment_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCTOR_TIMEOUT", "nan")
+    ran = doctor("check", "--from", "/no/such/file")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "DOCTOR_TIMEOUT" in ran.stderr
+    assert "nan is no number of seconds up to 1e+07" in ran.stderr
 
 
 def test_a_near_miss_is_answered_with_a_suggestion() -> None:

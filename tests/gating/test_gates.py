@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from doctor.gating import Gated, Gates, Ignore, Known, gate
+from doctor.globs import matches_any
 from doctor.model.findings import Finding, Place
 from doctor.model.scales import Severity
 from tests.reporters.reports import lesser
@@ -112,3 +117,18 @@ def test_an_ignore_goes_before_the_baseline() -> None:
     (one,) = judged(found(), ignores=(ignore(),), baseline=(known("toy/one"),)).findings
     assert one.suppressed is not None
     assert one.suppressed.by == "ignore"
+
+
+def test_thousands_of_ignores_cost_little_and_fill_no_report() -> None:
+    ignores = tuple(ignore(f"toy/x{number}{'*' * (number % 2)}") for number in range(8000))
+    started = time.process_time()
+    gated = judged(found(), *(found(f"other/{number}") for number in range(20)), ignores=ignores, open_ids=("a/b",) * 800)
+    assert time.process_time() - started < 5
+    assert [each.id for each in gated.remarks] == ["ignore/unused"] * 21
+    assert gated.remarks[-1].title == "Nothing here is covered by 7980 further ignores"
+    assert "toy/x20" in gated.remarks[-1].message
+
+
+@given(st.text("ab/*?[]", max_size=6), st.text("ab/*?[]", max_size=6))
+def test_globs_mean_what_they_mean_to_fnmatch(name: str, glob: str) -> None:
+    assert matches_any(name, (glob,)) is fnmatchcase(name, glob)

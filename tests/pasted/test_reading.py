@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import tracemalloc
 from collections.abc import Iterator
 
@@ -10,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doctor.errors import InputError
 from doctor.model.observation import Log
 from doctor.pasted import reading
 
@@ -128,3 +132,56 @@ def test_any_text_is_read_and_its_lines_are_in_order(names: list[str]) -> None:
     assert not log.numbers or len(log.numbers) == len(log.lines)
     if "telling" in names and not content.startswith(b"\xff\xfe"):
         assert _line(log, "no kernel image is available")
+
+
+def _packed(size: int) -> bytes:
+    return gzip.compress(_NOISE * (size // len(_NOISE)) + b"RuntimeError: no kernel image is available\n")
+
+
+@pytest.mark.parametrize("size", [1000, 3 << 20])
+def test_a_log_that_gzip_packed_is_unpacked(size: int) -> None:
+    wanted = _read(gzip.decompress(_packed(size)))
+    for content in (_packed(size), _packed(size) + bytes(100), gzip.compress(b"") + _packed(size)):
+        assert _read(content).lines == wanted.lines
+    two = _read(_packed(1000) + gzip.compress(b"RuntimeError: Failed to find C compiler\n"))
+    assert "RuntimeError: Failed to find C compiler" in two.lines
+
+
+def test_what_gzip_packed_and_somebody_cut_off_is_read_as_far_as_it_goes() -> None:
+    content = gzip.compress(b"RuntimeError: no kernel image is available\n" * 1000, compresslevel=0)
+    assert "RuntimeError: no kernel image is available" in _read(content[: len(content) // 2]).lines
+
+
+@pytest.mark.parametrize("content", [b"\x1f\x8b\x08" + b"\xff" * 100, gzip.compress(b"")[:10] + b"\x07" * 50], ids=["head", "body"])
+def test_what_only_begins_as_gzip_does_is_told(content: bytes) -> None:
+    with pytest.raises(InputError, match="log: it begins as what gzip packed and cannot be unpacked"):
+        _read(content)
+
+
+def test_a_small_file_that_unpacks_to_no_end_is_refused_in_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = gzip.compress(bytes(64 << 20))
+    monkeypatch.setattr(reading, "_UNPACKED", 16 << 20)
+    tracemalloc.start()
+    with pytest.raises(InputError, match="log: gzip packed more than"):
+        _read(content)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 << 20
+
+
+@pytest.mark.parametrize(
+    ("content", "packer"),
+    [(lzma.compress(b"x"), "xz"), (bz2.compress(b"x"), "bzip2"), (b"PK\x03\x04rest", "zip"), (b"\x28\xb5\x2f\xfdrest", "zstd")],
+    ids=["xz", "bzip2", "zip", "zstd"],
+)
+def test_what_another_program_packed_is_told(content: bytes, packer: str) -> None:
+    with pytest.raises(InputError, match=f"log: {packer} packed it; unpack it"):
+        _read(content)
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-be", "utf-16", "utf-8-sig"])
+def test_texts_of_other_widths_are_read(encoding: str) -> None:
+    mark = "" if encoding in ("utf-32", "utf-16", "utf-8-sig") else "\ufeff"
+    for lines in (3, 40_000):
+        text = "".join(["grün\n"] * lines) + "RuntimeError: no kernel image is available\n"
+        assert _read((mark + text).encode(encoding)).lines == _read(text.encode()).lines

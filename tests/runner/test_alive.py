@@ -16,7 +16,7 @@ from doctor.host import Host
 from doctor.model.facts import Fact, present
 from doctor.model.observation import TargetKind
 from doctor.model.outcomes import Outcome, Verdict
-from doctor.runner import Plan
+from doctor.runner import Plan, alive
 from doctor.scripts import read_check
 from tests.faults.standins import script
 
@@ -150,3 +150,13 @@ def test_an_import_that_dies_ends_it(tmp_path: Path) -> None:
     found = machine.check()
     assert _verdicts(found) == {None: Verdict.CRASHED}
     assert _import_fact(machine.seen) is False
+
+
+def test_devices_without_number_are_bounded_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alive, "MOST_DEVICES", 3)
+    many = 'tell(cuda_available=True, cuda_devices=[{"index": index} for index in [0, 0, *range(3000)]]); sys.exit()'
+    machine = Machine(tmp_path, look=many)
+    machine.check()
+    assert [device for device in machine.started() if ":" in device] == ["cuda:0", "cuda:1", "cuda:2"]
+    left = [outcome for outcome in machine.seen.outcomes if outcome.verdict is Verdict.SKIPPED]
+    assert [outcome.reason for outcome in left] == ["2997 further devices were left out: doctor examines 3 of one machine"]
