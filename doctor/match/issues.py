@@ -49,8 +49,13 @@ class Weighed(NamedTuple):
 
 
 def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> tuple[Weighed, ...]:
-    """Gather, for each known issue, whether it applies, where its text stands, and how its checks ended."""
-    return tuple(_weigh(name, issue, facts, outcomes, texts) for name, issue in catalog.issues.items())
+    """Gather, for each known issue, whether it applies, where its text stands, and how its checks ended.
+
+    Where there are only facts, an issue that names none is left out: nothing could speak for it, nor against it.
+    """
+    silent = not outcomes and not texts
+    known = ((name, issue) for name, issue in catalog.issues.items() if not silent or issue.affected or issue.gathers)
+    return tuple(_weigh(name, issue, facts, outcomes, texts) for name, issue in known)
 
 
 def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> Weighed:
