@@ -62,16 +62,20 @@ def kind_of(path: str) -> str:
     return _ENDINGS.get(ending) or ("library" if ".so." in name else "program" if "/bin/" in path and not ending else "")
 
 
-def is_intact(record: str) -> bool:
-    """Say whether each file that a RECORD lists and that matters is there in its size; false wherever that cannot be told."""
-    site = os.path.dirname(os.path.dirname(record)) + "/"  # noqa: PTH120 - the script imports no pathlib
+def is_intact(record: str, site: str | None = None) -> bool:
+    """Say whether each file that a RECORD lists and that matters is there in its size; false wherever that cannot be told.
+
+    `site` is the folder that its paths start from, with a slash; empty where that is the current one.
+    """
+    start = f"{_site_of(record)}/" if site is None else site
     try:
-        for path, wanted, _ in rows(_text(record)):
-            if not _fits(site + path, wanted):
-                return False
+        return all(_fits(start + path, wanted) for path, wanted, _ in rows(_text(record)))
     except (OSError, ValueError):
         return False
-    return True
+
+
+def _site_of(record: str) -> str:
+    return os.path.dirname(os.path.dirname(record))  # noqa: PTH120 - the script imports no pathlib
 
 
 def _fits(path: str, wanted: int | None) -> bool:
@@ -96,7 +100,11 @@ def _text(record: str) -> str:
 def main(records: Sequence[str]) -> None:
     """Print the numbers of the RECORDs that are intact, counted from 0, a line each."""
     for number, record in enumerate(records):
-        if is_intact(record):
+        try:
+            os.chdir(_site_of(record))  # from there the kernel has a fifth less to do for each file
+        except OSError:
+            continue
+        if is_intact(record, ""):
             os.write(1, f"{number}\n".encode())
 
 
