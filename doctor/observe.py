@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from doctor import __version__
+from doctor.checkouts import find_workspace
 from doctor.derive.reach import shown
 from doctor.distributions import installed
 from doctor.globs import matches_any
@@ -24,7 +25,7 @@ from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.probes.contract import Interpreter, Scene
 from doctor.probing import probe_all, probes
 from doctor.scrub import ready
-from doctor.targets import Choice, TargetError, choose_interpreter, describe, find_workspace
+from doctor.targets import Choice, TargetError, choose_interpreter, describe
 
 _FOLLOWS = {
     "nvidia.capabilities": (
@@ -54,11 +55,15 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look at, and how far to go; `settings` are variables that checks are told (checks/README.md)."""
+    """What to look at, and how far to go; `settings` are variables that checks are told (checks/README.md).
+
+    `in_project` is whether an environment that lies in the project is taken where no other is named or active.
+    """
 
     host: Host
     project: Path
     python: str | None = None
+    in_project: bool = True
     features: tuple[str, ...] = ()
     checks: Sequence[Check] = ()
     bounds: Bounds = Bounds()
@@ -103,7 +108,7 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
     workspace = find_workspace(request.project)
     alone = Scene(host=request.host, project=request.project, workspace=workspace, features=request.features)
     try:
-        choice = choose_interpreter(request.host, request.python, request.project)
+        choice = choose_interpreter(request.host, request.python, request.project if request.in_project else None)
         interpreter = _described(request.host, choice.path)
     except TargetError as error:
         if request.python is not None or workspace is None:

@@ -1,4 +1,4 @@
-"""The environment under examination: which interpreter it is, what that says of itself, and the Cargo workspace beside it."""
+"""The environment under examination: which interpreter it is, and what that says of itself."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from doctor.checkouts import is_tracked
 from doctor.errors import DoctorError
-from doctor.host import Ended, Host, Ran, regular_bytes
-from doctor.host.reading import SOURCE
+from doctor.host import Ended, Host, Ran
 from doctor.probes.contract import Interpreter
-from doctor.refusals import RefusedError, current, home
+from doctor.refusals import RefusedError
 from doctor.scrub import without_secrets
 
 _OLDEST = (3, 8)
+_COMMAND = re.compile(r"(python|pypy)[\d.]*t?")
 _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
-_WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
 _LONGEST = 4096  # characters: PATH_MAX of Linux
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
@@ -83,32 +83,46 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     by_chance: bool = False
 
 
-def choose_interpreter(host: Host, python: str | None, project: Path, *, own: Path | None = None) -> Choice:
+def choose_interpreter(host: Host, python: str | None, project: Path | None, *, own: Path | None = None) -> Choice:
     """Choose the interpreter to examine: what was asked for, else the active or the project's environment, else PATH.
 
-    `own` is the prefix of doctor's own environment, which is taken only where nothing else is found. Raises `TargetError`
-    where what was asked for, or what the shell has activated, holds no interpreter.
+    `own` is the prefix of doctor's own environment, which is taken only where nothing else is found. An environment that git tracks
+    came with the project: it is somebody else's program, and not started until it is asked for. Raises `TargetError` where what was
+    asked for, or what the shell has activated, holds no interpreter.
     """
     if python is not None:
         return Choice(path=_asked(host, python), chosen_by="--python")
     own = own or Path(sys.prefix)
-    found = _active(host, own) or _in_project(project, own) or _conda(host, base=True) or _on_path(host, own)
-    return found or Choice(path=Path(sys.executable), chosen_by="nothing else was found", own=True, by_chance=True)
+    if found := _active(host, own):
+        return found
+    here = _in_project(project, own) if project else {}
+    brought = [name for name in here if project and is_tracked(project / name)]
+    for name, path in here.items():
+        if name not in brought:
+            return Choice(path=path, chosen_by=name)
+    found = _conda(host, base=True) or _on_path(host, own)
+    found = found or Choice(path=Path(sys.executable), chosen_by="nothing else was found", own=True, by_chance=True)
+    why = f"; {brought[0]} came with the repository, so it is examined with --python {brought[0]} alone" if brought else ""
+    return msgspec.structs.replace(found, chosen_by=found.chosen_by + why)
 
 
 def _asked(host: Host, python: str) -> Path:
     path = (host.cwd / Path(python).expanduser()).absolute()
-    if path.is_file():
+    bare = os.sep not in python and "/" not in python
+    if path.is_file() and not bare:
         return path
     inside = _inside(path)
     version = _VERSION.fullmatch(python)
     name = f"python{version[1]}" + (f".{version[2]}" if version[2] else "") if version else python
-    on_path = None if os.sep in python else host.which(name)
-    if inside or on_path:
-        return inside or Path(on_path or "").absolute()
+    on_path = host.which(name) if bare else None
+    # As in a shell: a name without a slash is a command, whatever lies in the current folder; `env` or `venv` is a folder all the same.
+    found = on_path if on_path and _COMMAND.fullmatch(name) else inside or on_path
+    if found:
+        return Path(found).absolute()
     if path.is_dir():
         raise TargetError(f"--python {python}: the folder holds no bin/python. Give an interpreter or a virtual environment.")
-    raise TargetError(f"--python {python}: neither a file, nor an environment, nor a command on PATH. Check the spelling.")
+    here = f" Say ./{python} for the file of this folder." if path.is_file() else ""
+    raise TargetError(f"--python {python}: neither a file, nor an environment, nor a command on PATH. Check the spelling.{here}")
 
 
 def _inside(folder: Path) -> Path | None:
@@ -136,9 +150,10 @@ def _active(host: Host, own: Path) -> Choice | None:
     return (None if ours else _named(host, "VIRTUAL_ENV")) or _conda(host, base=False)
 
 
-def _in_project(project: Path, own: Path) -> Choice | None:
+def _in_project(project: Path, own: Path) -> dict[str, Path]:
+    """Return the interpreters of environments that lie in a project, by their folders."""
     found = ((name, _inside(project / name)) for name in _IN_PROJECT if not _is_only_ours(project / name, own))
-    return next((Choice(path=path, chosen_by=name) for name, path in found if path), None)
+    return {name: path for name, path in found if path}
 
 
 def _is_only_ours(prefix: Path, own: Path) -> bool:
@@ -151,8 +166,9 @@ def _on_path(host: Host, own: Path) -> Choice | None:
     homes = {(own / "bin").resolve(), (own / "Scripts").resolve(), own.resolve()}
     for name in ("python3", "python"):
         for folder in host.env.get("PATH", os.defpath).split(os.pathsep):
-            path = Path(folder or ".", name + (".exe" if os.name == "nt" else ""))
-            if os.access(path, os.X_OK) and path.is_file() and path.parent.resolve() not in homes:
+            path = Path(folder, name + (".exe" if os.name == "nt" else ""))
+            # Where PATH means the current folder, a checkout would say what is run.
+            if path.is_absolute() and os.access(path, os.X_OK) and path.is_file() and path.parent.resolve() not in homes:
                 return Choice(path=path.absolute(), chosen_by=f"{name} on PATH", by_chance=True)
     return None
 
@@ -223,27 +239,3 @@ def _signal(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def find_workspace(project: Path) -> Path | None:
-    """Return the folder of the Cargo workspace that holds `project`: never above its git repository, nor the home folder."""
-    crate = None
-    for folder in _upwards(project if project.is_absolute() else current() / project):
-        manifest = folder / "Cargo.toml"
-        if (folder / "Cargo.lock").is_file():
-            return folder
-        if manifest.is_file():
-            crate = crate or folder
-            if _WORKSPACE.search((regular_bytes(manifest, SOURCE) or b"").decode("utf-8", "replace")):
-                return folder
-    return crate
-
-
-def _upwards(folder: Path) -> Iterator[Path]:
-    own = home()
-    yield folder
-    for parent in folder.parents:
-        if own in (parent, folder) or (folder / ".git").exists():
-            return
-        folder = parent
-        yield folder

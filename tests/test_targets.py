@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.checkouts import find_workspace
 from doctor.host import Host
-from doctor.targets import TargetError, choose_interpreter, describe, find_workspace
+from doctor.targets import TargetError, choose_interpreter, describe
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are shell scripts")
 

@@ -11,6 +11,8 @@ from doctor import toml
 from doctor.host import Host
 from doctor.refusals import home as own_home
 
+_FILES = ("rust-toolchain", "rust-toolchain.toml")
+
 
 class Toolchain(NamedTuple):
     """Paths of rustc and cargo, None where there is none; the toolchain's name and what chose it, where rustup is in charge.
@@ -32,6 +34,9 @@ def find_toolchain(host: Host, workspace: Path | None) -> Toolchain:
         return Toolchain(rustc, cargo)
     home = host.env.get("RUSTUP_HOME") or f"{host.env.get('HOME') or own_home() or ''}/.rustup"
     name, source = _wanted(host, workspace, home)
+    if "/" in name and source.endswith(_FILES):
+        why = f"{source} names a folder, {name}, and a file of the project does not say which programs are started"
+        return Toolchain(name=name, chosen_by=source, missing=f"{why}; RUSTUP_TOOLCHAIN or `rustup toolchain link` does")
     folder = _installed(host, home, name)
     if folder is None:
         return Toolchain(name=name, chosen_by=source, missing=f"toolchain {name or '(no default)'} ({source}) is not installed")
@@ -54,7 +59,7 @@ def _wanted(host: Host, workspace: Path | None, home: str) -> tuple[str, str]:
     for folder in (workspace, *workspace.parents) if workspace else ():
         if isinstance(overrides, dict) and isinstance(name := overrides.get(str(folder)), str):
             return name, f"{home}/settings.toml"
-        for file in ("rust-toolchain", "rust-toolchain.toml"):
+        for file in _FILES:
             if name := _channel(host.read(folder / file, limit=1 << 16)):
                 return name, str(folder / file)
     return str(settings.get("default_toolchain", "")), f"{home}/settings.toml"
@@ -63,7 +68,7 @@ def _wanted(host: Host, workspace: Path | None, home: str) -> tuple[str, str]:
 def _channel(text: str | None) -> str:
     told = table(text).get("toolchain")
     if isinstance(told, dict):
-        return str(told.get("channel", ""))
+        return str(told.get("channel") or told.get("path") or "")
     lines = (text or "").split()
     return lines[0] if len(lines) == 1 else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from datetime import date, datetime, timezone
 from math import isfinite
@@ -23,6 +24,7 @@ from doctor.refusals import RefusedError, whole
 
 _KEPT = "doctor.configuration"
 _ELSEWHERE = {
+    "flash-attn": "a project does not choose what is built",
     "network": "a project does not turn the network on",
     "report": "a project does not choose which files are written",
     "quiet": "how much is shown is for whoever reads it",
@@ -31,6 +33,8 @@ _ELSEWHERE = {
 }
 """Settings that a file cannot make, and why."""
 _SURE = 0.75
+_RELEASE = re.compile(r"[0-9]{1,2}(\.[0-9]{1,3}){0,2}")
+"""What `python` may say in a file: the interpreter of that release on the user's own PATH."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +128,8 @@ def _read(context: typer.Context, manifest: Manifest, folder: Path) -> Configura
             raise UsageError(f"{places[key]} is no setting{near(key, [*known, 'ignore'], '; doctor config shows them')}")
         if key in _ELSEWHERE:
             raise UsageError(f"{places[key]} is for flags and {known[key].envvar} alone: {_ELSEWHERE[key]}")
+        if key == "python" and not _RELEASE.fullmatch(str(value)):
+            raise UsageError(f"{places[key]} wants a version, such as 3.12: a project does not choose which program is run")
         values[str(known[key].name)] = _value(context, known[key], value, places[key], manifest.path.parent)
     return Configuration(manifest=manifest.path, values=values, places=places, ignores=read_ignores(manifest, folder))
 

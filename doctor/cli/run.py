@@ -32,7 +32,7 @@ def run(context: typer.Context) -> int:
     passed = pass_through(context.args)
     if passed.why:
         screen.say(f"doctor: {passed.why}")
-    elif passed.code:
+    elif passed.code and not passed.was_told and sys.stderr is not None:
         try:
             _tell(context.args[0], passed.output)
         except Exception as error:  # noqa: BLE001 - whatever hinders doctor, the command has ended as it has
@@ -54,7 +54,9 @@ def _tell(command: str, output: bytes) -> None:
 def _seen(command: str, log: Log) -> Observation:
     """Look at the machine as far as that costs nothing, beside what the log itself tells."""
     host = Host()
-    request = observe.Request(host=host, project=current(), python=_environment_of(host, command), bounds=observe.Bounds(canaries=False))
+    # Whatever failed, an environment that merely lies in this folder had no part in it.
+    python = _environment_of(host, command)
+    request = observe.Request(host=host, project=current(), python=python, in_project=False, bounds=observe.Bounds(canaries=False))
     try:
         seen = observe.observe(request, lambda _what, _seconds: None)
     except DoctorError:

@@ -83,8 +83,13 @@ class Host:
             return
 
     def which(self, command: str) -> str | None:
-        """Return the path of a command, as a shell with this host's PATH would find it."""
-        return shutil.which(command, path=self.env.get("PATH", os.defpath))
+        """Return the path of a command, as a shell would find it on this host's PATH; relative entries of that are passed over."""
+        if os.path.dirname(command):  # noqa: PTH120 - "./x" has one, and none as a Path
+            return shutil.which(command)
+        folders = (folder for folder in self.env.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute())
+        found = shutil.which(command, path=os.pathsep.join(folders))
+        # On Windows the current folder is searched as well, and what lies there is found by a relative path.
+        return found if found and Path(found).is_absolute() else None
 
     def run(
         self,

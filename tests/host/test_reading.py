@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor import elf, modules, targets
+from doctor import checkouts, elf, modules, targets
 from doctor.catalog import CatalogError, load_folder, parse_yaml
 from doctor.cli import names
 from doctor.host import Host
@@ -196,7 +196,7 @@ def test_another_doctor_on_the_path_is_not_waited_for(tmp_path: Path, odd: Odd, 
 def test_a_manifest_of_cargo_that_is_none_is_no_workspace(tmp_path: Path, odd: Odd) -> None:
     (tmp_path / ".git").mkdir()
     odd(tmp_path / "Cargo.toml")
-    found = targets.find_workspace(tmp_path)
+    found = checkouts.find_workspace(tmp_path)
     assert found in (None, tmp_path)
 
 

@@ -20,7 +20,7 @@ FLOORS: tuple[set[str], ...] = (
     {"host", "holes", "scripts"},
     {"catalog", "conditions", "contract", "devices", "elf", "schemas"},
     {"fatbins", "symbols"},
-    {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "cargo", "pasted", "asking"},
+    {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "checkouts", "cargo", "pasted", "asking"},
     {"compare", "targets", "probes", "runner", "lint", "reporters"},
     {"cached"},
     {"probing", "checking", "pages"},
