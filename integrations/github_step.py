@@ -19,6 +19,7 @@ from pathlib import Path
 _USAGE, _FAULT = 2, 3
 _KEPT_OF_PIP = ("CACHE_DIR", "CERT", "CLIENT_CERT", "EXTRA_INDEX_URL", "FIND_LINKS", "INDEX_URL", "NO_INDEX", "PROXY", "TRUSTED_HOST")
 """Settings of pip that say where packages come from; the others may lead it into another environment than ours."""
+_CREDENTIALS = re.compile(r"(://)[^\s/@]{1,256}@")
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.!+]*")
 _TOLD = {"errors": "error", "warnings": "warning", "notes": "note"}
 
@@ -119,7 +120,7 @@ def _bring(command: Sequence[str], advice: str) -> None:
     env = {name: value for name, value in os.environ.items() if name in kept or not name.upper().startswith(dropped)}
     ran = subprocess.run(command, env={**env, "PIP_USER": "0"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if ran.returncode:
-        said = ran.stdout.decode("utf-8", "replace").strip()
+        said = _CREDENTIALS.sub(r"\1[hidden]@", ran.stdout.decode("utf-8", "replace").strip()).replace("##", "# #")
         print("\n".join(f"| {line}" for line in said.splitlines()), "::endgroup::", sep="\n", flush=True)
         raise FaultError(f"Its own environment could not be made. {advice}")
 

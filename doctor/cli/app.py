@@ -97,9 +97,8 @@ def main() -> NoReturn:
         sys.exit(INTERRUPTED)
     except SystemExit:
         raise
-    except BaseException as error:  # a panic of a Rust extension is no Exception
-        if "--debug" in sys.argv:
-            raise
+    except BaseException as error:  # noqa: BLE001 - a panic of a Rust extension is no Exception
+        _trace(error)
         if hasattr(error, "exit_code") and hasattr(error, "show"):
             from doctor.cli import configuration
 
@@ -129,9 +128,16 @@ def _leave(code: int) -> NoReturn:
 
 
 def _tell(error: DoctorError) -> None:
-    if "--debug" in sys.argv:
-        raise error
+    _trace(error)
     say(f"doctor: {error}")
+
+
+def _trace(error: BaseException) -> None:
+    """Show where an error comes from, to who asked for it; through the door that shows no secret."""
+    if "--debug" in sys.argv:
+        import traceback
+
+        say("".join(traceback.format_exception(error)).rstrip("\n"))
 
 
 def _show(error: Any) -> None:

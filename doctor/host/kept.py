@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 
+_LINE = 4096
+"""How far a line, or a word, that is cut in two is given up."""
+
 
 class Kept:
     """Keeps the first and the last bytes of what it is given, `limit` at most; several threads may give."""
@@ -25,5 +28,21 @@ class Kept:
     def content(self) -> bytes:
         """Return what was kept, with a line in place of what was not."""
         with self._lock:
-            gap = f"\n[… {self._dropped} bytes left out …]\n".encode() if self._dropped else b""
-            return bytes(self._head) + gap + bytes(self._tail)
+            if not self._dropped:
+                return bytes(self._head) + bytes(self._tail)
+            head, tail = _begun(bytes(self._head)), _ended(bytes(self._tail))
+            dropped = self._dropped + len(self._head) + len(self._tail) - len(head) - len(tail)
+            return head + f"\n[… {dropped} bytes left out …]\n".encode() + tail
+
+
+def _begun(head: bytes) -> bytes:
+    """Return a text without the part of a line that it ends with: half a line may be half a secret, which nobody could tell any more."""
+    near = max(len(head) - _LINE, 0)
+    place = head.rfind(b"\n", near)
+    return head[: place if place >= 0 else max(head.rfind(b" ", near), 0) or len(head)]
+
+
+def _ended(tail: bytes) -> bytes:
+    """Return a text without the part of a line that it begins with."""
+    place = tail.find(b"\n", 0, _LINE)
+    return tail[(place if place >= 0 else tail.find(b" ", 0, _LINE)) + 1 :]

@@ -22,6 +22,8 @@ _BUDGET = 16 << 20
 _OFTEN = 1000
 """How many times one text is followed: what stands in every line tells nothing."""
 _AROUND = 8 << 10
+_WORD = 1024
+"""Bytes in which a blank is looked for, to cut a line without end there."""
 _LONGEST = 4000
 """Characters after which a line goes on in another one of the same number."""
 _FEW = 500
@@ -197,7 +199,13 @@ def _neighbours(text: bytes, place: int, above: int, below: int) -> tuple[int, i
     end = place
     for _ in range(below):
         end = text.find(b"\n", end) + 1 or len(text)
-    return max(start, place - _AROUND), min(end, place + max(_AROUND, below * 200))
+    # Half a word may be half a secret, which nobody could tell any more.
+    if (near := place - _AROUND) > start:
+        start = max(text.find(b" ", near, near + _WORD) + 1, near)
+    if (far := place + max(_AROUND, below * 200)) < end:
+        end = text.rfind(b" ", far - _WORD, far)
+        end = end if end >= 0 else far
+    return start, end
 
 
 def _log(source: str, parts: Iterable[Part]) -> Log:

@@ -18,7 +18,8 @@ _QUOTED = Pattern(
     r"""[bfru]{0,2}(?:\\{1,3}"([^"\\\n]{0,4096})\\{1,3}"|"((?:[^"\\\n]|\\.){0,4096})"|'((?:[^'\\\n]|\\.){0,4096})'|`([^`\n]{0,4096})`)"""
 )
 _OPEN = Pattern(r"""[bfru]{0,2}\\{0,3}["'`]([^"'`\n]{1,4096})$""", re.MULTILINE)
-_BARE = Pattern(r"""\S{1,1024}""")
+_BARE, _WHOLE = Pattern(r"""\S{1,128}"""), Pattern(r"""\S{1,4096}""")
+"""What a value is judged by, and all of it: signed tokens have thousands of characters."""
 _COMMA = Pattern(r"[ \t]{0,4},[ \t]{0,4}")
 _STOP = Pattern(r"""[,;&|]{1,16}(?:[\w.-]{1,64}["']?[=:]|$)|\\?["'`]{1,16}(?:[\s,;:)\]}>&|+]|$)|\\{1,16}[nrt"']|[<`]|[)\]}]["',;)\]}]|&&""")
 _TRAIL = """.,;:!?)]}>"'`"""
@@ -70,7 +71,12 @@ def _value(text: str, name: str, end: int, kind: Tells) -> Iterator[Span]:
         spans = [_trimmed(text, *bare.span())]
     for start, stop in spans:
         if _hides(kind, name, text[start:stop], sure=_is_sure(name, sign, quoted=quoted is not None)):
-            yield start, stop
+            yield start, _end_of(text, start) if bare and stop == bare.end() else stop
+
+
+def _end_of(text: str, start: int) -> int:
+    whole = _WHOLE.match(text, start)
+    return _trimmed(text, *whole.span())[1] if whole else start
 
 
 def _others(text: str, start: int) -> list[Span]:

@@ -77,6 +77,7 @@ SECRETS = (
     ),
     ("telegram", "bot token <d9>:AA«<w33>»"),
     ("vendor-name", "snyk_token = '«<h8>-<h4>-4<h3>-8<h3>-<h12>»'"),
+    ("very-long", "AWS_SESSION_TOKEN=«<b900><b900>»"),
     # PEM
     ("pem", "-----BEGIN RSA PRIVATE KEY-----\n«MIIE<b60>»\n«<b64>»\n«<b20>»==\n-----END RSA PRIVATE KEY-----"),
     ("pem-escaped", 'key = "-----BEGIN PRIVATE KEY-----\\n«MIIE<b60>»\\n«<b64>»\\n-----END PRIVATE KEY-----\\n"'),
