@@ -72,7 +72,9 @@ def test_half_a_surrogate_pair_moves_no_place(engine: Callable[[str], Searcher])
 
 
 @pytest.mark.parametrize("engine", _ENGINES)
-@pytest.mark.parametrize("pattern", [r"(?=a)b", r"(?<!a)b", r"(a)\1", r"(?P<x>a)(?P=x)", r"a{1,1001}", r"(a){1,900}{1,900}", "(a", "a**"])
+@pytest.mark.parametrize(
+    "pattern", [r"(?=a)b", r"(?<!a)b", r"(a)\1", r"(?P<x>a)(?P=x)", r"a{1,1001}", r"(a){1,900}{1,900}", "(a", "a**", "a\\"]
+)
 def test_what_needs_to_go_back_is_refused(engine: Callable[[str], Searcher], pattern: str) -> None:
     with pytest.raises(PatternError):
         engine(pattern)

@@ -114,7 +114,7 @@ def in_re2(pattern: str) -> str:
 
 
 def _escape(piece: str, *, inside: bool) -> str:
-    letter = piece[1]
+    letter = piece[1:2]  # none behind a backslash that ends the pattern
     if len(piece) > 2:
         return f"\\x{{{piece[2:]}}}"
     if letter == "Z":
