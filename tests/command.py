@@ -101,7 +101,7 @@ class Running:
         )
         self._started = time.monotonic()
 
-    def interrupt(self, number: signal.Signals = signal.SIGINT, timeout: float = 20) -> Said:
+    def interrupt(self, number: signal.Signals = signal.SIGINT, timeout: float = 120) -> Said:
         """Do what Ctrl-C does, or send another signal, and return what the command says then."""
         os.killpg(self._child.pid, number)
         try:
@@ -114,7 +114,7 @@ class Running:
         return Said(code=self._child.returncode, out=out, err=err, seconds=time.monotonic() - self._started)
 
 
-def wait_for(path: Path, seconds: float = 60) -> None:
+def wait_for(path: Path, seconds: float = 120) -> None:
     """Wait until a file is there."""
     deadline = time.monotonic() + seconds
     while not path.exists():

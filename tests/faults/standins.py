@@ -119,7 +119,7 @@ while not os.path.exists({str(note)!r}): time.sleep(0.01)
 
 def lives_on(pid: int) -> bool:
     """Say whether a process is still there after a while; if so, it is killed."""
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 30
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     lives = alive(pid)

@@ -26,7 +26,7 @@ time.sleep(600)
 
 def _left(temporary: Path, pids: list[int]) -> list[str]:
     """Wait a while, and return what is still there: processes by number, files by path."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while (any(map(alive, pids)) or list(temporary.iterdir())) and time.monotonic() < deadline:
         time.sleep(0.05)
     return [*(str(pid) for pid in pids if alive(pid)), *map(str, temporary.iterdir())]

@@ -95,8 +95,8 @@ def test_a_variable_that_names_nothing_is_not_replaced(tmp_path: Path) -> None:
 def test_a_bad_compiler_costs_its_version_alone(tmp_path: Path, body: str) -> None:
     host = made_host(tmp_path, tools={"c++": body, "gcc": _GCC_12, "cc": HANG, "git": "echo 'git version 2.39.5 (Apple Git-154)'"})
     started = time.monotonic()
-    facts = facts_of(compilers.probe(Scene(host=host), patience=0.3))
-    assert time.monotonic() - started < 2
+    facts = facts_of(compilers.probe(Scene(host=host), patience=1))
+    assert time.monotonic() - started < 50
     assert facts["compiler.cxx"].value == str(tmp_path / "root/tools/c++")
     assert {facts[f"compiler.cxx_{name}"].state for name in ("kind", "version", "major")} == {State.UNKNOWN}
     assert (facts["compiler.cuda_host_major"].value, facts["build.git"].value) == (12, "2.39.5")
@@ -105,8 +105,8 @@ def test_a_bad_compiler_costs_its_version_alone(tmp_path: Path, body: str) -> No
 def test_hung_tools_are_waited_for_together(tmp_path: Path) -> None:
     host = made_host(tmp_path, tools=dict.fromkeys(("c++", "gcc", "ninja", "git"), HANG))
     started = time.monotonic()
-    facts = facts_of(compilers.probe(Scene(host=host), patience=0.3))
-    assert time.monotonic() - started < 1.1
+    facts = facts_of(compilers.probe(Scene(host=host), patience=2))
+    assert time.monotonic() - started < 7
     assert facts["build.ninja"].why == "it did not tell its version in time"
 
 
