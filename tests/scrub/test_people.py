@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doctor import catalog, examine
 from doctor.scrub.people import Mask, without_names
+from tests.promises.sources import ROOT
 
 MASKED = (
     ("/home/alice/venv/lib/python3.11/site-packages/torch", "/home/user/venv/lib/python3.11/site-packages/torch"),
@@ -82,3 +87,12 @@ def test_a_path_is_masked_behind_a_flag() -> None:
 
 def test_short_names_are_left_alone() -> None:
     assert Mask({"<user>": "al"})("al says hello") == "al says hello"
+
+
+def test_a_log_without_names_is_diagnosed_alike() -> None:
+    known = catalog.load()
+    for path in sorted((ROOT / "fixtures" / "cases").rglob("*.yaml"))[::9]:
+        log = examine.read_log("log", io.BytesIO(path.read_bytes()), known)
+        masked = msgspec.structs.replace(log, lines=tuple(map(without_names, log.lines)))
+        both = [examine.examine(examine.of_logs((one,)), known, examine.Wanted(), command="diagnose").findings for one in (log, masked)]
+        assert [found.id for found in both[0]] == [found.id for found in both[1]], path.name
