@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -61,6 +62,7 @@ def check(
     `progress` is called with what is going on and the seconds that it has taken. Raises `doctor.errors.UsageError` for a mistake in the
     arguments, another `DoctorError` where doctor cannot do its job, and passes KeyboardInterrupt on once everything it started has ended.
     """
+    begun = time.monotonic()
     known = catalogs.load(_paths(matrices))
     limit, devices = _one_of(fail_on, Severity, "fail_on"), _devices(_several(expect))
     gates = Gates(baseline=read_baseline(Path(baseline)) if baseline is not None else None)
@@ -91,7 +93,7 @@ def check(
         only_checks=bool(only) and runs != asking.NONE,
         gates=gates,
     )
-    return without_any_secrets(examine.examine(seen, known, wanted))
+    return without_any_secrets(examine.examine(seen, known, wanted, seconds=observe.left_to_judge(budget, begun)))
 
 
 def diagnose(

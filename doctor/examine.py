@@ -20,6 +20,7 @@ from doctor.globs import matches_any
 from doctor.host.reading import DOCUMENT, Unread, given
 from doctor.match import diagnose
 from doctor.match.signatures import telling
+from doctor.match.unfinished import NOT_JUDGED, unfinished, without_texts
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, State, present, value_of
 from doctor.model.findings import Finding
@@ -29,6 +30,7 @@ from doctor.model.report import CatalogStamp, Diagnosis, Report
 from doctor.model.scales import Severity
 from doctor.observe import FRAMEWORKS, WITHOUT_CANARIES, ran_anything, with_assumed
 from doctor.share import without_any_secrets
+from doctor.watching import PATIENCE, OutOfTime, bounded
 
 _FIRST = "torch-runtime"
 _CANDLE = "crate.candle-core.version"
@@ -47,8 +49,24 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     gates: Gates = Gates()
 
 
-def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, command: str = "check") -> Report:
-    """Judge an observation and write the report, its exit code included."""
+def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, command: str = "check", seconds: float = PATIENCE) -> Report:
+    """Judge and write the report, its exit code included; without what was printed where that takes too long, or OutOfTime if it is all."""
+    try:
+        with bounded(seconds, NOT_JUDGED):
+            return _examined(observation, catalog, wanted, command)
+    except OutOfTime as error:
+        if command != "check":
+            raise
+        why = str(error)
+    with bounded(seconds, NOT_JUDGED):
+        report = _examined(without_texts(observation), catalog, wanted, command)
+        cut = _mended(Diagnosis(findings=(unfinished(why, observation),)), report.observation.facts)
+        diagnosis = msgspec.structs.replace(report.diagnosis, findings=(*cut.findings, *report.diagnosis.findings))
+        report = msgspec.structs.replace(report, diagnosis=diagnosis)
+        return msgspec.structs.replace(report, exit_code=exit_code(report, wanted))
+
+
+def _examined(observation: Observation, catalog: Catalog, wanted: Wanted, command: str) -> Report:
     known = _kept(catalog, wanted)
     observation = without_any_secrets(observation)  # before evidence is cut out of it
     seen = msgspec.structs.replace(observation, facts=derive(observation.facts, known))

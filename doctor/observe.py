@@ -26,7 +26,10 @@ from doctor.probes.contract import Interpreter, Scene
 from doctor.probing import probe_all, probes
 from doctor.scrub import ready
 from doctor.targets import Choice, TargetError, choose_interpreter, describe
+from doctor.watching import PATIENCE
 
+_LAST = 5.0
+"""Seconds that a judgement is given though the budget of the run is used up."""
 _FOLLOWS = {
     "nvidia.capabilities": (
         *("nvidia.gpus", "nvidia.visible", "nvidia.gpu_names", "nvidia.gpu_count", "nvidia.capability_min", "nvidia.capability_max"),
@@ -72,6 +75,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     logs: Sequence[Log] = ()
 
 
+def left_to_judge(budget: float | None, begun: float) -> float:
+    """Return the seconds that a run leaves to its judgement, which began at a time of the monotonic clock: a few in any case."""
+    return PATIENCE if budget is None else min(max(begun + budget - time.monotonic(), _LAST), PATIENCE)
+
+
 def observe(request: Request, progress: Progress, meanwhile: Callable[[], object] = bool) -> Observation:
     """Look once at everything; raises TargetError where the interpreter that was asked for does not start.
 
@@ -79,7 +87,8 @@ def observe(request: Request, progress: Progress, meanwhile: Callable[[], object
     """
     started = time.monotonic()
     scene, choice, why = _scene(request)
-    facts, failures = probe_all(scene, meanwhile=meanwhile)
+    deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
+    facts, failures = probe_all(scene, meanwhile=meanwhile, deadline=deadline)
     facts = with_assumed(facts, request.assumed)
     if why:
         facts["python.executable"] = unknown(why, "targets")
@@ -93,7 +102,6 @@ def observe(request: Request, progress: Progress, meanwhile: Callable[[], object
     )
     if not request.bounds.canaries:
         return msgspec.structs.replace(observation, left_out=WITHOUT_CANARIES)
-    deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     return _with_checks(observation, request, scene, deadline, progress)
 
 

@@ -34,17 +34,21 @@ def probes() -> tuple[ModuleType, ...]:
 
 
 def probe_all(
-    scene: Scene, modules: Iterable[ModuleType] | None = None, meanwhile: Callable[[], object] = bool
+    scene: Scene,
+    modules: Iterable[ModuleType] | None = None,
+    meanwhile: Callable[[], object] = bool,
+    deadline: float = float("inf"),
 ) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
     """Run probes; those that wait for tools each have a thread, and the rest shares one.
 
     Reading files holds the interpreter's lock: side by side, such probes would only hand it to and fro, some ten thousand times. Once the
-    files are read and tools may still be waited for, there is time for what is to be done `meanwhile`.
+    files are read and tools may still be waited for, there is time for what is to be done `meanwhile`. At the `deadline`, a time of the
+    monotonic clock, whatever has not ended is left behind.
     """
     chosen = probes() if modules is None else tuple(modules)
     waiting = [module for module in chosen if getattr(module, "WAITS", False)]
     rest = [module for module in chosen if module not in waiting]
-    tools, files = [_Lane([module], scene) for module in waiting], _Lane(rest, scene)
+    tools, files = [_Lane([module], scene, deadline) for module in waiting], _Lane(rest, scene, deadline)
     read = list(files.results())
     meanwhile()
     facts: dict[str, Fact] = {}
@@ -59,8 +63,8 @@ def probe_all(
 class _Lane:
     """Probes that run one after another in a thread; where one hangs, it is left behind and the next ones get another thread."""
 
-    def __init__(self, modules: Sequence[ModuleType], scene: Scene) -> None:
-        self._modules, self._scene = modules, scene
+    def __init__(self, modules: Sequence[ModuleType], scene: Scene, deadline: float) -> None:
+        self._modules, self._scene, self._deadline = modules, scene, deadline
         self._said: list[_Said] = [queue.SimpleQueue() for _ in modules]
         self._begun = time.monotonic()
         self._turn = 0
@@ -86,8 +90,11 @@ class _Lane:
         facts: dict[str, Fact] = {}
         while True:
             try:
-                item = self._said[number].get(timeout=max(self._begun + bound - time.monotonic(), 0.001))
+                end = min(self._begun + bound, self._deadline)
+                item = self._said[number].get(timeout=max(end - time.monotonic(), 0.001))
             except queue.Empty:
+                if time.monotonic() >= self._deadline:
+                    return facts, "the time budget of the whole run was used up"
                 self._turn = number + 1
                 self._start(self._turn)
                 return facts, f"gave no answer within {bound:.0f} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -54,6 +55,7 @@ def check(
 
     Reads only: nothing is installed into the patient, no framework is imported into doctor, no connection is opened (but for --network).
     """
+    begun = time.monotonic()
     format_, beside = reports.settled(context, format_, report or ())
     logs = read_logs(log or (), known := catalogs.load(matrices or ()))
     checks = load_checks() if only or not no_canaries else {}
@@ -68,7 +70,8 @@ def check(
         seen = _look(msgspec.structs.replace(request, assumed=declared), partial(screen.reporter, format_))
     wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
     wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != asking.NONE, gates=gates(context, baseline))
-    return tell(examine.examine(seen, known, wanted), format_, quiet=quiet, verbose=verbose, beside=beside)
+    left = observe.left_to_judge(budget, begun)
+    return tell(examine.examine(seen, known, wanted, seconds=left), format_, quiet=quiet, verbose=verbose, beside=beside)
 
 
 def snapshot(

@@ -14,6 +14,7 @@ from doctor.model.catalog import Catalog
 from doctor.model.observation import Log
 from doctor.model.report import Report
 from doctor.share import shareable, who, without_any_secrets
+from doctor.watching import PATIENCE, bounded
 
 
 def read_logs(paths: Sequence[Path], known: Catalog) -> tuple[Log, ...]:
@@ -36,11 +37,13 @@ def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool, be
     Secrets are blanked everywhere; names are masked where a report is made to be shared, which is everything but text on standard output.
     Raises WriteError where one of them cannot be written, once the others are.
     """
-    shared = shareable(report, who(Host().env)) if beside or kind is not options.Format.TEXT else report
-    fit = shared if kind is not options.Format.TEXT else without_any_secrets(report)
+    with bounded(PATIENCE, "the report could not be written"):
+        shared = shareable(report, who(Host().env)) if beside or kind is not options.Format.TEXT else report
+        fit = shared if kind is not options.Format.TEXT else without_any_secrets(report)
+        text = screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0)
     failed = []
     try:
-        screen.put(screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0))
+        screen.put(text)
     except WriteError as error:
         failed.append(str(error))
     failed += reports.publish(shared, beside)

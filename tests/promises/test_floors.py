@@ -15,7 +15,7 @@ from tests.promises.sources import ROOT, imports, modules, name_of
 FLOORS: tuple[set[str], ...] = (
     {"doctor", "errors", "bundled", "globs", "literals", "near", "text", "toml", "versions"},
     {"refusals", "scrub"},
-    {"manifests", "patterns", "share", "specifiers", "templates"},
+    {"manifests", "patterns", "share", "specifiers", "templates", "watching"},
     {"model"},
     {"host", "holes", "scripts"},
     {"catalog", "conditions", "contract", "devices", "elf", "schemas"},
