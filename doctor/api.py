@@ -22,6 +22,7 @@ from doctor.model.observation import Log, Observation
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.near import near
+from doctor.refusals import told
 from doctor.reporters import json
 from doctor.scripts import load_checks
 from doctor.share import shareable, who, without_any_secrets
@@ -34,6 +35,7 @@ Many: TypeAlias = "str | Sequence[str]"
 _Choice = TypeVar("_Choice", Severity, Tier)
 
 
+@told()
 def check(
     *,
     python: AnyPath | None = None,
@@ -96,6 +98,7 @@ def check(
     return without_any_secrets(examine.examine(seen, known, wanted, seconds=observe.left_to_judge(budget, begun)))
 
 
+@told()
 def diagnose(
     *logs: LogFile,
     text: str = "",

@@ -117,3 +117,11 @@ def test_a_program_that_imports_doctor_keeps_its_path(tmp_path: Path) -> None:
     start = "import sys; before = list(sys.path); import doctor, doctor.cli; doctor.check; print(sys.path == before)"
     said = doctor(cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, command=(sys.executable, "-c", start))
     assert said.out.strip() == "True"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a folder that is in use stays")
+def test_a_program_is_told_as_well(tmp_path: Path) -> None:
+    start = "import os, doctor; os.mkdir('x'); os.chdir('x'); os.rmdir(os.getcwd())\ntry: doctor.check(no_canaries=True)"
+    start += "\nexcept doctor.DoctorError as error: print(error)"
+    said = doctor(cwd=tmp_path, command=(sys.executable, "-c", start))
+    assert said.out.startswith("this machine does not let doctor work: the current folder is gone"), said.err
