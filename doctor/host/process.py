@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 import msgspec
 
 from doctor.host.kept import Kept
-from doctor.host.trees import MARK, kill_tree, tree_memory
+from doctor.host.trees import MARK, end_of_job, kill_tree, tree_memory
 from doctor.refusals import refusal
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class Child:
 
     def __init__(self, child: subprocess.Popen[bytes], mark: str) -> None:
         self._child, self._mark, self.pid = child, mark, child.pid
+        self._end_job = end_of_job(child)
 
     def within(self, seconds: float | None) -> int | None:
         """Wait for its end."""
@@ -101,7 +102,8 @@ class Child:
             return None
 
     def kill(self) -> None:
-        """End it with its group, what descends from it and what carries its mark."""
+        """End it with its group, what descends from it and what carries its mark; on Windows with its job."""
+        self._end_job()
         kill_tree(self.pid, self._mark)
 
 

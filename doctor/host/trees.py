@@ -1,15 +1,20 @@
-"""Process trees as /proc shows them: who descends from whom, who carries a mark, and how to end them all. Stands alone."""
+"""Process trees: who descends from whom, who carries a mark, and how to end them all. As /proc shows them, elsewhere psutil.
+
+Stands alone: psutil is asked where there is no /proc, and where it is.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import signal
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 POSIX = os.name == "posix"
+_PROC = Path("/proc")
 MARK = "CANARY_RUN"
 """Set for every command, so that what it leaves behind can be told from everything else, whatever its session and its parent."""
 
@@ -24,10 +29,31 @@ class Stat(NamedTuple):
 
 def stat(pid: int) -> Stat | None:
     """Return what /proc says of a process; None where there is none."""
+    if not _PROC.is_dir():
+        return _asked(pid)
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        fields = Path(f"{_PROC}/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return Stat(fields[0], int(fields[1]), int(fields[3]))
     except (OSError, ValueError, IndexError):
+        return None
+
+
+def _library() -> Any:
+    """Return psutil; None where it is not installed."""
+    try:
+        return importlib.import_module("psutil")
+    except ImportError:
+        return None
+
+
+def _asked(pid: int) -> Stat | None:
+    psutil = _library()
+    if psutil is None:
+        return None
+    try:
+        one = psutil.Process(pid)
+        return Stat("Z" if one.status() == psutil.STATUS_ZOMBIE else "S", one.ppid() or 0, os.getsid(pid))
+    except (psutil.Error, OSError):
         return None
 
 
@@ -53,8 +79,10 @@ def descendants(pid: int, children: dict[int, list[int]] | None = None) -> list[
 
 def mark_of(pid: int) -> str:
     """Return the mark that a process inherited; empty where it has none, or where somebody took its environment away."""
+    if not _PROC.is_dir():
+        return _asked_mark(pid)
     with contextlib.suppress(OSError):
-        for item in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+        for item in Path(f"{_PROC}/{pid}/environ").read_bytes().split(b"\0"):
             if item.startswith(b"CANARY_RUN="):
                 return item.partition(b"=")[2].decode("utf-8", "replace")
     return ""
@@ -65,9 +93,20 @@ def marked(mark: str) -> list[int]:
     return [int(name) for name in _processes() if (theirs := mark_of(int(name))) == mark or theirs.startswith(mark + ".")]
 
 
+def _asked_mark(pid: int) -> str:
+    psutil = _library()
+    if psutil is not None:
+        with contextlib.suppress(psutil.Error, OSError):
+            return str(psutil.Process(pid).environ().get(MARK, ""))
+    return ""
+
+
 def _processes() -> list[str]:
+    if not _PROC.is_dir():
+        psutil = _library()
+        return [] if psutil is None else [str(pid) for pid in psutil.pids()]
     try:
-        return [name for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208 (a Path for each costs more than the look)
+        return [name for name in os.listdir(_PROC) if name.isdecimal()]  # noqa: PTH208 (a Path for each costs more than the look)
     except OSError:
         return []
 
@@ -80,6 +119,15 @@ def kill(pids: Collection[int]) -> bool:
             os.kill(pid, signal.SIGKILL)
             done = True
     return done
+
+
+def end_of_job(process: object) -> Callable[[], object]:
+    """Put a process that was just started into a job, on Windows; return what ends that with all that is in it."""
+    if POSIX:
+        return bool
+    from doctor.host.jobs import Job
+
+    return Job(process).end
 
 
 def kill_tree(leader: int, mark: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.host import jobs, trees
 from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Verdict
 from tests.command import alive, environment
@@ -203,3 +204,26 @@ def test_where_nothing_of_ours_can_start_commands_they_start_all_the_same(tmp_pa
 def test_no_interpreter_is_told_as_such(tmp_path: Path) -> None:
     found = outcome(tmp_path, "", executable=str(tmp_path / "no such python"))  # type: ignore[arg-type]
     assert (found.verdict, "does not start" in found.reason) == (Verdict.BROKEN, True)
+
+
+def test_where_there_is_no_proc_psutil_finds_what_carries_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bystander: int) -> None:
+    pytest.importorskip("psutil")
+    monkeypatch.setattr(trees, "_PROC", tmp_path / "proc")
+    left = 'setsid sleep 600 <&- >&- 2>&- & echo "$!"; sleep 600 & wait'
+    with subprocess.Popen(
+        ["sh", "-c", left], stdout=subprocess.PIPE, env={**os.environ, trees.MARK: "a.1"}, start_new_session=True
+    ) as shell:
+        assert shell.stdout is not None
+        stray = int(shell.stdout.readline())
+        seen = trees.stat(stray)
+        assert seen is not None
+        assert (seen.parent, trees.mark_of(stray), sorted(trees.marked("a"))[0]) == (shell.pid, "a.1", min(trees.marked("a.1")))
+        assert {stray} < set(trees.descendants(shell.pid))
+        trees.kill_tree(shell.pid, "a.1")
+    assert (lives_on(stray), alive(bystander)) == (False, True)
+
+
+def test_a_job_is_laid_out_as_windows_has_it() -> None:
+    # Sizes of winnt.h, for pointers of eight bytes.
+    assert (ctypes.sizeof(jobs.BasicLimits), ctypes.sizeof(jobs.ExtendedLimits)) == (64, 144)
+    jobs.Job(object()).end()

@@ -82,8 +82,9 @@ def _ran(checkout: Path, *arguments: str, rust: str = "", **env: str) -> Said:
         program(tools / tool, "exit 1")
     command = (str(Path(sys.executable).with_name("doctor")),)
     env = {"RUSTUP_HOME": str(checkout.parent / "rustup"), "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", **env}
-    said = doctor(*arguments, cwd=checkout, env=env, command=command)
     marks = checkout.parent / "marks"
+    marks.unlink(missing_ok=True)
+    said = doctor(*arguments, cwd=checkout, env=env, command=command)
     assert not marks.exists(), marks.read_text(encoding="utf-8")
     return said
 
