@@ -18,6 +18,7 @@ from doctor.host import Ended, Host, Ran
 from doctor.probes.contract import Interpreter
 from doctor.refusals import RefusedError
 from doctor.scrub import without_secrets
+from doctor.values import is_plain
 
 _OLDEST = (3, 8)
 _COMMAND = re.compile(r"(python|pypy)[\d.]*t?")
@@ -201,7 +202,7 @@ def _told(output: str) -> Mapping[str, object] | None:
     _, mark, rest = output.rpartition(_BEGIN)
     text, end, _ = rest.partition(_END)
     try:
-        told = ast.literal_eval(text) if mark and end else None
+        told = ast.literal_eval(text) if mark and end and is_plain(text) else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     if not isinstance(told, dict):

@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from doctor import targets
 from doctor.checkouts import find_workspace
 from doctor.host import Host
 from doctor.targets import TargetError, choose_interpreter, describe
@@ -216,3 +218,26 @@ def test_doctors_own_environment_counts_as_active_only_where_it_holds_a_stack(tm
     _environment(project / ".venv")
     (own / "lib/python3.11/site-packages" / holds).mkdir(parents=True)
     assert choose_interpreter(_host(project, VIRTUAL_ENV=str(own)), None, project, own=own).chosen_by == chosen_by
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 60_000,
+        "1" + "+1" * 300_000,
+        "-" * 100_000 + "1",
+        "[" * 60_000,
+        "{'path': " + "9" * 100_000 + "}",
+        "'" + "\\\\'" * 100_000,
+    ],
+    ids=["a name", "a sum", "signs", "brackets", "a number", "a quote"],
+)
+def test_a_description_that_would_break_a_parser_is_none(tmp_path: Path, script: Make, text: str) -> None:
+    (tmp_path / "text").write_text(f"{targets._BEGIN}{text}{targets._END}\n", encoding="ascii")
+    python = script(f"cat '{tmp_path}/text'")
+    tracemalloc.start()
+    with pytest.raises(TargetError, match="ended without describing itself"):
+        describe(Host(), python)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 << 20

@@ -13,7 +13,7 @@ from doctor.toml import parsed
 from tests.promises.sources import ROOT, imports, modules, name_of
 
 FLOORS: tuple[set[str], ...] = (
-    {"doctor", "errors", "bundled", "globs", "literals", "near", "text", "toml", "versions"},
+    {"doctor", "errors", "bundled", "globs", "literals", "near", "text", "toml", "values", "versions"},
     {"refusals", "scrub"},
     {"manifests", "patterns", "share", "specifiers", "templates", "watching"},
     {"model"},
