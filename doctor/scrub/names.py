@@ -24,6 +24,7 @@ WORDS = (
     *("token", "secret", "passw", "passwd", "passphrase", "passcode", "pwd", "credential", "api_key", "apikey", "api-key", "key"),
     *("auth", "_pat=", "_pat:", '_pat"', "_pat'", "_pat ", "-pat ", "-pat=", "cookie", "sessionid", "jsessid", "phpsessid", "signature"),
     *("sig=", "sas=", "dsn", "dbpass", "userpass", "_pass=", "_pass:", '_pass"', "_pass'", "pass=", "pass:"),
+    *("_pw=", "_pw:", '_pw"', "_pw'", "_pw "),
 )
 """One of them stands in every telling name, in small letters."""
 
@@ -61,7 +62,7 @@ def tells(name: str) -> Tells:
     head, beside = parts[-1], set(parts[:-1])
     if head in _NO_HEAD:
         return Tells.NOTHING
-    if head.endswith(_PASSWORDS) or (head == "pass" and (beside or name.isupper())):
+    if head.endswith(_PASSWORDS) or (head in ("pass", "pw") and (beside or name.isupper())):
         return Tells.PASSWORD
     if head in ("key", "keys") or head.endswith(("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey")):
         return _of_key(name, head, beside)

@@ -74,6 +74,8 @@ _OWN = (
     Shape(r"(?i)discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/(\d{10,}/[\w-]{20,})", ("/webhooks/",)),
     Shape(r"(?i)/(?:services|workflows|triggers)/(T[A-Z0-9]{6,}/[\w/-]{8,})", ("hooks.slack.com",)),
     Shape(r"(?i)/hooks/catch/([\w/-]{8,})", ("/hooks/catch/",)),
+    # A channel of conda carries its token in the path.
+    Shape(r"(?i)://[^\s/]{1,200}/t/([\w-]{8,})", ("/t/",), random=True),
     Shape(r"(?i)/bot/v2/hook/([\w-]{16,})", ("/bot/v2/hook/",)),
     Shape(r"(?i)webhook\.office\.com/webhookb2/(\S{20,})", ("webhookb2",)),
     # A signed token by itself, and JSON in base64, which begins with `{"`.

@@ -18,6 +18,8 @@ SECRETS = (
     ("docker-env", "docker run -e WANDB_API_KEY=«<h40>» -e X=1 image"),
     ("dockerfile-env", "Step 4/9 : ENV HF_TOKEN «hf_<a34>»"),
     ("dockerfile-arg", "#8 [3/7] RUN GITHUB_TOKEN=«ghp_<w36>» pip install -r requirements.txt"),
+    ("build-argument", "<missing> 3 weeks ago RUN |1 NETRC_PW=«<w18>» /bin/sh -c pip install -r req.txt"),
+    ("conda-channel", "HTTP 401 UNAUTHORIZED for url <https://conda.anaconda.org/t/«da-<h36>»/acme/linux-64/repodata.json>"),
     # Shapes
     ("aws-key-id", "using key «AKIA<v16>» from the environment"),
     ("aws-session-id", "assumed role with «ASIA<v16>»"),
@@ -162,6 +164,7 @@ SECRETS = (
 )
 
 HARMLESS = (
+    "passwd: files systemd",
     "basic installation failed",
     "Basic information",
     "eos_token_id=2",
