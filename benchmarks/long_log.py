@@ -24,12 +24,10 @@ from doctor.match.signatures import telling
 from doctor.pasted.log import WORDS
 
 _PEAK = """
-import resource, runpy, sys
+import atexit, resource, runpy, sys
 sys.argv[0] = "doctor"
-try:
-    runpy.run_module("doctor", run_name="__main__")
-finally:
-    print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
+atexit.register(lambda: print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr, flush=True))
+runpy.run_module("doctor", run_name="__main__")
 """
 _FAILURE = "flash_bwd_hdim128.cu: fatal error: cusparse.h: No such file or directory\ncompilation terminated.\n"
 
