@@ -23,6 +23,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from doctor.cli import starting
+
 _AT_START = ("PYTHON", "LANG", "LC_", "LD_", "TYPER_", "GLIBC_", "MALLOC_")
 """What an interpreter reads before it runs a line: where one of these is another than it was, only a real start will do."""
 _PROGRAMS = ("__main__.py", "generate.py")  # and in doctor/host, of which the rest is imported by others
@@ -31,7 +33,8 @@ _LATER = ("rich.columns", "rich.live", "rich.markdown", "rich.table", "rich.trac
 
 def possible(env: Mapping[str, str]) -> bool:
     """Say whether a fork with this environment is what a start with it would be."""
-    return sys.platform == "linux" and _at_start(env) == _at_start(os.environ)
+    starts_again = any(env.get(name) for name in starting._THEIRS)
+    return sys.platform == "linux" and not starts_again and _at_start(env) == _at_start(os.environ)
 
 
 def _at_start(env: Mapping[str, str]) -> dict[str, str]:
