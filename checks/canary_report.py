@@ -36,7 +36,8 @@ def hollow(name: str) -> str:
         return (
             f"{name} is a folder without __init__.py, and Python imports that as a package with nothing in it: {', '.join(module.__path__)}"
         )
-    if not any(not part.startswith("__") for part in vars(module)):
+    # A module that gives its parts when they are asked for (PEP 562) may hold nothing else.
+    if "__getattr__" not in vars(module) and not any(not part.startswith("__") for part in vars(module)):
         return f"{name} was imported from {file}, and there is nothing in it"
     lacks = [part for part in WHOLE.get(name, ()) if not hasattr(module, part)]
     return f"{name} was imported from {file} and lacks {', '.join(lacks)}: it is not whole" if lacks else ""

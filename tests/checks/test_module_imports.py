@@ -45,7 +45,7 @@ def _run(folder: Path, *, breaking: str = "", **modules: str) -> dict[str, Any]:
 
 
 def test_what_imports_passes_and_what_is_not_installed_has_no_case(tmp_path: Path) -> None:
-    result = _run(tmp_path, torch="", numpy="ndarray = 1", peft="", jupyter="raise OSError")
+    result = _run(tmp_path, torch="", numpy="ndarray = 1", peft="x = 1", jupyter="raise OSError")
     assert (result["verdict"], set(result["cases"])) == ("passed", {"numpy", "peft"})
 
 
