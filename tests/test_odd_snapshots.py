@@ -48,7 +48,7 @@ facts = st.dictionaries(
 verdicts = st.sampled_from(["failed", "crashed", "timed_out", "skipped", "broken", "passed"])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(changed=facts, verdict=verdicts, device=st.none() | st.text(max_size=8), matters=values, width=st.sampled_from([40, 80, 120]))
 def test_odd_facts_break_nothing(changed: dict[str, Any], verdict: str, device: str | None, matters: object, width: int) -> None:
     document = {**RECORDED, "facts": dict(RECORDED["facts"])}

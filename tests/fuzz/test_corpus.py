@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz.targets import CORPUS, TARGETS, corpus
 
-_OTHERS = 8
+_OTHERS = 3
 
 
 def _changed(data: bytes) -> Iterator[bytes]:
