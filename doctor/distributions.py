@@ -16,7 +16,10 @@ from doctor.probes.contract import Distribution, Interpreter
 from doctor.specifiers import Line, Nonsense, applies, read_line
 
 _HEAD, _RECORD_FIELDS, _MOST_DIGITS = 4096, 3, 20
-_NAME, _VERSION = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE), re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
+_NAME, _VERSION = (
+    re.compile(r"^Name:[ \t]*([A-Za-z0-9][\w.-]{0,200})[ \t\r]*$", re.MULTILINE),
+    re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE),
+)
 _EXTRA = re.compile(r"""\bextra\s{0,8}==\s{0,8}['"]([^'"]*)['"]""")
 _BEGINNING = re.compile(r"[A-Za-z0-9][\w.-]*")
 _SYSTEMS = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}

@@ -159,3 +159,10 @@ def test_markers_follow_the_target(platform: str, expected: tuple[str, str]) -> 
     assert (environment["os_name"], environment["platform_system"]) == expected
     assert environment["python_version"] == "3.9"
     assert environment["platform_python_implementation"] == "CPython"
+
+
+@pytest.mark.parametrize("name", ["torch\x00numpy", "torch\x1b[2J", "../torch", ""])
+def test_a_name_that_is_none_is_that_of_the_folder(tmp_path: Path, name: str) -> None:
+    folder = _put(tmp_path, "torch", "2.13.0")
+    (folder / "METADATA").write_text(f"Name: {name}\nVersion: 2.13.0\n", encoding="utf-8")
+    assert [(one.name, one.version) for one in installed([str(tmp_path)])] == [("torch", "2.13.0")]

@@ -19,6 +19,7 @@ from doctor.probes.contract import Scene, Seen
 from doctor.versions import parse
 
 _MOST_BUILDERS = 20
+_MOST_COPIES = 20
 _SWITCHES = ("cuda", "cudnn", "nccl", "metal", "accelerate", "mkl")
 _BUILDER = re.compile(r"^[ \t]*let (\w+)\s{0,40}(?::[^=\n]{0,80})?=\s{0,80}(?:bindgen_cuda|cudaforge)::", re.MULTILINE)
 _SAME_DEVICE = re.compile(r"fn same_device\b[^{]{0,200}\{([^}]{0,400})\}")
@@ -36,8 +37,8 @@ _Question: TypeAlias = Callable[[_Read], "bool | None"]
 def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> Seen:
     """Yield `candle.*`, `cudarc.*` and the folders of their sources."""
     host, path = scene.host, str(workspace / "Cargo.lock")
-    copies = [f"{each.version} ({each.origin})" for each in lock.packages.get("candle-core", ())]
-    yield "candle.copies", present(copies, path) if len(copies) > 1 else absent(path)
+    copies = list(dict.fromkeys(f"{each.version} ({each.origin})" for each in lock.packages.get("candle-core", ())))
+    yield "candle.copies", present(copies[:_MOST_COPIES], path) if len(copies) > 1 else absent(path)
     features = _features(lock, answer)
     yield "candle.features", features
     yield "candle.built", _built(host, workspace, lock, answer, features.value or ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,8 @@ _BESIDE = ("requirements", "docker", ".devcontainer")
 _ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 """Variables in which a runner names the checkout; reports name files from there."""
 _MOST_NAMES, _MOST_FILES, _LARGEST, _MOST_BYTES = 20_000, 60, 4 << 20, 12 << 20
-_MOST_MEMBERS, _MOST_LISTED, _MOST_UNREAD = 40, 40, 3
+_MOST_MEMBERS, _MOST_LISTED, _MOST_UNREAD, _MOST_FOLDERS = 40, 40, 3, 2000
+_WILD = frozenset("*?[")
 _CRATES = frozenset(
     ("cudarc", "bindgen_cuda", "cudaforge", "half", "rand", "gemm", "metal", "objc2-metal", "intel-mkl-src", "accelerate-src"),
 )
@@ -137,11 +139,29 @@ def _members(workspace: Path) -> list[Path]:
     for pattern in re.findall(r'"([^"\n]{0,200})"', inside) if closed else ():
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/") or "**" in pattern:
             continue
-        if not pattern.strip("./"):
-            found.append(workspace)  # "." is no pattern to pathlib
-            continue
-        try:
-            found += islice(workspace.glob(pattern), _MOST_MEMBERS)
-        except (OSError, ValueError, NotImplementedError, IndexError):
-            continue
+        found += _matching(workspace, pattern)
     return sorted(found)[:_MOST_MEMBERS]
+
+
+def _matching(workspace: Path, pattern: str) -> list[Path]:
+    """Return the folders that a pattern of members names, each once, and none that a link leads out of the workspace."""
+    inside, level = os.path.realpath(workspace), {os.path.realpath(workspace): workspace}
+    for part in pattern.split("/"):
+        if part in ("", "."):
+            continue
+        below: dict[str, Path] = {}
+        for folder in level.values():
+            for name in fnmatch.filter(_names(folder), part) if _WILD & set(part) else (part,):
+                real = os.path.realpath(folder / name)
+                if len(below) < _MOST_FOLDERS and real.startswith(inside + os.sep) and os.path.isdir(real):  # noqa: PTH112
+                    below.setdefault(real, folder / name)
+        level = below
+    return list(level.values())[:_MOST_MEMBERS]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in islice(entries, _MOST_FOLDERS))
+    except (OSError, ValueError):
+        return []

@@ -29,6 +29,8 @@ _OLD_ABI, _NEW_ABI = b"_ZN3c105ErrorC2ENS_14SourceLocationESs", b"_ZN3c105ErrorC
 _ARCHITECTURE = rb"(?:sm|compute)_\d+[af]?"
 _ARCH_FLAGS = re.compile(rb"\0(" + _ARCHITECTURE + rb"(?: " + _ARCHITECTURE + rb")*)(?=\0)")
 _GLIBC = re.compile(r"GLIBC_([0-9]{1,4})\.([0-9]{1,4})(?:\.[0-9]{1,4})?")
+_OF_CUDA = ("build", "cuda_version", "cuda_major", "cuda_tag")
+"""What only `cuda` tells."""
 
 
 def probe(scene: Scene) -> Seen:
@@ -97,7 +99,11 @@ def _version(host: Host, path: Path) -> Seen:
         "xpu_version": xpu,
         "git_version": told.get("git_version"),
     }
-    yield from ((f"torch.{name}", present(values[name], source) if values[name] else absent(source)) for name in _TOLD)
+    # None is a build for the processor; a name that is not there, or whose value cannot be read, is nothing that was seen.
+    lost = () if "cuda" in told else _OF_CUDA
+    gone = unknown("torch/version.py assigns no constant to cuda", source)
+    for name in _TOLD:
+        yield f"torch.{name}", gone if name in lost else present(values[name], source) if values[name] else absent(source)
 
 
 def _sources(host: Host, folder: Path) -> Seen:

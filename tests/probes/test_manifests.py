@@ -128,3 +128,22 @@ def test_members_that_are_no_pattern_cost_no_place(tmp_path: Path, members: str)
     seen = _seen(tmp_path, workspace=tmp_path)
     assert seen["manifest.candle-core"] == _at("Cargo.toml", 4)
     assert ("manifest.candle-nn" in seen) is ("app" in members)
+
+
+def test_no_link_leads_the_members_out_of_the_workspace(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    put(tmp_path / "out" / "app" / "Cargo.toml", '[dependencies]\ncandle-nn = "0.9"\n')
+    put(project / "Cargo.toml", '[workspace]\nmembers = ["link/*", "*/app"]\n[dependencies]\ncandle-core = "0.9"\n')
+    (project / "link").symlink_to(tmp_path / "out")
+    seen = _seen(project, workspace=project)
+    assert seen["manifest.candle-core"] == _at("Cargo.toml", 4)
+    assert "manifest.candle-nn" not in seen
+
+
+def test_links_in_circles_are_walked_once(tmp_path: Path) -> None:
+    put(tmp_path / "Cargo.toml", '[workspace]\nmembers = ["*/*/*/*/*/*/*/*/*/*/zz"]\n[dependencies]\ncandle-core = "0.9"\n')
+    for number in range(10):
+        (tmp_path / f"l{number}").symlink_to(".")
+    begun = time.process_time()
+    assert _seen(tmp_path, workspace=tmp_path)["manifest.candle-core"] == _at("Cargo.toml", 4)
+    assert time.process_time() - begun < 2  # ten links in ten places are ten thousand million paths

@@ -67,6 +67,18 @@ def test_torch_that_is_installed_but_not_there_is_unknown(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    "line", ["", "from .other import cuda", "cuda: str = (lambda: '13.0')()", "if 1:\n    cuda = '13.0'\nelse:\n    cuda = None"]
+)
+def test_a_build_that_cannot_be_read_is_not_one_for_the_processor(tmp_path: Path, line: str) -> None:
+    _torch(tmp_path, f"__version__ = '2.13.0'\n{line}\n")
+    facts = _facts(tmp_path)
+    assert facts["torch.version"].value == "2.13.0"
+    for name in ("build", "cuda_version", "cuda_tag"):
+        assert facts[f"torch.{name}"].state is State.UNKNOWN
+        assert "cuda" in facts[f"torch.{name}"].why
+
+
+@pytest.mark.parametrize(
     ("source", "expected"),
     [
         (_VERSION, {"build": "cuda", "cuda_version": "12.4", "cuda_major": 12, "cuda_tag": "cu124", "local": "cu124"}),
