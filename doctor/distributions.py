@@ -84,7 +84,7 @@ def installed(path: Sequence[str]) -> tuple[Distribution, ...]:
             if distribution is not None:
                 known = found.setdefault(distribution.name, distribution)
                 if known is not distribution and known.folder.parent == distribution.folder.parent:
-                    found[distribution.name] = max(known, distribution, key=_fit)
+                    found[distribution.name] = max(known, distribution, key=fit)
     return tuple(sorted(found.values(), key=lambda one: one.name))
 
 
@@ -95,7 +95,7 @@ def installed_as(folder: Path) -> tuple[tuple[str, str], ...]:
     return ((normalized(name[1]), version[1]),) if name and version else ()
 
 
-def _fit(distribution: Distribution) -> float:
+def fit(distribution: Distribution) -> float:
     """Return which part of the files that RECORD lists has the size that it says; -1 where there is no RECORD."""
     try:
         text = text_of(distribution, "RECORD") or ""

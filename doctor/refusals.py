@@ -86,8 +86,8 @@ def refusal(error: BaseException) -> Refusal | None:
 
 def _processes() -> Refusal:
     # A thread needs room for its stack: a bound on memory ends them as well.
-    limits = bound("RLIMIT_AS", "ulimit -v", _kilobytes) or bound("RLIMIT_NPROC", "ulimit -u")
-    return Refusal("processes", f"no further process or thread may be started{limits}")
+    words, memory = "no further process or thread may be started", bound("RLIMIT_AS", "ulimit -v", _kilobytes)
+    return Refusal("memory", words + memory) if memory else Refusal("processes", words + bound("RLIMIT_NPROC", "ulimit -u"))
 
 
 def limit(name: str) -> int | None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -43,6 +44,8 @@ def pass_through(argv: Sequence[str]) -> Passed:
     """
     try:
         return _without_signals(argv) if sys.platform == "win32" else _Command().run(argv)
+    except ValueError as error:  # an empty name
+        return Passed(_NOT_FOUND, b"", f"{argv[0]!r}: {error}")
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
         return Passed(_NOT_FOUND if missing else _NOT_RUNNABLE, b"", f"{argv[0]}: {error.strerror or error}")
@@ -75,8 +78,9 @@ class _Copies:
 
     def ended(self) -> bytes:
         """Return what was read."""
+        deadline = time.monotonic() + _JOIN_SECONDS
         for thread in self._threads:
-            thread.join(_JOIN_SECONDS)
+            thread.join(max(deadline - time.monotonic(), 0))
         return self._kept.content()
 
     def _copy(self, source: int, target: int) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import re
+import select
 import stat
 import time
 from collections.abc import Iterator
@@ -153,7 +154,7 @@ def _open_as_it_is(place: Path, path: Path, *, follow: bool, is_pipe: bool) -> i
     if not _takes_text(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         _refuse(path, "it was exchanged while it was opened")
-    if hasattr(os, "O_NONBLOCK"):
+    if hasattr(os, "O_NONBLOCK") and not is_pipe:
         os.set_blocking(descriptor, True)
     return descriptor
 
@@ -189,9 +190,14 @@ def _put(descriptor: int, data: bytes) -> None:
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it; raises TimeoutError where the reader of a pipe that was opened here takes nothing for some seconds."""
     view = memoryview(data)
     while view:
-        view = view[os.write(descriptor, view) :]
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BlockingIOError:
+            if not select.select([], [descriptor], [], _READER_SECONDS)[1]:
+                raise TimeoutError(errno.ETIMEDOUT, f"nobody has read from it for {_READER_SECONDS:g} s") from None
 
 
 def _make_folder(folder: Path, path: Path) -> None:

@@ -37,6 +37,14 @@ _RECIPES: Mapping[str, tuple[Recipe, ...]] = {
             lasting=False,
         ),
     ),
+    "time": (
+        Recipe(
+            kind=FixKind.CONFIGURE,
+            title="Lift the bound on processor time of this shell, or of the job that it belongs to",
+            run=(("sh", "-c", f'ulimit -t unlimited && {_AGAIN} "$1"', "sh", "{python.executable}"),),
+            lasting=False,
+        ),
+    ),
     "processes": (
         Recipe(
             kind=FixKind.CONFIGURE,

@@ -29,6 +29,7 @@ REFUSED = {
     "memory": "too little memory to run in",
     "processes": "too few processes to run with",
     "rights": "no right to run",
+    "time": "too little processor time to run in",
 }
 """How the reason begins where a check could not run for want of something that the machine grants: that says nothing about the patient."""
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from doctor.distributions import installed_as, normalized
+from doctor.distributions import fit, installed_as, normalized
 from doctor.model.facts import Fact, absent, present
 from doctor.modules import constants
-from doctor.probes.contract import Scene, Seen
+from doctor.probes.contract import Distribution, Scene, Seen
 from doctor.probes.own_modules import lacking
 from doctor.versions import public
 
 BOUND = 5.0
+
+_PROVED = 0.5
+"""Of the files that a RECORD lists, how many have to have its sizes before another dist-info folder is called stale."""
 
 # What a torch brings that a folder of somebody's own called torch does not.
 _OF_TORCH = ("version.py", "__init__.py", "lib/libtorch_cpu.so", "lib/libc10.so")
@@ -31,7 +34,7 @@ def probe(scene: Scene) -> Seen:
     yield "python.left_behind", _fact([str(path) for path in left])
     yield "python.interrupted", _fact([f"{name}=={version}" for name, version in gone.items() if name != "torch"])
     yield "torch.interrupted", present(gone["torch"], str(left[0])) if "torch" in gone else absent("site-packages")
-    stale = [path for folder in folders for path in _stale(folder, {one.folder for one in here.values()})]
+    stale = [path for folder in folders for path in _stale(folder, {one.folder: one for one in here.values()})]
     yield "python.stale_metadata", _fact([str(path) for path in stale])
     yield "python.doubled", _fact([f"{name}=={version}" for path in stale for name, version in installed_as(path)])
     torch = [str(Path(folder, "torch")) for folder in folders if "torch" not in here and _holds_torch(Path(folder, "torch"))]
@@ -56,11 +59,12 @@ def _entries(folder: str, beginning: str = "") -> Iterator[Path]:
     yield from (Path(folder, name) for name in names)
 
 
-def _stale(folder: str, real: set[Path]) -> Iterator[Path]:
-    """Yield the dist-info folders that stand beside the real one of the same distribution."""
-    names = {normalized(path.name.partition("-")[0]) for path in real if path.parent == Path(folder)}
+def _stale(folder: str, real: Mapping[Path, Distribution]) -> Iterator[Path]:
+    """Yield the dist-info folders beside the one of the same distribution whose RECORD fits the files; none where none is proved."""
+    beside = {normalized(path.name.partition("-")[0]): one for path, one in real.items() if path.parent == Path(folder)}
     for path in _entries(folder):
-        if path.suffix == ".dist-info" and path.name[0] != "~" and path not in real and normalized(path.name.partition("-")[0]) in names:
+        name = normalized(path.name.partition("-")[0])
+        if path.suffix == ".dist-info" and path.name[0] != "~" and path not in real and name in beside and fit(beside[name]) > _PROVED:
             yield path
 
 

@@ -83,6 +83,8 @@ def spared(outcome: Outcome, folder: Path) -> Outcome:
         others = any(case.verdict in RED for case in cases.values())
         what = _speaks_of(outcome.reason)
         why = "" if others or not what else refused(what, outcome.reason + _limit_behind(what))
+    elif _out_of_time(outcome):
+        why = refused("time", f"{outcome.reason}{bound('RLIMIT_CPU', 'ulimit -t', lambda seconds: f'{seconds} s')}")
     elif outcome.verdict is Verdict.FAILED:
         why = ""  # the check came to its end, and says something else
     elif what := _speaks_of(outcome.log):
@@ -92,6 +94,11 @@ def spared(outcome: Outcome, folder: Path) -> Outcome:
     if not why:
         return outcome
     return msgspec.structs.replace(outcome, verdict=Verdict.SKIPPED, reason=why, cases=_skipped(outcome, whole=True))
+
+
+def _out_of_time(outcome: Outcome) -> bool:
+    """Say whether the kernel ended a process for the processor time that it took: SIGXCPU at the soft limit, SIGKILL at the hard one."""
+    return outcome.signal == "SIGXCPU" or (outcome.signal == "SIGKILL" and limit("RLIMIT_CPU") is not None)
 
 
 def _skipped(outcome: Outcome, *, whole: bool) -> dict[str, Case]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from doctor.bundled import bundled
 from doctor.host import Ended, Ran
 from doctor.model.outcomes import RED, Case, Outcome, Verdict
 from doctor.runner.document import Document, Doing, Record, read
@@ -32,6 +33,8 @@ def judged(base: Outcome, ran: Ran, result: Path, bound: float) -> Batch:
         base = _with_signal(base)
     if isinstance(document, str):
         by_itself = ran.ended is Ended.ITSELF and base.signal is None
+        if by_itself and ran.code and (elsewhere := _raised_elsewhere(base.log)):
+            return Batch(outcomes=(msgspec.structs.replace(base, verdict=Verdict.CRASHED, reason=elsewhere),))
         return Batch(outcomes=(msgspec.structs.replace(base, reason=document) if by_itself else _unfinished(base, None, ran, bound),))
     # A script that was still about something has passed nothing as a whole: what says so was about one of its steps.
     half = document.doing is not None or ran.ended is not Ended.ITSELF
@@ -96,6 +99,14 @@ def _unfinished(outcome: Outcome, doing: Doing | None, ran: Ran, bound: float) -
     if doing and doing.case and verdict in RED:
         cases[doing.case] = Case(verdict=verdict, reason=reason)
     return msgspec.structs.replace(outcome, verdict=verdict, reason=reason, cases=cases, log=plain(ran.output))
+
+
+def _raised_elsewhere(log: str) -> str:
+    """Return what a script died of before it could begin, where a file of others raised it: one that hides a module of Python's."""
+    files = [part.partition('"')[0] for part in log.split('  File "')[1:]]
+    files = [file for file in files if not file.startswith("<")]
+    ours = not files or files[-1] == files[0] or Path(files[-1]).is_relative_to(bundled("checks"))
+    return "" if ours else f"the check could not begin: {_last_line(log)} (raised in {files[-1]})"
 
 
 def _last_line(log: str) -> str:

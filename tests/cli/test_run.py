@@ -38,7 +38,7 @@ def test_a_failure_is_passed_on_and_explained(tmp_path: Path) -> None:
     assert "torchvision/" in ran.stderr
 
 
-@pytest.mark.parametrize(("command", "code"), [(("nosuch-command",), 127), (("sh", "-c", "kill -9 $$"), 137), (("/",), 126)])
+@pytest.mark.parametrize(("command", "code"), [(("nosuch-command",), 127), (("",), 127), (("sh", "-c", "kill -9 $$"), 137), (("/",), 126)])
 def test_codes_are_those_of_a_shell(tmp_path: Path, command: tuple[str, ...], code: int) -> None:
     assert _run(tmp_path, *command).returncode == code
 

@@ -116,3 +116,10 @@ def test_memory_counts_where_it_is_bounded(tmp_path: Path) -> None:
 def test_a_wrong_number_stands_whatever_is_full(tmp_path: Path) -> None:
     body = "print('No space left on device', flush=True)\nput(None, verdict='failed', reason='2 + 2 is 5', cases={})"
     assert outcome(tmp_path, body).verdict is Verdict.FAILED
+
+
+@limited
+def test_an_end_for_processor_time_is_no_verdict(tmp_path: Path) -> None:
+    """`ulimit -t` ends a process with SIGXCPU at its soft limit."""
+    found = outcome(tmp_path, "act()\nos.kill(os.getpid(), signal.SIGXCPU)")
+    assert (found.verdict, found.reason[:37]) == (Verdict.SKIPPED, "too little processor time to run in: ")

@@ -45,6 +45,13 @@ def test_an_exit_before_any_result_is_our_fault(tmp_path: Path) -> None:
     assert "result" in found.reason
 
 
+def test_a_module_of_others_that_hides_one_of_python_is_no_fault_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "colorsys.py").write_text("raise RuntimeError('a namesake')\n", encoding="utf-8")
+    found = outcome(tmp_path, f"sys.path.insert(0, {str(tmp_path)!r})\nimport colorsys")
+    assert found.verdict is Verdict.CRASHED
+    assert found.reason == f"the check could not begin: RuntimeError: a namesake (raised in {tmp_path / 'colorsys.py'})"
+
+
 def test_an_exception_outside_the_act_is_our_fault(tmp_path: Path) -> None:
     found = outcome(tmp_path, 'put({"device": "cpu", "case": "forward", "act": False}, verdict="running")\nraise KeyError("shape")')
     assert found.verdict is Verdict.BROKEN

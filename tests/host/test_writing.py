@@ -81,6 +81,17 @@ def test_a_pipe_that_nobody_reads_is_given_up(tmp_path: Path, monkeypatch: pytes
         writing.write(tmp_path / "pipe", "text")
 
 
+def test_a_pipe_whose_reader_takes_nothing_more_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr(writing, "_READER_SECONDS", 0.2)
+    held = os.open(tmp_path / "pipe", os.O_RDWR)
+    try:
+        with pytest.raises(WriteError, match="nobody has read from it"):
+            writing.write(tmp_path / "pipe", "text" * 100_000)
+    finally:
+        os.close(held)
+
+
 def test_a_process_substitution_gets_the_report(project: Path) -> None:
     script = f"{sys.executable} -m doctor diagnose failed.log --report json=>(cat >got) >/dev/null; wait; sleep 0.5; cat got"
     ran = subprocess.run(["bash", "-c", script], cwd=project, env=environment(), capture_output=True, check=False, timeout=60)

@@ -86,3 +86,9 @@ def test_a_folder_without_a_record_is_the_stale_one(tmp_path: Path) -> None:
     (install(tmp_path, "torch", "2.12.0") / "RECORD").unlink()
     install(tmp_path, "torch", "2.13.0", files=TORCH)
     assert seen(tmp_path)["python.doubled"] == ["torch==2.12.0"]
+
+
+def test_no_folder_is_called_stale_where_no_record_proves_the_other(tmp_path: Path) -> None:
+    for version in ("2.12.0", "2.13.0"):
+        (install(tmp_path, "torch", version, files=TORCH) / "RECORD").write_text("torch/__init__.py,,\n", encoding="utf-8")
+    assert "python.stale_metadata" not in seen(tmp_path)
