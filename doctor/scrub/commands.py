@@ -94,6 +94,10 @@ CARRIERS = (
 )
 
 
+_OPTIONS = frozenset({"assin", "assout", "assword", "assword-stdin"})
+"""What is left of options that begin like `-p`."""
+
+
 def carried(carrier: Carrier, text: str, places: Sequence[Span]) -> Iterator[Span]:
     """Yield what a pattern finds in the lines of its keywords, which stand at `places`."""
     done = 0
@@ -117,4 +121,6 @@ def carried(carrier: Carrier, text: str, places: Sequence[Span]) -> Iterator[Spa
 def _fits(value: str, *, random: bool) -> bool:
     if random:
         return looks_random(value)
+    if value in _OPTIONS:
+        return False
     return not (is_prose(value) or is_placeholder(value) or (is_code(value) and not value.isdigit()))

@@ -69,7 +69,7 @@ def test_torch_that_is_installed_but_not_there_is_unknown(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "line", ["", "from .other import cuda", "cuda: str = (lambda: '13.0')()", "if 1:\n    cuda = '13.0'\nelse:\n    cuda = None"]
 )
-def test_a_build_that_cannot_be_read_is_not_one_for_the_processor(tmp_path: Path, line: str) -> None:
+def test_a_build_that_cannot_be_read_is_unknown(tmp_path: Path, line: str) -> None:
     _torch(tmp_path, f"__version__ = '2.13.0'\n{line}\n")
     facts = _facts(tmp_path)
     assert facts["torch.version"].value == "2.13.0"
