@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
@@ -16,7 +15,8 @@ import msgspec
 
 from doctor import __version__
 from doctor.bundled import bundled
-from doctor.host import regular_bytes
+from doctor.errors import WriteError
+from doctor.host import regular_bytes, writing
 from doctor.model.checks import Kind
 from doctor.model.observation import TargetKind
 from doctor.model.outcomes import Verdict, refused_what
@@ -89,11 +89,11 @@ class Store:
         """
         if not self._changed or self._where is None or fingerprint() != self._fingerprint:
             return
-        content = msgspec.json.encode(_File(entries=self._known))
-        with contextlib.suppress(OSError):
+        content = msgspec.json.encode(_File(entries=self._known)).decode()
+        with contextlib.suppress(OSError, WriteError):
             self._where.mkdir(mode=0o700, parents=True, exist_ok=True)
             if _is_private(self._where):
-                _write(self._where / f"{self._fingerprint}.json", content)
+                writing.write(self._where / f"{self._fingerprint}.json", content, private=True)
                 _forget(self._where)
 
     def _may_keep(self, unit: Unit) -> bool:
@@ -140,17 +140,6 @@ def _is_private(where: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _write(path: Path, content: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _forget(where: Path) -> None:

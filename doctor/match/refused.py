@@ -18,41 +18,24 @@ _ELSEWHERE = Recipe(
     run=(("sh", "-c", f'TMPDIR="$1" {_AGAIN} "$2"', "sh", "<folder>", "{python.executable}"),),
     lasting=False,
 )
+
+
+def _for_now(title: str, script: str, *more: str) -> tuple[Recipe, ...]:
+    """Return what a shell does about a limit of its own; `more` are what the script is given."""
+    return (Recipe(kind=FixKind.CONFIGURE, title=title, run=(("sh", "-c", script, *more),), lasting=False),)
+
+
+def _lifted(title: str, limit: str) -> tuple[Recipe, ...]:
+    return _for_now(title, f'{limit} && {_AGAIN} "$1"', "sh", "{python.executable}")
+
+
 _RECIPES: Mapping[str, tuple[Recipe, ...]] = {
     "room": (_ELSEWHERE,),
     "rights": (_ELSEWHERE,),
-    "files": (
-        Recipe(
-            kind=FixKind.CONFIGURE,
-            title="Let a process open more files",
-            run=(("sh", "-c", f'ulimit -n 1024 && {_AGAIN} "$1"', "sh", "{python.executable}"),),
-            lasting=False,
-        ),
-    ),
-    "memory": (
-        Recipe(
-            kind=FixKind.CONFIGURE,
-            title="Lift the bound on memory of this shell, or of the job that it belongs to",
-            run=(("sh", "-c", f'ulimit -v unlimited && {_AGAIN} "$1"', "sh", "{python.executable}"),),
-            lasting=False,
-        ),
-    ),
-    "time": (
-        Recipe(
-            kind=FixKind.CONFIGURE,
-            title="Lift the bound on processor time of this shell, or of the job that it belongs to",
-            run=(("sh", "-c", f'ulimit -t unlimited && {_AGAIN} "$1"', "sh", "{python.executable}"),),
-            lasting=False,
-        ),
-    ),
-    "processes": (
-        Recipe(
-            kind=FixKind.CONFIGURE,
-            title="See how many processes this user may have; a container has a limit of its own (--pids-limit)",
-            run=(("sh", "-c", "ulimit -u"),),
-            lasting=False,
-        ),
-    ),
+    "files": _lifted("Let a process open more files", "ulimit -n 1024"),
+    "memory": _lifted("Lift the bound on memory of this shell, or of the job that it belongs to", "ulimit -v unlimited"),
+    "time": _lifted("Lift the bound on processor time of this shell, or of the job that it belongs to", "ulimit -t unlimited"),
+    "processes": _for_now("See how many processes this user may have; a container has a limit of its own (--pids-limit)", "ulimit -u"),
 }
 
 
