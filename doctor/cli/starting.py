@@ -21,6 +21,7 @@ _THEIRS = ("PYTHONPATH", "PYTHONHOME", "PYTHONWARNINGS", "PYTHONOPTIMIZE", "PYTH
 _ASIDE = "CANARY_ASIDE_"
 _HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - see above
 _FAULT, _INTERRUPTED = 3, 130
+_LEAST_MEMORY = 64 << 20
 
 
 def main() -> NoReturn:
@@ -29,6 +30,7 @@ def main() -> NoReturn:
         _hold_streams()
         _set_apart()
         run = _imported()
+        _hold_memory()
     except KeyboardInterrupt:
         _say("interrupted")
         sys.exit(_INTERRUPTED)
@@ -60,6 +62,16 @@ def _hold_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+
+
+def _hold_memory() -> None:
+    """Raise MemoryError under a limit (`ulimit -v`) that leaves too little: Rust and C++ below doctor abort where Python raises."""
+    import mmap  # what stands on PYTHONPATH is set apart by now
+
+    try:
+        mmap.mmap(-1, _LEAST_MEMORY).close()
+    except OSError as error:
+        raise MemoryError(f"less than {_LEAST_MEMORY >> 20} MB of address space are left (ulimit -v)") from error
 
 
 def _set_apart() -> None:
