@@ -18,7 +18,7 @@ class CompiledCatalog(BuildHookInterface):  # type: ignore[type-arg]
         if version == "editable":
             return
         sys.path.insert(0, self.root)
-        from doctor.catalog import COMPILED, compiled, load_folder
+        from doctor.catalog.loading import COMPILED, compiled, load_folder
 
         self._folder = tempfile.TemporaryDirectory(prefix="catalog-")
         path = Path(self._folder.name) / COMPILED

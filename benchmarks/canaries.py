@@ -19,9 +19,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.timing import install, measure, middle, span, subject
-from doctor.bundled import bundled
+from doctor.base.bundled import bundled
+from doctor.catalog.check_headers import load_checks
 from doctor.model.checks import Tier
-from doctor.scripts import load_checks
 from tests import environments
 
 DOCTOR, AGAIN, BARE = "doctor check --fresh", "doctor check, the second time", "one process, the same scripts"

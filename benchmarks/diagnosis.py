@@ -24,12 +24,12 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from doctor import catalog as catalogs
-from doctor.errors import InputError
-from doctor.examine import Wanted, examine, of_logs, read_log, read_observation
+from doctor.base.errors import InputError
+from doctor.catalog import loading as catalogs
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Finding
 from doctor.model.scales import Severity
+from doctor.pipeline.examine import Wanted, examine, of_logs, read_log, read_observation
 from tests import cases
 
 

@@ -19,9 +19,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from doctor import catalog as catalogs
-from doctor.match.signatures import telling
-from doctor.pasted.log import WORDS
+from doctor.catalog import loading as catalogs
+from doctor.judge.match.signatures import telling
+from doctor.logs.log import WORDS
 
 _PEAK = """
 import atexit, resource, runpy, sys

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from doctor.api import check, diagnose, to_json
-    from doctor.errors import DoctorError, UsageError
+    from doctor.base.errors import DoctorError, UsageError
     from doctor.model.report import Report
 
 __all__ = ["DoctorError", "Report", "UsageError", "__version__", "check", "diagnose", "to_json"]
@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     **dict.fromkeys(("check", "diagnose", "to_json"), "doctor.api"),
-    **dict.fromkeys(("DoctorError", "UsageError"), "doctor.errors"),
+    **dict.fromkeys(("DoctorError", "UsageError"), "doctor.base.errors"),
     "Report": "doctor.model.report",
 }
 

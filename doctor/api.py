@@ -9,23 +9,25 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, TypeVar
 
-from doctor import asking, examine, observe
-from doctor import catalog as catalogs
-from doctor.baseline import read_baseline
-from doctor.errors import UsageError
-from doctor.expecting import WORDS, is_device
-from doctor.gating import Gates
+from doctor.base.errors import UsageError
+from doctor.base.refusals import told
+from doctor.base.suggestions import near
+from doctor.catalog import loading as catalogs
+from doctor.catalog.check_headers import load_checks
 from doctor.host import Host
+from doctor.judge.baseline import read_baseline
+from doctor.judge.expectations import WORDS, is_device
+from doctor.judge.suppressions import Gates
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Tier
 from doctor.model.observation import Log, Observation
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.near import near
-from doctor.refusals import told
-from doctor.reporters import json
-from doctor.scripts import load_checks
-from doctor.share import shareable, who, without_any_secrets
+from doctor.observe import observation as observe
+from doctor.observe import selection as asking
+from doctor.pipeline import examine
+from doctor.redact.report import shareable, who, without_any_secrets
+from doctor.report.structured import json_document as json
 
 AnyPath: TypeAlias = "str | PathLike[str]"
 LogFile: TypeAlias = "str | PathLike[str] | BinaryIO"
@@ -61,8 +63,8 @@ def check(
 ) -> Report:
     """Do what `doctor check` does, and return the report. Nothing is printed, and `[tool.doctor]` is not read.
 
-    `progress` is called with what is going on and the seconds that it has taken. Raises `doctor.errors.UsageError` for a mistake in the
-    arguments, another `DoctorError` where doctor cannot do its job, and passes KeyboardInterrupt on once everything it started has ended.
+    `progress` is called with what is going on and the seconds that it has taken. Raises `doctor.UsageError` for a mistake in the
+    arguments, another `doctor.DoctorError` where doctor cannot do its job, and KeyboardInterrupt once everything it started has ended.
     """
     begun = time.monotonic()
     known = catalogs.load(_paths(matrices))

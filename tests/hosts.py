@@ -7,7 +7,7 @@ from pathlib import Path
 
 from doctor.host import Host
 from doctor.model.facts import Fact, State
-from doctor.probes.contract import Distribution, Interpreter, Seen
+from doctor.observe.scene import Distribution, Interpreter, Seen
 
 HANG = "exec /bin/sleep 60"
 BABBLE = "while :; do echo 'Lorem ipsum dolor sit amet, consectetur adipiscing elit'; done"

@@ -8,10 +8,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from doctor.distributions import installed
 from doctor.host import Host
-from doctor.probes.contract import Interpreter, Scene
-from doctor.targets import describe
+from doctor.observe.installed.distributions import installed
+from doctor.observe.scene import Interpreter, Scene
+from doctor.observe.targets import describe
 from tests.hosts import put, python_at
 
 NOW = 1.8e9

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 import doctor
-from doctor.checking import FIRST
 from doctor.host.process import Ran
-from doctor.reporters import json as documents
+from doctor.observe.run_checks import FIRST
+from doctor.report.structured import json_document as documents
 from tests import command, environments, toy
 from tests.promises.sources import ROOT
 
@@ -128,7 +128,7 @@ def test_an_interrupt_is_passed_on(bare_python: Path, monkeypatch: pytest.Monkey
     def interrupted(*_arguments: object, **_named: object) -> Ran:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("doctor.runner.start.run", interrupted)
+    monkeypatch.setattr("doctor.observe.runner.start.run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         doctor.check(python=bare_python, only="flash-attn-build")
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor import catalog as catalogs
-from doctor.bundled import bundled
+from doctor.base.bundled import bundled
+from doctor.catalog import loading as catalogs
 from doctor.model.catalog import Catalog
 
 _ISSUE = """title: {title}

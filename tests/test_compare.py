@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from doctor.compare import changes, compare
+from doctor.judge.comparison import changes, compare
 from doctor.model.comparison import Comparison, Judged, Side
 from doctor.model.document import FindingDocument
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.model.findings import Suppression
 from doctor.model.scales import Confidence, Severity
-from doctor.reporters.terminal_comparison import render
+from doctor.report.terminal.comparison import render
 
 
 def facts(told: dict[str, Any]) -> dict[str, Fact]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from doctor.conditions import Held, all_hold, any_holds, condition_holds, lookup, row_holds, same
+from doctor.facts.conditions import Held, all_hold, any_holds, condition_holds, lookup, row_holds, same
 from doctor.model.facts import Fact, State, absent, present, unknown
 from doctor.model.issues import Affected, Condition, Range
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.distributions import duplicates, in_stack, installed, marker_environment, normalized, requirements
-from doctor.probes.contract import Distribution, Interpreter
+from doctor.observe.installed.distributions import duplicates, in_stack, installed, marker_environment, normalized, requirements
+from doctor.observe.scene import Distribution, Interpreter
 
 
 def _interpreter(version: str = "3.11.7", platform: str = "linux", machine: str = "x86_64") -> Interpreter:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.elf import Elf, ElfError, opened
+from doctor.observe.binaries.elf import Elf, ElfError, opened
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ELF files are Linux's")
 

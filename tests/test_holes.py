@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.holes import fill, fill_each, fill_sentence
+from doctor.facts.placeholders import fill, fill_each, fill_sentence
 from doctor.model.facts import absent, present, unknown
 
 FACTS = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from doctor.host import Host
-from doctor.linking import Resolved, follow, read, search_of
+from doctor.observe.binaries.linking import Resolved, follow, read, search_of
 from tests.compiled import RPATH, RUNPATH, Build, builder
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ELF files are Linux's")

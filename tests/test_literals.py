@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from doctor.catalog import load
-from doctor.literals import needed, standing
+from doctor.base.literals import needed, standing
+from doctor.catalog.loading import load
 
 _PATTERNS = [
     (name, signature.pattern, "\n".join(example.log for example in issue.examples))

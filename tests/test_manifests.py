@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.manifests import LOCK, kind_of
+from doctor.observe.manifests import LOCK, kind_of
 
 _REQUIREMENTS = """\
 # torch==1.0

@@ -10,11 +10,12 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor import catalog, examine
+from doctor.catalog import loading as catalog
 from doctor.model.observation import Observation
-from doctor.reporters import json as json_reporter
-from doctor.reporters import terminal
-from doctor.share import shareable
+from doctor.pipeline import examine
+from doctor.redact.report import shareable
+from doctor.report.structured import json_document as json_reporter
+from doctor.report.terminal import document as terminal
 
 RECORDED: dict[str, Any] = json.loads((Path(examine.__file__).parent / "recordings" / "demo.json").read_text(encoding="utf-8"))
 KNOWN = catalog.load()

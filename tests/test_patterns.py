@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from doctor.catalog import load
-from doctor.patterns import Found, PatternError, Searcher, compiled, fault, in_fact
-from doctor.patterns.automaton import Automaton
+from doctor.base.patterns import Found, PatternError, Searcher, compiled, fault, in_fact
+from doctor.base.patterns.automaton import Automaton
+from doctor.catalog.loading import load
 
 _ENGINES = (pytest.param(compiled, id="re2"), pytest.param(Automaton, id="automaton"))
 

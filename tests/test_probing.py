@@ -10,8 +10,8 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import present
 from doctor.model.observation import ProbeFailure
-from doctor.probes.contract import Scene, Seen
-from doctor.probing import probe_all
+from doctor.observe.run_probes import probe_all
+from doctor.observe.scene import Scene, Seen
 
 SCENE = Scene(host=Host(env={}))
 

@@ -10,9 +10,9 @@ import jsonschema
 import msgspec
 import pytest
 
-from doctor import generate
-from doctor.catalog import parse_yaml
-from doctor.schemas import KINDS, schema
+from doctor.catalog.loading import parse_yaml
+from doctor.catalog.schemas import KINDS, schema
+from doctor.site import generate
 from tests.promises.sources import ROOT
 
 _MATRICES = ROOT / "matrices"
@@ -26,7 +26,7 @@ def _schema(name: str) -> Any:
 
 @pytest.mark.parametrize("name", list(KINDS))
 def test_the_kept_schema_is_that_of_the_code(name: str) -> None:
-    """`python -m doctor.generate` writes it anew."""
+    """`python -m doctor.site.generate` writes it anew."""
     kept = ROOT / "docs" / "schema" / f"{name}.json"
     assert kept.read_text(encoding="utf-8") == schema(name) == generate.schemas()[kept]
     _schema(name).check_schema(json.loads(schema(name)))

@@ -11,7 +11,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from doctor.specifiers import Nonsense, applies, meets, read_line
+from doctor.base.requirements import Nonsense, applies, meets, read_line
 
 _RELEASE = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
 _SUFFIX = st.sampled_from(["", "", "", "a0", "rc1", ".dev3", ".post1", "rc1.dev2", ".post1.dev4"])

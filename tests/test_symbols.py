@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.elf import Elf, ElfError, opened
-from doctor.fatbins import architectures
-from doctor.symbols import Exports, wanted
+from doctor.observe.binaries.elf import Elf, ElfError, opened
+from doctor.observe.binaries.fatbins import architectures
+from doctor.observe.binaries.symbols import Exports, wanted
 from tests.compiled import Build, builder
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ELF files are Linux's")

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from doctor import targets
-from doctor.checkouts import find_workspace
 from doctor.host import Host
-from doctor.targets import TargetError, choose_interpreter, describe
+from doctor.observe import targets
+from doctor.observe.checkouts import find_workspace
+from doctor.observe.targets import TargetError, choose_interpreter, describe
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are shell scripts")
 

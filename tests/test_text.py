@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.text import harmless, plain
+from doctor.base.text import harmless, plain
 
 
 def test_escapes_and_control_characters_go() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.toml import NoToml, parsed
+from doctor.base.toml import NoToml, parsed
 
 
 def test_a_table_is_read() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.versions import in_range, major, minor, public
+from doctor.base.versions import in_range, major, minor, public
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,14 @@ from typing import Any
 
 import pytest
 
-from doctor import examine, watching
-from doctor.catalog import load
+from doctor.base import time_limit as watching
+from doctor.base.time_limit import OutOfTime, bounded
+from doctor.catalog.loading import load
 from doctor.model.facts import present
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.scales import Severity
-from doctor.watching import OutOfTime, bounded
+from doctor.pipeline import examine
 
 _POSIX = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no such clock")
 _CLOCKS = [pytest.param(watching._strike, id="thread"), *([watching._alarm] if hasattr(signal, "setitimer") else [])]
@@ -118,7 +119,7 @@ def test_where_nothing_else_is_judged_that_is_said() -> None:
 
 _HANGING = """
 import re, sys
-from doctor import examine
+from doctor.pipeline import examine
 def diagnose(*_):
     print("judging", file=sys.stderr, flush=True)
     re.match("(a+)+$", "a" * 60 + "b")  # takes longer than the sun will shine

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from doctor.cli import starting
+from doctor.cli import start as starting
 
 _AT_START = ("PYTHON", "LANG", "LC_", "LD_", "TYPER_", "GLIBC_", "MALLOC_")
 """What an interpreter reads before it runs a line: where one of these is another than it was, only a real start will do."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from doctor.cli.starting import main
+from doctor.cli.start import main
 
 __all__ = ["main"]

@@ -13,12 +13,13 @@ from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
 
-from doctor import __version__, refusals
+from doctor import __version__
+from doctor.base import refusals
+from doctor.base.errors import DoctorError, UsageError
 from doctor.cli.completion import answer_shells
-from doctor.cli.names import shadow
-from doctor.cli.screen import fault, say
-from doctor.cli.teaching import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, told
-from doctor.errors import DoctorError, UsageError
+from doctor.cli.console import fault, say
+from doctor.cli.help import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, told
+from doctor.cli.program_names import shadow
 
 USAGE, FAULT, INTERRUPTED = 2, 3, 130
 
@@ -33,11 +34,11 @@ class _Group(Commands):
         "demo": Lesson("doctor.cli.check:demo", FIND),
         "snapshot": Lesson("doctor.cli.check:snapshot", KEEP),
         "diff": Lesson("doctor.cli.diff:diff", KEEP),
-        "explain": Lesson("doctor.cli.knowledge:explain", KNOW),
-        "list": Lesson("doctor.cli.knowledge:list_", KNOW),
+        "explain": Lesson("doctor.cli.catalog:explain", KNOW),
+        "list": Lesson("doctor.cli.catalog:list_", KNOW),
         "new-issue": Lesson("doctor.cli.new_issue:new_issue", SETTLE),
-        "lint": Lesson("doctor.cli.knowledge:lint", SETTLE),
-        "schema": Lesson("doctor.cli.knowledge:schema", SETTLE),
+        "lint": Lesson("doctor.cli.catalog:lint", SETTLE),
+        "schema": Lesson("doctor.cli.catalog:schema", SETTLE),
         "config": Lesson(
             "doctor.cli.config:config",
             SETTLE,

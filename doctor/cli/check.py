@@ -11,17 +11,20 @@ from typing import Annotated
 import msgspec
 import typer
 
-from doctor import asking, examine, observe
-from doctor import catalog as catalogs
-from doctor.cli import configuration, options, reports, screen
-from doctor.cli.gates import gates
-from doctor.cli.telling import read_logs, tell
+from doctor.catalog import loading as catalogs
+from doctor.catalog.check_headers import load_checks
+from doctor.cli import configuration, options, reports
+from doctor.cli import console as screen
+from doctor.cli.output import read_logs, tell
+from doctor.cli.suppressions import gates
 from doctor.host import Host
 from doctor.model.checks import Check, Tier
 from doctor.model.observation import Observation
 from doctor.model.scales import Severity
-from doctor.scripts import load_checks
-from doctor.share import shareable, who
+from doctor.observe import observation as observe
+from doctor.observe import selection as asking
+from doctor.pipeline import examine
+from doctor.redact.report import shareable, who
 
 
 def check(

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from doctor.cli import screen
-from doctor.cli.names import shadow
+from doctor.cli import console as screen
+from doctor.cli.program_names import shadow
 
 _NAMES = ("doctor", "canary-doctor")
 

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from doctor.cli import configuration, options, screen
-from doctor.errors import UsageError
-from doctor.gating import Ignore
-from doctor.scrub import without_secrets
-from doctor.text import harmless, plain
+from doctor.base.errors import UsageError
+from doctor.base.text import harmless, plain
+from doctor.cli import configuration, options
+from doctor.cli import console as screen
+from doctor.judge.suppressions import Ignore
+from doctor.redact import without_secrets
 
 _FORMATS = ("text", "json")
 

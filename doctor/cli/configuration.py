@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 import typer
 
+from doctor.base.errors import UsageError
+from doctor.base.refusals import RefusedError, whole
+from doctor.cli.console import say
 from doctor.cli.ignores import read_ignores
 from doctor.cli.manifest import Manifest, nearest
-from doctor.cli.names import near
-from doctor.cli.screen import say
-from doctor.errors import UsageError
-from doctor.expecting import WORDS, is_device
-from doctor.gating import Ignore
-from doctor.refusals import RefusedError, whole
+from doctor.cli.program_names import near
+from doctor.judge.expectations import WORDS, is_device
+from doctor.judge.suppressions import Ignore
 
 _KEPT = "doctor.configuration"
 _ELSEWHERE = {

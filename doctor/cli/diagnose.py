@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from doctor import catalog as catalogs
-from doctor import examine
+from doctor.base.errors import UsageError
+from doctor.catalog import loading as catalogs
 from doctor.cli import options, reports
-from doctor.cli.gates import gates
-from doctor.cli.telling import read_logs, tell
-from doctor.errors import UsageError
+from doctor.cli.output import read_logs, tell
+from doctor.cli.suppressions import gates
 from doctor.model.scales import Severity
+from doctor.pipeline import examine
 
 
 def diagnose(

@@ -9,21 +9,22 @@ from typing import Annotated
 import msgspec
 import typer
 
-from doctor import catalog as catalogs
-from doctor import examine
-from doctor.cli import options, screen
-from doctor.cli.gates import gates
-from doctor.compare import compare
-from doctor.errors import InputError, UsageError
-from doctor.gating import Gates
+from doctor.base.errors import InputError, UsageError
+from doctor.catalog import loading as catalogs
+from doctor.cli import console as screen
+from doctor.cli import options
+from doctor.cli.suppressions import gates
 from doctor.host import Host
+from doctor.judge.comparison import compare
+from doctor.judge.suppressions import Gates
+from doctor.logs import snapshots as saved
 from doctor.model.catalog import Catalog
 from doctor.model.comparison import Comparison, Judged, Side
 from doctor.model.document import ReportDocument
 from doctor.model.scales import Severity
-from doctor.pasted import saved
-from doctor.reporters import json as json_reporter
-from doctor.share import shareable, who, without_any_secrets
+from doctor.pipeline import examine
+from doctor.redact.report import shareable, who, without_any_secrets
+from doctor.report.structured import json_document as json_reporter
 
 _FORMATS = ("text", "json")
 
@@ -57,7 +58,7 @@ def diff(
 
 
 def _text(found: Comparison, verbosity: int) -> str:
-    from doctor.reporters import terminal_comparison
+    from doctor.report.terminal import comparison as terminal_comparison
 
     look = screen.style()
     return terminal_comparison.render(found, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode)

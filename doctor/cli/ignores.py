@@ -7,10 +7,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from doctor.base.errors import UsageError
 from doctor.cli.manifest import Manifest
-from doctor.cli.names import near
-from doctor.errors import UsageError
-from doctor.gating import Ignore
+from doctor.cli.program_names import near
+from doctor.judge.suppressions import Ignore
 from doctor.model.findings import Place
 
 _KEYS = ("id", "reason", "until", "match")

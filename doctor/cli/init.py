@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from doctor.cli import options, screen
-from doctor.cli.names import near
-from doctor.errors import UsageError
-from doctor.templates import PLACES, filled
+from doctor.base.errors import UsageError
+from doctor.cli import console as screen
+from doctor.cli import options
+from doctor.cli.program_names import near
+from doctor.cli.templates import PLACES, filled
 
 
 def init(

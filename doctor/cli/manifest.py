@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from doctor import toml
-from doctor.errors import UsageError
+from doctor.base import toml
+from doctor.base.errors import UsageError
 from doctor.host import regular_bytes
 
 NAME = "pyproject.toml"

@@ -9,17 +9,18 @@ from typing import Annotated
 import msgspec
 import typer
 
-from doctor import catalog as catalogs
-from doctor import examine
-from doctor.cli import options, screen
-from doctor.cli.telling import read_logs
-from doctor.errors import UsageError
+from doctor.base.errors import UsageError
+from doctor.base.text import harmless
+from doctor.catalog import loading as catalogs
+from doctor.cli import console as screen
+from doctor.cli import options
+from doctor.cli.output import read_logs
 from doctor.host import Host
-from doctor.pasted.log import owner
-from doctor.pasted.skeleton import skeleton
-from doctor.scrub.people import Mask
-from doctor.share import who
-from doctor.text import harmless
+from doctor.logs.log import owner
+from doctor.logs.skeleton import skeleton
+from doctor.pipeline import examine
+from doctor.redact.people import Mask
+from doctor.redact.report import who
 
 
 def new_issue(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from doctor.cli import offered
+from doctor.cli import suggestions as offered
 
 # Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X | None` keeps its help plain.
 
@@ -64,7 +64,7 @@ def _expected(context: typer.Context, words: list[str] | None) -> list[str]:
 
 
 def _seconds(value: float | None) -> float | None:
-    from doctor import asking
+    from doctor.observe import selection as asking
 
     # `nan` is smaller and larger than nothing, so that a range alone lets it through, and no bound would be left.
     if value is not None and not value <= asking.MOST_SECONDS:

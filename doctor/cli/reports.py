@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import typer
 
-from doctor.cli.names import near
+from doctor.base.errors import UsageError, WriteError
+from doctor.cli.console import render, write
 from doctor.cli.options import Format
-from doctor.cli.screen import render, write
-from doctor.errors import UsageError, WriteError
+from doctor.cli.program_names import near
 from doctor.model.report import Report
 
 STANDARD_OUTPUT = Path("-")
@@ -85,7 +85,7 @@ def _annotate(report: Report) -> None:
 
 def _append_summary(report: Report, path: Path) -> None:
     from doctor.host import writing
-    from doctor.reporters import step_summary
+    from doctor.report.markdown import step_summary
 
     try:
         taken = path.stat().st_size if path.exists() else 0

@@ -10,16 +10,17 @@ from pathlib import Path
 import msgspec
 import typer
 
-from doctor import catalog as catalogs
-from doctor import examine, observe
-from doctor.cli import screen
+from doctor.base.errors import DoctorError, UsageError
+from doctor.base.refusals import RefusedError, current, refusal
+from doctor.catalog import loading as catalogs
+from doctor.cli import console as screen
 from doctor.cli.options import Format
-from doctor.errors import DoctorError, UsageError
 from doctor.host import Host
-from doctor.host.passing import pass_through
+from doctor.host.passthrough import pass_through
 from doctor.model.observation import Log, Observation
-from doctor.refusals import RefusedError, current, refusal
-from doctor.share import without_any_secrets
+from doctor.observe import observation as observe
+from doctor.pipeline import examine
+from doctor.redact.report import without_any_secrets
 
 
 def run(context: typer.Context) -> int:

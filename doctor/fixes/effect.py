@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from doctor.holes import fill, fill_each
+from doctor.base.requirements import Line, Nonsense, meets, read_line
+from doctor.facts.placeholders import fill, fill_each
 from doctor.model.facts import Facts, value_of
 from doctor.model.issues import Recipe
-from doctor.specifiers import Line, Nonsense, meets, read_line
 
 _PARTS = 3
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from doctor.conditions import all_hold, condition_holds
+from doctor.facts.conditions import all_hold, condition_holds
+from doctor.facts.placeholders import fill, fill_each, fill_sentence, placeholders
 from doctor.fixes import installer
+from doctor.fixes.circumstances import circumstance
 from doctor.fixes.effect import changes, is_idle, joined, pinned_by, unlisted
-from doctor.fixes.grounds import above, closed
+from doctor.fixes.environments import above, closed
 from doctor.fixes.project import kept_to_lock
 from doctor.fixes.shell import quoted
-from doctor.fixes.words import circumstance
-from doctor.holes import fill, fill_each, fill_sentence, placeholders
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix

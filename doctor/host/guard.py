@@ -1,4 +1,4 @@
-"""The guard of one command: starts it, adopts what it leaves behind, and ends all of it. A fork of the warden; stands alone with `trees`.
+"""The guard of one command: starts it, adopts what it leaves behind, and ends all of it. A fork of the supervisor.
 
 Over its control socket it reads the order, eight bytes of length and JSON ({"argv", "env", "cwd", "merge", "channel"}), then lines of
 JSON: {"end": null} is for everything, {"end": pid, "mark", "spare"} for one descendant and what it has left; while marks are to be
@@ -20,9 +20,9 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from doctor.host.trees import children_by_parent, descendants, kill, mark_of, stat
+    from doctor.host.process_tree import children_by_parent, descendants, kill, mark_of, stat
 else:
-    from trees import children_by_parent, descendants, kill, mark_of, stat
+    from process_tree import children_by_parent, descendants, kill, mark_of, stat
 
 _PASSES = 20
 """How often to look again: what is being killed may just have started something."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from doctor.host.door import Host
+from doctor.host.access import Host
 from doctor.host.process import Ended, Ran
 
 _CHILD = Path(__file__).with_name("nvml_child.py")

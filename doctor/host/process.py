@@ -17,12 +17,12 @@ from typing import IO, TYPE_CHECKING, Protocol
 
 import msgspec
 
-from doctor.host.kept import Kept
-from doctor.host.trees import MARK, end_of_job, kill_tree, tree_memory
-from doctor.refusals import refusal
+from doctor.base.refusals import refusal
+from doctor.host.head_and_tail import Kept
+from doctor.host.process_tree import MARK, end_of_job, kill_tree, tree_memory
 
 if TYPE_CHECKING:
-    from doctor.host.warden import Warden
+    from doctor.host.supervisor import Warden
 
 _DRAIN_SECONDS = 0.5
 _POLL_SECONDS = 0.02

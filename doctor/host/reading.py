@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from doctor.errors import DoctorError
+from doctor.base.errors import DoctorError
 
 METADATA: Final = 1 << 20
 """Bytes of a METADATA or PKG-INFO; with their long descriptions the largest on the package index hold some 400,000."""

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
-from doctor.errors import DoctorError
-from doctor.host.nursery import Nursery
+from doctor.base.errors import DoctorError
+from doctor.base.refusals import refusal
+from doctor.host.fork_server import Nursery
 from doctor.host.removal import put_away
-from doctor.host.warden import Warden
-from doctor.refusals import refusal
+from doctor.host.supervisor import Warden
 
 
 class ScratchError(DoctorError):
-    """No temporary folder can be made, so no check can run; `what` is what the machine refuses (`doctor.refusals`)."""
+    """No temporary folder can be made, so no check can run; `what` is what the machine refuses (`doctor.base.refusals`)."""
 
     def __init__(self, text: str, what: str = "rights") -> None:
         super().__init__(text)

@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
 
-from doctor.errors import WriteError
+from doctor.base.errors import WriteError
 
 _SYSTEM = (Path("/dev"), Path("/proc"))
 _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/(?P<pid>self|thread-self|[0-9]{1,9})/fd)/(?P<number>[0-9]{1,9})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.holes import PLACEHOLDER
+from doctor.facts.placeholders import PLACEHOLDER
 from doctor.model.issues import Recipe
 
 _COMPANIONS = frozenset({"torchvision", "torchaudio"})

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.catalog import load_folder
-from doctor.derive import derive
+from doctor.base.globs import matches_any
+from doctor.catalog.loading import load_folder
+from doctor.facts.derive import derive
 from doctor.fixes.prescribe import prescribe
-from doctor.globs import matches_any
-from doctor.match import diagnose
+from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, absent, present
 from doctor.model.findings import EvidenceKind

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from doctor.holes import names
+from doctor.base.literals import needed
+from doctor.base.patterns import compiled, fault
+from doctor.facts.placeholders import names
 from doctor.lint.advice import lint_advice, lint_placeholders
-from doctor.literals import needed
 from doctor.model.checks import Check
 from doctor.model.issues import Condition, KnownIssue, Recipe
 from doctor.model.vocabulary import is_known
-from doctor.patterns import compiled, fault
 
 _OPERATORS = ("range", "one_of", "matches", "present", "absent")
 _EXPECT = ("match", "no-match", "undecided", "ruled-out")

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from doctor.catalog import CatalogError, lines_of, parse_yaml
+from doctor.catalog.loading import CatalogError, lines_of, parse_yaml
 
 _T = TypeVar("_T")
 _MOST = 50

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from doctor.derive.cells import accepts
+from doctor.base.versions import parse
+from doctor.facts.derive.cells import accepts
 from doctor.lint.issue import lint_condition, lint_recipe
 from doctor.model.compat import Column, Newest, Table
 from doctor.model.vocabulary import is_known
-from doctor.versions import parse
 
 _EVIDENCE = ("binary", "metadata", "source", "issue", "documentation", "copy", "unverified")
 

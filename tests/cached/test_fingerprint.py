@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from doctor.cached import fingerprint
 from doctor.host import Host
 from doctor.model.facts import Fact, present
-from doctor.probes.contract import Distribution, Scene
+from doctor.observe.cache import fingerprint
+from doctor.observe.scene import Distribution, Scene
 from tests.hosts import made_host, put, python_at
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
@@ -110,5 +110,5 @@ def test_it_cannot_be_told_without_a_boot(tmp_path: Path) -> None:
 
 
 def test_it_cannot_be_told_of_a_slow_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doctor.cached.environment._SECONDS", -1.0)
+    monkeypatch.setattr("doctor.observe.cache.environment._SECONDS", -1.0)
     assert Machine(tmp_path).told() == ""

@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from doctor.cached import Store, folder
-from doctor.cached import store as stores
+from doctor.catalog.check_headers import read_check
 from doctor.host import Host
 from doctor.model.outcomes import Outcome, Verdict, refused
-from doctor.runner import Batch, Plan, Unit, units
-from doctor.scripts import read_check
+from doctor.observe.cache import Store, folder
+from doctor.observe.cache import store as stores
+from doctor.observe.runner import Batch, Plan, Unit, units
 from tests.faults.standins import script
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="verdicts are kept where the boot of a machine can be told")

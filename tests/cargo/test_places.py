@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.cargo.places import bare, metal_places
+from doctor.observe.cargo.places import bare, metal_places
 from tests.hosts import put
 
 _TWICE = """use candle_core::Device;

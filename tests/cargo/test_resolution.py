@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts import Fact, State
-from doctor.probes import cargo
-from doctor.probes.contract import Scene
+from doctor.observe.probes import cargo
+from doctor.observe.scene import Scene
 from tests.fingerprint import changes, fingerprint
 from tests.hosts import HANG, facts_of, put, script
 from tests.workspaces import CORE, home_of, host, stand_in

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts import Fact, State
-from doctor.probes import cargo
-from doctor.probes.contract import Scene
+from doctor.observe.probes import cargo
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put
 
 _LOCK = """version = 4

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from doctor.scripts import read_check
+from doctor.catalog.check_headers import read_check
 from tests.checks.trial import CHECKS, only_result, reasons, run_check
 from tests.environments import site_packages
 

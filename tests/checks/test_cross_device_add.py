@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from doctor.scripts import read_check
+from doctor.catalog.check_headers import read_check
 from tests.checks.trial import CHECKS, only_result, reasons, run_check
 
 SCRIPT = "canaries/cross_device_add.py"

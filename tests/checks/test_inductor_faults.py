@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.scripts import read_check
+from doctor.catalog.check_headers import read_check
 from tests.checks.grid import Cell, run_grid
 from tests.checks.trial import CHECKS, Document, only_result, reasons
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.catalog.check_headers import read_check
 from doctor.model.checks import Tier
 from doctor.model.vocabulary import is_known
-from doctor.scripts import read_check
 from tests.checks.trial import CHECKS, SCRIPTS
 
 every_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from doctor.base.errors import UsageError
 from doctor.cli.app import app
 from doctor.cli.manifest import nearest
-from doctor.errors import UsageError
 from tests.command import doctor
 
 _IGNORE = '[[tool.doctor.ignore]]\nid = "torch/*"\nreason = "known"\nuntil = 2027-01-31\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from doctor.reporters.encoding import encoded
+from doctor.report.structured.encoding import encoded
 from tests.command import Said, doctor
 from tests.reporters import reports
 from tests.reporters.hostile import hostile

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from doctor import __version__
-from doctor.templates import PLACES, filled
+from doctor.cli.templates import PLACES, filled
 from tests.command import doctor
 
 _COMMAND = re.compile(r"\bdoctor\"? (check (?:[^\n&]|\\\n)*)")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from doctor.model.facts import present
 from doctor.model.observation import Observation
-from doctor.reporters.encoding import encoded
+from doctor.report.structured.encoding import encoded
 from tests.command import check, doctor
 from tests.hosts import put
 from tests.reporters import reports

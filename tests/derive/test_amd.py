@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.derive import derive
+from doctor.facts.derive import derive
 from doctor.model.facts import value_of
 from tests import toy
 

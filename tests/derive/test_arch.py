@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.derive.arch import runs, uncovered
+from doctor.facts.derive.arch import runs, uncovered
 
 CU130 = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120"]
 

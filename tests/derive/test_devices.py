@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from doctor.derive import derive
-from doctor.derive.devices import target_arch
+from doctor.facts.derive import derive
+from doctor.facts.derive.devices import target_arch
 from doctor.model.facts import Fact, State, absent, present, unknown, value_of
 from tests import toy
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from doctor.derive import derive
+from doctor.facts.derive import derive
 from doctor.model.compat import Column, Newest, Source, Table
 from doctor.model.facts import Fact, State, unknown, value_of
 from tests import toy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.catalog import load
-from doctor.derive.gpus import capabilities
+from doctor.catalog.loading import load
+from doctor.facts.derive.gpus import capabilities
 
 _TABLE = load().tables["gpu-arch"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.catalog import load
-from doctor.derive import derive
+from doctor.catalog.loading import load
+from doctor.facts.derive import derive
 from doctor.model.facts import present, value_of
 
 _CATALOG = load()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doctor.derive import derive
+from doctor.facts.derive import derive
 from doctor.model.facts import Fact, value_of
 from tests import toy
 

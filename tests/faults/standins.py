@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from doctor.catalog.check_headers import read_check
 from doctor.host import Host
 from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Outcome
-from doctor.runner import Batch, Line, Plan, units
-from doctor.scripts import read_check
+from doctor.observe.runner import Batch, Line, Plan, units
 from tests.command import alive
 from tests.environments import interpreter
 

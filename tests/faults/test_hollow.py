@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from doctor.catalog.check_headers import read_check
 from doctor.host import Ended, Host, Ran
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Check
 from doctor.model.outcomes import RED, Outcome, Verdict
-from doctor.runner import Line, Plan, units
-from doctor.runner.verdicts import judged
-from doctor.scripts import read_check
+from doctor.observe.runner import Line, Plan, units
+from doctor.observe.runner.verdicts import judged
 from tests.checks.trial import SCRIPTS
 from tests.command import Said, check
 from tests.environments import UnavailableError, interpreter, make, site_packages

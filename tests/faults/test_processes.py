@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.host import jobs, trees
+from doctor.host import jobs
+from doctor.host import process_tree as trees
 from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Verdict
 from tests.command import alive, environment
@@ -170,7 +171,7 @@ def test_a_patient_that_names_init_ends_nothing(tmp_path: Path) -> None:
 def test_nobody_is_killed_who_must_not_be(tmp_path: Path) -> None:
     program = """
 import os
-from doctor.host.trees import kill_tree
+from doctor.host.process_tree import kill_tree
 for pid in 1, 0, -1, os.getpid(), os.getppid():
     kill_tree(pid, "no such mark")
 """
@@ -197,7 +198,7 @@ def _subreaper() -> int:
 
 
 def test_where_nothing_of_ours_can_start_commands_they_start_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doctor.host.warden._CHILD", tmp_path / "no such program")
+    monkeypatch.setattr("doctor.host.supervisor._CHILD", tmp_path / "no such program")
     assert outcome(tmp_path, "put(None, verdict='passed')").verdict is Verdict.PASSED
 
 

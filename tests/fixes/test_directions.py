@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.catalog import load
+from doctor.catalog.loading import load
 from doctor.fixes.prescribe import prescribe
-from doctor.match import diagnose
+from doctor.judge.match import diagnose
 from tests import toy
 
 _SIZE = "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject"

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from doctor.catalog import load
+from doctor.catalog.loading import load
 from doctor.fixes.prescribe import prescribe
 from doctor.fixes.shell import line
+from doctor.judge.match.reach_fixes import FIXES
 from doctor.lint.issue import lint_recipe
-from doctor.match.reach_fixes import FIXES
 from doctor.model.facts import present
 from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix
 from doctor.model.issues import FixKind, Recipe
 from doctor.model.report import Diagnosis
 from doctor.model.scales import Confidence, Severity
-from doctor.reporters.words import flags
+from doctor.report.content.words import flags
 
 _OFFLINE = {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "HTTPS_PROXY": "http://127.0.0.1:9"}
 

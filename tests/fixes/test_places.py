@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doctor.fixes.places import placed
+from doctor.fixes.locations import placed
 from doctor.model.facts import Fact, present
 from doctor.model.findings import Evidence, EvidenceKind, Finding, Place
 from doctor.model.fixes import Command, Fix

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from doctor.fixes.prescribe import prescribe
-from doctor.match import diagnose
+from doctor.judge.match import diagnose
 from doctor.model.fixes import Fix
 from doctor.model.issues import FixKind, Recipe
 from tests import toy

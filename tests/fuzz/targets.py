@@ -16,41 +16,46 @@ from typing import Any, cast
 import msgspec
 import yaml
 
-from doctor import catalog as catalogs
-from doctor import examine, literals, modules, patterns, specifiers, symbols, targets
-from doctor.baseline import read_baseline
-from doctor.cargo.lock import read_lock
-from doctor.cargo.toolchain import find_toolchain
+from doctor.base import literals, patterns
+from doctor.base import requirements as specifiers
+from doctor.base.errors import DoctorError
+from doctor.base.text import harmless, plain
+from doctor.catalog import loading as catalogs
 from doctor.cli import diff
 from doctor.cli.app import app
-from doctor.compare import compare
-from doctor.distributions import extras_of, installed, requirements, text_of
-from doctor.elf import Elf, ElfError
-from doctor.errors import DoctorError
-from doctor.fatbins import architectures
-from doctor.gating import Gates
 from doctor.host import Ended, Host, Ran
-from doctor.host.nursery import Nursery
-from doctor.host.warden import Warden
-from doctor.manifests import kind_of
+from doctor.host.fork_server import Nursery
+from doctor.host.supervisor import Warden
+from doctor.judge.baseline import read_baseline
+from doctor.judge.comparison import compare
+from doctor.judge.suppressions import Gates
+from doctor.logs import reading
+from doctor.logs.environment import environment_facts
+from doctor.logs.log import log_facts, owner
+from doctor.logs.questions import question
+from doctor.logs.skeleton import skeleton
 from doctor.model.catalog import Catalog
 from doctor.model.observation import Log
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.scales import Severity
-from doctor.pasted import reading
-from doctor.pasted.environment import environment_facts
-from doctor.pasted.log import log_facts, owner
-from doctor.pasted.questions import question
-from doctor.pasted.skeleton import skeleton
-from doctor.probes import amd, intel, machine, pci, resources
-from doctor.probes.contract import Interpreter, Scene
-from doctor.probes.records import rows
-from doctor.reporters import json as json_reporter
-from doctor.reporters import terminal
-from doctor.runner.verdicts import judged
-from doctor.scrub.secrets import without_secrets
-from doctor.share import without_any_secrets
-from doctor.text import harmless, plain
+from doctor.observe import targets
+from doctor.observe.binaries import symbols
+from doctor.observe.binaries.elf import Elf, ElfError
+from doctor.observe.binaries.fatbins import architectures
+from doctor.observe.cargo.lock import read_lock
+from doctor.observe.cargo.toolchain import find_toolchain
+from doctor.observe.installed import modules
+from doctor.observe.installed.distributions import extras_of, installed, requirements, text_of
+from doctor.observe.manifests import kind_of
+from doctor.observe.probes import amd, intel, machine, pci, resources
+from doctor.observe.probes.files.records import rows
+from doctor.observe.runner.verdicts import judged
+from doctor.observe.scene import Interpreter, Scene
+from doctor.pipeline import examine
+from doctor.redact.report import without_any_secrets
+from doctor.redact.secrets import without_secrets
+from doctor.report.structured import json_document as json_reporter
+from doctor.report.terminal import document as terminal
 
 Target = Callable[[bytes], None]
 

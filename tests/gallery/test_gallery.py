@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.scripts import read_check
+from doctor.catalog.check_headers import read_check
 from tests.checks import grid
 from tests.checks.grid import run_grid
 from tests.checks.trial import CHECKS, Document

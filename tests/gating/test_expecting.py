@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor.expecting import is_device, unmet
+from doctor.judge.expectations import is_device, unmet
 from doctor.model.observation import Observation, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from tests import toy

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.gating import Gated, Gates, Ignore, Known, gate
-from doctor.globs import matches_any
+from doctor.base.globs import matches_any
+from doctor.judge.suppressions import Gated, Gates, Ignore, Known, gate
 from doctor.model.findings import Finding, Place
 from doctor.model.scales import Severity
 from tests.reporters.reports import lesser

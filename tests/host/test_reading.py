@@ -15,13 +15,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor import checkouts, elf, modules, targets
-from doctor.catalog import CatalogError, load_folder, parse_yaml
-from doctor.cli import names
+from doctor.catalog.loading import CatalogError, load_folder, parse_yaml
+from doctor.cli import program_names as names
 from doctor.host import Host
 from doctor.host.reading import RECORD, Unread, given, regular_bytes, whole
 from doctor.model.facts import Fact, State
-from doctor.probes import extension_files, files, own_modules, python, records, requirements, torch
+from doctor.observe import checkouts, targets
+from doctor.observe.binaries import elf
+from doctor.observe.installed import extension_files, modules
+from doctor.observe.probes import files, own_modules, python, requirements, torch
+from doctor.observe.probes.files import records
 from tests.command import environment
 from tests.hosts import put, python_at, script
 from tests.sites import install, requires, seen_at, site_of
@@ -259,7 +262,8 @@ def test_an_environment_of_odd_files_is_examined_in_little_memory_and_time(tmp_p
 def test_a_version_file_that_would_break_a_parser_costs_nothing(tmp_path: Path, text: str) -> None:
     path = put(tmp_path / "version.py", "__version__ = '2.9.1'\n" + text + "\n")
     program = (
-        "import sys\nfrom pathlib import Path\nfrom doctor.host import Host, Unread\nfrom doctor.modules import constants\n"
+        "import sys\nfrom pathlib import Path\nfrom doctor.host import Host, Unread\n"
+        "from doctor.observe.installed.modules import constants\n"
         "try: print(constants(Host(), Path(sys.argv[1])))\nexcept Unread as error: print(error)\n"
     )
     argv = [sys.executable, "-c", _WEIGH, str(tmp_path / "peak"), sys.executable, "-c", program, str(path)]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.errors import WriteError
+from doctor.base.errors import WriteError
 from doctor.host import writing
 from tests.command import COLD, doctor, environment
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from doctor.templates import PLACES, filled
+from doctor.cli.templates import PLACES, filled
 from tests.command import doctor
 from tests.promises.sources import ROOT
 

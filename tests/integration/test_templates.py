@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from doctor.templates import filled
+from doctor.cli.templates import filled
 from tests.command import environment
 
 # Each of them brings doctor and what it requires anew, up to a minute: one runs always, the others among the dear tests.

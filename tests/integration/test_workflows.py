@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from doctor.templates import PLACES, filled
+from doctor.cli.templates import PLACES, filled
 from tests.promises.sources import ROOT
 
 _OURS = (ROOT / ".github" / "workflows" / "ci.yml", ROOT / "action.yml")

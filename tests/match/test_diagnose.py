@@ -7,8 +7,8 @@ from datetime import date
 import msgspec
 import pytest
 
-from doctor.match import diagnose
-from doctor.match.evidence import fact_evidence
+from doctor.judge.match import diagnose
+from doctor.judge.match.evidence import fact_evidence
 from doctor.model.compat import Column, Source, Table
 from doctor.model.findings import EvidenceKind, Finding
 from doctor.model.issues import Affected, FixKind, Milder, Proof, Range, Recipe, Signature

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor.match import diagnose
+from doctor.judge.match import diagnose
 from doctor.model.facts import present
 from doctor.model.findings import Finding
 from doctor.model.issues import Affected, Proof

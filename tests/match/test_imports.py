@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from doctor.derive import derive
-from doctor.match import diagnose
+from doctor.facts.derive import derive
+from doctor.judge.match import diagnose
 from doctor.model.issues import FixKind, Proof, Recipe, Signature
 from doctor.model.outcomes import Case, Outcome, Verdict
 from tests import toy

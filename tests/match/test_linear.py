@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from doctor.catalog import load
-from doctor.literals import needed
-from doctor.match.signatures import Text, find
+from doctor.base.literals import needed
+from doctor.base.patterns.automaton import Automaton
+from doctor.catalog.loading import load
+from doctor.judge.match.signatures import Text, find
 from doctor.model.issues import Signature
-from doctor.patterns.automaton import Automaton
 
 _parser = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _LENGTH = 3990

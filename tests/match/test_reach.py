@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor.derive import derive
-from doctor.match import diagnose
+from doctor.facts.derive import derive
+from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Finding
 from doctor.model.issues import Affected, Signature

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor.catalog import load
-from doctor.derive import derive
-from doctor.match import diagnose
+from doctor.catalog.loading import load
+from doctor.facts.derive import derive
+from doctor.judge.match import diagnose
 from doctor.model.findings import Finding
 from doctor.model.observation import Target, TargetKind
 from doctor.model.scales import Severity

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from doctor.match.table import Canary, Result, Ruling, judge
+from doctor.judge.match.table import Canary, Result, Ruling, judge
 from doctor.model.scales import Confidence
 
 HIGH, MEDIUM, LOW = (Result(Ruling.FINDING, level) for level in Confidence)

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from doctor.bundled import bundled
-from doctor.catalog import load_folder
-from doctor.derive import derive
+from doctor.base.bundled import bundled
+from doctor.catalog.loading import load_folder
+from doctor.facts.derive import derive
 from doctor.fixes.prescribe import prescribe
-from doctor.match import diagnose
+from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import value_of
 from doctor.model.report import Diagnosis

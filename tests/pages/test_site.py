@@ -16,12 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from doctor import catalog, generate
+from doctor.catalog import loading as catalog
+from doctor.catalog.check_headers import load_checks
 from doctor.model.issues import Example, FixKind, Recipe
-from doctor.pages.issues import issue_page
-from doctor.pages.markdown import block, code, plain, prose
-from doctor.pages.site import COPIES, relinked, site
-from doctor.scripts import load_checks
+from doctor.site import generate
+from doctor.site.issues import issue_page
+from doctor.site.markdown import block, code, plain, prose
+from doctor.site.site import COPIES, relinked, site
 from tests import toy
 from tests.conftest import missing
 from tests.promises.sources import ROOT

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from doctor.logs.environment import environment_facts, is_environment
 from doctor.model.facts import State, value_of
 from doctor.model.vocabulary import is_known
-from doctor.pasted.environment import environment_facts, is_environment
 
 _REAL = Path(__file__).parents[2] / "fixtures/pasted/collect-env-2.13-cpu.txt"
 _SICK = """Here is my environment, sorry for the formatting:

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from doctor.logs.log import bare, log_facts, owner
 from doctor.model.facts import State, value_of
 from doctor.model.observation import Log
 from doctor.model.vocabulary import is_known
-from doctor.pasted.log import bare, log_facts, owner
 
 _MISMATCH = """RuntimeError:
 The detected CUDA version (12.1) mismatches the version that was used to compile

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.logs.log import owner
+from doctor.logs.questions import question
 from doctor.model.observation import Log
-from doctor.pasted.log import owner
-from doctor.pasted.questions import question
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.errors import InputError
+from doctor.base.errors import InputError
+from doctor.logs import reading
 from doctor.model.observation import Log
-from doctor.pasted import reading
 
 _NOISE = b"[12/73] nvcc -c flash_bwd.cu -o build/temp -std=c++17 -O3\n"
 _TEXTS = ["no kernel image is available", "Failed to find C compiler"]

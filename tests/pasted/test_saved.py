@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from doctor import __version__
-from doctor.errors import InputError
-from doctor.examine import read_observation
+from doctor.base.errors import InputError
 from doctor.model.facts import present
 from doctor.model.observation import Observation
-from doctor.reporters.encoding import encoded
+from doctor.pipeline.examine import read_observation
+from doctor.report.structured.encoding import encoded
 from tests.command import doctor
 from tests.hosts import put
 from tests.reporters import reports

@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doctor.logs.log import Owner, owner
+from doctor.logs.skeleton import _UNPRINTABLE, pattern, skeleton
 from doctor.model.observation import Log
-from doctor.pasted.log import Owner, owner
-from doctor.pasted.skeleton import _UNPRINTABLE, pattern, skeleton
 
 _LOG = """building
   /home/ada/x.py:3: in f

@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from doctor.elf import opened
-from doctor.fatbins import architectures
+from doctor.observe.binaries.elf import opened
+from doctor.observe.binaries.fatbins import architectures
 from tests.command import check
 
 Clone = Callable[..., Path]

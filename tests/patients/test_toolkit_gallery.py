@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from doctor.distributions import installed
 from doctor.host import Host
-from doctor.probes import toolkit as toolkit_probe
-from doctor.probes.contract import Scene
-from doctor.targets import describe
+from doctor.observe.installed.distributions import installed
+from doctor.observe.probes import toolkit as toolkit_probe
+from doctor.observe.scene import Scene
+from doctor.observe.targets import describe
 from tests.checks.trial import only_result, run_check
 from tests.command import check
 from tests.environments import site_packages

@@ -8,8 +8,8 @@ import pytest
 
 from doctor.host import Host
 from doctor.model.facts import value_of
-from doctor.probes import resources
-from doctor.probes.contract import Scene
+from doctor.observe.probes import resources
+from doctor.observe.scene import Scene
 
 
 @pytest.mark.parametrize(("flags", "seen"), [("fpu avx2 amx_bf16 amx_tile", True), ("fpu avx2 avx512f", None)])

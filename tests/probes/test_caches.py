@@ -15,8 +15,8 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import caches
-from doctor.probes.contract import Scene
+from doctor.observe.probes import caches
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put, python_at, values
 
 HOUR = 3600

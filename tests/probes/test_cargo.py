@@ -9,8 +9,8 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import cargo
-from doctor.probes.contract import Scene
+from doctor.observe.probes import cargo
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put, values
 
 _LOCK = """version = 4

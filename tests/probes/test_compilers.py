@@ -9,8 +9,8 @@ import pytest
 
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
-from doctor.probes import compilers
-from doctor.probes.contract import Scene
+from doctor.observe.probes import compilers
+from doctor.observe.scene import Scene
 from tests.hosts import BABBLE, HANG, distributions, facts_of, made_host, put, python_at, script, values
 
 _GCC_12 = "echo 'g++ (Debian 12.2.0-14+deb12u1) 12.2.0'; echo 'Copyright (C) 2022 Free Software Foundation, Inc.'"

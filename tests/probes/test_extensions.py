@@ -13,7 +13,7 @@ import pytest
 
 from doctor.model.facts import Fact
 from doctor.model.vocabulary import is_known
-from doctor.probes import extensions
+from doctor.observe.probes import extensions
 from tests.compiled import RPATH, RUNPATH, Build, builder
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, site_of

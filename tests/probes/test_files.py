@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from doctor.conditions import condition_holds
+from doctor.facts.conditions import condition_holds
 from doctor.model.facts import State
 from doctor.model.issues import Condition
 from doctor.model.vocabulary import is_known
-from doctor.probes import files, records
+from doctor.observe.probes import files
+from doctor.observe.probes.files import records
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, seen_of, site_of
 

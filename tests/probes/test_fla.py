@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts import State
-from doctor.probes import fla
+from doctor.observe.probes import fla
 from tests.hosts import facts_of
 from tests.sites import install, seen_at
 

@@ -14,7 +14,7 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import libraries
+from doctor.observe.probes import libraries
 from tests.hosts import facts_of, put, values
 from tests.sites import install, requires, seen_at, seen_of, site_of
 

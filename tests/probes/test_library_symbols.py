@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts import Fact, State
-from doctor.probes import libraries
+from doctor.observe.probes import libraries
 from tests.compiled import RPATH, Build, builder
 from tests.hosts import facts_of, put
 from tests.sites import install, seen_at, site_of

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from doctor.host import Host
-from doctor.host.loader import find_library, loader_cache
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
-from doctor.probes import environment, machine, resources
-from doctor.probes.contract import Scene
+from doctor.observe.binaries.loader_cache import find_library, loader_cache
+from doctor.observe.probes import environment, machine, resources
+from doctor.observe.scene import Scene
 from tests.hosts import HANG, facts_of, made_host, put, python_at, values
 
 _WIDTH = {"x86_64": 0x0303, "aarch64": 0x0A03}.get(platform.machine(), 3)

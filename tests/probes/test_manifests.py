@@ -12,8 +12,8 @@ import pytest
 from doctor.host import Host, Unread
 from doctor.model.facts import Fact
 from doctor.model.vocabulary import is_known
-from doctor.probes import manifests
-from doctor.probes.contract import Scene
+from doctor.observe.probes import manifests
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, put, values
 
 

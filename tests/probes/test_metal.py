@@ -8,8 +8,8 @@ import pytest
 
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
-from doctor.probes import metal
-from doctor.probes.contract import Scene
+from doctor.observe.probes import metal
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, values
 
 _PLIST = """<?xml version="1.0" encoding="UTF-8"?>

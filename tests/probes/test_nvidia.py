@@ -15,8 +15,8 @@ from doctor.host import Ended, Host, Ran
 from doctor.host.nvml import ask_nvml, read_answer
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
-from doctor.probes import nvidia
-from doctor.probes.contract import Scene
+from doctor.observe.probes import nvidia
+from doctor.observe.scene import Scene
 from tests.hosts import BABBLE, HANG, facts_of, made_host, put, script, values
 
 _CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023\nGCC version:  gcc 12.3.0\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from doctor.model.facts import State
-from doctor.probes import nvidia
-from doctor.probes.contract import Scene
+from doctor.observe.probes import nvidia
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, values
 
 _DEVICE = "/sys/bus/pci/devices/0000:01:00.0"

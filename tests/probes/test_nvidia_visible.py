@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from doctor.host.nvml import Gpu
-from doctor.probes.nvidia_visible import visible
+from doctor.observe.probes.nvidia.visible import visible
 
 PARTS = (
     {"uuid": "MIG-aa11", "gpu_instance": 5, "compute_instance": 0},

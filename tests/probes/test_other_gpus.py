@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.probes import amd, intel
-from doctor.probes.contract import Scene
+from doctor.observe.probes import amd, intel
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put, values
 
 CPU = "cpu_cores_count 96\nsimd_count 0\ngfx_target_version 0\n"

@@ -9,7 +9,7 @@ import pytest
 
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
-from doctor.probes import own_modules
+from doctor.observe.probes import own_modules
 from tests.hosts import facts_of, values
 from tests.sites import install, seen_at, seen_of, site_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from doctor.model.vocabulary import is_known
-from doctor.probes import files
+from doctor.observe.probes import files
 from tests.hosts import facts_of, put, values
 from tests.sites import install, requires, seen_at, site_of
 

@@ -9,8 +9,8 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import pci
-from doctor.probes.contract import Scene
+from doctor.observe.probes import pci
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put
 
 _GPU, _BRIDGE = "0000:02:00.0", "0000:00:01.0"

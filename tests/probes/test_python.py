@@ -9,8 +9,8 @@ import pytest
 
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
-from doctor.probes import python
-from doctor.probes.contract import Scene
+from doctor.observe.probes import python
+from doctor.observe.scene import Scene
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, seen_of, site_of
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from doctor.distributions import installed
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
-from doctor.probes import remains
+from doctor.observe.installed.distributions import installed
+from doctor.observe.probes import remains
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, site_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import requirements
+from doctor.observe.probes import requirements
 from tests.hosts import facts_of, values
 from tests.sites import NOW, install, requires, seen_at, seen_of
 

@@ -10,8 +10,8 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import rust
-from doctor.probes.contract import Scene
+from doctor.observe.probes import rust
+from doctor.observe.scene import Scene
 from tests.hosts import BABBLE, HANG, facts_of, made_host, put, script, values
 
 _STABLE = "stable-x86_64-unknown-linux-gnu"

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from doctor.distributions import installed
 from doctor.host import Host
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import toolkit as toolkit_probe
-from doctor.probes.contract import Scene
-from doctor.targets import describe
+from doctor.observe.installed.distributions import installed
+from doctor.observe.probes import toolkit as toolkit_probe
+from doctor.observe.scene import Scene
+from doctor.observe.targets import describe
 from tests.hosts import BABBLE, HANG, distributions, facts_of, made_host, put, python_at, script, values
 
 _CONTEXT = "#include <cuda_runtime_api.h>\n#include <cusparse.h>\n#include <cublas_v2.h>\n#include <cudss.h>\n#include <map>\n"

@@ -11,7 +11,7 @@ import pytest
 
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import torch
+from doctor.observe.probes import torch
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, seen_of, site_of
 

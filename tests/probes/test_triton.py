@@ -8,7 +8,7 @@ import pytest
 
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
-from doctor.probes import triton
+from doctor.observe.probes import triton
 from tests.hosts import facts_of, put, script, values
 from tests.sites import install, seen_at, seen_of, site_of
 

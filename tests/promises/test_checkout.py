@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor.checkouts import is_tracked
 from doctor.host import Host
-from doctor.targets import choose_interpreter
+from doctor.observe.checkouts import is_tracked
+from doctor.observe.targets import choose_interpreter
 from tests.command import Said, doctor
 from tests.environments import UnavailableError, make
 from tests.faults.standins import program

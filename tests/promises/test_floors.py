@@ -9,65 +9,51 @@ from pathlib import Path
 
 import pytest
 
-from doctor.toml import parsed
+from doctor.base.toml import parsed
 from tests.promises.sources import ROOT, imports, modules, name_of
 
-FLOORS: tuple[set[str], ...] = (
-    {"doctor", "errors", "bundled", "globs", "literals", "near", "text", "toml", "values", "versions"},
-    {"refusals", "scrub"},
-    {"manifests", "patterns", "share", "specifiers", "templates", "watching"},
-    {"model"},
-    {"host", "holes", "scripts"},
-    {"catalog", "conditions", "contract", "devices", "elf", "schemas"},
-    {"fatbins", "symbols"},
-    {"derive", "expecting", "gating", "match", "fixes", "distributions", "linking", "modules", "checkouts", "cargo", "pasted", "asking"},
-    {"compare", "targets", "probes", "runner", "lint", "reporters"},
-    {"cached"},
-    {"probing", "checking", "pages"},
-    {"observe"},
-    {"examine"},
-    {"baseline"},
-    {"cli", "api", "generate"},
-    {"__main__"},
+FLOORS = (
+    *("base", "model", "redact", "host", "catalog", "facts", "logs", "observe", "judge", "fixes", "pipeline", "report", "lint", "site"),
+    *("api", "cli", "__main__"),
 )
-"""From the ground up; neighbours on a floor do not know each other. `contract` is doctor.probes.contract."""
+"""The packages of doctor from the ground up: each imports only those before it."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "ahocorasick_rs": ("doctor.literals", "doctor.pasted.reading", "doctor.scrub.secrets"),
-    "re2": ("doctor.patterns",),
+    "ahocorasick_rs": ("doctor.base.literals", "doctor.logs.reading", "doctor.redact.secrets"),
+    "re2": ("doctor.base.patterns",),
     "pynvml": ("doctor.host.nvml_child",),
-    "rich": ("doctor.cli", "doctor.reporters.terminal"),
+    "rich": ("doctor.cli", "doctor.report.terminal"),
     # Between processes of doctor's own.
-    "socket": ("doctor.host.guard", "doctor.host.nursery", "doctor.host.warden", "doctor.host.warden_child"),
-    "subprocess": ("doctor.host.passing", "doctor.host.process", "doctor.host.warden", "doctor.host.guard", "doctor.fixes.shell"),
-    "tomllib": ("doctor.toml",),
-    "tomli": ("doctor.toml",),
+    "socket": ("doctor.host.guard", "doctor.host.fork_server", "doctor.host.supervisor", "doctor.host.supervisor_child"),
+    "subprocess": ("doctor.host.passthrough", "doctor.host.process", "doctor.host.supervisor", "doctor.host.guard", "doctor.fixes.shell"),
+    "tomllib": ("doctor.base.toml",),
+    "tomli": ("doctor.base.toml",),
     "typer": ("doctor.cli",),
-    "yaml": ("doctor.catalog",),
+    "yaml": ("doctor.catalog.loading",),
     **dict.fromkeys(("http", "ssl", "urllib.request", "multiprocessing"), ()),
 }
 """What is imported in these modules (and those below them) only."""
 
-_SHOWN = ("doctor.api", "doctor.errors", "doctor.model.report")
+_SHOWN = ("doctor.api", "doctor.base.errors", "doctor.model.report")
 """What `import doctor` names for a type checker, and imports only once it is asked for."""
 
-_PURE = {
-    *("compare", "conditions", "derive", "devices", "expecting", "fixes", "gating", "globs", "holes", "literals"),
-    *("manifests", "match", "model", "near", "pages", "pasted", "patterns", "reporters", "schemas", "specifiers", "versions"),
-}
+_PURE = ("base", "catalog.schemas", "facts", "fixes", "judge", "logs", "model", "observe.manifests", "report", "site")
+_LOOK_THEMSELVES = ("base.bundled", "base.refusals", "base.time_limit", "judge.baseline", "site.generate")
+"""Among the pure ones: what finds the files of doctor itself, asks this process for its limits, or reads what somebody named."""
 _IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
 _MODULES = modules("doctor")
 
 
 def _unit(module: str) -> str:
     parts = module.split(".")
-    return "doctor" if len(parts) == 1 else "contract" if parts[1:3] == ["probes", "contract"] else parts[1]
+    return parts[1] if len(parts) > 1 else "doctor"
 
 
 def _floor(unit: str) -> int:
-    found = [number for number, units in enumerate(FLOORS) if unit in units]
-    assert found, f"doctor.{unit} has no floor: name it in FLOORS, above all that it imports"
-    return found[0]
+    if unit == "doctor":
+        return -1
+    assert unit in FLOORS, f"doctor.{unit} has no floor: name it in FLOORS, above all that it imports"
+    return FLOORS.index(unit)
 
 
 def _ours(path: Path) -> Iterator[tuple[int, str]]:
@@ -81,14 +67,12 @@ def test_imports_only_go_down() -> None:
 
 def _upwards(path: Path) -> list[str]:
     unit = _unit(name_of(path))
-    package = "probes" if unit == "contract" else unit
-    # `import doctor.probes.contract` also runs doctor/probes/__init__.py, which is empty; a package may look at its own parts.
-    others = {(line, _unit(name)) for line, name in _ours(path) if _unit(name) not in (unit, package)}
-    return [
-        f"{path.relative_to(ROOT)}:{line} imports {other}"
-        for line, other in sorted(others)
-        if _floor(other) >= _floor(unit) and not (other == "probes" and _only_contract(path, line))
-    ]
+    others = {(line, _unit(name)) for line, name in _ours(path) if _unit(name) != unit}
+    return [f"{path.relative_to(ROOT)}:{line} imports {other}" for line, other in sorted(others) if _floor(other) >= _floor(unit)]
+
+
+def test_nothing_lies_loose_beside_the_packages() -> None:
+    assert {path.name for path in (ROOT / "doctor").glob("*.py")} == {"__init__.py", "__main__.py", "api.py"}
 
 
 @pytest.mark.parametrize("module", ONLY_IN["socket"])
@@ -96,10 +80,6 @@ def test_sockets_lead_to_processes_of_doctor_alone(module: str) -> None:
     text = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
     assert not re.search(r"\b(connect|connect_ex|create_connection|create_server|bind|accept|AF_INET6?|getaddrinfo)\b", text)
     assert set(re.findall(r"\bsocket\.socket\((\w*=?)", text)) <= {"fileno="}
-
-
-def _only_contract(path: Path, line: int) -> bool:
-    return all(name in ("doctor.probes", "doctor.probes.contract") for where, name in _ours(path) if where == line)
 
 
 def test_what_has_one_place_stays_there() -> None:
@@ -113,11 +93,12 @@ def test_what_has_one_place_stays_there() -> None:
 
 
 def _within(module: str, place: str) -> bool:
-    return module == place or module.startswith((place + ".", place + "_"))
+    return module == place or module.startswith(place + ".")
 
 
 def test_what_judges_and_what_renders_looks_at_nothing_else() -> None:
-    pure = [path for path in _MODULES if _unit(name_of(path)) in _PURE]
+    pure = [path for path in _MODULES if any(_within(name_of(path), f"doctor.{room}") for room in _PURE)]
+    pure = [path for path in pure if not any(_within(name_of(path), f"doctor.{room}") for room in _LOOK_THEMSELVES)]
     assert pure
     assert not [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
@@ -138,10 +119,9 @@ def test_every_import_of_others_is_declared() -> None:
     modules_of = {"ahocorasick-rs": "ahocorasick_rs", "google-re2": "re2", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
     known = {modules_of.get(name, name) for name in declared}
     used = {name.split(".")[0] for path in _MODULES for _, name in imports(path)} - {"doctor", "tomllib"} - set(sys.stdlib_module_names)
-    beside = {"guard", "removal", "trees"}  # of doctor/host/warden_child.py, which runs outside the package
+    beside = {"guard", "process_tree", "removal"}  # of doctor/host/supervisor_child.py, which runs outside the package
     assert (used - known - beside, known - used - {"psutil", "pynvml", "tomli"}) == (set(), set())
 
 
 def test_no_floor_names_what_is_gone() -> None:
-    units = {_unit(name_of(path)) for path in _MODULES}
-    assert {unit for floor in FLOORS for unit in floor} - {"generate"} <= units
+    assert set(FLOORS) == {_unit(name_of(path)) for path in _MODULES} - {"doctor"}

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from doctor.pasted.log import _TELLS
-from doctor.runner import sparing
-from doctor.scrub.shapes import shapes
+from doctor.logs.log import _TELLS
+from doctor.observe.runner import resources as sparing
+from doctor.redact.shapes import shapes
 from tests.promises.sources import ROOT, modules, name_of
 from tests.promises.steps import steps
 
@@ -29,17 +29,17 @@ _MOST = 25_000
 """Steps for each character of a text."""
 _MOST_NEAR = 300_000
 """The same where the text is matched from its beginning only, and for secrets, which are looked for in windows around a word."""
-_OURS = frozenset({"doctor/scripts.py", "doctor/reporters/terminal_picture.py"})
+_OURS = frozenset({"doctor/catalog/check_headers.py", "doctor/report/terminal/picture.py"})
 """Where texts are searched that come with doctor: its check scripts, and the picture that it draws."""
 _BY_NAME: dict[tuple[str, str], tuple[str, ...]] = {
-    ("doctor/cargo/toolchain.py", 're.escape(name) + "-(?!\\\\d)[\\\\w-]+"'): (r"name-(?!\d)[\w-]+",),
-    ("doctor/host/loader.py", "separator"): ("[:;]",),
-    ("doctor/runner/sparing.py", 'f"{words}|{more}" if more else words'): (sparing._NO_ROOM.pattern, sparing._NO_MEMORY.pattern),
-    ("doctor/scrub/pattern.py", "self._text"): (),  # the patterns are looked at where they stand
-    ("doctor/scrub/shapes.py", "pattern"): tuple(shape.pattern for shape in shapes()),
-    ("doctor/modules.py", "pattern"): (),  # the callers' patterns are looked at where they stand
-    ("doctor/pasted/log.py", "pattern"): tuple(pattern for pattern, _ in _TELLS),
-    ("doctor/patterns/__init__.py", "pattern"): (),  # a catalog's, which `fault` parses and `in_fact` takes without repetition only
+    ("doctor/observe/cargo/toolchain.py", 're.escape(name) + "-(?!\\\\d)[\\\\w-]+"'): (r"name-(?!\d)[\w-]+",),
+    ("doctor/observe/binaries/loader_cache.py", "separator"): ("[:;]",),
+    ("doctor/observe/runner/resources.py", 'f"{words}|{more}" if more else words'): (sparing._NO_ROOM.pattern, sparing._NO_MEMORY.pattern),
+    ("doctor/redact/pattern.py", "self._text"): (),  # the patterns are looked at where they stand
+    ("doctor/redact/shapes.py", "pattern"): tuple(shape.pattern for shape in shapes()),
+    ("doctor/observe/installed/modules.py", "pattern"): (),  # the callers' patterns are looked at where they stand
+    ("doctor/logs/log.py", "pattern"): tuple(pattern for pattern, _ in _TELLS),
+    ("doctor/base/patterns/__init__.py", "pattern"): (),  # a catalog's, which `fault` parses and `in_fact` takes without repetition only
 }
 """Patterns that are made while doctor runs, and what they are made of."""
 
@@ -137,7 +137,7 @@ def test_every_pattern_takes_linear_time(path: str) -> None:
     slow = []
     for use in (use for use in _USES if use.path == path):
         cost = steps(use.pattern, use.flags, anchored=use.anchored, whole=use.whole)
-        if cost.degree > 1 or cost.constant > (_MOST_NEAR if use.anchored or path.startswith("doctor/scrub/") else _MOST):
+        if cost.degree > 1 or cost.constant > (_MOST_NEAR if use.anchored or path.startswith("doctor/redact/") else _MOST):
             slow.append(f"{path}:{use.line}: {use.pattern!r} may take {cost.constant} steps times the length to the power of {cost.degree}")
     assert not slow, "bound its repetitions, or split the text by hand"
 

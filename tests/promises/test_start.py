@@ -14,10 +14,24 @@ atexit.register(lambda: print(*sys.modules, sep="\\n", file=sys.stderr))
 from doctor.cli import main
 main()
 """
-_OTHER_COMMANDS = {f"doctor.cli.{name}" for name in ("completion", "config", "diagnose", "diff", "init", "knowledge", "new_issue", "run")}
+_OTHER_COMMANDS = {f"doctor.cli.{name}" for name in ("completion", "config", "diagnose", "diff", "init", "catalog", "new_issue", "run")}
 _OTHER_WORK = {
-    *("doctor.pasted.log", "doctor.pasted.reading", "doctor.checking", "doctor.runner", "doctor.lint", "doctor.compare", "doctor.baseline"),
-    *("doctor.reporters.html", "doctor.reporters.markdown", "doctor.host.scratch", "doctor.host.nursery", "doctor.host.nvml_child"),
+    *(
+        "doctor.logs.log",
+        "doctor.logs.reading",
+        "doctor.observe.run_checks",
+        "doctor.observe.runner",
+        "doctor.lint",
+        "doctor.judge.comparison",
+        "doctor.judge.baseline",
+    ),
+    *(
+        "doctor.report.html.document",
+        "doctor.report.markdown.document",
+        "doctor.host.scratch",
+        "doctor.host.fork_server",
+        "doctor.host.nvml_child",
+    ),
 }
 _DEAR = {"asyncio", "concurrent.futures", "csv", "getpass", "importlib.metadata", "logging", "pydantic", "tempfile"}
 
@@ -32,7 +46,7 @@ def loaded(*arguments: str, cwd: Path) -> set[str]:
 
 def test_the_static_check_imports_what_it_uses(tmp_path: Path) -> None:
     modules = loaded("check", "--no-canaries", "--python", sys.executable, cwd=tmp_path)
-    assert {"doctor.cli.check", "doctor.probes.files"} <= modules
+    assert {"doctor.cli.check", "doctor.observe.probes.files"} <= modules
     assert sorted(modules & (_OTHER_COMMANDS - {"doctor.cli.completion"} | _OTHER_WORK | _DEAR)) == []
 
 
@@ -40,4 +54,4 @@ def test_another_command_imports_its_own(tmp_path: Path) -> None:
     modules = loaded("completion", "bash", cwd=tmp_path)
     assert "doctor.cli.completion" in modules
     others = _OTHER_COMMANDS - {"doctor.cli.completion"}
-    assert sorted(modules & (others | {"doctor.cli.check", "doctor.match", "doctor.probes", "rich"})) == []
+    assert sorted(modules & (others | {"doctor.cli.check", "doctor.judge.match", "doctor.observe.probes", "rich"})) == []

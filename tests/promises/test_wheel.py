@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.catalog import COMPILED, compiled, load_folder
+from doctor.catalog.loading import COMPILED, compiled, load_folder
 from tests import environments
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 from doctor.model.report import Report
-from doctor.reporters import html
+from doctor.report.html import document as html
 
 EMPTY = {"meta", "link", "br"}
 

@@ -13,7 +13,7 @@ import jsonschema
 import xmlschema
 
 from doctor.model.report import Report
-from doctor.reporters import github, gitlab, junit, sarif
+from doctor.report.structured import github, gitlab, junit, sarif
 
 _SCHEMAS = Path(__file__).with_name("schemas")
 _COMMAND = re.compile(r"^::(?P<name>\w+)(?: (?P<properties>[^:]*))?::(?P<data>.*)$")

@@ -11,7 +11,7 @@ from doctor.model.checks import Check, Header, Kind, Reach, Tier
 from doctor.model.compat import Column, Newest, Source, Table
 from doctor.model.issues import Affected, FixKind, KnownIssue, Proof, Range, Recipe, Signature
 from doctor.model.scales import Severity
-from doctor.reporters import explain, listing
+from doctor.report.reference import explain, listing
 from tests import toy
 
 CHECK = Check(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from doctor.model.findings import Place, Suppression
 from doctor.model.scales import Severity
-from doctor.reporters import github, step_summary
+from doctor.report.markdown import step_summary
+from doctor.report.structured import github
 from tests.reporters import reports
 from tests.reporters.readers import commands, violations
 

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from doctor.model.report import Report
-from doctor.reporters import anchors, github, gitlab, html, json, junit, markdown, sarif, step_summary, terminal
+from doctor.report.html import document as html
+from doctor.report.markdown import document as markdown
+from doctor.report.markdown import step_summary
+from doctor.report.structured import fingerprints as anchors
+from doctor.report.structured import github, gitlab, junit, sarif
+from doctor.report.structured import json_document as json
+from doctor.report.terminal import document as terminal
 from tests.reporters import readers
 from tests.reporters.hostile import TEXTS, all_of, hostile
 

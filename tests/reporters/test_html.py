@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from doctor import catalog, examine, generate
+from doctor.catalog import loading as catalog
 from doctor.fixes.shell import line
 from doctor.model.findings import Place, Suppression
 from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters import html, markdown
+from doctor.pipeline import examine
+from doctor.report.html import document as html
+from doctor.report.markdown import document as markdown
+from doctor.site import generate
 from tests.reporters import reports
 from tests.reporters.hostile import all_of
 from tests.reporters.pages import Page, page

@@ -10,7 +10,7 @@ from doctor.model.facts import present
 from doctor.model.findings import Suppression
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.scales import Severity
-from doctor.reporters import step_summary
+from doctor.report.markdown import step_summary
 from tests.reporters import reports
 from tests.reporters.readers import junit_suites, sarif_run
 

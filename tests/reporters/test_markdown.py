@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from doctor import examine, generate
+from doctor.logs.environment import environment_facts
 from doctor.model.facts import Fact, State, absent, present, unknown
 from doctor.model.findings import Place, Suppression
 from doctor.model.fixes import Command, Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.pasted.environment import environment_facts
-from doctor.reporters import markdown
+from doctor.pipeline import examine
+from doctor.report.markdown import document as markdown
+from doctor.site import generate
 from tests import toy
 from tests.reporters import reports
 from tests.reporters.hostile import all_of

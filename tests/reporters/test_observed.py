@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from doctor import examine, generate
-from doctor.reporters import terminal
+from doctor.pipeline import examine
+from doctor.report.terminal import document as terminal
+from doctor.site import generate
 from tests import toy
 
 HEALTHY = Path(__file__).parents[2] / "fixtures" / "observations" / "healthy-without-gpu.json"

@@ -10,14 +10,16 @@ import xml.etree.ElementTree as ET
 import msgspec
 import pytest
 
-from doctor import catalog, examine, generate
-from doctor.examine import read_observation
-from doctor.reporters import terminal_picture
+from doctor.catalog import loading as catalog
+from doctor.pipeline import examine
+from doctor.pipeline.examine import read_observation
+from doctor.report.terminal import picture as terminal_picture
+from doctor.site import generate
 from tests.reporters import reports
 
 
 def test_the_picture_shows_what_doctor_says() -> None:
-    """It is drawn anew with `python -m doctor.generate`."""
+    """It is drawn anew with `python -m doctor.site.generate`."""
     assert generate.stale() == []
 
 
@@ -55,5 +57,5 @@ def test_the_recording_is_a_sick_machine_and_names_nobody() -> None:
 
 def test_machine_formats_do_not_pay_for_the_terminal() -> None:
     """Rich costs a tenth of a second, and JSON does without."""
-    code = "import sys, doctor.reporters.json; sys.exit('rich' in sys.modules)"
+    code = "import sys, doctor.report.structured.json_document; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

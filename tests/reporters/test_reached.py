@@ -10,7 +10,13 @@ import pytest
 from doctor.model.facts import absent, present
 from doctor.model.outcomes import Outcome
 from doctor.model.report import Report
-from doctor.reporters import ends, gpus, html, markdown, reached, step_summary, terminal
+from doctor.report.content import gpus
+from doctor.report.content import outcomes as ends
+from doctor.report.content import unreached as reached
+from doctor.report.html import document as html
+from doctor.report.markdown import document as markdown
+from doctor.report.markdown import step_summary
+from doctor.report.terminal import document as terminal
 from tests import toy
 from tests.reporters import reports
 

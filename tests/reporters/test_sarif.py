@@ -13,7 +13,7 @@ from doctor.model.findings import Finding, Place, Suppression
 from doctor.model.observation import ProbeFailure
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.reporters import sarif
+from doctor.report.structured import sarif
 from tests.reporters import reports
 from tests.reporters.readers import sarif_run
 

@@ -16,7 +16,7 @@ from doctor.model.findings import Place
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Verdict
 from doctor.model.scales import Severity
-from doctor.reporters import terminal
+from doctor.report.terminal import document as terminal
 from tests.reporters import reports
 
 GOLDENS = Path(__file__).parents[2] / "fixtures" / "reports"

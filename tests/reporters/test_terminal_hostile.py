@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.model.fixes import Command, Fix
 from doctor.model.report import Report
-from doctor.reporters import terminal
+from doctor.report.terminal import document as terminal
 from tests.reporters import reports
 from tests.reporters.hostile import NAMES, all_of
 

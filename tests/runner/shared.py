@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from doctor.catalog.check_headers import read_check
 from doctor.host import Host
 from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Outcome
-from doctor.runner import Line, Plan, units
-from doctor.scripts import read_check
+from doctor.observe.runner import Line, Plan, units
 from tests.faults.standins import script
 
 _TORCH = 'needs = ["torch"]\n'

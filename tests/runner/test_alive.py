@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from doctor.cached import Store
-from doctor.checking import check_all
+from doctor.catalog.check_headers import read_check
 from doctor.host import Host
 from doctor.model.facts import Fact, present
 from doctor.model.observation import TargetKind
 from doctor.model.outcomes import Outcome, Verdict
-from doctor.runner import Plan, alive
-from doctor.scripts import read_check
+from doctor.observe.cache import Store
+from doctor.observe.run_checks import check_all
+from doctor.observe.runner import Plan
+from doctor.observe.runner import devices as alive
 from tests.faults.standins import script
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="checks share imports on Linux only")

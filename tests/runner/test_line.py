@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from doctor.catalog.check_headers import read_check
 from doctor.host import Host
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Reach
 from doctor.model.outcomes import Verdict
-from doctor.runner import Line, Plan, Unit, units
-from doctor.scripts import read_check
+from doctor.observe.runner import Line, Plan, Unit, units
 from tests.faults.standins import script
 
 _SPAN = """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.checking import concerns, unmet_need
+from doctor.catalog.check_headers import load_checks
 from doctor.model.facts import Fact, absent, present
-from doctor.scripts import load_checks
+from doctor.observe.run_checks import concerns, unmet_need
 
 _CHECKS = load_checks()
 _VERSION = present("1.0", "test")

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from doctor.scrub import names, secrets, shapes, without_secrets
-from doctor.scrub.people import without_names
+from doctor.redact import names, secrets, shapes, without_secrets
+from doctor.redact.people import without_names
 from tests.scrub import aside, corpus
 from tests.scrub.lines import made
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 
-from doctor.host.kept import Kept
-from doctor.pasted import reading
-from doctor.scrub import without_secrets
+from doctor.host.head_and_tail import Kept
+from doctor.logs import reading
+from doctor.redact import without_secrets
 from tests.scrub import corpus
 from tests.scrub.lines import made
 

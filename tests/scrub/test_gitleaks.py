@@ -7,8 +7,8 @@ import re
 import msgspec
 import pytest
 
-from doctor.generate import ROOT, SHAPES
-from doctor.scrub import gitleaks, shapes
+from doctor.redact import gitleaks, shapes
+from doctor.site.generate import ROOT, SHAPES
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor import catalog, examine
-from doctor.scrub.people import Mask, without_names
+from doctor.catalog import loading as catalog
+from doctor.pipeline import examine
+from doctor.redact.people import Mask, without_names
 from tests.promises.sources import ROOT
 
 MASKED = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.scrub import HIDDEN, telling, without_secrets
+from doctor.redact import HIDDEN, telling, without_secrets
 from tests.scrub import aside, corpus
 from tests.scrub.lines import Line, made
 

@@ -14,7 +14,7 @@ from doctor import api
 from doctor.model.facts import present
 from doctor.model.observation import Log, Observation, ProbeFailure, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
-from doctor.scrub import HIDDEN
+from doctor.redact import HIDDEN
 from tests.command import doctor
 from tests.scrub import aside, corpus
 from tests.scrub.lines import Line, made, pieces

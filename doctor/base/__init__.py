@@ -1,0 +1,1 @@
+"""The ground: no module here knows anything of doctor but its neighbours."""

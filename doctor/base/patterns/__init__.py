@@ -1,0 +1,161 @@
+"""Search for the patterns of a catalog in time that grows with the text alone: by RE2, and by our own automaton where its wheel is not.
+
+Both simulate an automaton and never go back, so that no text, and no pattern of somebody's catalog, costs more than the product of their
+lengths (https://swtch.com/~rsc/regexp/regexp1.html). What needs to go back (look-around, back-references, atomic groups) is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from doctor.base.errors import DoctorError
+
+_PIECE = re.compile(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|\[\^?\]?|\{,(?=\d{1,9}\})|.", re.DOTALL)
+_WORD = (
+    r"\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1FFF}\x{2C00}-\x{2DFF}\x{3040}-\x{D7FF}"
+    r"\x{F900}-\x{FDFF}\x{FE70}-\x{FEFC}\x{FF10}-\x{FF19}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{FF66}-\x{FFDC}\x{10000}-\x{1EFFF}\x{20000}-\x{3FFFF}"
+)
+"""ASCII's, and the letters of other scripts by their blocks: people have names, and homes are called after them.
+
+RE2's own classes would do, but a hundred repetitions of `[\\pL\\pN_]` take it a tenth of a second to compile.
+"""
+_BLANK = r"\t-\r\x1c-\x20\x{85}\pZ"
+"""What Python calls a blank; RE2's own `\\s` is six characters of ASCII."""
+_NOT_MORE = "{,"
+"""Up to so many; RE2 reads it as text where the nought is left out."""
+_CLASSES = {"w": _WORD, "s": _BLANK}
+_PLAIN = re.compile(r"[^*+{]*")
+_CHOICES = 3
+
+
+class PatternError(DoctorError):
+    """A pattern is no regular expression, or one that only an engine that goes back can search for."""
+
+
+class Found(NamedTuple):
+    """Where a pattern matched first: the place of its beginning, in characters, its text, and what its named groups caught."""
+
+    start: int
+    text: str
+    groups: Mapping[str, str]
+
+
+class Searcher(Protocol):
+    """A pattern that is ready to be searched for; lines are told apart (`^` and `$` stand for theirs)."""
+
+    def search(self, text: str) -> Found | None:
+        """Return the first match."""
+
+
+@lru_cache(maxsize=8192)
+def compiled(pattern: str) -> Searcher:
+    """Return what searches for a pattern; raises PatternError for one that is not searched in linear time."""
+    try:
+        import re2
+    except ImportError:
+        from doctor.base.patterns.automaton import Automaton
+
+        return Automaton(pattern)
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return _Re2(re2.compile(f"(?m){in_re2(pattern)}", options=options))
+    except re2.error as error:
+        raise PatternError(f"{pattern!r}: {_words(error)}") from None
+
+
+@lru_cache(maxsize=8192)
+def in_fact(pattern: str) -> Searcher:
+    """Return what searches a fact for a pattern: `re` for one without repetition, so that the check of files loads no engine for it.
+
+    Without repetition, and with no more than three choices, each place of a text is left again after a number of steps that the pattern
+    alone decides.
+    """
+    if _PLAIN.fullmatch(pattern) and pattern.count("(") + pattern.replace("(?:", "").count("?") <= _CHOICES:
+        try:
+            return _Re(re.compile(pattern, re.MULTILINE))
+        except re.error as error:
+            raise PatternError(f"{pattern!r}: {error}") from None
+    return compiled(pattern)
+
+
+def fault(pattern: str) -> str:
+    """Say why a pattern cannot be used: it has to mean something to `re`, by whose rules authors write, and to the engine; else empty."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)  # "[[" may come to mean a set within a set
+            re.compile(pattern)
+    except (re.error, FutureWarning, RecursionError, OverflowError) as error:
+        return f"{pattern!r} is no regular expression: {error}"
+    try:
+        compiled(pattern)
+    except PatternError as error:
+        return f"{error} (a pattern is searched in linear time: no look-around, back-reference or repetition above 1000)"
+    return ""
+
+
+def in_re2(pattern: str) -> str:
+    r"""Write a pattern of Python's in the words of RE2: `\w` and `\s` as far as Python's reach, `\Z` for the end."""
+    parts, inside = [], False
+    for piece in _PIECE.findall(pattern):
+        if piece[0] == "[" and not inside:
+            inside = True
+        elif piece == "]":
+            inside = False
+        if piece[0] == "\\":
+            parts.append(_escape(piece, inside=inside))
+        else:
+            parts.append("{0," if piece == _NOT_MORE and not inside else piece)
+    return "".join(parts)
+
+
+def _escape(piece: str, *, inside: bool) -> str:
+    letter = piece[1:2]  # none behind a backslash that ends the pattern
+    if len(piece) > 2:
+        return f"\\x{{{piece[2:]}}}"
+    if letter == "Z":
+        return r"\z"
+    if (members := _CLASSES.get(letter.lower())) is None:
+        return piece
+    if letter.islower():
+        return members if inside else f"[{members}]"
+    return piece if inside else f"[^{members}]"
+
+
+def _words(error: Exception) -> str:
+    said = error.args[0] if error.args else error
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+
+
+class _Re2:
+    """RE2 speaks UTF-8, which has no halves of a surrogate pair; in their place it sees a question mark."""
+
+    def __init__(self, pattern: Any) -> None:
+        self._pattern = pattern
+
+    def search(self, text: str) -> Found | None:
+        """Return the first match."""
+        try:
+            found = self._pattern.search(text)
+        except UnicodeEncodeError:
+            found = self._pattern.search(text.encode("utf-8", "replace").decode())
+        return _found(found)
+
+
+class _Re:
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+
+    def search(self, text: str) -> Found | None:
+        """Return the first match."""
+        return _found(self._pattern.search(text))
+
+
+def _found(match: Any) -> Found | None:
+    if match is None:
+        return None
+    return Found(match.start(), match[0], {name: value for name, value in match.groupdict().items() if value})

@@ -1,0 +1,91 @@
+"""Bound what doctor does by itself, as checks and probes are bounded: whatever it reads, it comes to an end."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import NoReturn
+
+from doctor.base.errors import DoctorError
+
+PATIENCE = 60.0
+"""Seconds for a judgement, or for the writing of a report; a log of a mebibyte takes less than one."""
+_AGAIN = 0.5
+
+
+class OutOfTime(DoctorError):
+    """Something that doctor does by itself took longer than it may."""
+
+
+class _Rung(BaseException):
+    """The time is over; no handler of errors on the way takes it for one of its own."""
+
+
+@contextlib.contextmanager
+def bounded(seconds: float, what: str) -> Iterator[None]:
+    """Raise OutOfTime where the body takes longer; `what` begins the sentence that says so.
+
+    Python interrupts its main thread only: in another one, where a program may call doctor, the body is left alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    alarm = _alarm if hasattr(signal, "setitimer") else _strike
+    try:
+        with alarm(seconds):
+            yield
+    except _Rung:
+        raise OutOfTime(f"{what} within {seconds:.0f} s") from None
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Let the kernel's clock ring, which also reaches an expression of `re` that goes on and on."""
+    before = signal.signal(signal.SIGALRM, _ring)
+    # It rings again, for what is raised while an object is being deleted goes nowhere.
+    left = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    try:
+        yield
+    finally:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, *left)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _strike(seconds: float) -> Iterator[None]:
+    """Let a thread interrupt this one, for Windows has no clock that does: any step of Python's is reached."""
+    before, over = signal.getsignal(signal.SIGINT), threading.Event()
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
+        if over.is_set():
+            _ring(number, frame)
+        if callable(before):
+            before(number, frame)
+
+    timer = threading.Timer(seconds, _interrupting(over))
+    timer.daemon = True
+    signal.signal(signal.SIGINT, interrupted)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupting(over: threading.Event) -> Callable[[], None]:
+    def strike() -> None:
+        over.set()
+        _thread.interrupt_main()
+
+    return strike
+
+
+def _ring(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Rung

@@ -1,0 +1,79 @@
+"""`doctor explain`, `doctor list`, `doctor lint` and `doctor schema`: what doctor knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from doctor.base.bundled import bundled
+from doctor.base.errors import UsageError
+from doctor.catalog import loading as catalogs
+from doctor.catalog.check_headers import load_checks
+from doctor.cli import console as screen
+from doctor.cli import options
+from doctor.cli import suggestions as offered
+from doctor.cli.program_names import near
+
+
+def explain(
+    id_: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="A known issue (torch/no-kernel-image) or a check (inductor-compile).", autocompletion=offered.ids
+        ),
+    ],
+    matrices: options.Matrices = None,
+) -> int:
+    """Tell what is known about one finding or one check."""
+    from doctor.report.reference import explain as reporter
+
+    known, checks, look = catalogs.load(matrices or ()), load_checks(), screen.style()
+    if id_ in known.issues:
+        screen.put(reporter.render(id_, known.issues[id_], width=look.width, colour=look.colour, unicode=look.unicode))
+    elif id_.removeprefix("canary/") in checks:
+        screen.put(reporter.render_check(checks[id_.removeprefix("canary/")], width=look.width, colour=look.colour, unicode=look.unicode))
+    else:
+        raise UsageError(f"{id_}: no known issue and no check has this id{near(id_, [*known.issues, *checks])}")
+    return 0
+
+
+def list_(matrices: options.Matrices = None) -> int:
+    """List the checks, the known issues and the compatibility tables."""
+    from doctor.report.reference import listing
+
+    look = screen.style()
+    screen.put(listing.render(catalogs.load(matrices or ()), load_checks(), width=look.width, colour=look.colour, unicode=look.unicode))
+    return 0
+
+
+def lint(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="A folder with issues/ and compat/; default: doctor's own.")
+    ] = None,
+) -> int:
+    """Check a catalog: every fault at once, with its file, its place and a sentence; the examples inside are run."""
+    from doctor.lint import lint as find_faults
+
+    where = folder or bundled("matrices")
+    if not where.is_dir():
+        raise UsageError(f"{where}: no such folder")
+    faults = find_faults(where, load_checks())
+    screen.put("\n".join(faults) if faults else f"{where}: nothing to say against it")
+    return 1 if faults else 0
+
+
+def schema(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="report, comparison, observation, issue or table.", autocompletion=offered.schemas)
+    ],
+) -> int:
+    """Print a JSON Schema: of the report, of what doctor diff says, of a snapshot, of a known issue, of a compatibility table."""
+    from doctor.catalog.schemas import KINDS
+    from doctor.catalog.schemas import schema as text
+
+    if name not in KINDS:
+        raise UsageError(f"{name}: choose one of {', '.join(KINDS)}")
+    screen.put(text(name))
+    return 0

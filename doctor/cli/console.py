@@ -1,0 +1,138 @@
+"""Where text goes: the report to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doctor.base.errors import WriteError
+from doctor.base.text import harmless, plain
+from doctor.cli.options import Format
+from doctor.model.checks import Progress
+from doctor.model.report import Report
+from doctor.redact import without_secrets
+
+_FILE_WIDTH = 100
+_RENDERERS = {
+    Format.TEXT: "terminal.document",
+    Format.JSON: "structured.json_document",
+    Format.MARKDOWN: "markdown.document",
+    Format.HTML: "html.document",
+    Format.SARIF: "structured.sarif",
+    Format.JUNIT: "structured.junit",
+    Format.GITLAB: "structured.gitlab",
+    Format.GITHUB: "structured.github",
+}
+"""The module of doctor.report that renders each format."""
+
+
+class Style(msgspec.Struct, frozen=True, kw_only=True):
+    """What the terminal behind a stream can show."""
+
+    colour: bool
+    unicode: bool
+    width: int
+    interactive: bool
+
+
+def style(stream: object = None) -> Style:
+    """Read from the stream and the environment (NO_COLOR, FORCE_COLOR, TERM, COLUMNS) what can be shown."""
+    stream = stream or sys.stdout
+    tty = bool(getattr(stream, "isatty", lambda: False)())
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
+    forced = os.environ.get("FORCE_COLOR", "") not in ("", "0") or os.environ.get("CLICOLOR_FORCE", "") not in ("", "0")
+    dumb = os.environ.get("TERM") == "dumb"
+    colour = not os.environ.get("NO_COLOR") and (forced or (tty and not dumb))
+    columns = shutil.get_terminal_size((100, 24)).columns if tty or os.environ.get("COLUMNS") else 100
+    return Style(colour=colour, unicode=encoding.startswith("utf"), width=max(40, min(columns, 120)), interactive=tty and not dumb)
+
+
+def put(text: str) -> None:
+    """Write the report to standard output; raises WriteError where that fails, and is silent where the reader has gone."""
+    if sys.stdout is None:
+        raise WriteError("the report cannot be written: standard output is closed")
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _close_quietly()
+    except UnicodeEncodeError:
+        sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
+        sys.stdout.flush()
+    except OSError as error:
+        _close_quietly()
+        raise WriteError(f"the report cannot be written to standard output: {error}") from None
+
+
+def _close_quietly() -> None:
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def write(path: Path, text: str, *, private: bool = False) -> bool:
+    """Write a file (doctor.host.writing), or `-`, which is standard output everywhere; say whether it was a file. Raises WriteError."""
+    if str(path) == "-":
+        put(text)
+        return False
+    from doctor.host import writing
+
+    writing.write(path, text, private=private)
+    return True
+
+
+def create(path: Path, text: str) -> bool:
+    """Write a file that is not there yet, or `-`; say whether it was a file. Raises FileExistsError where it is there, else WriteError."""
+    if str(path) == "-":
+        put(text)
+        return False
+    from doctor.host import writing
+
+    writing.create(path, text)
+    return True
+
+
+def render(report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False) -> str:
+    """Render a report for a stream, standard output if no other is named, or for a file, which shows neither colours nor a width."""
+    renders = reporter(kind).render
+    if kind is not Format.TEXT:
+        return str(renders(report))
+    look = Style(colour=False, unicode=True, width=_FILE_WIDTH, interactive=False) if file else style(stream)
+    return str(renders(report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode))
+
+
+def reporter(kind: Format) -> Any:
+    """Import the module that renders a format; the one for text brings rich along, which takes a while."""
+    return importlib.import_module(f"doctor.report.{_RENDERERS[kind]}")
+
+
+def fault(error: BaseException) -> str:
+    """Say of an error that nobody expected whose it is."""
+    return f"this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)"
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal something that is not the report."""
+    if sys.stderr is None:
+        return  # print would take standard output instead
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        print(harmless(without_secrets(plain(text))), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def spinner() -> Iterator[Progress]:
+    """Show what is going on and for how long, on a terminal; nowhere else."""
+    if not style(sys.stderr).interactive or os.environ.get("CI"):
+        yield lambda _what, _seconds: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("looking around") as status:
+        yield lambda what, seconds: status.update(f"{what} [dim]{seconds:.0f} s[/dim]")

@@ -1,0 +1,1 @@
+"""Facts: conditions over them, placeholders that they fill, facts that follow from others."""

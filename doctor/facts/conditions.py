@@ -1,0 +1,113 @@
+"""Whether a condition holds, in three-valued logic: True, False, or None for "cannot tell"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from doctor.base.patterns import in_fact
+from doctor.base.versions import in_range, parse, public
+from doctor.facts.placeholders import as_text
+from doctor.model.facts import Fact, Facts, State
+from doctor.model.issues import Affected, Condition, Range
+
+
+class Held(NamedTuple):
+    """The truth of a row, the facts that speak for it, and the facts that are missing to tell."""
+
+    truth: bool | None
+    facts: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def row_holds(row: Affected, facts: Facts) -> Held:
+    """Say whether every package range and every condition of an affected row holds."""
+    parts = [_package_holds(name, ranges, facts) for name, ranges in row.packages.items()]
+    parts += [condition_holds(condition, facts) for condition in row.when]
+    return all_hold(parts)
+
+
+def all_hold(parts: Iterable[Held]) -> Held:
+    """Conjunction: false if any part is false, unknown if any is unknown."""
+    parts = tuple(parts)
+    truths = [part.truth for part in parts]
+    truth = False if False in truths else None if None in truths else True
+    return Held(
+        truth,
+        tuple(name for part in parts if part.truth for name in part.facts),
+        tuple(name for part in parts if part.truth is None for name in part.missing),
+    )
+
+
+def any_holds(parts: Iterable[Held]) -> Held:
+    """Disjunction: the first row that holds, else what is missing to tell."""
+    parts = tuple(parts)
+    for part in parts:
+        if part.truth:
+            return part
+    missing = tuple(dict.fromkeys(name for part in parts if part.truth is None for name in part.missing))
+    return Held(None if missing else False, (), missing)
+
+
+def condition_holds(condition: Condition, facts: Facts) -> Held:
+    """Say whether one condition holds of its fact."""
+    fact = lookup(condition.fact, facts)
+    truth = _holds_of(condition, fact)
+    return Held(truth, (condition.fact,), (condition.fact,) if truth is None else ())
+
+
+def lookup(name: str, facts: Facts) -> Fact:
+    """Return a fact; one nobody observed is unknown, unless a complete list of its kind says that it is absent."""
+    if (fact := facts.get(name)) is not None:
+        return fact
+    kind, _, _ = name.partition(".")
+    complete = {
+        "package": "packages",
+        "requires": "packages",
+        "crate": "cargo.lock",
+        "env": "host.os",
+        "extension": "extensions.files",
+    }.get(kind)
+    listed = facts.get(complete) if complete else None
+    if listed is not None and listed.state is State.PRESENT:
+        return Fact(state=State.ABSENT, source=listed.source)
+    return Fact(state=State.UNKNOWN, why="nobody looked")
+
+
+def _package_holds(name: str, ranges: tuple[Range, ...], facts: Facts) -> Held:
+    fact_name = "torch.version" if name == "torch" else f"package.{name}.version"
+    return any_holds(condition_holds(Condition(fact=fact_name, range=span), facts) for span in ranges)
+
+
+def _holds_of(condition: Condition, fact: Fact) -> bool | None:
+    if fact.state is State.UNKNOWN:
+        return None
+    here = fact.state is State.PRESENT
+    if condition.present is not None or condition.absent is not None:
+        return here if condition.present or condition.absent is False else not here
+    if not here:
+        return False
+    return _operator_holds(condition, fact.value)
+
+
+def _operator_holds(condition: Condition, value: Any) -> bool | None:
+    if condition.range is not None:
+        return in_range(str(value), introduced=condition.range.introduced, fixed=condition.range.fixed)
+    if condition.one_of is not None:
+        return any(same(value, wanted) for wanted in condition.one_of)
+    if condition.matches is not None:
+        items = value if isinstance(value, list | tuple) else [value]
+        return any(in_fact(condition.matches).search(as_text(item)) for item in items)
+    return condition.equals is not msgspec.UNSET and same(value, condition.equals)
+
+
+def same(seen: Any, wanted: Any) -> bool:
+    """Compare a value with one that an author wrote: versions by their public part and order, everything else as it is."""
+    if seen == wanted:
+        return True
+    if not isinstance(seen, str) or not isinstance(wanted, str):
+        return False
+    left, right = parse(public(seen)), parse(wanted)
+    return left is not None and left == right

@@ -1,0 +1,72 @@
+"""GPUs on PCI that NVIDIA's driver does not drive, and what each of them needs, by its device number.
+
+The numbers are those of the table in the README of https://github.com/NVIDIA/open-gpu-kernel-modules, which lists Turing and newer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doctor.base.versions import in_range
+from doctor.facts import devices
+from doctor.facts.derive.making import SOURCE, Named
+from doctor.model.facts import Facts, State, absent, present, value_of
+
+_GRACE_HOPPER = range(0x2340, 0x2350)
+_BLACKWELL = (range(0x2900, 0x2A00), range(0x2B00, 0x3000), range(0x3180, 0x3200))
+_MAXWELL, _TURING = 0x1340, 0x1E00
+"""The first device numbers of these generations; Pascal and Volta stand between them."""
+_WITHOUT_PASCAL = "590"
+"""The first branch of drivers that serves Turing and newer alone."""
+_NVIDIAS_OWN = ("", "nvidia")
+
+
+def cards(facts: Facts) -> Named:
+    """Yield, for each thing that a card may need, the cards that need it and that the driver does not take."""
+    free = [card for card in devices.cards(facts, "nvidia.cards") if str(card.get("driver", "")) in _NVIDIAS_OWN]
+    driver = value_of(facts, "nvidia.driver_version")
+    waiting = [_label(card) for card in free] if not driver else []
+    yield "nvidia.undriven", present(waiting, SOURCE) if waiting else absent(SOURCE)
+    left = _not_taken(free, facts) if driver else []
+    sorted_ = {name: [_label(card) for card in left if _need(card, facts) == name] for name in _NEEDS}
+    for name, found in sorted_.items():
+        yield f"nvidia.{name}", present(found, SOURCE) if found else absent(SOURCE)
+
+
+_NEEDS = ("needs_open_module", "needs_closed_module", "needs_legacy_driver", "cards_untaken")
+
+
+def _need(card: dict[str, Any], facts: Facts) -> str:
+    device, kind, driver = _number(card), value_of(facts, "nvidia.module_kind"), str(value_of(facts, "nvidia.driver_version"))
+    if kind == "closed" and (device in _GRACE_HOPPER or any(device in numbers for numbers in _BLACKWELL)):
+        return "needs_open_module"
+    if _MAXWELL <= device < _TURING and in_range(driver, introduced=_WITHOUT_PASCAL):
+        return "needs_legacy_driver"
+    if 0 < device < _TURING and kind == "open":
+        return "needs_closed_module"
+    return "cards_untaken"
+
+
+def _not_taken(there: list[dict[str, Any]], facts: Facts) -> list[dict[str, Any]]:
+    """Return the cards that NVML does not list; none where it could not be asked, or names GPUs without their place."""
+    gpus, nvml = facts.get("nvidia.gpus", absent("")), facts.get("nvidia.nvml", absent(""))
+    if gpus.state is State.UNKNOWN or nvml.state is not State.ABSENT or value_of(facts, "host.wsl"):
+        return []
+    taken = [gpu for gpu in gpus.value or () if isinstance(gpu, dict)]
+    # A container, and a job of a cluster, see the cards of their host on PCI, and only GPUs of their own.
+    if taken and (value_of(facts, "host.container") or any(not gpu.get("pci_bus_id") for gpu in taken)):
+        return []
+    places = {gpu.get("pci_bus_id") for gpu in taken}
+    return [card for card in there if card.get("pci_bus_id") not in places]
+
+
+def _number(card: dict[str, Any]) -> int:
+    try:
+        return int(str(card.get("device", "")), 16)
+    except ValueError:
+        return 0
+
+
+def _label(card: dict[str, Any]) -> str:
+    number = str(card.get("device", "")).removeprefix("0x")
+    return f"{card.get('pci_bus_id')}" + (f" (10de:{number})" if number else "")

@@ -1,0 +1,21 @@
+"""Which torch goes with the companions that are compiled apart from it: a new torch may come before its torchaudio."""
+
+from __future__ import annotations
+
+from doctor.base.versions import minor, parse
+from doctor.facts.derive.making import SOURCE, Named, made
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts, absent, present, unknown
+
+
+def companions(facts: Facts, catalog: Catalog) -> Named:
+    """Yield what is known of torchaudio beside this torch."""
+    names = ("torchaudio.cuda_version", "torch.cuda_version")
+    yield "torchaudio.fits_cuda", made(facts, *names, make=lambda one, torch: one == minor(torch))
+    asking = [name.split(".")[1] for name in facts if name.startswith("requires.") and name.endswith(".torchaudio.met")]
+    nobody = absent(SOURCE) if "packages" in facts else unknown("nobody could list the packages", SOURCE)
+    yield "torchaudio.asked_by", present(asking, SOURCE) if asking else nobody
+    table = catalog.tables.get("torch")
+    releases = [parse(str(row["torch"])) for row in table.rows if "torchaudio" in row] if table else []
+    newest = max((one for one in releases if one is not None), default=None)
+    yield "torchaudio.newest_torch", present(str(newest), "compat/torch") if newest else absent("compat/torch")

@@ -1,0 +1,210 @@
+"""The derived facts, in the order in which one builds on another."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from doctor.base.versions import in_range, major, minor, public
+from doctor.facts.conditions import lookup
+from doctor.facts.derive.amd import chosen
+from doctor.facts.derive.arch import uncovered
+from doctor.facts.derive.candle import candle
+from doctor.facts.derive.cards import cards
+from doctor.facts.derive.cells import table_facts
+from doctor.facts.derive.choices import choices
+from doctor.facts.derive.companions import companions
+from doctor.facts.derive.devices import of_gpus
+from doctor.facts.derive.driver import halves, wants
+from doctor.facts.derive.gpus import capabilities
+from doctor.facts.derive.health import health
+from doctor.facts.derive.making import SOURCE, Named, made
+from doctor.facts.derive.pins import pins
+from doctor.facts.derive.reach import reach
+from doctor.facts.derive.wheels import driver_runs, wanted_tag
+from doctor.facts.placeholders import as_text
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
+
+_BYTES_A_JOB = 6 << 30
+_ONE_FOLDER = 13
+"""From CUDA 13 on pip's packages share one folder; before, each had its own."""
+
+
+def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
+    """Return the facts with those that follow from them; what was observed is never overwritten, unless it is unknown."""
+    known = dict(facts)
+    for step in (_torch, _packages, _gpus):
+        _add(known, step(known))
+    if (gpus := catalog.tables.get("gpu-arch")) is not None and known["nvidia.capabilities"].state is State.UNKNOWN:
+        known["nvidia.capabilities"] = made(known, "nvidia.gpu_names", make=lambda names: capabilities(names, gpus))
+    _add(known, _stack(known))
+    for name, table in catalog.tables.items():
+        _add(known, table_facts(name, table, known))
+    _add(known, pins(known, catalog))
+    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, chosen, reach, wants, _tuple):
+        _add(known, step(known))
+    _add(known, _tag(known, catalog))
+    _add(known, companions(known, catalog))
+    return known
+
+
+def _add(known: dict[str, Fact], more: Named) -> None:
+    for name, fact in more:
+        if name not in known or known[name].state is State.UNKNOWN:
+            known[name] = fact
+
+
+def _torch(facts: Facts) -> Named:
+    yield "torch.release", made(facts, "torch.version", make=public)
+    yield "torch.minor", made(facts, "torch.version", make=minor)
+    yield "torch.local", made(facts, "torch.version", make=lambda text: text.partition("+")[2] or None)
+    yield "torch.cuda_major", made(facts, "torch.cuda_version", make=lambda text: str(major(text)) if major(text) else None)
+    yield "torch.cuda_tag", made(facts, "torch.cuda_version", make=lambda text: "cu" + (minor(text) or "").replace(".", ""))
+    yield "torch.cxx11_abi_tag", made(facts, "torch.cxx11_abi", make=lambda new: "TRUE" if new else "FALSE")
+
+
+def _packages(facts: Facts) -> Named:
+    yield "package.torch.version", made(facts, "torch.version", make=str)
+    yield "python.minor", made(facts, "python.version", make=minor)
+    yield "triton.version", made(facts, "package.triton.version", make=str)
+    built, abi = "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"
+    yield "flash-attn.wheel_fits_torch", made(facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here))
+    yield "flash-attn.wheel_fits_abi", made(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here)
+
+
+def _gpus(facts: Facts) -> Named:
+    yield from of_gpus(facts)
+    yield from halves(facts)
+    yield from cards(facts)
+    yield from choices(facts)
+    yield from health(facts)
+    # What was reached works, whatever the numbers say: data centre cards have packages that make up for an older driver.
+    yield "torch.reaches_xpu", present(True, SOURCE) if value_of(facts, "torch.xpu_devices") else absent(SOURCE)
+    yield "torch.reaches_cuda", present(True, SOURCE) if value_of(facts, "torch.cuda_available") is True else absent(SOURCE)
+    yield "nvidia.driver_branch", made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)
+
+
+def _stack(facts: Facts) -> Named:
+    for name, pick in (("nvidia.capability_min", min), ("nvidia.capability_max", max)):
+        yield name, made(facts, "nvidia.capabilities", make=lambda all_, pick=pick: pick(all_, key=_capability))
+
+
+def _capability(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".") if part.isdigit())
+
+
+def _arch_list(facts: Facts) -> Named:
+    yield "torch.arch_list", made(facts, "compat.torch-archs.archs.wanted", make=lambda text: text.replace(",", " ").split())
+
+
+def _coverage(facts: Facts) -> Named:
+    unified = in_range(str(value_of(facts, "torch.cuda_version")), introduced="13.2") is True
+
+    def missing(_build: str, archs: list[str], here: list[str]) -> list[str] | None:
+        return uncovered(archs, here, unified=unified) or None
+
+    build = lookup("torch.build", facts)
+    judged = build.value == "cuda" or build.state is State.UNKNOWN
+    names = ("torch.build", "torch.arch_list", "nvidia.capabilities")
+    yield "gpu.unsupported_by_torch", made(facts, *names, make=missing) if judged else absent(SOURCE)
+    yield "gpu.flash_attn_archs", made(facts, "nvidia.capabilities", make=_flash_attn_archs)
+    yield "gpu.arch_list", made(facts, "nvidia.capabilities", make=lambda here: ";".join(sorted(set(here), key=_capability)))
+
+
+def _extensions(facts: Facts) -> Named:
+    for name in [name for name in facts if name.startswith("extension.") and name.endswith(".archs")]:
+        yield name.removesuffix("archs") + "unsupported_gpus", made(facts, name, "nvidia.capabilities", make=_unsupported)
+
+
+def _unsupported(archs: list[str], here: list[str]) -> list[str] | None:
+    """Return what none of the code runs on; a file does not say by which CUDA it was compiled, so the milder rule holds for Orin."""
+    return uncovered(archs, here, unified=True) or None
+
+
+def _flash_attn_archs(capabilities: list[str]) -> str | None:
+    """Return the targets of flash-attn's own build, one a generation: its code for 8.0 serves all of 8.x (setup.py of 2.8.3)."""
+    return ";".join(f"{generation}0" for generation in sorted({_capability(one)[0] for one in capabilities}) if generation >= 8) or None
+
+
+def _toolkit(facts: Facts) -> Named:
+    yield "cuda.matches_torch", made(facts, "cuda.version", "torch.cuda_version", make=_difference)
+    yield (
+        "cuda.compiler_fits_headers",
+        made(facts, "cuda.version", "cuda.headers_version", make=lambda one, other: minor(one) == minor(other)),
+    )
+    parts = ("nvidia-cuda-nvcc", "nvidia-nvvm")
+    yield "cuda.mixed_packages", made(facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts))
+    yield "cuda.host_compiler_fits", _host_compiler_fits(facts)
+
+
+def _difference(toolkit: str, torch: str) -> str:
+    if major(toolkit) != major(torch):
+        return "major"
+    return "same" if minor(toolkit) == minor(torch) else "minor"
+
+
+def _mixed(parts: tuple[str, ...], nvcc: str, nvvm: str) -> list[str] | None:
+    """Name both where nvvm is of a newer release: nvcc's own ptxas does not know the PTX that it writes."""
+    newer = in_range(nvvm, introduced=nvcc) and minor(nvvm) != minor(nvcc)
+    return [f"{part} {version}" for part, version in zip(parts, (nvcc, nvvm), strict=True)] if newer else None
+
+
+def _host_compiler_fits(facts: Facts) -> Fact:
+    kind = value_of(facts, "compiler.cuda_host_kind")
+    if kind not in ("gcc", "clang"):
+        return absent(SOURCE) if "compiler.cuda_host_kind" in facts else unknown("not known: compiler.cuda_host_kind", SOURCE)
+    return made(facts, f"cuda.{kind}_max", "compiler.cuda_host_major", make=lambda most, here: int(here) <= int(most))
+
+
+def _triton(facts: Facts) -> Named:
+    for package in ("triton", "pytorch-triton", "pytorch-triton-rocm"):
+        if (fact := facts.get(f"requires.torch.{package}.met")) is not None and fact.state is State.PRESENT:
+            yield "triton.fits_torch", fact
+            return
+    wanted = "compat.torch.triton.wanted"
+    yield "triton.fits_torch", made(facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin))
+
+
+def _build(facts: Facts) -> Named:
+    yield "build.max_jobs", made(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs)
+    yield "cuda.pip_root", made(facts, "torch.path", "torch.cuda_version", make=_pip_root)
+    if value_of(facts, "torch.build") == "cuda" and lookup("torch.specializes_symbolic", facts).state is State.UNKNOWN:
+        yield "torch.specializes_symbolic", made(facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0"))
+
+
+def _max_jobs(cores: int, free: int) -> int:
+    """Return how many compilers to run at once: a flash-attn unit takes some five gigabytes, and something must be left over."""
+    return max(1, min(int(cores), int(free) // _BYTES_A_JOB))
+
+
+def _pip_root(torch: str, cuda: str) -> str | None:
+    generation = major(cuda)
+    return f"{torch.rpartition('/')[0]}/nvidia/cu{generation}" if generation and generation >= _ONE_FOLDER else None
+
+
+def _tag(facts: Facts, catalog: Catalog) -> Named:
+    archs, drivers = catalog.tables.get("torch-archs"), catalog.tables.get("cuda-driver")
+    if archs is None or drivers is None:
+        return
+    runs = partial(driver_runs, drivers=drivers)
+    yield "nvidia.runs_cuda_of_torch", made(facts, "torch.cuda_version", "nvidia.driver_version", make=runs)
+    names = ("torch.release", "host.machine", "nvidia.driver_version", "nvidia.capabilities")
+    pick = partial(wanted_tag, archs=archs, drivers=drivers)
+    yield "torch.wanted_tag", made(facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3]))
+
+
+_TUPLE = (
+    ("torch", "torch.release"),
+    ("CUDA", "torch.cuda_version"),
+    ("ROCm", "torch.hip_version"),
+    ("XPU", "torch.xpu_version"),
+    ("C++11 ABI", "torch.cxx11_abi_tag"),
+    ("Python", "python.tag"),
+    ("arch", "host.machine"),
+    ("glibc", "host.glibc"),
+)
+
+
+def _tuple(facts: Facts) -> Named:
+    known = {title: as_text(value_of(facts, name)) for title, name in _TUPLE if value_of(facts, name) is not None}
+    yield "stack.tuple", present(known, SOURCE) if "torch" in known else absent(SOURCE)

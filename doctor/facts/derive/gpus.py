@@ -1,0 +1,19 @@
+"""The compute capability of a GPU by its name, where a pasted report holds nothing else of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from doctor.base.patterns import in_fact
+from doctor.model.compat import Table
+
+
+def capabilities(names: Iterable[str], table: Table) -> list[str] | None:
+    """Return the capability of each GPU by the column `models`; None where one of them is not known for certain."""
+    found = [_capability(str(name), table) for name in names]
+    return None if None in found or not found else [one for one in found if one]
+
+
+def _capability(name: str, table: Table) -> str | None:
+    rows = [row for row in table.rows if isinstance(row.get("models"), str) and in_fact(row["models"]).search(name)]
+    return str(rows[0]["capability"]) if len(rows) == 1 else None

@@ -1,0 +1,137 @@
+"""What NVML complains of, GPU by GPU, in words that conditions can read; GPUs that are not visible are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from doctor.facts.derive.making import SOURCE, Named
+from doctor.facts.derive.which import lost, which
+from doctor.facts.devices import cards
+from doctor.model.facts import Facts, absent, present, value_of
+
+_Complaint: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], str]
+"""Makes words of a GPU and its health; an empty text where there is nothing to say."""
+
+_BUSY_STATES = (0, 1, 2)
+"""Performance states of a GPU that works: in the others its PCIe link may rest, and says nothing of the slot."""
+_FAR_BELOW = 0.7
+"""Of the power that the maker intends."""
+_FOR_ONE_PROCESS = 1 << 30
+"""Memory that is free where no small program runs out of it: CUDA itself takes half of that."""
+_THROTTLED = ("hardware thermal slowdown", "hardware power brake")
+"""What speaks for itself; "hardware slowdown" alone is also said for a moment while clocks change (nvml.h)."""
+
+
+def health(facts: Facts) -> Named:
+    """Yield a list of GPUs for each thing that may be amiss; absent where no GPU complains of it."""
+    gpus = cards(facts, "nvidia.visible") or _meant(facts)
+    for name, complaint in _COMPLAINTS.items():
+        concerned = [(gpu, words) for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
+        said = [f"{_label(gpu)}: {words}" for gpu, words in concerned]
+        yield f"nvidia.{name}", present(said, SOURCE) if said else absent(SOURCE)
+        yield from which(name, [gpu for gpu, _ in concerned])
+    yield from lost(facts)
+    barred = [gpu for gpu in gpus if _undivided(gpu, {}) or _prohibited(gpu, {})]
+    none_left = bool(gpus) and len(barred) == len(gpus)
+    yield "nvidia.none_usable", present(True, SOURCE) if none_left else absent(SOURCE)
+    states = {_taken(gpu) for gpu in gpus}
+    taken = states.pop() if len(states) == 1 else ""
+    yield "nvidia.taken", present(taken, SOURCE) if taken else absent(SOURCE)
+    joined = bool(gpus) and all(_health(gpu).get("fabric_state") == "completed" and not _fabric(gpu, _health(gpu)) for gpu in gpus)
+    yield "nvidia.fabric_completed", present(True, SOURCE) if joined else absent(SOURCE)
+
+
+def _meant(facts: Facts) -> list[dict[str, Any]]:
+    """Return the GPUs that CUDA_VISIBLE_DEVICES means where it names an instance of MIG that is no more: those in MIG mode."""
+    wrong = value_of(facts, "nvidia.visible_error") and str(value_of(facts, "env.CUDA_VISIBLE_DEVICES") or "").startswith("MIG-")
+    return [gpu for gpu in cards(facts, "nvidia.gpus") if gpu.get("mig") is True] if wrong else []
+
+
+def _health(gpu: dict[str, Any]) -> dict[str, Any]:
+    told = gpu.get("health")
+    return told if isinstance(told, dict) else {}
+
+
+def _label(gpu: dict[str, Any]) -> str:
+    inside = ", ".join(str(gpu[name]) for name in ("name", "pci_bus_id") if gpu.get(name))
+    return f"GPU {gpu.get('index')}" + (f" ({inside})" if inside else "")
+
+
+def _undivided(gpu: dict[str, Any], _: dict[str, Any]) -> str:
+    return "MIG is on, and there is no instance" if gpu.get("mig") is True and gpu.get("mig_devices") == [] else ""
+
+
+def _prohibited(gpu: dict[str, Any], _: dict[str, Any]) -> str:
+    return "compute mode Prohibited" if gpu.get("compute_mode") == "prohibited" else ""
+
+
+def _exclusive(gpu: dict[str, Any], _: dict[str, Any]) -> str:
+    return "compute mode Exclusive_Process" if gpu.get("compute_mode") == "exclusive_process" else ""
+
+
+def _taken(gpu: dict[str, Any]) -> str:
+    """Say whether a GPU has room for no process more: one has it for itself ("busy"), or its memory is "full"."""
+    if gpu.get("compute_mode") == "exclusive_process" and gpu.get("processes"):
+        return "busy"
+    total, used = gpu.get("memory_bytes"), gpu.get("memory_used_bytes")
+    if not isinstance(total, int) or not isinstance(used, int) or gpu.get("mig"):
+        return ""
+    return "full" if total - used < _FOR_ONE_PROCESS else ""
+
+
+def _remap_failed(_: dict[str, Any], told: dict[str, Any]) -> str:
+    return "a row of its memory could not be remapped" if told.get("remap_failed") is True else ""
+
+
+def _remap_pending(_: dict[str, Any], told: dict[str, Any]) -> str:
+    pending = told.get("remap_pending") is True or told.get("retired_pending") is True
+    return "bad memory is set aside at the next reset" if pending else ""
+
+
+def _uncorrected(_: dict[str, Any], told: dict[str, Any]) -> str:
+    count = told.get("ecc_uncorrected")
+    return f"{count} uncorrected memory errors since the driver was loaded" if isinstance(count, int) and count > 0 else ""
+
+
+def _throttled(_: dict[str, Any], told: dict[str, Any]) -> str:
+    reasons = told.get("slowdown")
+    return ", ".join(reason for reason in _THROTTLED if isinstance(reasons, list) and reason in reasons)
+
+
+def _fabric(_: dict[str, Any], told: dict[str, Any]) -> str:
+    if told.get("fabric_state") in ("not started", "in progress"):
+        return f"its fabric is {told['fabric_state']}"
+    return f"its fabric ended with: {told['fabric_status']}" if told.get("fabric_status") else ""
+
+
+def _narrow(_: dict[str, Any], told: dict[str, Any]) -> str:
+    here, most, state = (told.get(name) for name in ("pcie_width", "pcie_width_max", "performance_state"))
+    if state not in _BUSY_STATES or not isinstance(here, int) or not isinstance(most, int):
+        return ""
+    return f"{here} of {most} PCIe lanes" if 0 < here < most else ""
+
+
+def _capped(_: dict[str, Any], told: dict[str, Any]) -> str:
+    limit, usual = told.get("power_limit_w"), told.get("power_default_w")
+    low = isinstance(limit, int) and isinstance(usual, int) and limit < usual * _FAR_BELOW
+    return f"{limit} W of {usual} W" if low else ""
+
+
+def _unlicensed(_: dict[str, Any], told: dict[str, Any]) -> str:
+    return "a virtual GPU without a licence" if told.get("licensed") is False else ""
+
+
+_COMPLAINTS: dict[str, _Complaint] = {
+    "mig_without_instances": _undivided,
+    "compute_prohibited": _prohibited,
+    "compute_exclusive": _exclusive,
+    "remap_failed": _remap_failed,
+    "remap_pending": _remap_pending,
+    "ecc_uncorrected": _uncorrected,
+    "throttled": _throttled,
+    "fabric_incomplete": _fabric,
+    "pcie_narrow": _narrow,
+    "power_capped": _capped,
+    "vgpu_unlicensed": _unlicensed,
+}

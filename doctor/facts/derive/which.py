@@ -1,0 +1,51 @@
+"""Which GPUs something is said of, in the few words of a title and as a command takes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from doctor.facts.derive.making import SOURCE, Named
+from doctor.model.facts import Facts, absent, present, value_of
+
+_ERROR = re.compile(r"GPU (?P<index>\d+)(?: \((?P<card>[^()]*)\))?: (?P<words>.+)$")
+_PLACE = re.compile(r"[0-9a-f]+:[0-9a-f:.]+")
+_NVML_LOST = "GPU is lost"
+
+
+def which(name: str, gpus: Sequence[dict[str, Any]]) -> Named:
+    """Yield `nvidia.NAME.which`, `GPU 2 (0000:81:00.0)`, and `nvidia.NAME.index`, `2`, as `nvidia-smi -i` takes it."""
+    yield f"nvidia.{name}.which", present(_named(gpus), SOURCE) if gpus else absent(SOURCE)
+    indices = ",".join(str(gpu.get("index")) for gpu in gpus)
+    yield f"nvidia.{name}.index", present(indices, SOURCE) if gpus else absent(SOURCE)
+
+
+def lost(facts: Facts) -> Named:
+    """Yield the same of GPUs that do not answer, and `nvidia.gpu_errors.told`: `GPU 2 (0000:81:00.0) is lost`."""
+    listed = value_of(facts, "nvidia.gpu_errors")
+    errors = [str(one) for one in listed] if isinstance(listed, list | tuple) else []
+    found = [match for one in errors if (match := _ERROR.match(one))]
+    gpus = [{"index": one["index"], "pci_bus_id": _place(one["card"] or "")} for one in found] if len(found) == len(errors) else []
+    yield from which("gpu_errors", gpus)
+    words = {one["words"] for one in found} if gpus else set()
+    told = f"{_named(gpus)} {_said(words.pop(), len(gpus))}" if len(words) == 1 else ""
+    yield "nvidia.gpu_errors.told", present(told, SOURCE) if told else absent(SOURCE)
+
+
+def _place(card: str) -> str | None:
+    found = _PLACE.match(card.rpartition(", ")[2])
+    return found[0] if found else None
+
+
+def _said(words: str, count: int) -> str:
+    if words == _NVML_LOST:
+        return "is lost" if count == 1 else "are lost"
+    return f"cannot be asked: {words}"
+
+
+def _named(gpus: Sequence[dict[str, Any]]) -> str:
+    if len(gpus) == 1:
+        place = gpus[0].get("pci_bus_id")
+        return f"GPU {gpus[0].get('index')}" + (f" ({place})" if place else "")
+    return f"GPUs {', '.join(str(gpu.get('index')) for gpu in gpus[:-1])} and {gpus[-1].get('index')}"

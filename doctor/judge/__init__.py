@@ -1,0 +1,1 @@
+"""Judge an observation against the catalog. Pure."""

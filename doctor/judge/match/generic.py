@@ -1,0 +1,154 @@
+"""Rules that need no catalog entry: a red check that nothing explains, a package whose wishes are not met, a table that is violated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts.conditions import lookup
+from doctor.facts.placeholders import as_text, fill_sentence
+from doctor.judge.match.evidence import fact_evidence
+from doctor.judge.match.proofs import Spot, matters
+from doctor.judge.match.signatures import label
+from doctor.model.catalog import Catalog
+from doctor.model.compat import Column, Table
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.issues import Condition, FixKind, Recipe
+from doctor.model.observation import Observation, ProbeFailure
+from doctor.model.outcomes import RED, Outcome, Verdict, refused_what
+from doctor.model.scales import Confidence, Severity
+
+_IMPORT = "torch-runtime"
+_AGAIN = Recipe(
+    kind=FixKind.REINSTALL,
+    title="Install torch again, the same release",
+    when=(Condition(fact="package.torch.installer", one_of=("uv", "pip")),),
+    condition="what the import says names a file of torch's own",
+    install=("torch=={package.torch.version}",),
+    options=("reinstall",),
+)
+_ENDED = {
+    Verdict.FAILED: "failed",
+    Verdict.CRASHED: "crashed",
+    Verdict.TIMED_OUT: "ran out of time",
+}
+
+
+def unexplained_checks(observation: Observation, explained: frozenset[Spot]) -> Iterator[Finding]:
+    """Yield a finding for each check that went red where no other finding accounts for it."""
+    for outcome in observation.outcomes:
+        if outcome.verdict in RED and not _is_explained(outcome, explained):
+            yield _red_check(outcome, observation)
+
+
+def _is_explained(outcome: Outcome, explained: frozenset[Spot]) -> bool:
+    red = [name for name, case in outcome.cases.items() if case.verdict in RED] or [""]
+    return all(Spot(outcome.id, outcome.device, name) in explained for name in red)
+
+
+def _red_check(outcome: Outcome, observation: Observation) -> Finding:
+    cases = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
+    where = label(outcome, observation.facts)
+    seen = [Evidence(kind=EvidenceKind.OUTCOME, text=text, source=where) for text in cases or [outcome.reason] if text]
+    in_import = outcome.id == _IMPORT and outcome.device is None
+    what = "import torch" if in_import else where
+    return Finding(
+        id=f"canary/{outcome.id}",
+        target=outcome.target,
+        title=" ".join(filter(None, (what, _ENDED[outcome.verdict], f"by {outcome.signal}" if outcome.signal else ""))),
+        severity=matters(outcome),
+        confidence=Confidence.MEDIUM,
+        message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
+        evidence=tuple(seen),
+        recipes=(*((_AGAIN,) if in_import and outcome.verdict is not Verdict.TIMED_OUT else ()), _look_again(outcome)),
+    )
+
+
+def _look_again(outcome: Outcome) -> Recipe:
+    longer = ("--timeout", "600") if outcome.verdict is Verdict.TIMED_OUT else ()
+    return Recipe(
+        kind=FixKind.CONFIGURE,
+        title="See the whole log of this check alone" + (", with more time" if longer else ""),
+        run=(("doctor", "check", "--python", "{python.executable}", "--only", outcome.id, *longer, "-v"),),
+        lasting=False,
+    )
+
+
+def broken_checks(observation: Observation) -> Iterator[Finding]:
+    """Yield a warning for each check whose own script broke."""
+    for outcome in observation.outcomes:
+        if outcome.verdict is Verdict.BROKEN:
+            yield Finding(
+                id=f"check/{outcome.id}",
+                target=outcome.target,
+                title=f"{label(outcome, observation.facts)} is broken and says nothing about this stack",
+                severity=Severity.WARNING,
+                confidence=Confidence.HIGH,
+                message="The check script itself failed, so what it stands for was not looked at. Please report this fault of doctor.",
+                evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=label(outcome, observation.facts)),),
+                recipes=(_look_again(outcome),),
+            )
+
+
+def failed_probes(observation: Observation, target: str) -> Iterator[Finding]:
+    """Yield a note for each probe that crashed or hung of its own accord."""
+    for failure in observation.probe_failures:
+        if not refused_what(failure.why):
+            yield _failed_probe(failure, target)
+
+
+def _failed_probe(failure: ProbeFailure, target: str) -> Finding:
+    return Finding(
+        id=f"probe/{failure.probe}",
+        target=target,
+        title=f"The probe {failure.probe} did not finish",
+        severity=Severity.NOTE,
+        confidence=Confidence.HIGH,
+        message="Its facts are unknown, and what depends on them was not judged.",
+        evidence=(Evidence(kind=EvidenceKind.FACT, text=failure.why, source=failure.probe),),
+    )
+
+
+def violated_tables(catalog: Catalog, facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
+    """Yield a finding for each compatibility table that is violated and that no known issue speaks of.
+
+    What a package itself asks for counts for more than a table: where that is known of the two, the table says nothing.
+    """
+    for table_name, table in catalog.tables.items():
+        for column_name, column in table.columns.items():
+            name = f"compat.{table_name}.{column_name}"
+            if column.judge and name not in cited and value_of(facts, name) == "violated" and not _asked(table, column, facts):
+                yield _violated(name, table, column, facts, target)
+
+
+def _asked(table: Table, column: Column, facts: Facts) -> bool:
+    wanted, keys = _package(column.fact), [_package(other.fact) for other in table.columns.values() if other.key]
+    return any(value_of(facts, f"requires.{key}.{wanted}.met") is not None for key in keys)
+
+
+def _package(fact: str) -> str:
+    parts = fact.split(".")
+    return parts[1] if parts[0] == "package" else parts[0]
+
+
+def _violated(name: str, table: Table, column: Column, facts: Facts, target: str) -> Finding:
+    captures = {
+        "seen": as_text(value_of(facts, column.fact)),
+        "wanted": as_text(value_of(facts, f"{name}.wanted")),
+        **{key: as_text(value_of(facts, other.fact)) for key, other in table.columns.items()},
+    }
+    says = column.says or "{seen} stands where {wanted} is wanted"
+    title = fill_sentence(says.replace("{", "{log."), {}, captures)
+    return Finding(
+        id=name.replace(".", "/"),
+        target=target,
+        title=title,
+        severity=column.severity,
+        confidence=Confidence.HIGH,
+        message=table.title + ".",
+        evidence=(
+            fact_evidence(column.fact, facts),
+            Evidence(kind=EvidenceKind.COMPAT, text=f"wanted: {captures['wanted']}", source=lookup(f"{name}.wanted", facts).source),
+        ),
+        recipes=column.fixes,
+    )

@@ -1,0 +1,89 @@
+"""Packages that do not import, told once for each failure: what fails with another package's failure is told with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from doctor.base.globs import matches_any
+from doctor.judge.match.evidence import fact_evidence
+from doctor.judge.match.proofs import Spot
+from doctor.judge.match.requirements import newer, restore
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.issues import FixKind, Recipe
+from doctor.model.observation import Observation
+from doctor.model.outcomes import RED
+from doctor.model.scales import Confidence, Severity
+
+_CHECK = "module-imports"
+_SHOWN = 160
+_LOOK = Recipe(
+    kind=FixKind.CONFIGURE,
+    title="See this check alone",
+    run=(("doctor", "check", "--python", "{python.executable}", "--only", _CHECK, "-v"),),
+    lasting=False,
+)
+
+
+def broken_imports(observation: Observation, explained: frozenset[Spot], told: Sequence[Finding], target: str) -> Iterator[Finding]:
+    """Yield an error for each package whose import fails, unless something else speaks of that package or of the same failure."""
+    failed = _failed(observation)
+    if any(one.id.startswith("reach/") or matches_any("reach/cuda", one.symptoms) for one in told):
+        failed = {name: said for name, said in failed.items() if name not in _wanting_gpus(observation)}
+    causes = {name: _cause(name, failed) for name in failed}
+    spoken = {part for one in told for part in one.id.split("/")[1:]}
+    for name, words in failed.items():
+        if causes[name] == name and name not in spoken and Spot(_CHECK, None, name) not in explained:
+            followers = [other for other, cause in causes.items() if cause == name and other != name]
+            yield _broken(name, words, followers, observation.facts, target)
+
+
+def accounted_imports(observation: Observation) -> frozenset[Spot]:
+    """Return the red cases of the check: each is told here, or by what speaks of the same failure."""
+    return frozenset(Spot(_CHECK, None, name) for name in _failed(observation))
+
+
+def _failed(observation: Observation) -> dict[str, str]:
+    """Return what each package said that does not import, in the order of the check: what others stand on comes first."""
+    outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
+    return {name: case.reason for outcome in outcomes for name, case in outcome.cases.items() if case.verdict in RED}
+
+
+def _wanting_gpus(observation: Observation) -> frozenset[str]:
+    """Return the packages that say that there is no GPU: no failure of their own where torch does not reach it either."""
+    outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
+    return frozenset(name for outcome in outcomes for name in outcome.data.get("want_gpu") or ())
+
+
+def _cause(name: str, failed: Mapping[str, str]) -> str:
+    """Return the first package whose failure stands in this one's words."""
+    words = failed[name]
+    return next((other for other, said in failed.items() if other == name or (_core(said) and _core(said) in words)), name)
+
+
+def _core(said: str) -> str:
+    """Return the text of an exception, without its class and without who raised it."""
+    return said.partition(" (raised in ")[0].partition(" (it began with ")[0].partition(": ")[2]
+
+
+def _broken(name: str, words: str, followers: Sequence[str], facts: Facts, target: str) -> Finding:
+    wishes = [fact for fact in sorted(facts) if _is_wish(fact, name) and value_of(facts, fact) is False]
+    short = words.partition(" (raised in ")[0]
+    return Finding(
+        id=f"import/{name}",
+        target=target,
+        title=f"{name} does not import: {short[:_SHOWN]}{'…' if len(short) > _SHOWN else ''}",
+        severity=Severity.ERROR,
+        confidence=Confidence.HIGH,
+        message="The import was tried in a process of its own and failed."
+        + (f" {', '.join(followers)} {'fails' if len(followers) == 1 else 'fail'} with it." if followers else ""),
+        evidence=(
+            Evidence(kind=EvidenceKind.OUTCOME, text=f"{name}: {words}", source=_CHECK),
+            *(fact_evidence(fact, facts) for fact in wishes),
+        ),
+        recipes=(*(restore(name, wishes, facts) if wishes else ()), newer(name, facts), _LOOK),
+    )
+
+
+def _is_wish(fact: str, package: str) -> bool:
+    return fact.startswith(f"requires.{package}.") and fact.endswith(".met")

@@ -1,0 +1,59 @@
+"""A workspace that builds candle for a GPU that the machine shows, and no check of which computed there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from doctor.facts.devices import texts, vendors
+from doctor.facts.placeholders import as_text
+from doctor.judge.match.evidence import fact_evidence
+from doctor.judge.match.reach_fixes import FIXES
+from doctor.judge.match.reach_words import known_of, shown
+from doctor.model.facts import value_of
+from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.observation import Observation, TargetKind
+from doctor.model.outcomes import Outcome, Verdict
+from doctor.model.scales import Confidence, Severity
+
+_CLOSED = re.compile(r"the device does not open|there is no NVIDIA GPU on this machine")
+"""How a check says that the GPU is the reason; any other one (no nvcc) is about the build."""
+
+
+def candle_missed(observation: Observation) -> Iterator[Finding]:
+    """Yield a finding for the kind of GPU that candle is built for, where every check of candle was skipped on it."""
+    facts = observation.facts
+    features, wanted = texts(facts, "candle.features"), texts(facts, "nvidia.wanted_by")
+    if "cuda" in features and "candle" in wanted and "nvidia" in vendors(facts):
+        yield from _missed("cuda", f"this machine has {shown('cuda', facts)}", observation)
+    if "metal" in features and value_of(facts, "metal.chip"):
+        yield from _missed("metal", f"this Mac has {as_text(value_of(facts, 'metal.chip'))}", observation)
+
+
+def _missed(kind: str, has: str, observation: Observation) -> Iterator[Finding]:
+    tried = [one for one in observation.outcomes if one.id.startswith("candle-") and (one.device or "").partition(":")[0] == kind]
+    if not tried or any(one.verdict is not Verdict.SKIPPED for one in tried):
+        return
+    closed = [one for one in tried if _CLOSED.search(one.reason)]
+    yield _finding(kind, has, closed or tried, is_closed=bool(closed), observation=observation)
+
+
+def _finding(kind: str, has: str, tried: Sequence[Outcome], *, is_closed: bool, observation: Observation) -> Finding:
+    facts, spelled = observation.facts, {"cuda": "CUDA", "metal": "Metal"}[kind]
+    known = [fact for fact in known_of(kind) if value_of(facts, fact) not in (None, [])] if kind == "cuda" else []
+    target = next((one.name for one in observation.targets if one.kind is TargetKind.CARGO), tried[0].target)
+    return Finding(
+        id="reach/candle",
+        target=target,
+        title=f"candle is built for {spelled} and reaches no GPU, though {has}"
+        if is_closed
+        else f"candle is built for {spelled}, and no check of it ran on the GPU, though {has}",
+        severity=Severity.ERROR if is_closed else Severity.WARNING,
+        confidence=Confidence.HIGH,
+        message=f'The check says: "{tried[0].reason}".',
+        evidence=(
+            Evidence(kind=EvidenceKind.OUTCOME, text=tried[0].reason, source=f"{tried[0].id} on {tried[0].device}"),
+            *(fact_evidence(fact, facts) for fact in ("candle.features", *known)),
+        ),
+        recipes=FIXES["cuda"] if kind == "cuda" and is_closed else (),
+    )

@@ -1,0 +1,145 @@
+"""Find signatures in log texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from doctor.base.literals import needed, standing
+from doctor.base.patterns import Found, compiled
+from doctor.facts.devices import named
+from doctor.judge.match.said import said_facts
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Evidence, EvidenceKind
+from doctor.model.issues import Signature
+from doctor.model.observation import Log, Observation
+from doctor.model.outcomes import RED, Outcome
+
+_SHOWN = 300
+_LONG = 50_000
+
+
+class Text(NamedTuple):
+    """A text to search: where it came from, the outcome it belongs to if it is the log of a check, or the fact that holds it.
+
+    Of a log also its lines with their numbers, and of a long one which of the texts that signatures look for stand in it.
+    """
+
+    source: str
+    body: str
+    outcome: Outcome | None = None
+    log: Log | None = None
+    holds: frozenset[str] | None = None
+    fact: str = ""
+
+    @property
+    def is_handed_in(self) -> bool:
+        """Say whether somebody handed it in: it may speak of another machine, and tells of an error that happened."""
+        return self.outcome is None and not self.fact
+
+    def number(self, place: int) -> int:
+        """Return the number of the line at a place, from 1."""
+        line = self.body.count("\n", 0, place)
+        return self.log.number(line) if self.log else line + 1
+
+
+class Hit(NamedTuple):
+    """Where a pattern matched: the place in the text, and the match."""
+
+    start: int
+    found: Found
+
+
+class Seen(NamedTuple):
+    """A signature that was found: the evidence, and what its named groups caught."""
+
+    evidence: Evidence
+    captures: dict[str, str]
+    text: Text
+
+
+def texts(observation: Observation) -> tuple[Text, ...]:
+    """Return every text worth searching: logs that were handed in, what red checks printed, and what drivers and frameworks said."""
+    handed = [Text(log.source, "\n".join(log.lines), log=log) for log in observation.logs]
+    red = [_of_outcome(outcome, observation.facts) for outcome in observation.outcomes if outcome.verdict in RED]
+    printed = "\n".join(text.body for text in red)
+    said = [_of_fact(name, observation.facts) for name in said_facts(observation.facts)]
+    return (*handed, *red, *(text for text in said if text.body not in printed))
+
+
+def _of_fact(name: str, facts: Facts) -> Text:
+    words = str(value_of(facts, name))
+    # NVML gives the bare reason; signatures were written from what nvidia-smi makes of it.
+    return Text(facts[name].source, f"Failed to initialize NVML: {words}" if name == "nvidia.nvml" else words, fact=name)
+
+
+def _of_outcome(outcome: Outcome, facts: Facts) -> Text:
+    reasons = [case.reason for case in outcome.cases.values() if case.verdict in RED]
+    return Text(label(outcome, facts), "\n".join((*reasons, outcome.reason, outcome.log)), outcome)
+
+
+def label(outcome: Outcome, facts: Facts) -> str:
+    """Name an outcome, and the card where that is known: `inductor-compile on cuda:1 (RTX 3060, 0000:41:00.0, nvidia-smi 0)`."""
+    return f"{outcome.id} on {named(outcome.device, facts)}" if outcome.device else outcome.id
+
+
+def telling(catalog: Catalog) -> Iterator[str]:
+    """Yield the texts one of which stands in every line that a signature of the catalog can match."""
+    for issue in catalog.issues.values():
+        for signature in issue.signatures:
+            for pattern in (signature.pattern, *signature.also, *signature.unless):
+                yield from needed(pattern)
+
+
+def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ...]:
+    """Return texts to search, the long ones with what stands in them, so that nobody has to look for it again."""
+    wanted = frozenset(telling(catalog)) if any(len(text.body) > _LONG for text in searched) else frozenset()
+    return tuple(text._replace(holds=standing(wanted, text.body)) if len(text.body) > _LONG else text for text in searched)
+
+
+def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[Seen]:
+    """Yield, for each text and signature, the first place where the signature stands."""
+    for text in searched:
+        for signature in signatures:
+            if (hit := _find_in(signature, text)) is not None:
+                yield hit
+
+
+def _search(pattern: str, text: Text) -> Hit | None:
+    """Find the first place that matches; only where a line holds what the pattern cannot match without is it tried."""
+    wanted = [one for one in needed(pattern) or ("",) if not one or text.holds is None or one in text.holds]
+    found = [hit for one in wanted if (hit := _first(pattern, one, text.body))]
+    return min(found, key=lambda hit: hit.start, default=None)
+
+
+def _first(pattern: str, text: str, body: str) -> Hit | None:
+    """Try each line that holds the text, with the one above and the one below, for sentences are wrapped; so the time stays linear."""
+    done, place = 0, body.find(text)
+    while place >= 0:
+        end = _end_of_line(body, place)
+        start = max(body.rfind("\n", 0, max(body.rfind("\n", 0, place), 0)) + 1, done)
+        if found := compiled(pattern).search(body[start : _end_of_line(body, end + 1)]):
+            return Hit(start + found.start, found)
+        done = min(end + 1, len(body))
+        place = body.find(text, done) if end < len(body) else -1
+    return None
+
+
+def _end_of_line(body: str, place: int) -> int:
+    end = body.find("\n", place)
+    return end if end >= 0 else len(body)
+
+
+def _find_in(signature: Signature, text: Text) -> Seen | None:
+    hit = _search(signature.pattern, text)
+    if hit is None or any(not _search(other, text) for other in signature.also):
+        return None
+    if any(_search(other, text) for other in signature.unless):
+        return None
+    start = text.body.rfind("\n", 0, hit.start) + 1
+    line = text.body[start : _end_of_line(text.body, hit.start + len(hit.found.text))].strip()
+    number = text.number(hit.start) if text.is_handed_in else None
+    kind = EvidenceKind.FACT if text.fact else EvidenceKind.LOG
+    evidence = Evidence(kind=kind, text=line[:_SHOWN], source=text.source, line=number, fact=text.fact)
+    return Seen(evidence, dict(hit.found.groups), text)

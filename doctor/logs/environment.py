@@ -1,0 +1,162 @@
+"""The text that `python -m torch.utils.collect_env` prints, and vLLM's that is built on it, as facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from doctor.base.versions import minor, parse
+from doctor.model.facts import Fact, absent, present, unknown
+
+SOURCE = "collect_env"
+
+_KEY = re.compile(r"^[\s>*-]{0,8}([A-Za-z][A-Za-z0-9 _/()+.-]{1,48}?)\s{0,24}:\s{0,4}(\S.*)?$")
+_LISTED = re.compile(r"^[\s>]{0,8}\[(?:pip3?|conda)\]\s+([A-Za-z0-9._-]{1,80})(?:==|\s+)(\d\S{0,60})")
+_GPU = re.compile(r"^(?:[\s>]{0,8}GPU models and configuration\s{0,8}:)?[\s>]{0,8}GPU (\d{1,3}): (.{1,80}?)\s{0,8}$")
+_NOTHING = frozenset({"n/a", "none", "no cuda", "no rocm", "no"})
+_TELLTALE = ("pytorch version", "cuda used to build pytorch")
+_WITH_CUDA = ("ubuntu", "debian", "centos", "rocky", "red hat", "fedora", "arch", "linux", "microsoft windows", "windows")
+_SYSTEMS = {"windows": "windows", "macos": "macos", "mac os": "macos"}
+
+Told: TypeAlias = Iterator[tuple[str, Fact]]
+
+
+def is_environment(lines: Sequence[str]) -> bool:
+    """Say whether a text holds such a report, whatever stands around it."""
+    keys = {found[1].strip().lower() for line in lines if (found := _KEY.match(line))}
+    return all(telltale in keys for telltale in _TELLTALE)
+
+
+def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
+    """Return the facts of the first such report in a text; empty where it holds none."""
+    if not is_environment(lines):
+        return {}
+    told: dict[str, str] = {}
+    for line in lines:
+        if found := _KEY.match(line):
+            told.setdefault(found[1].strip().lower(), (found[2] or "").strip())
+    facts = dict(fact for key, tell in _TELLERS.items() if key in told for fact in tell(told[key]))
+    facts |= dict(_build(told))
+    facts |= dict(_gpus(lines))
+    return facts | dict(_packages(lines))
+
+
+def _or_none(name: str, value: str, found: str | None) -> Told:
+    """Yield a value, that there is none, or that the report could not collect it."""
+    if found:
+        yield name, present(found, SOURCE)
+    elif value.lower() in _NOTHING:
+        yield name, absent(SOURCE)
+    else:
+        yield name, unknown(f"the report says: {value[:80] or 'nothing'}", SOURCE)
+
+
+def _number(text: str) -> str | None:
+    found = re.search(r"\d{1,4}(?:\.\d{1,6}){1,3}", text)
+    return found[0] if found else None
+
+
+def _torch(value: str) -> Told:
+    found = re.match(r"\d+\.\d+\S*", value)
+    yield from _or_none("torch.version", value, found[0] if found else None)
+
+
+def _versioned(name: str) -> Callable[[str], Told]:
+    return lambda value: _or_none(name, value, _number(value))
+
+
+def _toolkit(value: str) -> Told:
+    found = _number(value)
+    yield from _or_none("cuda.nvcc_version", value, found)
+    yield from _or_none("cuda.version", value, minor(found) if found else None)
+
+
+def _system(value: str) -> Told:
+    lower = value.lower()
+    system = next((name for word, name in _SYSTEMS.items() if word in lower), "linux")
+    yield "host.os", present(system, SOURCE)
+    yield "host.distribution", present(re.sub(r"\((?:x86_64|aarch64|arm64)\)$", "", value).rstrip(), SOURCE)
+    if machine := re.search(r"\((x86_64|aarch64|arm64)\)", value):
+        yield "host.machine", present(machine[1], SOURCE)
+    if named := re.match(r"(ubuntu|debian|fedora|rocky|almalinux|centos)\b", lower):
+        yield "host.distribution_id", present(named[1], SOURCE)
+
+
+def _compiler(value: str) -> Told:
+    found = _number(value.rpartition(")")[2]) or _number(value)
+    for name, part in (("compiler.cxx_version", found), ("compiler.cxx_major", found.partition(".")[0] if found else None)):
+        yield from _or_none(name, value, part)
+    if found:
+        # What the report asks is `gcc`, which is what nvcc calls as well.
+        yield "compiler.cxx_kind", present("gcc", SOURCE)
+        yield "compiler.cuda_host_kind", present("gcc", SOURCE)
+        yield "compiler.cuda_host_major", present(found.partition(".")[0], SOURCE)
+
+
+def _python(value: str) -> Told:
+    yield from _or_none("python.version", value, _number(value))
+    if "64-bit" in value or "32-bit" in value:
+        yield "python.bits", present(64 if "64-bit" in value else 32, SOURCE)
+
+
+def _platform(value: str) -> Told:
+    yield "host.wsl", present(True, SOURCE) if "microsoft" in value.lower() else absent(SOURCE)
+    if "tegra" not in value.lower():
+        yield "host.jetson", absent(SOURCE)
+
+
+def _available(value: str) -> Told:
+    if value in ("True", "Yes", "False", "No"):
+        yield "torch.cuda_available", present(value in ("True", "Yes"), SOURCE)
+
+
+_TELLERS: Mapping[str, Callable[[str], Told]] = {
+    "pytorch version": _torch,
+    "cuda used to build pytorch": _versioned("torch.cuda_version"),
+    "rocm used to build pytorch": _versioned("torch.hip_version"),
+    "os": _system,
+    "gcc version": _compiler,
+    "cmake version": _versioned("build.cmake"),
+    "libc version": _versioned("host.glibc"),
+    "python version": _python,
+    "python platform": _platform,
+    "is cuda available": _available,
+    "cuda runtime version": _toolkit,
+    "nvidia driver version": _versioned("nvidia.driver_version"),
+    "vllm version": _versioned("package.vllm.version"),
+}
+
+
+def _build(told: Mapping[str, str]) -> Told:
+    """Yield what torch was built for, where the report leaves no doubt."""
+    version, rocm = told.get("pytorch version", ""), told.get("rocm used to build pytorch", "")
+    local = version.partition("+")[2]
+    if _number(rocm) or local.startswith("rocm"):
+        yield "torch.build", present("rocm", SOURCE)
+    elif local.startswith(("xpu", "cpu")):
+        yield "torch.build", present(local[:3], SOURCE)
+    elif _number(cuda := told.get("cuda used to build pytorch", "")):
+        yield "torch.build", present("cuda", SOURCE)
+    elif _number(version) and cuda in ("None", "Could not collect") and told.get("os", "").lower().startswith(_WITH_CUDA):
+        # torch was imported and names no CUDA; older releases of the report wrote None so, and that they could not collect it.
+        yield "torch.build", present("cpu", SOURCE)
+        yield "torch.cuda_version", absent(SOURCE)
+    if local.startswith(("cu", "rocm", "xpu", "cpu")):
+        # Only wheels say what they were built for behind a plus; conda's packages and one's own builds do not.
+        yield "package.torch.installer", present("pip", SOURCE)
+
+
+def _gpus(lines: Sequence[str]) -> Told:
+    names = {int(found[1]): found[2] for line in lines if (found := _GPU.match(line))}
+    if names:
+        yield "nvidia.gpu_names", present([names[number] for number in sorted(names)], SOURCE)
+        yield "nvidia.gpu_count", present(len(names), SOURCE)
+
+
+def _packages(lines: Sequence[str]) -> Told:
+    """Yield the packages that the report lists; it lists a few dozen, so that others are unknown."""
+    for found in filter(None, map(_LISTED.match, lines)):
+        name = re.sub(r"[._-]+", "-", found[1]).lower()
+        if parse(found[2].partition("+")[0]) is not None and name != "torch":
+            yield f"package.{name}.version", present(found[2], SOURCE)

@@ -1,0 +1,145 @@
+"""What a log itself tells of the machine that it comes from, and which of its lines owns the failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from doctor.base.literals import needed
+from doctor.logs.environment import environment_facts
+from doctor.model.facts import Fact, present
+from doctor.model.observation import Log
+
+_PREFIX = re.compile(
+    r"^(?:\d{4}-\d\d-\d\dT[\d:.]{8,20}Z? ?|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]? ?|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?\]? "
+    r"|#\d{1,4} \d{1,5}\.\d{1,4} |[\w.-]{1,40}\s{1,8}\| |(?:> ?){1,4})"
+)
+_TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        r"NVIDIA-SMI\s+[\d.]{1,16}\s+Driver Version:\s+([\d.]{1,16})\s+CUDA Version:\s+(\d+\.\d+)",
+        ("nvidia.driver_version", "nvidia.cuda_version"),
+    ),
+    (r"Cuda compilation tools, release (\d+\.\d+), V(\d[\d.]{1,12})", ("cuda.version", "cuda.nvcc_version")),
+    (
+        r"detected CUDA version \((\d+\.\d+)\) mismatches the version that was used to compile\s*PyTorch \((\d+\.\d+)\)",
+        ("cuda.version", "torch.cuda_version"),
+    ),
+    (r"\btorch\.__version__\s{0,4}[=:]{1,2}\s{0,4}['\"]?(\d[\w.+]{2,40})", ("torch.version",)),
+    (r"\b[Pp]y[Tt]orch version(?: \(GPU\?\))?: (\d[\w.+]{2,40})", ("torch.version",)),
+    (r"PyTorch \S{1,40} with CUDA \S{1,12} \(you have (\d[\w.+]{2,40})\)", ("torch.version",)),
+    (r"[/\\]torch-(\d[\w.+]{2,40})\.dist-info", ("torch.version",)),
+    (r"\bxformers version: (\d[\w.+]{2,40})", ("package.xformers.version",)),
+    (r"`?transformers`? version: (\d[\w.+]{2,40})", ("package.transformers.version",)),
+    (r"\bvLLM (?:API server )?version:? v?(\d[\w.+]{2,40})", ("package.vllm.version",)),
+    (r"LLM engine \(v(\d[\w.+]{2,40})\)", ("package.vllm.version",)),
+    (r"[/\\]python(3\.\d{1,2})[/\\](?:site|dist)-packages", ("python.minor",)),
+    (r"\bPython (?:version: )?(3\.\d{1,2}\.\d{1,2})\b", ("python.version",)),
+    (r"\bgcc \([^)\n]{1,60}\) (\d+\.\d+\.\d+)", ("compiler.cxx_version",)),
+    (
+        r"\bflash_attn-(\d[\w.]{2,20})\+cu\d{2,3}torch(\d+\.\d+)cxx11abi(TRUE|FALSE)-cp",
+        ("package.flash-attn.version", "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"),
+    ),
+    (r"\brustc (\d+\.\d+\.\d+) \(", ("rust.rustc",)),
+    (r"(?:Compiling|Checking) candle-core v(\d[\w.-]{1,20})", ("crate.candle-core.version",)),
+    (r"(?:Compiling|Checking) candle-flash-attn v(\d[\w.-]{1,20})", ("crate.candle-flash-attn.version",)),
+    (r"(?:Compiling|Checking) cudarc v(\d[\w.-]{1,20})", ("crate.cudarc.version",)),
+)
+_CAPABILITY = re.compile(r"with CUDA capability sm_(\d{1,2})(\d) is not compatible")
+_ARCHS = re.compile(r"PyTorch install(?:ation)? supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]? ?){1,40})")
+_GPU = re.compile(
+    r"(?:^\|\s{1,6}\d{1,2}\s{1,4}|\bGPU \d{1,2}: |\bDevice: cuda:\d{1,2} )(NVIDIA [A-Za-z][\w -]{2,40}?)(?: ?\.\.\.|\s{2}| \(| : |$)"
+)
+_SYSTEMS = {
+    "windows": re.compile(r"\b[A-Z]:\\{1,2}[\w.]|\bwin_amd64\b"),
+    "macos": re.compile(r"(?:^|[\s'\"(=:])/(?:opt/homebrew|Users)/|\bmacosx[_-]\d"),
+    "linux": re.compile(r"(?:^|[\s'\"(=:])/(?:usr/lib|usr/local|home|root|opt/conda|mnt)/|\blinux[-_](?:gnu|x86_64|aarch64)\b"),
+}
+_ERROR = re.compile(
+    r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: |$)|\bCUDA error: |\bundefined symbol: "
+    r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread '.{1,60}' panicked at |\bKilled$"
+    r"|\bFATAL: |\bERROR: "
+)
+_WORDS = ("rror", "xception", "atal", "FATAL", "ERROR", "undefined ", "ault", "cannot open", "panicked", "Killed")
+"""One of them stands in every complaint."""
+WRAPPER = re.compile(
+    r"ninja: build stopped|Error compiling objects|command '.{1,400}' (?:failed|returned non-zero)|Failed to build|Failed building wheel"
+    r"|metadata-generation-failed|subprocess-exited-with-error|CalledProcessError|returned non-zero exit status|could not compile `"
+    r"|Process completed with exit code|make.{0,6}: \*\*\*|PassManager::run failed|BackendCompilerFailed|build failed|aborting due to"
+    r"|failed to run custom build command|process didn't exit successfully|Could not build wheels|failed-wheel-build|ChildFailedError"
+    r"|exited with code|exit code: [1-9]|executor failed running|did not complete successfully",
+    re.IGNORECASE,
+)
+"""What a line says that speaks of the failure of something else."""
+_LONGEST = 2000
+
+WORDS = frozenset(
+    [*_WORDS, "with CUDA capability sm_", "supports CUDA capabilities ", *(text for pattern, _ in _TELLS for text in needed(pattern))]
+)
+"""What the lines hold that a log's facts, or the owner of its failure, are read from."""
+
+
+class Owner(NamedTuple):
+    """The line that owns a failure: its place among the lines that were kept, its number, from 1, and its text."""
+
+    at: int
+    line: int
+    text: str
+
+
+def bare(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return lines without what a CI system, a container runtime or a quotation puts before each of them; their numbers stay."""
+    return tuple(_PREFIX.sub("", line, count=1) for line in lines)
+
+
+def log_facts(log: Log) -> dict[str, Fact]:
+    """Return what a log tells of its machine; where it tells two values of one thing, it tells nothing of it."""
+    lines = log.lines
+    text = "\n".join(line[:_LONGEST] for line in lines)
+    facts = {name: _only(log, text, values) for name, values in _told(text).items() if len(values) == 1}
+    capabilities = sorted({f"{found[1]}.{found[2]}" for line in lines for found in _CAPABILITY.finditer(line[:_LONGEST])})
+    if capabilities:
+        facts["nvidia.capabilities"] = present(capabilities, "log")
+    archs = {tuple(found[1].split()) for line in lines for found in _ARCHS.finditer(line[:_LONGEST])}
+    if len(archs) == 1:
+        facts |= {"torch.arch_list": present(list(archs.pop()), "log"), "torch.build": present("cuda", "log")}
+    if names := list(dict.fromkeys(found[1].strip() for line in lines if "NVIDIA " in line for found in _GPU.finditer(line[:_LONGEST]))):
+        facts["nvidia.gpu_names"] = present(names, "log")
+    systems = [name for name, looks in _SYSTEMS.items() if any(looks.search(line[:_LONGEST]) for line in lines)]
+    if len(systems) == 1:
+        facts["host.os"] = present(systems[0], "log")
+    if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts["cuda.version"].source == facts["torch.cuda_version"].source:
+        # Both stand in torch's own sentence about a build that has just been tried with this toolkit.
+        facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}
+    return facts | environment_facts(lines)
+
+
+def _only(log: Log, text: str, values: dict[str, int]) -> Fact:
+    ((value, start),) = values.items()
+    return present({"TRUE": True, "FALSE": False}.get(value, value), f"log, line {log.number(text.count(chr(10), 0, start))}")
+
+
+def _told(text: str) -> dict[str, dict[str, int]]:
+    """Return the values that a text tells of each thing, two at most, with the place of each; a sentence may go on in the next line."""
+    seen: dict[str, dict[str, int]] = {}
+    for pattern, names in _TELLS:
+        for found in re.finditer(pattern, text) if any(word in text for word in needed(pattern)) else ():
+            for name, value in zip(names, found.groups(), strict=True):
+                values = seen.setdefault(name, {})
+                if len(values) < 2:
+                    values.setdefault(value, found.start())
+    return seen
+
+
+def _complains(line: str) -> bool:
+    return any(word in line for word in _WORDS) and _ERROR.search(line[:_LONGEST]) is not None
+
+
+def owner(log: Log) -> Owner | None:
+    """Return the line that most likely owns the failure: the first complaint that is none about another one's failure.
+
+    Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks of.
+    """
+    complaints = [Owner(index, log.number(index), line.strip()[:300]) for index, line in enumerate(log.lines) if _complains(line)]
+    own = [each for each in complaints if not WRAPPER.search(each.text)]
+    return next(iter(own or complaints), None)

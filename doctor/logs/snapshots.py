@@ -1,0 +1,89 @@
+"""What doctor wrote and is handed back: snapshots and JSON reports, told apart from what only looks like one."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from doctor import __version__
+from doctor.base.errors import InputError
+from doctor.base.versions import parse
+
+FORM = 1
+"""The `schema_version` of what this doctor writes, and the only one that it reads."""
+_T = TypeVar("_T")
+
+
+class _Head(msgspec.Struct, frozen=True):
+    """What a snapshot and a report say of themselves; `doctor` is a report's."""
+
+    schema_version: Any = msgspec.UNSET
+    facts: msgspec.Raw = msgspec.Raw()
+    findings: msgspec.Raw = msgspec.Raw()
+    doctor_version: Any = msgspec.UNSET
+    doctor: Any = None
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether there is any part of a snapshot; an empty object is a file of anybody's."""
+        return bool(bytes(self.facts)) or self.schema_version is not msgspec.UNSET or self.doctor_version is not msgspec.UNSET
+
+    @property
+    def is_report(self) -> bool:
+        """Whether there is what a report has and a snapshot has not."""
+        return bool(bytes(self.findings))
+
+    @property
+    def version(self) -> str:
+        """The doctor that wrote it; empty where it names none."""
+        told = self.doctor.get("version") if isinstance(self.doctor, dict) else self.doctor_version
+        return told if isinstance(told, str) else ""
+
+
+def decoded(content: bytes, kind: type[_T], name: str, *, what: str = "snapshot or JSON report") -> _T | None:
+    """Return a document of doctor; None for a text that is none.
+
+    Raises InputError for one of a form that this doctor does not know, or with a part that it does not understand.
+    """
+    head = _head(content)
+    if head is None or not (head.is_snapshot or head.is_report):
+        return None
+    if head.schema_version is not msgspec.UNSET and (type(head.schema_version) is not int or head.schema_version != FORM):
+        told = repr(head.schema_version)[:40]
+        raise InputError(f"{name}: its schema_version is {told}; this doctor, {__version__}, reads {FORM}.{_advice(head)}")
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: no {what} that this doctor understands: {error}.{_advice(head)}") from None
+
+
+def is_report(content: bytes) -> bool:
+    """Say whether a text is a JSON object that has findings, as a report does and a snapshot does not."""
+    head = _head(content)
+    return head is not None and head.is_report
+
+
+def why_not(content: bytes) -> str:
+    """Say why a text is no document of doctor."""
+    try:
+        msgspec.json.decode(content, type=_Head)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return "a JSON object of something else"
+
+
+def _head(content: bytes) -> _Head | None:
+    try:
+        return msgspec.json.decode(content, type=_Head)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _advice(head: _Head) -> str:
+    """Say what to do about it where a newer doctor wrote it."""
+    wrote, here = parse(head.version), parse(__version__)
+    newer = wrote is not None and here is not None and wrote > here
+    if newer or (type(head.schema_version) is int and head.schema_version > FORM):
+        return f" A newer doctor wrote it{f' ({head.version[:40]})' if head.version else ''}: upgrade this one."
+    return ""

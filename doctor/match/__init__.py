@@ -1,7 +1,0 @@
-"""Judge an observation against the catalog; pure, and without a word about how the observation came to be."""
-
-from __future__ import annotations
-
-from doctor.match.diagnose import diagnose
-
-__all__ = ["diagnose"]

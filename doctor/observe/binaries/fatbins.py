@@ -1,0 +1,64 @@
+"""For which GPUs an ELF file holds code: the headers of the fat binaries that nvcc put into it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from doctor.observe.binaries.elf import Elf, ElfError
+
+_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
+_MAGIC = 0xBA55ED50
+_HEAD, _ENTRY = struct.Struct("<IHHQ"), struct.Struct("<HHIQ12xI")
+_KINDS = {1: "compute", 2: "sm"}
+_ALIGNED = 8
+_MOST_ENTRIES = 1 << 17
+_MOST_PADDING = 1 << 12
+
+
+def architectures(elf: Elf) -> frozenset[str]:
+    """Return what the file holds GPU code for: `sm_90` is machine code, `compute_90` PTX; empty where it holds none.
+
+    Only headers are read, never the code. A header does not tell `sm_90a` from `sm_90`. Raises `ElfError` where the headers make no sense.
+    """
+    found: set[str] = set()
+    for name in _SECTIONS:
+        at, size = elf.span(name)
+        if size:
+            elf.take(at + size - 1, 1)
+            found.update(_entries(elf, at, at + size))
+    return frozenset(found)
+
+
+def _entries(elf: Elf, at: int, end: int) -> Iterator[str]:
+    for _ in range(_MOST_ENTRIES):
+        if at + _HEAD.size > end:
+            return
+        magic, _, head, size = _HEAD.unpack(elf.take(at, _HEAD.size))
+        if magic == _MAGIC:
+            stop = min(at + head + size, end)
+            yield from _one(elf, at + head, stop)
+            at = max(stop, at + _HEAD.size)
+        else:
+            at += _padding(elf, at, end)
+
+
+def _one(elf: Elf, at: int, end: int) -> Iterator[str]:
+    for _ in range(_MOST_ENTRIES):
+        if at + _ENTRY.size > end:
+            return
+        kind, _, length, body, number = _ENTRY.unpack(elf.take(at, _ENTRY.size))
+        if not length or length + body > end - at:
+            raise ElfError(f"a fat binary whose entry at {at} has {length} + {body} bytes")
+        if kind in _KINDS and number:
+            yield f"{_KINDS[kind]}_{number}"
+        at += length + body
+
+
+def _padding(elf: Elf, at: int, end: int) -> int:
+    """Return how many bytes lie between two fat binaries; raises `ElfError` where something else does."""
+    following = elf.take(at, min(_MOST_PADDING, end - at))
+    zeros = len(following) - len(following.lstrip(b"\0"))
+    if zeros < _ALIGNED and zeros < len(following):
+        raise ElfError(f"no fat binary at {at}")
+    return zeros if zeros == len(following) else zeros // _ALIGNED * _ALIGNED

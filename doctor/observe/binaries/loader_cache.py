@@ -1,0 +1,67 @@
+"""Where the dynamic loader of a host would find a library, read from its cache file instead of from `ldconfig -p`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from doctor.host.access import Host
+
+_CACHE = "/etc/ld.so.cache"
+_MAGIC = b"glibc-ld.so.cache1.1"
+_HEADER = struct.Struct("<20sII20x")
+_ENTRY = struct.Struct("<iIIIQ")
+_WIDTHS = {"x86_64": 0x0300, "aarch64": 0x0A00}
+_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
+
+
+def _text(data: bytes, at: int) -> str:
+    return data[at : data.find(b"\0", at)].decode("utf-8", "replace")
+
+
+def _entries(data: bytes, machine: str) -> Iterator[tuple[str, str]]:
+    # The older layout comes first in some caches; offsets count from the newer header behind it.
+    start = data.find(_MAGIC)
+    if start < 0:
+        return
+    data = data[start:]
+    _, count, _ = _HEADER.unpack_from(data)
+    wanted = _WIDTHS.get(machine)
+    for index in range(min(count, (len(data) - _HEADER.size) // _ENTRY.size)):
+        flags, name, path, _, _ = _ENTRY.unpack_from(data, _HEADER.size + index * _ENTRY.size)
+        if wanted is None or flags & 0xFF00 == wanted:
+            yield _text(data, name), _text(data, path)
+
+
+@lru_cache(maxsize=4)
+def loader_cache(host: Host) -> Mapping[str, tuple[str, ...]]:
+    """Return the paths behind every library name in the loader's cache; empty where there is no glibc cache."""
+    data = host.read_bytes(_CACHE, limit=8 << 20)
+    found: dict[str, tuple[str, ...]] = {}
+    try:
+        for name, path in _entries(data or b"", platform.machine()):
+            found[name] = (*found.get(name, ()), path)
+    except struct.error:
+        return MappingProxyType({})
+    return MappingProxyType(found)
+
+
+def search_folders(host: Host, variable: str) -> tuple[str, ...]:
+    """Return the folders that an environment variable such as LD_LIBRARY_PATH lists, without its empty parts."""
+    separator = f"[{re.escape(os.pathsep)};]"
+    return tuple(part for part in re.split(separator, host.env.get(variable, "")) if part)
+
+
+def find_library(host: Host, name: str) -> str | None:
+    """Return the path that `dlopen(name)` would take: LD_LIBRARY_PATH, then the loader's cache, then its default folders."""
+    candidates = (
+        *(f"{folder.rstrip('/')}/{name}" for folder in search_folders(host, "LD_LIBRARY_PATH")),
+        *loader_cache(host).get(name, ()),
+        *(f"{folder}/{name}" for folder in _FOLDERS),
+    )
+    return next((path for path in candidates if host.exists(path)), None)

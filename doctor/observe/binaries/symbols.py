@@ -1,0 +1,133 @@
+"""Which dynamic symbols an ELF file asks of others, and whether a library gives one, by its hash table."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Container, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from doctor.observe.binaries.elf import Elf, ElfError
+
+_HASH_HEAD, _OLD_HEAD, _WORD = struct.Struct("<IIII"), struct.Struct("<II"), struct.Struct("<I")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_HASH, _SYMTAB, _GNU_HASH, _VERSYM = 4, 6, 0x6FFFFEF5, 0x6FFFFFF0
+_GLOBAL = 1
+_MOST_SYMBOLS = 1 << 18
+_LONGEST_CHAIN = 1 << 16
+
+
+def elf_hash(name: bytes) -> int:
+    """Return the hash under which the older tables of System V keep a name."""
+    value = 0
+    for byte in name:
+        value = (value << 4) + byte
+        value = (value ^ (value >> 24 & 0xF0)) & 0x0FFFFFFF
+    return value
+
+
+class Wanted(NamedTuple):
+    """A symbol that a file cannot do without; `version` is the index of its version, 0 or 1 for none."""
+
+    name: bytes
+    version: int
+
+
+@lru_cache(maxsize=1 << 16)
+def gnu_hash(name: bytes) -> int:
+    """Return the hash under which GNU hash tables keep a name."""
+    value = 5381
+    for byte in name:
+        value = value * 33 + byte & 0xFFFFFFFF
+    return value
+
+
+def wanted(elf: Elf, versions: Container[int] | None = None) -> Iterator[Wanted]:
+    """Yield the symbols that a file asks of others and cannot do without, of these versions only; weak ones may stay unresolved.
+
+    Symbols that a file defines stand behind all others in its table, and the GNU hash table says where they begin; elsewhere the section
+    headers count. Raises `ElfError` where there is no hash table.
+    """
+    exports = Exports(elf)
+    count = exports.first if exports.tells_where_its_own_begin else elf.symbol_count
+    if count > _MOST_SYMBOLS:
+        raise ElfError(f"{count} undefined symbols")
+    table = elf.take(elf.place(elf.entry(_SYMTAB)), count * _SYMBOL.size)
+    address = elf.entry(_VERSYM)
+    numbers = struct.unpack(f"<{count}H", elf.take(elf.place(address), count * 2)) if address else (0,) * count
+    for (name, info, _, section, _, _), number in zip(_SYMBOL.iter_unpack(table), numbers, strict=True):
+        version = number & 0x7FFF
+        if name and section == 0 and info >> 4 == _GLOBAL and (versions is None or version in versions):
+            yield Wanted(elf.name(name), version)
+
+
+class Exports:
+    """The symbols that a library defines, looked up one by one in its hash table, GNU's or the older one of System V.
+
+    Raises `ElfError` where it has neither, or one that makes no sense.
+    """
+
+    def __init__(self, elf: Elf) -> None:
+        self._elf, self._symbols_at = elf, elf.place(elf.entry(_SYMTAB))
+        self._is_old = not elf.entry(_GNU_HASH)
+        if self._is_old and not elf.entry(_HASH):
+            raise ElfError("no hash table of symbols")
+        at = elf.place(elf.entry(_HASH if self._is_old else _GNU_HASH))
+        if self._is_old:
+            self._buckets, self._chains = _OLD_HEAD.unpack(elf.take(at, _OLD_HEAD.size))
+            self.first, self._words, self._buckets_at = 0, 0, at + _OLD_HEAD.size
+            self._chains_at = self._buckets_at + 4 * self._buckets
+            elf.take(self._chains_at, 4 * self._chains)
+        else:
+            self._buckets, self.first, self._words, self._shift = _HASH_HEAD.unpack(elf.take(at, _HASH_HEAD.size))
+            self._bloom_at = at + _HASH_HEAD.size
+            self._buckets_at = self._bloom_at + 8 * self._words
+            self._chains_at = self._buckets_at + 4 * self._buckets
+            elf.take(self._bloom_at, 8 * self._words + 4 * self._buckets)
+
+    @property
+    def tells_where_its_own_begin(self) -> bool:
+        """Whether `first` is the number of the first symbol that it defines: not where it defines none, nor in the older table."""
+        return not self._is_old and any(self._elf.take(self._buckets_at, 4 * self._buckets))
+
+    def has(self, name: bytes) -> bool:
+        """Say whether the library defines a symbol, in whatever version."""
+        if not self._buckets:
+            return False
+        return self._has_by_old_hash(name) if self._is_old else self._has_by_gnu_hash(name)
+
+    def _has_by_old_hash(self, name: bytes) -> bool:
+        index = self._number(self._buckets_at + 4 * (elf_hash(name) % self._buckets))
+        for _ in range(min(self._chains, _LONGEST_CHAIN)):
+            if index == 0 or index >= self._chains:
+                return False
+            if self._is(index, name):
+                return True
+            index = self._number(self._chains_at + 4 * index)
+        raise ElfError("a chain of symbols without an end")
+
+    def _has_by_gnu_hash(self, name: bytes) -> bool:
+        if not self._words:
+            return False
+        value = gnu_hash(name)
+        word = int.from_bytes(self._elf.take(self._bloom_at + 8 * (value // 64 % self._words), 8), "little")
+        if not (word >> value % 64) & (word >> (value >> (self._shift & 31)) % 64) & 1:
+            return False
+        index = self._number(self._buckets_at + 4 * (value % self._buckets))
+        return index >= self.first and self._stands_in_chain(index, value, name)
+
+    def _stands_in_chain(self, index: int, value: int, name: bytes) -> bool:
+        for place in range(index, index + _LONGEST_CHAIN):
+            kept = self._number(self._chains_at + 4 * (place - self.first))
+            if kept | 1 == value | 1 and self._is(place, name):
+                return True
+            if kept & 1:
+                return False
+        raise ElfError("a chain of symbols without an end")
+
+    def _is(self, place: int, name: bytes) -> bool:
+        at, _, _, section, _, _ = _SYMBOL.unpack(self._elf.take(self._symbols_at + place * _SYMBOL.size, _SYMBOL.size))
+        return section != 0 and self._elf.name(at) == name
+
+    def _number(self, at: int) -> int:
+        return int(_WORD.unpack(self._elf.take(at, 4))[0])

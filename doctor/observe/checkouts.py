@@ -1,0 +1,92 @@
+"""A checkout: the Cargo workspace in it, and what came with it, which git tracks (read from its index; git is not started)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from doctor.base.refusals import current, home
+from doctor.host import regular_bytes
+from doctor.host.reading import SOURCE
+
+_WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
+_LIMIT = 64 << 20
+_HEADER, _ENTRY, _EXTENDED = 12, 62, 0x4000
+"""Bytes of the header and of the fixed part of an entry, and the flag of a longer one (gitformat-index(5))."""
+
+
+def find_workspace(project: Path) -> Path | None:
+    """Return the folder of the Cargo workspace that holds `project`: never above its git repository, nor the home folder."""
+    crate = None
+    for folder in _upwards(project if project.is_absolute() else current() / project):
+        manifest = folder / "Cargo.toml"
+        if (folder / "Cargo.lock").is_file():
+            return folder
+        if manifest.is_file():
+            crate = crate or folder
+            if _WORKSPACE.search((regular_bytes(manifest, SOURCE) or b"").decode("utf-8", "replace")):
+                return folder
+    return crate
+
+
+def _upwards(folder: Path) -> Iterator[Path]:
+    own = home()
+    yield folder
+    for parent in folder.parents:
+        if own in (parent, folder) or (folder / ".git").exists():
+            return
+        folder = parent
+        yield folder
+
+
+def is_tracked(path: Path) -> bool:
+    """Say whether the repository that a path lies in tracks it, or anything below it; false where there is no repository."""
+    found = next((folder for folder in path.parents if os.path.exists(f"{folder}/.git")), None)  # noqa: PTH110 - one that cannot be asked is none
+    if found is None:
+        return False
+    data = regular_bytes(_git(found) / "index", _LIMIT) or b""
+    name = path.relative_to(found).as_posix().encode("utf-8", "surrogateescape")
+    if data[:4] != b"DIRC":
+        return False
+    if int.from_bytes(data[4:8], "big") >= 4:
+        return any(each == name or each.startswith(name + b"/") for each in _compressed(data))
+    return any(_names(data, name + end) for end in (b"/", b"\0"))
+
+
+def _git(folder: Path) -> Path:
+    """Return the folder of git; a worktree and a submodule have a file that names theirs."""
+    text = regular_bytes(folder / ".git", 1 << 16)
+    named = (text or b"").decode("utf-8", "surrogateescape").partition("gitdir:")[2].strip()
+    return folder / named if named else folder / ".git"
+
+
+def _names(data: bytes, needle: bytes) -> bool:
+    """Say whether an entry begins with a name: its length stands in front of it, or two bytes before that where more flags do."""
+    at = data.find(needle, _HEADER)
+    while at >= 0:
+        length = min(data.find(b"\0", at) - at, 0xFFF)
+        if any(int.from_bytes(data[flags : flags + 2], "big") & 0xFFF == length for flags in (at - 2, at - 4)):
+            return True
+        at = data.find(needle, at + 1)
+    return False
+
+
+def _compressed(data: bytes) -> Iterator[bytes]:
+    """Yield the names of version 4, each of which is told as its difference from the one before."""
+    at, name = _HEADER, b""
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        if at + _ENTRY > len(data):
+            return
+        at += _ENTRY + (2 if int.from_bytes(data[at + _ENTRY - 2 : at + _ENTRY], "big") & _EXTENDED else 0)
+        less = data[at] & 127 if at < len(data) else 0
+        while at < len(data) and data[at] & 128:
+            at += 1
+            less = ((less + 1) << 7) | (data[at] & 127 if at < len(data) else 0)
+        end = data.find(b"\0", at + 1)
+        if end < 0:
+            return
+        name = name[: max(len(name) - less, 0)] + data[at + 1 : end]
+        yield name
+        at = end + 1

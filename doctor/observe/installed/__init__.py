@@ -1,0 +1,1 @@
+"""What is installed in another environment, read from its files."""

@@ -1,0 +1,250 @@
+"""The distributions of another interpreter, read from their folders, and what they ask of each other."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from doctor.base.requirements import Line, Nonsense, applies, read_line
+from doctor.host.reading import METADATA, RECORD, Unread, regular_bytes, whole_text
+from doctor.observe.scene import Distribution, Interpreter
+
+_HEAD, _RECORD_FIELDS, _MOST_DIGITS = 4096, 3, 20
+_NAME, _VERSION = (
+    re.compile(r"^Name:[ \t]*([A-Za-z0-9][\w.-]{0,200})[ \t\r]*$", re.MULTILINE),
+    re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE),
+)
+_EXTRA = re.compile(r"""\bextra\s{0,8}==\s{0,8}['"]([^'"]*)['"]""")
+_BEGINNING = re.compile(r"[A-Za-z0-9][\w.-]*")
+_SYSTEMS = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
+_IMPLEMENTATIONS = {"cpython": "CPython", "pypy": "PyPy"}
+
+_STACK = re.compile(
+    r"torch|torch-(geometric|scatter|sparse|cluster|tensorrt)|torchvision|torchaudio|torchao|torchtext|torchdata|torchtune"
+    r"|torchtitan|torchcodec|torchmetrics|functorch|pytorch-.*|triton.*|nvidia-.*|cuda-(toolkit|bindings|pathfinder|python|core)"
+    r"|cupy.*|xformers|flash-attn.*|flash-linear-attention|fla-core|flashinfer.*|vllm.*|sglang.*|sgl-kernel|bitsandbytes"
+    r"|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d|xfuser|yunchang|ring-flash-attn|jax.*|onnxruntime.*"
+    r"|tensorrt.*|tensorflow.*|transformers|accelerate|diffusers|peft|trl|unsloth.*|kernels|liger-kernel|auto-gptq|gptqmodel"
+    r"|autoawq|lightning.*|numpy|openai-whisper|openai-triton|ultralytics|timm|spconv.*|pytorch3d|nerfacc|gsplat"
+    r"|intel-extension-for-pytorch|mlx.*|sageattention|magi-attention|llama-cpp-python|ctranslate2|faster-whisper|numba.*"
+)
+_GROUND = frozenset({"setuptools", "sympy", "tokenizers", "huggingface-hub", "safetensors", "typing-extensions", "pillow", "scipy"})
+
+_BESIDE = re.compile(
+    r"pandas|datasets|pyarrow|scikit-learn|opencv-(contrib-)?python(-headless)?|optimum|sentence-transformers|evaluate|keras|einops"
+)
+
+
+class Requirement(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a distribution asks for in this environment; an empty `specifier` takes any version."""
+
+    name: str
+    specifier: str
+    extras: frozenset[str] = frozenset()
+    direct: bool = False
+
+
+def normalized(name: str) -> str:
+    """Return the one spelling of a name that installers compare: `Flash_Attn` is `flash-attn`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@lru_cache(maxsize=4096)
+def in_stack(name: str) -> bool:
+    """Say whether a distribution, by normalized name, belongs to the GPU stack."""
+    return _STACK.fullmatch(name) is not None
+
+
+def asks_beside_stack(name: str) -> bool:
+    """Say whether programs of the stack stand on this distribution, so that what it asks for in vain stops them."""
+    return in_stack(name) or name in _GROUND or _BESIDE.fullmatch(name) is not None
+
+
+def matters_to_stack(name: str) -> bool:
+    """Say whether the stack breaks over this distribution: a member, or one of the few that members stand on."""
+    return name in _GROUND or in_stack(name)
+
+
+def installed(path: Sequence[str]) -> tuple[Distribution, ...]:
+    """Read every distribution on a `sys.path`; where a name occurs twice, Python takes the first and so does this.
+
+    Within one folder there is no first: of two dist-info folders of a name, the one whose RECORD fits the files is the real one.
+    """
+    found: dict[str, Distribution] = {}
+    for folder in _folders(path):
+        conda = _conda_names(folder)
+        for entry in _entries(folder):
+            distribution = _read(entry, conda)
+            if distribution is not None:
+                known = found.setdefault(distribution.name, distribution)
+                if known is not distribution and known.folder.parent == distribution.folder.parent:
+                    found[distribution.name] = max(known, distribution, key=fit)
+    return tuple(sorted(found.values(), key=lambda one: one.name))
+
+
+def installed_as(folder: Path) -> tuple[tuple[str, str], ...]:
+    """Return name and version that the METADATA of a dist-info folder says, whatever the folder is called; empty where it says none."""
+    head = _head(f"{folder}/METADATA")
+    name, version = _NAME.search(head), _VERSION.search(head)
+    return ((normalized(name[1]), version[1]),) if name and version else ()
+
+
+def fit(distribution: Distribution) -> float:
+    """Return which part of the files that RECORD lists has the size that it says; -1 where there is no RECORD."""
+    try:
+        text = text_of(distribution, "RECORD") or ""
+    except Unread:
+        return -1.0
+    rows = [line.rsplit(",", 2) for line in text.split("\n")]
+    listed = [(row[0], size) for row in rows if len(row) == _RECORD_FIELDS and (size := size_in(row[2])) is not None]
+    fitting = [path for path, size in listed if _size(distribution.folder.parent / path) == size]
+    return len(fitting) / len(listed) if listed else -1.0
+
+
+def size_in(field: str) -> int | None:
+    """Return the size that a line of RECORD says; None where it says none, or one that no file has."""
+    return int(field) if field.rstrip().isdecimal() and len(field) <= _MOST_DIGITS else None
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return None
+
+
+def duplicates(path: Sequence[str], known: Sequence[Distribution]) -> dict[str, tuple[str, ...]]:
+    """Return the other copies of each of the `known` distributions that lie on the path, as `version in folder`."""
+    chosen = {one.name: one.folder for one in known}
+    found: dict[str, tuple[str, ...]] = {}
+    for folder in _folders(path):
+        for entry in _entries(folder):
+            name, version = _named(entry.name)
+            if name in chosen and Path(entry.path) != chosen[name]:
+                found[name] = (*found.get(name, ()), f"{version or 'unknown'} in {folder}")
+    return found
+
+
+def requirements(distribution: Distribution, interpreter: Interpreter, extras: Collection[str] = ()) -> tuple[Requirement, ...]:
+    """Return what a distribution asks for in the environment of `interpreter`.
+
+    What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are left out. Raises Unread where METADATA
+    cannot be read.
+    """
+    environment = marker_environment(interpreter)
+    found: list[Requirement] = []
+    for text in _requires(distribution):
+        name = _BEGINNING.match(text)
+        wanted = set(_EXTRA.findall(text))
+        if name is None or (wanted and not wanted & set(extras)):
+            continue  # most lines end here, unread
+        with suppress(Nonsense):
+            line = read_line(text)
+            if applies(line.marker, environment, extras):
+                found.append(_requirement(line))
+    return tuple(found)
+
+
+def extras_of(distribution: Distribution) -> tuple[str, ...]:
+    """Return the extras under which a distribution asks for something of the GPU stack. Raises Unread as `requirements` does."""
+    lines = [text for text in _requires(distribution) if (name := _BEGINNING.match(text)) and in_stack(normalized(name[0]))]
+    return tuple(dict.fromkeys(extra for text in lines for extra in _EXTRA.findall(text)))
+
+
+def _requirement(line: Line) -> Requirement:
+    name = normalized(line.name)
+    return Requirement(name=name, specifier=line.specifier, extras=line.extras, direct=bool(line.address))
+
+
+def marker_environment(interpreter: Interpreter) -> dict[str, str]:
+    """Return the environment markers of the interpreter under examination, not of doctor's own."""
+    system = _SYSTEMS.get(interpreter.platform, interpreter.platform.capitalize())
+    implementation = _IMPLEMENTATIONS.get(interpreter.implementation, interpreter.implementation)
+    return {
+        "implementation_name": interpreter.implementation,
+        "implementation_version": interpreter.version,
+        "os_name": "nt" if interpreter.platform == "win32" else "posix",
+        "platform_machine": interpreter.machine,
+        "platform_python_implementation": implementation,
+        "platform_release": "",
+        "platform_system": system,
+        "platform_version": "",
+        "python_full_version": interpreter.version,
+        "python_version": ".".join(interpreter.version.split(".")[:2]),
+        "sys_platform": interpreter.platform,
+    }
+
+
+def text_of(distribution: Distribution, name: str) -> str | None:
+    """Return a file of a distribution's own folder, as RECORD; None where there is none. Raises Unread (doctor.host.reading)."""
+    return whole_text(f"{distribution.folder}/{name}", RECORD if name == "RECORD" else METADATA)
+
+
+def _requires(distribution: Distribution) -> Iterator[str]:
+    text = text_of(distribution, "METADATA") or text_of(distribution, "PKG-INFO") or ""
+    headers = text.replace("\r\n", "\n").partition("\n\n")[0]
+    return (line[14:].strip() for line in headers.split("\n") if line.startswith("Requires-Dist:"))
+
+
+def _folders(path: Sequence[str]) -> list[str]:
+    return [folder for folder in dict.fromkeys(path) if Path(folder).is_dir()]
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            # pip renames what it removes to ~name, and leaves that behind when it is killed.
+            found = [one for one in entries if one.name.endswith((".dist-info", ".egg-info")) and one.name[0] != "~"]
+    except OSError:
+        return []
+    return sorted(found, key=lambda one: one.name)
+
+
+def _named(folder: str) -> tuple[str, str]:
+    """Split the name of a dist-info folder into the distribution's name and version."""
+    name, _, version = folder.rpartition(".")[0].partition("-")
+    return normalized(name), version.partition("-py")[0]
+
+
+def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None:
+    folder = Path(entry.path)
+    old = entry.name.endswith(".egg-info")
+    head = _head(f"{entry.path}/PKG-INFO" if old and entry.is_dir() else entry.path if old else f"{entry.path}/METADATA")
+    name, version = _NAME.search(head), _VERSION.search(head)
+    if not (name and version) and not old and not (folder / "RECORD").exists():
+        return None
+    called, marked = _named(entry.name)
+    called, marked = (normalized(name[1]) if name else called), (version[1] if version else marked)
+    installer = _head(f"{entry.path}/INSTALLER").strip() or ("conda" if called in conda else "")
+    try:
+        installed_at = entry.stat().st_mtime
+    except OSError:
+        installed_at = 0.0
+    direct = _head(f"{entry.path}/direct_url.json") if entry.is_dir() else ""
+    return Distribution(name=called, version=marked, folder=folder, installer=installer, installed_at=installed_at, direct_url=direct)
+
+
+def _head(path: str) -> str:
+    return (regular_bytes(path, _HEAD) or b"").decode("utf-8", "replace")
+
+
+def _conda_names(folder: str) -> frozenset[str]:
+    """Return the names that conda says it installed into the prefix that holds this site-packages folder."""
+    parents = Path(folder).parents
+    for prefix in parents[1:3]:
+        if names := [name for name in _names(prefix / "conda-meta") if name.endswith(".json")]:
+            return frozenset(normalized(name.rsplit("-", 2)[0]) for name in names)
+    return frozenset()
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [path.name for path in folder.iterdir()]
+    except OSError:
+        return []

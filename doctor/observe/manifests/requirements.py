@@ -1,0 +1,30 @@
+"""Lists of requirements: pip's files, and conda's environments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.observe.manifests.pins import CONDA, Pin, asked, lines
+
+_ITEM = re.compile(r"\s*-\s+['\"]?(?:[\w./-]{1,100}::)?([^'\"#]{1,300})")
+_KEY = re.compile(r"([\w-]{1,40})\s*:")
+
+
+def requirements(text: str) -> Iterator[Pin]:
+    """Yield what a file of requirements or constraints asks for; options and what it includes are left out."""
+    for number, line in lines(text):
+        wanted = line.strip().removeprefix("-e ").removeprefix("--editable ")
+        if wanted and wanted[0] not in "#-" and (pin := asked(wanted, number)):
+            yield pin
+
+
+def environment(text: str) -> Iterator[Pin]:
+    """Yield what stands under `dependencies:` of a conda environment, pip's part included; channels have the names of packages too."""
+    key = ""
+    for number, line in lines(text):
+        if found := _KEY.match(line):
+            key = found[1]
+        item = _ITEM.match(line) if key == "dependencies" else None
+        if item and (pin := asked(item[1], number)):
+            yield pin._replace(name=CONDA.get(pin.name, pin.name))

@@ -1,0 +1,198 @@
+"""Look at a host and its targets: probes, fact scripts, and the canaries whose needs are met."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doctor import __version__
+from doctor.base.globs import matches_any
+from doctor.base.time_limit import PATIENCE
+from doctor.facts.derive.reach import shown
+from doctor.host import Host
+from doctor.host.threads import together
+from doctor.model.checks import Check, Kind, Progress, Tier
+from doctor.model.facts import ASSUMED, Fact, Facts, present, unknown, value_of
+from doctor.model.observation import Log, Observation, Target, TargetKind
+from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.observe.checkouts import find_workspace
+from doctor.observe.installed.distributions import installed
+from doctor.observe.run_probes import probe_all, probes
+from doctor.observe.scene import Interpreter, Scene
+from doctor.observe.targets import Choice, TargetError, choose_interpreter, describe
+from doctor.redact import ready
+
+_LAST = 5.0
+"""Seconds that a judgement is given though the budget of the run is used up."""
+_FOLLOWS = {
+    "nvidia.capabilities": (
+        *("nvidia.gpus", "nvidia.visible", "nvidia.gpu_names", "nvidia.gpu_count", "nvidia.capability_min", "nvidia.capability_max"),
+        "torch.cuda_devices",
+    ),
+    "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
+}
+"""What this machine says of its own GPU and driver, which does not hold of a declared one."""
+WITHOUT_CANARIES = ("the canaries (--no-canaries)",)
+"""What a static look leaves out."""
+FRAMEWORKS = ("torch", "jax", "tensorflow", "onnxruntime-gpu")
+"""Distributions that make an interpreter worth examining where nobody asked for it."""
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """How far to go: whether to run checks at all, which tier of them, and the seconds for each check and for the whole run.
+
+    `fresh` runs every check, also one whose verdict is known from an earlier run in the same environment.
+    """
+
+    canaries: bool = True
+    fresh: bool = False
+    tier: Tier = Tier.QUICK
+    timeout: float | None = None
+    budget: float | None = None
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look at, and how far to go; `settings` are variables that checks are told (checks/README.md).
+
+    `in_project` is whether an environment that lies in the project is taken where no other is named or active.
+    """
+
+    host: Host
+    project: Path
+    python: str | None = None
+    in_project: bool = True
+    features: tuple[str, ...] = ()
+    checks: Sequence[Check] = ()
+    bounds: Bounds = Bounds()
+    assumed: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
+    logs: Sequence[Log] = ()
+
+
+def left_to_judge(budget: float | None, begun: float) -> float:
+    """Return the seconds that a run leaves to its judgement, which began at a time of the monotonic clock: a few in any case."""
+    return PATIENCE if budget is None else min(max(begun + budget - time.monotonic(), _LAST), PATIENCE)
+
+
+def observe(request: Request, progress: Progress, meanwhile: Callable[[], object] = bool) -> Observation:
+    """Look once at everything; raises TargetError where the interpreter that was asked for does not start.
+
+    `meanwhile` is what can be done while tools are waited for.
+    """
+    started = time.monotonic()
+    scene, choice, why = _scene(request)
+    deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
+    facts, failures = probe_all(scene, meanwhile=meanwhile, deadline=deadline)
+    facts = with_assumed(facts, request.assumed)
+    if why:
+        facts["python.executable"] = unknown(why, "targets")
+    observation = Observation(
+        doctor_version=__version__,
+        taken=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        targets=_targets(scene, choice),
+        facts=facts,
+        logs=tuple(request.logs),
+        probe_failures=failures,
+    )
+    if not request.bounds.canaries:
+        return msgspec.structs.replace(observation, left_out=WITHOUT_CANARIES)
+    return _with_checks(observation, request, scene, deadline, progress)
+
+
+def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
+    """Return facts as if what is assumed were there, in place of what was seen of it."""
+    told = {name for declared in assumed for name in _FOLLOWS.get(declared, ())}
+    kept = {name: fact for name, fact in facts.items() if name not in told}
+    return kept | {name: present(value, ASSUMED) for name, value in assumed.items()}
+
+
+def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
+    workspace = find_workspace(request.project)
+    alone = Scene(host=request.host, project=request.project, workspace=workspace, features=request.features)
+    try:
+        choice = choose_interpreter(request.host, request.python, request.project if request.in_project else None)
+        interpreter = _described(request.host, choice.path)
+    except TargetError as error:
+        if request.python is not None or workspace is None:
+            raise
+        return alone, None, str(error)
+    distributions = installed(interpreter.path)
+    if workspace and choice.by_chance and not any(each.name in FRAMEWORKS for each in distributions):
+        # Whatever python3 a Rust programmer's shell happens to hold is nobody's patient.
+        return alone, None, ""
+    return msgspec.structs.replace(alone, interpreter=interpreter, distributions=distributions), choice, ""
+
+
+def _described(host: Host, path: Path) -> Interpreter:
+    """Start the interpreter, and load the probes and what blanks secrets while it answers."""
+    said = together({"": partial(describe, host, path)}, meanwhile=_load)
+    return said[""]
+
+
+def _load() -> None:
+    probes()
+    ready()
+
+
+def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
+    found = []
+    if scene.interpreter and choice:
+        found.append(Target(name="interpreter", kind=TargetKind.INTERPRETER, path=scene.interpreter.executable, chosen_by=choice.chosen_by))
+    if scene.workspace:
+        found.append(Target(name="cargo", kind=TargetKind.CARGO, path=str(scene.workspace), chosen_by="--project"))
+    return tuple(found)
+
+
+def _with_checks(observation: Observation, request: Request, scene: Scene, deadline: float, progress: Progress) -> Observation:
+    # Threads, pipes and temporary folders, which the static check does without.
+    from doctor.observe.cache import Store, fingerprint, folder
+    from doctor.observe.run_checks import check_all, concerns, plans_for, unmet_need
+
+    bounds, facts = request.bounds, observation.facts
+    plans = {
+        kind: msgspec.structs.replace(
+            plan, settings={**plan.settings, **request.settings}, tier=bounds.tier, timeout=bounds.timeout, deadline=deadline
+        )
+        for kind, plan in plans_for(observation.targets, request.host, facts).items()
+    }
+    possible = [check for check in request.checks if check.header.target in plans and concerns(check, facts)]
+    pending = [check for check in possible if _in_tier(check, bounds.tier, facts)]
+    left_out = [check for check in possible if check not in pending and not unmet_need(check, facts)]
+    where = folder(request.host.env)
+    before = fingerprint(scene, facts) if where else ""
+    store = Store(where, before, has_gpu=bool(shown(facts)), fresh=bounds.fresh)
+    done = check_all(pending, plans, facts, progress, store)
+    store.save(lambda: fingerprint(scene, facts))
+    return msgspec.structs.replace(
+        observation,
+        facts={**facts, **done.facts},
+        outcomes=done.outcomes,
+        left_out=tuple(f"{check.id}: {check.header.summary} (--tier deep, up to {check.header.timeout:.0f} s)" for check in left_out),
+        interrupted=done.interrupted,
+    )
+
+
+def _in_tier(check: Check, tier: Tier, facts: Facts) -> bool:
+    header = check.header
+    return header.tier is Tier.QUICK or tier is Tier.DEEP or (header.quick_where != "" and value_of(facts, header.quick_where) is True)
+
+
+def chosen(checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]) -> tuple[Check, ...]:
+    """Return the checks that the globs of `--only` and `--skip` leave; what another check leans on stays."""
+    kept = [check for check in checks.values() if not only or matches_any(check.id, only)]
+    kept = [check for check in kept if not matches_any(check.id, skip)]
+    targets = {check.header.target for check in kept}
+    facts = [check for check in checks.values() if check.header.kind is Kind.FACTS and check.header.target in targets]
+    needed = [check for check in facts if check not in kept and not matches_any(check.id, skip)]
+    return (*needed, *kept)
+
+
+def ran_anything(outcomes: Iterable[Outcome]) -> bool:
+    """Say whether any check came to a verdict about the patient."""
+    return any(outcome.verdict in (Verdict.PASSED, *RED) for outcome in outcomes)

@@ -1,0 +1,84 @@
+"""AMD's GPUs: what the kernel's compute driver (kfd) lists, else what PCI shows; nothing of ROCm is started."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from doctor.host import Host
+from doctor.model.facts import Fact, absent, present
+from doctor.observe.binaries import drm
+from doctor.observe.scene import Scene, Seen
+
+BOUND = 2.0
+
+_NODES = "/sys/class/kfd/kfd/topology/nodes"
+_KFD = "/dev/kfd"
+_VENDOR = "0x1002"
+_MODULE = "/sys/module/amdgpu"
+
+
+def probe(scene: Scene) -> Seen:
+    """Yield `amd.*`; without a GPU of AMD's all but `gpu_present` are absent."""
+    host = scene.host
+    listed, on_bus = _listed(host), list(drm.devices(host, _VENDOR))
+    yield "amd.gpu_present", present(bool(listed or on_bus), f"{_NODES}, {drm.PCI}")
+    if not listed and not on_bus:
+        for name in ("gpus", "driver", "kfd", "render", "groups_missing"):
+            yield f"amd.{name}", absent("no GPU of AMD")
+        return
+    gpus = listed or [_of_bus(host, address) for address in on_bus]
+    nodes = [gpu["render"] for gpu in gpus if gpu.get("render")]
+    yield "amd.gpus", present(gpus, _NODES if listed else drm.PCI)
+    yield "amd.driver", _driver(host)
+    yield "amd.kfd", drm.rights(host, [_KFD])
+    yield "amd.render", drm.rights(host, nodes)
+    yield "amd.groups_missing", drm.groups_missing(host, [_KFD, *nodes])
+
+
+def _driver(host: Host) -> Fact:
+    if not host.exists(_MODULE):
+        return absent(_MODULE)
+    return present(drm.number(host, f"{_MODULE}/version") or "the kernel's own", _MODULE)
+
+
+def _listed(host: Host) -> list[dict[str, Any]]:
+    """Return the GPUs among kfd's nodes; a processor is a node without SIMDs."""
+    found = []
+    for node in sorted(host.list(_NODES), key=lambda name: int(name) if name.isdecimal() else 0):
+        told = dict(re.findall(r"^(\w+) (\d+)$", host.read(f"{_NODES}/{node}/properties", limit=1 << 14) or "", re.MULTILINE))
+        if node.isdecimal() and int(told.get("simd_count", 0)):
+            found.append(_gpu(host, int(node), {name: int(value) for name, value in told.items()}))
+    return found
+
+
+def _gpu(host: Host, node: int, told: dict[str, int]) -> dict[str, Any]:
+    place, version = told.get("location_id", 0), told.get("gfx_target_version", 0)
+    address = f"{told.get('domain', 0):04x}:{place >> 8 & 0xFF:02x}:{place >> 3 & 0x1F:02x}.{place & 7}"
+    banks = (host.read(f"{_NODES}/{node}/mem_banks/{bank}/properties", limit=1 << 12) or "" for bank in range(8))
+    sizes = [int(found[1]) for text in banks if (found := re.search(r"^size_in_bytes (\d{1,18})$", text, re.MULTILINE))]
+    minor = told.get("drm_render_minor", 0)
+    gpu = {
+        "name": _name(host, address),
+        "gfx": gfx(version) if version else None,
+        "node": node,
+        "pci_bus_id": address,
+        "memory_bytes": sum(sizes) or None,
+        "render": f"/dev/dri/renderD{minor}" if minor > 0 else drm.render_node(host, address),
+    }
+    return {name: value for name, value in gpu.items() if value not in (None, "")}
+
+
+def gfx(version: int) -> str:
+    """Spell the number of kfd as compilers do: 90402 is gfx942, 90010 is gfx90a."""
+    return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+
+def _name(host: Host, address: str) -> str:
+    """Return the name of a board; only those for servers hold one."""
+    return (host.read(f"{drm.PCI}/{address}/product_name", limit=256) or "").strip()
+
+
+def _of_bus(host: Host, address: str) -> dict[str, Any]:
+    gpu = {"name": _name(host, address), "pci_bus_id": address, "render": drm.render_node(host, address)}
+    return {name: value for name, value in gpu.items() if value}

@@ -1,0 +1,163 @@
+"""Files of the stack's packages that are gone, cut short, or not what they are called, by their RECORD."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from doctor.host import Host
+from doctor.host.reading import Unread, regular_bytes
+from doctor.model.facts import Fact, absent, present, unknown
+from doctor.observe.installed.distributions import text_of
+from doctor.observe.probes.files import records
+from doctor.observe.probes.files.generations import Needs, Replaced, generation_of, needs_of, told
+from doctor.observe.probes.files.owners import Wrong, claims, owner_of
+from doctor.observe.probes.files.records import kind_of, rows
+from doctor.observe.scene import Distribution, Scene, Seen
+
+WAITS = True
+BOUND = 20.0
+
+_MOST_LISTED = 50
+_SOURCE = "RECORD files"
+_MOST_UNREAD = 3
+_POINTER = b"version https://git-lfs"
+_LARGEST_POINTER = 1024
+_LARGE = 256 << 10
+"""Bytes of all RECORDs from which on another process looks first: 12,000 files take longer than its start."""
+_PATIENCE = 8.0
+_CHECKED = re.compile(
+    r"torch|torchvision|torchaudio|torchao|(pytorch-)?triton.*|nvidia-.*|cuda-bindings|numpy|xformers|flash-attn.*|bitsandbytes"
+    r"|flashinfer.*|vllm|sgl-kernel|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d|jaxlib|jax-.*|cupy-.*"
+    r"|onnxruntime.*|sageattention|opencv-.*"
+)
+
+_OF_TORCH = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
+"""Packages that `import torch` proves whole enough to run, or not."""
+
+
+def probe(scene: Scene) -> Seen:
+    """Give files.* and cuda_packages.*; each is absent where nothing of the kind was found.
+
+    Raises Unread, once it has told what it found, where a RECORD or a file could not be looked at.
+    """
+    if scene.interpreter is None:
+        return
+    checked = [one for one in scene.distributions if _CHECKED.fullmatch(one.name)]
+    unread: list[str] = []
+    intact = _intact(scene.host, checked)
+    wrong = [each for one in checked if one.name not in intact for each in _wrong(one, unread)]
+    others = claims(wrong, scene.distributions)
+    needs = needs_of(scene) if wrong else Needs({}, frozenset())
+    replaced = [Replaced(one, by) for one in wrong if (by := owner_of(one, others.get(one.place, ())))]
+    # A file that nothing asks for, and that is wrong for its owner, is missed by nobody.
+    kept = {one.file for one in replaced}
+    wrong = [one for one in wrong if one not in kept and one.owner.name not in needs.spare]
+    yield from _of_files([one for one in wrong if one.found is None], [one for one in wrong if one.found is not None], unread)
+    pairs = [one for one in replaced if not (generation_of(one.file.owner.name) and generation_of(one.by.name))]
+    yield "files.overwritten", _listed([{**_told(one.file), "by": _requirement(one.by)} for one in replaced])
+    yield "files.overwritten_packages", _listed(_owners(one.file for one in pairs))
+    yield "files.overwriting_packages", _listed(list(dict.fromkeys(_requirement(one.by) for one in pairs)))
+    yield from told(replaced, needs, scene.distributions)
+    if unread:
+        raise Unread("; ".join(unread[:_MOST_UNREAD]))
+
+
+def _of_files(missing: Sequence[Wrong], damaged: Sequence[Wrong], unread: Sequence[str]) -> Seen:
+    pointers = [each for each in damaged if kind_of(each.path) == "library" and _is_pointer(each)]
+    yield "files.missing", _listed([_told(each) for each in missing], unread)
+    yield "files.missing_packages", _listed(_owners(missing), unread)
+    apart = [each for each in missing if kind_of(each.path) == "library" and not _OF_TORCH.fullmatch(each.owner.name)]
+    yield "files.missing_apart", _listed(_owners(apart), unread)
+    yield "files.damaged", _listed([_told(each) for each in damaged], unread)
+    yield "files.damaged_packages", _listed(_owners(damaged), unread)
+    yield "files.lfs_pointers", _listed([_told(each)["path"] for each in pointers], unread)
+
+
+def _listed(values: Sequence[Any], unread: Sequence[str] = ()) -> Fact:
+    if values:
+        return present(list(values[:_MOST_LISTED]), _SOURCE)
+    return unknown(unread[0], _SOURCE) if unread else absent(_SOURCE)
+
+
+def _owners(wrong: Iterable[Wrong]) -> list[str]:
+    return list(dict.fromkeys(_requirement(each.owner) for each in wrong))
+
+
+def _requirement(one: Distribution) -> str:
+    return f"{one.name}=={one.version}"
+
+
+def _told(each: Wrong) -> dict[str, Any]:
+    owner = each.owner
+    return {
+        "path": f"{owner.folder.parent}/{each.path}",
+        "kind": kind_of(each.path),
+        "package": owner.name,
+        "requirement": _requirement(owner),
+        "size": each.found,
+        "wanted_size": each.wanted,
+    }
+
+
+def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
+    """Yield the files of a distribution that are not as its RECORD says; what could not be looked at is added to `unread`."""
+    try:
+        text = text_of(one, "RECORD") or ""
+    except Unread as error:
+        unread.append(str(error))
+        return
+    site = f"{one.folder.parent}/"
+    # conda rewrites search paths inside the files after RECORD was written, so there the sizes mean nothing.
+    compared = one.installer != "conda"
+    for path, wanted, _ in rows(text):
+        try:
+            size = os.stat(site + path).st_size  # noqa: PTH116 - 12,000 times, and a Path costs more than the call
+        except (FileNotFoundError, NotADirectoryError):
+            # An empty __init__.py makes no difference when it is gone, and packages that share a folder delete each other's.
+            if wanted != 0 or not path.endswith("__init__.py"):
+                yield Wrong(one, path, wanted, None)
+            continue
+        except ValueError:
+            continue  # a line that names what no file system holds
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                unread.append(f"{site}{path}: {error.strerror}")
+            continue
+        if size != wanted and wanted is not None and (compared or not size):
+            yield Wrong(one, path, wanted, size)
+
+
+def _intact(host: Host, checked: Iterable[Distribution]) -> frozenset[str]:
+    """Return the distributions that another process finds whole, while this one does something else; the others are looked at here.
+
+    That process is doctor's own interpreter. Where it cannot be started, or does not answer, nothing is known of anything.
+    """
+    asked = [(one.name, str(one.folder / "RECORD")) for one in checked if one.installer != "conda"]
+    if _processors() < 2 or sum(_size(path) for _, path in asked) < _LARGE:
+        return frozenset()
+    argv = [sys.executable, "-I", "-S", records.__file__, *(path for _, path in asked)]
+    told = host.run(argv, timeout=_PATIENCE).output.split()
+    return frozenset(asked[int(number)][0] for number in told if number.isdecimal() and int(number) < len(asked))
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - a Path would be made for nothing else
+    except OSError:
+        return 0
+
+
+def _is_pointer(each: Wrong) -> bool:
+    """Say whether a library is the text that git-lfs leaves where it did not fetch the file."""
+    if each.found is None or each.found > _LARGEST_POINTER:
+        return False
+    return regular_bytes(each.place, len(_POINTER)) == _POINTER

@@ -1,0 +1,69 @@
+"""Of which release the parts of cuDNN are that torch would load, held against each other and against the one it was built with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from doctor.host import Host, Unread
+from doctor.model.facts import absent, present, unknown
+from doctor.observe.binaries.linking import Resolved
+from doctor.observe.installed.distributions import requirements
+from doctor.observe.scene import Scene, Seen
+
+Version: TypeAlias = tuple[int, ...]
+
+_CUDNN = re.compile(r"libcudnn\w*\.so\.(\d+)(?:\.(\d+)\.(\d+))?")
+_DEFINED = re.compile(r"^#define CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+([0-9]{1,6})", re.MULTILINE)
+_PINNED = re.compile(r"==([0-9]{1,6})\.([0-9]{1,6})")
+_PARTS = ("MAJOR", "MINOR", "PATCHLEVEL")
+
+
+def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> Seen:
+    """Give libs.cudnn_older and libs.cudnn_mixed.
+
+    torch compares major and minor: another major never fits, and an older minor does not (torch/backends/cudnn/__init__.py). The
+    library that it is linked with opens the others by name, which LD_LIBRARY_PATH may lead elsewhere.
+    """
+    paths = {one.path.parent: one.path for name, one in found.items() if one.path is not None and _CUDNN.fullmatch(name)}
+    versions = {path: version for path in paths.values() if (version := _version(scene.host, path))}
+    wanted, source, why = None, "METADATA of torch", "a cuDNN lies beside no header that says its version"
+    try:
+        wanted, whole = _wanted(scene), len(versions) == len(paths)
+    except Unread as error:
+        whole, why = False, str(error)
+    older = [path for path, here in versions.items() if wanted and (here[0] != wanted[0] or here[1] < wanted[1])]
+    known = absent(source) if whole else unknown(why, source)
+    yield "libs.cudnn_older", present(_told(older, versions, wanted or ()), str(older[0])) if older else known
+    mixed = sorted(versions, key=lambda path: versions[path]) if len(set(versions.values())) > 1 else []
+    yield "libs.cudnn_mixed", present(_told(mixed, versions, versions[mixed[-1]]), str(mixed[0])) if mixed else known
+
+
+def _told(paths: Sequence[Path], versions: Mapping[Path, Version], other: Version) -> dict[str, str]:
+    return {"library": str(paths[0]), "version": _text(versions[paths[0]]), "wanted": _text(other)}
+
+
+def _text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def _wanted(scene: Scene) -> Version | None:
+    torch = next((one for one in scene.distributions if one.name == "torch"), None)
+    if torch is None or scene.interpreter is None:
+        return None
+    pins = (_PINNED.match(one.specifier) for one in requirements(torch, scene.interpreter) if one.name.startswith("nvidia-cudnn-"))
+    return next(((int(pin[1]), int(pin[2])) for pin in pins if pin), None)
+
+
+def _version(host: Host, path: Path) -> Version | None:
+    """Return the version of a cuDNN: by the name of its file where that says it, else by the header that came with it."""
+    named = _CUDNN.fullmatch(path.resolve().name)
+    if named and named[2]:
+        return tuple(int(part) for part in named.groups())
+    for folder in (path.parents[1] / "include", path.parent, path.parent / "include"):
+        defined = dict(_DEFINED.findall(host.read(folder / "cudnn_version.h", limit=1 << 16) or ""))
+        if len(defined) == len(_PARTS):
+            return tuple(int(defined[part]) for part in _PARTS)
+    return None

@@ -1,0 +1,116 @@
+"""NVIDIA's driver and GPUs: /proc and /sys first, NVML only where they show a driver, nvidia-smi last."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from doctor.host import Ended, Host
+from doctor.host.nvml import Answer, Gpu, ask_nvml
+from doctor.model.facts import absent, present, unknown
+from doctor.observe.probes.nvidia import files
+from doctor.observe.probes.nvidia.modules import of_modules
+from doctor.observe.scene import Scene, Seen
+from doctor.redact import without_secrets
+
+WAITS = True
+BOUND = 32.0
+
+_QUERY = "index,name,compute_cap,memory.total,mig.mode.current,driver_version"
+_NO_DRIVER = "no driver is loaded"
+_NOT_LOADED = "driver not loaded"
+_GPU_FACTS = ("gpus", "gpu_errors", "visible", "visible_error", "hidden_on_purpose")
+
+
+def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
+    """Yield `nvidia.*`; without a sign of a driver no child is started and everything that needs one is absent.
+
+    NVML may be silent for `patience` seconds, and nvidia-smi, which is asked where NVML answers wrongly, may take as long.
+    """
+    host = scene.host
+    kernel, on_bus = files.kernel_driver(host), files.on_bus(host)
+    there = files.gpu_present(host, on_bus)
+    shown = kernel is not None or files.shows_driver(host)
+    smi = files.smi_path(host)
+    yield "nvidia.gpu_present", there
+    holders = sorted({holder for holder in on_bus.values() if holder})
+    yield "nvidia.bound_to", present(holders, "/sys/bus/pci/devices") if holders else absent("/sys/bus/pci/devices")
+    yield "nvidia.smi", present(smi, "PATH") if smi else absent("PATH")
+    yield from files.driver_files(host, shown=shown)
+    yield from of_modules(host, on_bus, loaded=kernel is not None)
+    # A library alone is no driver: images and runners carry it for machines that have one.
+    library = files.nvml_library(host) if not shown else None
+    if not shown and library is None:
+        yield from _nothing()
+        return
+    if kernel:
+        # Given before NVML is asked: this much stays, whatever a broken driver does to the child.
+        yield from _driver(*kernel)
+    nvml = ask_nvml(host, timeout=patience)
+    if not shown and not nvml.gpus:
+        yield from _nothing(nvml.error if there.value else "")
+        return
+    yield "nvidia.nvml", present(nvml.error, "NVML") if nvml.error else absent("NVML answered")
+    answer, source = (nvml, "NVML") if nvml.gpus is not None else (_asked_smi(host, smi, nvml, patience), "nvidia-smi")
+    if not kernel and _NOT_LOADED in nvml.error.lower() and not answer.driver_version:
+        yield from _no_module()
+    elif not kernel:
+        yield from _driver(answer.driver_version, source, answer.error)
+    cuda, why = answer.cuda_version, answer.error or answer.why.get("cuda_version") or "only NVML tells"
+    yield "nvidia.cuda_version", present(cuda, "NVML") if cuda else unknown(why, source)
+    from doctor.observe.probes.nvidia.gpus import of_gpus  # for machines with a driver
+
+    yield from of_gpus(host, answer, source)
+
+
+def _nothing(said: str = "") -> Seen:
+    """Say that there is no driver; `said` are NVML's words beside a GPU that none drives."""
+    yield "nvidia.nvml", present(said, "NVML") if said else absent(_NO_DRIVER)
+    for name in ("driver_version", "driver_branch", "cuda_version", *_GPU_FACTS):
+        yield f"nvidia.{name}", absent(_NO_DRIVER)
+
+
+def _no_module() -> Seen:
+    yield "nvidia.driver_version", absent("NVML: the driver is not loaded")
+    yield "nvidia.driver_branch", absent("NVML: the driver is not loaded")
+
+
+def _driver(version: str | None, source: str, why: str = "") -> Seen:
+    branch = re.match(r"\d+", version or "")
+    yield "nvidia.driver_version", present(version, source) if version else unknown(why, source)
+    yield "nvidia.driver_branch", present(int(branch[0]), source) if branch else unknown(why or "no number", source)
+
+
+def _asked_smi(host: Host, smi: str | None, nvml: Answer, patience: float) -> Answer:
+    """Return what nvidia-smi adds to an answer of NVML that broke off."""
+    if nvml.hung:
+        # It would ask the same library, and hang as well.
+        return nvml
+    if smi is None:
+        return msgspec.structs.replace(nvml, error=f"{nvml.error}; nvidia-smi is not on PATH")
+    import csv
+
+    ran = host.run([smi, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"], timeout=patience, limit=1 << 16)
+    rows = [[cell.strip() for cell in row] for row in csv.reader(ran.output.splitlines()) if len(row) == 6] if ran.ok else []
+    rows = [row for row in rows if row[0].isdecimal()]
+    if rows:
+        driver = nvml.driver_version or rows[0][5]
+        return msgspec.structs.replace(nvml, driver_version=driver, gpus=tuple(_gpu(row) for row in rows))
+    if ran.ended is Ended.TIMEOUT:
+        why = f"nvidia-smi did not answer within {patience:g} s"
+    else:
+        said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why or "nothing")[:200].partition("\n")[0]
+        why = f"nvidia-smi (exit code {ran.code}) said: {said}"
+    return msgspec.structs.replace(nvml, error=f"{nvml.error}; {why}")
+
+
+def _gpu(row: list[str]) -> Gpu:
+    index, name, capability, memory, mig, _ = row
+    return Gpu(
+        index=int(index),
+        name=name,
+        capability=capability if re.fullmatch(r"\d+\.\d+", capability) else None,
+        memory_bytes=int(memory) << 20 if memory.isdecimal() else None,
+        mig=mig == "Enabled",
+    )

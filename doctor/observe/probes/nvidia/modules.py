@@ -1,0 +1,110 @@
+"""Why a GPU on PCI is not driven: which kernel module is there, what keeps it from being loaded, and which cards wait for it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+from doctor.host import Host
+from doctor.model.facts import Fact, absent, present, unknown
+from doctor.observe.scene import Seen
+
+_CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
+_NAMES = frozenset({"nvidia", "nvidia-current", "nvidia_current"})
+_NOTHING = frozenset(f"{folder}/bin/{name}" for folder in ("", "/usr") for name in ("true", "false"))
+_AT_START = frozenset({"modprobe.blacklist", "module_blacklist", "rd.driver.blacklist"})
+_MODULE = re.compile(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
+_SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+_MOST_KERNELS = 12
+
+
+def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> Seen:
+    """Yield what tells why cards have no driver; `on_bus` are the cards, `loaded` says whether NVIDIA's module is in the kernel."""
+    cards = [_card(host, folder, holder) for folder, holder in on_bus.items()]
+    yield "nvidia.cards", present(cards, "/sys/bus/pci/devices") if cards else absent("/sys/bus/pci/devices")
+    yield "nvidia.module_kind", _kind(host)
+    waits = bool(cards) and not loaded
+    forbidding = list(_forbidding(host)) if waits else []
+    yield "nvidia.blacklisted_in", present(forbidding, ", ".join(_CONFIGURATION)) if forbidding else absent("modprobe.d, /proc/cmdline")
+    prime = host.which("prime-select")
+    yield "nvidia.prime_select", present(prime, "PATH") if prime else absent("PATH")
+    yield from _built(host) if waits else _not_asked()
+    yield "host.secure_boot", _secure_boot(host)
+
+
+def _not_asked() -> Seen:
+    yield "nvidia.module_file", absent("no card waits for it")
+    yield "nvidia.module_of_kernels", absent("no card waits for it")
+
+
+def _card(host: Host, folder: str, holder: str) -> dict[str, str]:
+    device = (host.read(f"{folder}/device", limit=16) or "").strip().lower()
+    named = {"pci_bus_id": folder.rpartition("/")[2].lower(), "device": device, "driver": holder}
+    return {name: value for name, value in named.items() if value}
+
+
+def _kind(host: Host) -> Fact:
+    text = host.read("/proc/driver/nvidia/version", limit=4096) or ""
+    line = next((line for line in text.splitlines() if line.startswith("NVRM version:")), "")
+    if not line:
+        return absent("/proc/driver/nvidia/version")
+    return present("open" if "Open Kernel Module" in line else "closed", "/proc/driver/nvidia/version")
+
+
+def _forbidding(host: Host) -> Iterator[str]:
+    """Yield the files of modprobe that keep the module away, and the kernel's command line where it does."""
+    seen: set[str] = set()
+    for folder in _CONFIGURATION:
+        for name in host.list(folder):
+            # A file hides those of the same name in the folders that come after it.
+            if name.endswith(".conf") and name not in seen:
+                seen.add(name)
+                if any(map(_forbids, (host.read(f"{folder}/{name}", limit=1 << 16) or "").splitlines())):
+                    yield f"{folder}/{name}"
+    words = [word.partition("=") for word in (host.read("/proc/cmdline", limit=1 << 13) or "").split()]
+    if any(name in _AT_START and _NAMES & set(modules.split(",")) for name, _, modules in words):
+        yield "/proc/cmdline"
+
+
+def _forbids(line: str) -> bool:
+    """Say whether a line of modprobe's configuration keeps the module from being loaded (modprobe.d(5))."""
+    match line.partition("#")[0].split():
+        case ["blacklist", name] | ["alias", name, "off"]:
+            return name in _NAMES
+        case ["install", name, instead]:
+            return name in _NAMES and instead in _NOTHING
+        case _:
+            return False
+
+
+def _built(host: Host) -> Seen:
+    """Yield the module of the running kernel, and the other kernels that have one."""
+    running = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
+    kernels = sorted(host.list("/lib/modules"))[-_MOST_KERNELS:]
+    if running not in kernels:
+        for name in ("module_file", "module_of_kernels"):
+            yield f"nvidia.{name}", unknown("the modules of the running kernel are not shown", "/lib/modules")
+        return
+    found = {kernel: _module(host, kernel) for kernel in kernels}
+    here = found.pop(running)
+    yield "nvidia.module_file", present(here, f"/lib/modules/{running}") if here else absent(f"/lib/modules/{running}/modules.dep")
+    others = [kernel for kernel, path in found.items() if path]
+    yield "nvidia.module_of_kernels", present(others, "/lib/modules") if others else absent("/lib/modules")
+
+
+def _module(host: Host, kernel: str) -> str:
+    folder = f"/lib/modules/{kernel}"
+    listed = (line.partition(":") for line in (host.read(f"{folder}/modules.dep", limit=1 << 22) or "").splitlines() if "nvidia" in line)
+    name = next((name for name, colon, _ in listed if colon and _MODULE.fullmatch(name.rpartition("/")[2])), "")
+    if name and host.exists(path := os.path.join(folder, name)):  # noqa: PTH118
+        return path
+    beside = (f"{folder}/{place}" for place in ("updates/dkms", "updates", "extra", "extra/nvidia", "kernel/drivers/video"))
+    files = (f"{place}/{name}" for place in beside for name in host.list(place) if _MODULE.fullmatch(name))
+    return next(files, "")
+
+
+def _secure_boot(host: Host) -> Fact:
+    told = host.read_bytes(_SECURE_BOOT, limit=16)
+    # Four bytes of attributes, then the value.
+    return present(told[-1] == 1, _SECURE_BOOT) if told and len(told) > 4 else absent(_SECURE_BOOT)

@@ -1,0 +1,43 @@
+"""What uv.lock says of a package, and where the environment departed from it; no probe of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from doctor.base.versions import public
+from doctor.host.reading import LOCK, Unread
+from doctor.model.facts import Fact, absent, present, unknown
+from doctor.observe.scene import Scene
+
+
+def departed(scene: Scene, lock: Path) -> Fact:
+    """Give the packages of which the lock names one version, and another is installed: name and locked version."""
+    try:
+        text = scene.host.whole(lock, LOCK)
+    except Unread as error:
+        return unknown(str(error), str(lock))
+    if text is None:
+        return unknown("it is gone", str(lock))
+    named: dict[str, set[str]] = {}
+    for name, version in _packages(text):
+        named.setdefault(name, set()).add(version)
+    found = {
+        one.name: version
+        for one in scene.distributions
+        if len(named.get(one.name, ())) == 1 and not _same(one.version, version := next(iter(named[one.name])))
+    }
+    return present(found, str(lock)) if found else absent(str(lock))
+
+
+def _same(here: str, locked: str) -> bool:
+    return here == locked or public(here) == locked
+
+
+def _packages(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and version of each `[[package]]`: its first two lines, as uv writes them; a table that says otherwise is passed over."""
+    for table in text.split("\n[[package]]\n")[1:]:
+        lines = table.split("\n", 2)
+        told = [line.partition(" = ") for line in lines[:2]]
+        if [key for key, _, _ in told] == ["name", "version"]:
+            yield told[0][2].strip('"'), told[1][2].strip('"')

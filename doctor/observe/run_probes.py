@@ -1,0 +1,116 @@
+"""Run every probe, each bounded in time, so that one that raises or hangs costs its own facts only."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import TypeAlias
+
+import doctor.observe.probes
+from doctor.base.errors import DoctorError
+from doctor.base.refusals import refusal
+from doctor.model.facts import Fact
+from doctor.model.observation import ProbeFailure
+from doctor.model.outcomes import refused
+from doctor.observe.scene import Scene
+
+_BOUND = 20.0
+"""Seconds for a probe that names no bound of its own."""
+
+_Said: TypeAlias = "queue.SimpleQueue[tuple[str, Fact] | str]"
+"""What a probe says: facts, and at last why it did not finish, or an empty text."""
+
+
+def probes() -> tuple[ModuleType, ...]:
+    """Return every module in the folder of probes that holds one."""
+    names = sorted(info.name for info in pkgutil.iter_modules(doctor.observe.probes.__path__))
+    modules = [importlib.import_module(f"doctor.observe.probes.{name}") for name in names]
+    return tuple(module for module in modules if hasattr(module, "probe"))
+
+
+def probe_all(
+    scene: Scene,
+    modules: Iterable[ModuleType] | None = None,
+    meanwhile: Callable[[], object] = bool,
+    deadline: float = float("inf"),
+) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
+    """Run probes; those that wait for tools each have a thread, and the rest shares one.
+
+    Reading files holds the interpreter's lock: side by side, such probes would only hand it to and fro, some ten thousand times. Once the
+    files are read and tools may still be waited for, there is time for what is to be done `meanwhile`. At the `deadline`, a time of the
+    monotonic clock, whatever has not ended is left behind.
+    """
+    chosen = probes() if modules is None else tuple(modules)
+    waiting = [module for module in chosen if getattr(module, "WAITS", False)]
+    rest = [module for module in chosen if module not in waiting]
+    tools, files = [_Lane([module], scene, deadline) for module in waiting], _Lane(rest, scene, deadline)
+    read = list(files.results())
+    meanwhile()
+    facts: dict[str, Fact] = {}
+    failures = []
+    for name, seen, failure in (*(result for lane in tools for result in lane.results()), *read):
+        facts |= seen
+        if failure:
+            failures.append(ProbeFailure(probe=name, why=failure))
+    return facts, tuple(failures)
+
+
+class _Lane:
+    """Probes that run one after another in a thread; where one hangs, it is left behind and the next ones get another thread."""
+
+    def __init__(self, modules: Sequence[ModuleType], scene: Scene, deadline: float) -> None:
+        self._modules, self._scene, self._deadline = modules, scene, deadline
+        self._said: list[_Said] = [queue.SimpleQueue() for _ in modules]
+        self._begun = time.monotonic()
+        self._turn = 0
+        self._start(0)
+
+    def _start(self, first: int) -> None:
+        threading.Thread(target=self._run, args=(first,), daemon=True).start()
+
+    def _run(self, first: int) -> None:
+        for number in range(first, len(self._modules)):
+            if number < self._turn:
+                return
+            _listen(self._modules[number], self._scene, self._said[number])
+
+    def results(self) -> Iterator[tuple[str, dict[str, Fact], str]]:
+        """Yield, for each probe, its name, its facts, and why it did not finish, if it did not."""
+        for number, module in enumerate(self._modules):
+            facts, failure = self._collect(number, float(getattr(module, "BOUND", _BOUND)))
+            yield module.__name__.rpartition(".")[2], facts, failure
+            self._begun = time.monotonic()
+
+    def _collect(self, number: int, bound: float) -> tuple[dict[str, Fact], str]:
+        facts: dict[str, Fact] = {}
+        while True:
+            try:
+                end = min(self._begun + bound, self._deadline)
+                item = self._said[number].get(timeout=max(end - time.monotonic(), 0.001))
+            except queue.Empty:
+                if time.monotonic() >= self._deadline:
+                    return facts, "the time budget of the whole run was used up"
+                self._turn = number + 1
+                self._start(self._turn)
+                return facts, f"gave no answer within {bound:.0f} s"
+            if isinstance(item, str):
+                return facts, item
+            facts[item[0]] = item[1]
+
+
+def _listen(module: ModuleType, scene: Scene, said: _Said) -> None:
+    try:
+        for item in module.probe(scene):
+            said.put(item)
+    except DoctorError as error:
+        said.put(str(error))
+    except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
+        no = refusal(error)
+        said.put(refused(*no) if no and no.what != "rights" else f"{type(error).__name__}: {error}")
+    else:
+        said.put("")

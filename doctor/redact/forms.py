@@ -1,0 +1,192 @@
+"""Secrets that a name tells: assignments of every spelling, options of a command line, headers of HTTP, sentences."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator, Sequence
+
+from doctor.redact.names import Tells, is_variable, split, tells
+from doctor.redact.pattern import Pattern
+from doctor.redact.values import Span, is_code, is_placeholder, is_prose, looks_random
+
+_LONGEST_NAME = 64
+_NAME_END = Pattern(r"[\w.-]{0,64}")
+_ASSIGNED = Pattern(r"""(?:\\{0,3}["'`])?[\])]{0,2}[ \t]{0,16}(=>|:=|==|=|:)[ \t]{0,16}[\[({]{0,3}(?:SecretStr\()?""")
+_OPTION = Pattern(r"""["']?(?:[ \t]{1,8}|[ \t]{0,4},[ \t]{0,4})""")
+_QUOTED = Pattern(
+    r"""[bfru]{0,2}(?:\\{1,3}"([^"\\\n]{0,4096})\\{1,3}"|"((?:[^"\\\n]|\\.){0,4096})"|'((?:[^'\\\n]|\\.){0,4096})'|`([^`\n]{0,4096})`)"""
+)
+_OPEN = Pattern(r"""[bfru]{0,2}\\{0,3}["'`]([^"'`\n]{1,4096})$""", re.MULTILINE)
+_BARE, _WHOLE = Pattern(r"""\S{1,128}"""), Pattern(r"""\S{1,4096}""")
+"""What a value is judged by, and all of it: signed tokens have thousands of characters."""
+_COMMA = Pattern(r"[ \t]{0,4},[ \t]{0,4}")
+_STOP = Pattern(r"""[,;&|]{1,16}(?:[\w.-]{1,64}["']?[=:]|$)|\\?["'`]{1,16}(?:[\s,;:)\]}>&|+]|$)|\\{1,16}[nrt"']|[<`]|[)\]}]["',;)\]}]|&&""")
+_TRAIL = """.,;:!?)]}>"'`"""
+
+
+def assigned(text: str, places: Sequence[Span]) -> Iterator[Span]:
+    """Yield the values of telling names, whose words stand at `places`: `NAME=…`, `"name": "…"`, `name => …`, `--name …`."""
+    done = -1
+    for place, behind in places:
+        if behind <= done:
+            continue
+        start = _start_of_name(text, place, max(done, 0))
+        least = behind if text[behind - 1].isalnum() else behind - 1
+        tail = _NAME_END.match(text, least)
+        end = tail.end() if tail else least
+        name = text[start:end].rstrip(".-")
+        end, done = start + len(name), start + len(name)
+        if (kind := tells(name)) is not Tells.NOTHING:
+            for span in _value(text, name, end, kind):
+                done = max(done, span[1])
+                yield span
+
+
+def _start_of_name(text: str, place: int, least: int) -> int:
+    start = place
+    least = max(least, place - _LONGEST_NAME)
+    while start > least and (text[start - 1].isalnum() or text[start - 1] in "_.-"):
+        start -= 1
+    return start
+
+
+def _value(text: str, name: str, end: int, kind: Tells) -> Iterator[Span]:
+    sign = _ASSIGNED.match(text, end)
+    if sign is not None and sign[1] == "==" and "'" not in text[end : sign.end() + 1] and '"' not in text[end : sign.end() + 1]:
+        return
+    option = _OPTION.match(text, end) if sign is None and name.startswith("-") else None
+    at = sign or option
+    if at is None:
+        return
+    quoted = _QUOTED.match(text, at.end()) or _OPEN.match(text, at.end())
+    bare = None if quoted else _BARE.match(text, at.end())
+    spans: list[Span] = []
+    if quoted:
+        spans = [quoted.span(group) for group in range(1, quoted.re.groups + 1) if quoted[group]]
+        # auth=("user", "password"), api_key=['one', 'another']
+        if sign is not None and sign[0].rstrip().endswith(("(", "[")):
+            spans += _others(text, quoted.end())
+    elif bare:
+        spans = [_trimmed(text, *bare.span())]
+    for start, stop in spans:
+        if _hides(kind, name, text[start:stop], sure=_is_sure(name, sign, quoted=quoted is not None)):
+            yield start, _end_of(text, start) if bare and stop == bare.end() else stop
+
+
+def _end_of(text: str, start: int) -> int:
+    whole = _WHOLE.match(text, start)
+    return _trimmed(text, *whole.span())[1] if whole else start
+
+
+def _others(text: str, start: int) -> list[Span]:
+    found = []
+    for _ in range(16):
+        comma = _COMMA.match(text, start)
+        quoted = _QUOTED.match(text, comma.end()) if comma else None
+        if quoted is None:
+            break
+        found += [quoted.span(group) for group in range(1, quoted.re.groups + 1) if quoted[group]]
+        start = quoted.end()
+    return found
+
+
+def _is_sure(name: str, sign: re.Match[str] | None, *, quoted: bool) -> bool:
+    """Say whether a name and its value are an assignment for sure, and no sentence: `X_TOKEN=…`, `token="…"`; not `token: …`."""
+    if sign is None:
+        return True
+    return quoted or "=" in sign[1] or is_variable(name)
+
+
+def _trimmed(text: str, start: int, stop: int) -> Span:
+    cut = _STOP.search(text[start:stop])
+    stop = start + cut.start() if cut else stop
+    while stop > start and text[stop - 1] in _TRAIL:
+        stop -= 1
+    return start, stop
+
+
+def _hides(kind: Tells, name: str, value: str, *, sure: bool) -> bool:
+    if not value or is_placeholder(value):
+        return False
+    if kind is Tells.PASSWORD:
+        return not (is_prose(value) or (is_code(value) and not _is_number(value)) or _repeats(name, value))
+    if is_code(value) or _repeats(name, value):
+        return False
+    if kind is Tells.TOKEN and sure and " " not in value:
+        # The name `token` alone is said of the words of a language as well.
+        alone = len(split(name)) == 1 and not looks_random(value) and len(value) < 16
+        given = name.startswith("-") and "=" not in value
+        return not is_prose(value) and (given or (len(value) >= 4 and not alone))
+    return " " not in value and looks_random(value, 8 if kind is Tells.TOKEN else 12)
+
+
+def _is_number(value: str) -> bool:
+    return value.isdigit() and len(value) >= 4
+
+
+def _repeats(name: str, value: str) -> bool:
+    """Say whether a value is the name again, as in the help of an option (`--token TOKEN`), or another telling name (`password=token`)."""
+    if len(value) > _LONGEST_NAME:
+        return False
+    own = "".join(split(name))
+    said = "".join(split(value))
+    return said == own or (value.isupper() and said in own) or value.lower() in ("token", "password", "secret", "key", "passwd", "user")
+
+
+def is_telling(name: str) -> bool:
+    """Say whether a text is a name, or an option, whose value may be a secret."""
+    return len(name) <= _LONGEST_NAME and " " not in name and tells(name) is not Tells.NOTHING
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Say whether a value is a secret for what it is the value of, in a table or behind an option."""
+    return (kind := tells(name)) is not Tells.NOTHING and _hides(kind, name, value, sure=True)
+
+
+HEADERS = ("authorization", "cookie", "bearer", "basic ")
+_HEADER = Pattern(r"""(?i)(authorization|cookie)(\\{0,3}["'])?\s{0,4}[:=,]\s{0,4}(?:b?\\{0,3}["'])?([^"'\\\n]{4,4096})""")
+_SCHEME = Pattern(r"(?i)(bearer|basic|token|digest|negotiate|apikey|api-key|key|jwt|aws4-hmac-sha256|sharedkey|sso-key)[ =:]+(\S.*)")
+_BEARER = Pattern(r"(?i)\bbearer[ \t:=]{1,4}[\"']?([\w.~+/=-]{8,4096})")
+_BASIC = Pattern(r"(?i)\bbasic[ \t]{1,4}([\w+/=-]{8,4096})")
+
+
+def headers(text: str, places: Sequence[Span]) -> Iterator[Span]:
+    """Yield what headers of HTTP carry: all of a cookie, what stands behind the scheme of an authorization, bearers anywhere."""
+    done = -1
+    for place, _ in places:
+        if place < done:
+            continue
+        if (hit := _HEADER.match(text, place)) is not None:
+            yield from _carried(hit)
+            done = hit.end()
+        for pattern in (_BEARER, _BASIC):
+            if (hit := pattern.match(text, place)) is not None and (_is_basic(hit[1]) if pattern is _BASIC else _is_bearer(hit[1])):
+                yield hit.span(1)
+
+
+def _carried(hit: re.Match[str]) -> Iterator[Span]:
+    start, end = hit.span(3)
+    rest = hit[3].rstrip()
+    end = start + len(rest)
+    if (scheme := _SCHEME.match(rest)) is not None:
+        if not is_prose(scheme[2].split()[0]) and not is_placeholder(scheme[2]):
+            yield start + scheme.start(2), end
+    elif "cookie" in hit[1].lower():
+        if "=" in rest and not is_placeholder(rest):
+            yield start, end
+    elif looks_random(rest.split()[0].rstrip(",;")):
+        yield start, end
+
+
+def _is_bearer(value: str) -> bool:
+    return not is_placeholder(value) and (looks_random(value) or len(value) >= 24)
+
+
+def _is_basic(value: str) -> bool:
+    """Say whether a text is `user:password` in base64 (RFC 7617), and not the next word of a sentence."""
+    bare = value.rstrip("=")
+    try:
+        return b":" in binascii.a2b_base64(bare + "=" * (-len(bare) % 4))
+    except (binascii.Error, ValueError):
+        return False

@@ -1,0 +1,1 @@
+"""What every format for people says: wording, rows and limits, without markup."""

@@ -1,0 +1,142 @@
+"""What fits together here and what does not: the compatibility tables and the requirements of packages, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Any, NamedTuple
+
+from doctor.facts.placeholders import as_text
+from doctor.model.facts import Fact, Facts, State, value_of
+
+
+class Fit(Enum):
+    """How what is here stands to what is wanted; the worst first."""
+
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+    NOT_HERE = "not here"
+    FITS = "fits"
+
+
+class Row(NamedTuple):
+    """Who wants something, what it is about, what is wanted, what is here, how that fits, and the fact that says so."""
+
+    by: str
+    what: str
+    wanted: str
+    here: str
+    fit: Fit
+    fact: str
+    why: str = ""
+
+
+class _Pair(NamedTuple):
+    """A derived fact that holds two things against each other; `good` are the values at which they fit, None where absence is good."""
+
+    fact: str
+    by: str
+    what: str
+    wanted: str
+    here: str
+    good: tuple[Any, ...] | None
+
+
+_PAIRS = (
+    _Pair("gpu.unsupported_by_torch", "torch's compiled code", "GPU", "torch.arch_list", "nvidia.capabilities", None),
+    _Pair("cuda.matches_torch", "torch's CUDA", "toolkit", "torch.cuda_version", "cuda.version", ("same", "minor")),
+    _Pair("cuda.compiler_fits_headers", "the toolkit's headers", "nvcc", "cuda.headers_version", "cuda.version", (True,)),
+    _Pair("flash-attn.wheel_fits_torch", "flash-attn's wheel", "torch", "package.flash-attn.wheel_torch", "torch.version", (True,)),
+    _Pair("flash-attn.wheel_fits_abi", "flash-attn's wheel", "C++11 ABI", "package.flash-attn.wheel_abi", "torch.cxx11_abi", (True,)),
+    _Pair("rust.too_old", "this workspace", "rustc", "cargo.rust_wanted", "rust.rustc", (False,)),
+)
+_ORDER = list(Fit)
+
+
+def rows(facts: Facts) -> list[Row]:
+    """Return what is held against each other here, what does not fit first."""
+    found = [*_tables(facts), *_pairs(facts), *_extensions(facts), *_requirements(facts)]
+    return sorted(found, key=lambda row: _ORDER.index(row.fit))
+
+
+def by_asker(found: Iterable[Row]) -> dict[str, list[Row]]:
+    """Group rows by who wants something: those with the most to say against them first, then those that ask for the most."""
+    groups: dict[str, list[Row]] = {}
+    for row in found:
+        groups.setdefault(row.by, []).append(row)
+    return dict(sorted(groups.items(), key=lambda item: (_weight(item[1]), item[0].casefold())))
+
+
+def _weight(group: list[Row]) -> list[int]:
+    return [*(-sum(row.fit is fit for row in group) for fit in (Fit.VIOLATED, Fit.UNKNOWN)), -len(group)]
+
+
+def _tables(facts: Facts) -> Iterator[Row]:
+    """Yield the columns that judge, of the tables of which a row was selected."""
+    for name in sorted(facts):
+        verdict = facts.get(name.removesuffix(".wanted"))
+        if not name.startswith("compat.") or not name.endswith(".wanted") or verdict is None:
+            continue
+        key = name.removesuffix(".wanted")
+        fit = Fit.NOT_HERE if verdict.state is State.ABSENT else _fit(verdict, ("fits",))
+        by = as_text(value_of(facts, f"{key}.by") or key.split(".")[1])
+        yield Row(by, key.rpartition(".")[2], _text(facts, name), _text(facts, f"{key}.seen"), fit, key, verdict.why)
+
+
+def _pairs(facts: Facts) -> Iterator[Row]:
+    for pair in _PAIRS:
+        verdict, wanted, here = facts.get(pair.fact), facts.get(pair.wanted), facts.get(pair.here)
+        known = [fact for fact in (wanted, here) if fact is not None and fact.state is State.PRESENT]
+        if verdict is None or len(known) < 2:
+            continue
+        yield Row(pair.by, pair.what, _text(facts, pair.wanted), _text(facts, pair.here), _fit(verdict, pair.good), pair.fact, verdict.why)
+
+
+def _fit(verdict: Fact, good: tuple[Any, ...] | None) -> Fit:
+    if verdict.state is State.UNKNOWN or (verdict.state is State.ABSENT and good is not None):
+        return Fit.UNKNOWN
+    fits = verdict.state is State.ABSENT if good is None else verdict.value in good
+    return Fit.FITS if fits else Fit.VIOLATED
+
+
+_LACKS = {
+    "missing_libraries": "libraries",
+    "undefined_symbols": "symbols",
+    "system_versions": "versions of the C and C++ libraries",
+    "unsupported_gpus": "code for these GPUs",
+}
+
+
+def _extensions(facts: Facts) -> Iterator[Row]:
+    """Yield what compiled files ask for in vain."""
+    for name in sorted(facts):
+        package, _, kind = name.removeprefix("extension.").rpartition(".")
+        if name.startswith("extension.") and kind in _LACKS and (lacks := value_of(facts, name)):
+            here = "not here" if kind != "unsupported_gpus" else "none"
+            wanted = _few(lacks) if isinstance(lacks, list) else as_text(lacks)
+            yield Row(f"{package}'s compiled files", _LACKS[kind], wanted, here, Fit.VIOLATED, name)
+
+
+def _requirements(facts: Facts) -> Iterator[Row]:
+    """Yield what packages of the stack ask of each other."""
+    for name in sorted(facts):
+        if not (name.startswith("requires.") and name.endswith(".met")) or (met := facts[name]).state is State.ABSENT:
+            continue
+        pair = name.removeprefix("requires.").removesuffix(".met")
+        package, _, wanted = pair.partition(".")
+        installed = value_of(facts, f"package.{package}.version") or (value_of(facts, "torch.version") if package == "torch" else "")
+        asked, here = _text(facts, f"requires.{pair}.specifier"), as_text(value_of(facts, f"requires.{pair}.installed") or "")
+        by = f"{package} {as_text(installed or '')}".strip()
+        yield Row(by, wanted, asked or "any", here or "not installed", _fit(met, (True,)), name, met.why)
+
+
+def _text(facts: Facts, name: str) -> str:
+    fact = facts.get(name)
+    if fact is None or fact.state is State.UNKNOWN:
+        return "not known"
+    return "none" if fact.state is State.ABSENT else as_text(fact.value)
+
+
+def _few(items: list[Any], most: int = 4) -> str:
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(map(as_text, items[:most])) + more

@@ -1,0 +1,139 @@
+"""Words that every format for people shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+
+from doctor.base.text import plain
+from doctor.facts.placeholders import placeholders
+from doctor.model.facts import State, value_of
+from doctor.model.fixes import Fix
+from doctor.model.issues import FixKind, Recipe
+from doctor.model.observation import TargetKind
+from doctor.model.outcomes import refused_what
+from doctor.model.report import Report
+from doctor.model.vocabulary import FACTS
+from doctor.report.content.unreached import missed
+from doctor.report.structured.json_document import summary
+
+_OLD = 180
+"""Days after which what is known is called old."""
+_MOST_CHANGES = 400
+
+
+def count(number: int, what: str) -> str:
+    """Say how many there are: `1 error`, `2 errors`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def flat(text: str, most: int = 4000) -> str:
+    """Make foreign text one line without control characters, of no more than `most` characters."""
+    line = " ".join(plain(text[: 4 * most]).split())
+    return line if len(line) <= most else line[:most].rstrip() + "…"
+
+
+def changes(fix: Fix) -> list[str]:
+    """Return the lines that an edit takes away and adds, each behind its mark."""
+    lines = [f"{mark} {line}" for mark, text in (("-", fix.before), ("+", fix.after)) for line in text.splitlines()]
+    return lines if len(lines) <= _MOST_CHANGES else [*lines[:_MOST_CHANGES], f"  … {len(lines) - _MOST_CHANGES} lines more"]
+
+
+def facts_wanted(names: Iterable[str]) -> str:
+    """Name facts that are missing, each with what it means."""
+    return ", ".join(f"{name} ({FACTS[name]})" if name in FACTS else name for name in names)
+
+
+def flags(fix: Fix | Recipe) -> str:
+    """Say what to know before following a fix."""
+    asks = (
+        fix.asks if isinstance(fix, Fix) else placeholders((*fix.install, *fix.env.values(), *(word for argv in fix.run for word in argv)))
+    )
+    said_of = {
+        f"put in {', '.join(asks)}": bool(asks),
+        "needs sudo": fix.sudo,
+        "reboot afterwards": fix.reboot,
+        "changes your source": fix.kind in ("edit", FixKind.EDIT),
+        "a workaround, no cure": not fix.lasting,
+        "risky: read it first": not fix.safe and not asks,
+    }
+    return ", ".join(said for said, holds in said_of.items() if holds)
+
+
+def nothing(report: Report) -> str:
+    """Say what it means that nothing was found; starts with `Nothing found: ` only where checks passed."""
+    if report.exit_code == 4:
+        return _not_recognised(report) if report.command in ("diagnose", "run") else _why_nothing(report)
+    if report.observation.interrupted:
+        return "Nothing found so far; the examination was interrupted."
+    gpus = missed(report.observation.facts, report.observation.outcomes)
+    if gpus:
+        return f"Nothing found that counts on what was reached, but {gpus}."
+    if report.diagnosis.findings:
+        return "Nothing found that counts."
+    if summary(report).checked:
+        return "Nothing found: the checks passed, and no known issue applies."
+    return "Nothing found, but no check ran either: this speaks of versions and files only."
+
+
+def _not_recognised(report: Report) -> str:
+    """Say that nothing in a log is known, which line most likely owns the failure, and what would tell more."""
+    line = value_of(report.observation.facts, "log.owner")
+    told = line if isinstance(line, dict) else {}
+    likely = f" The failure most likely begins in line {told.get('line')}: {told.get('text')}".rstrip(".") + "." if told else ""
+    ask = told.get("ask") or "A log of what failed holds an error, and this one none that doctor sees: is its end cut off?"
+    return f"Nothing to judge: doctor recognises nothing in this log.{likely} {ask}"
+
+
+def _why_nothing(report: Report) -> str:
+    """Say why there was nothing to judge, by what was looked at."""
+    if refused := next((one.reason for one in report.observation.outcomes if refused_what(one.reason)), ""):
+        return f"Nothing to judge: no check could run. {refused[:1].upper()}{refused[1:]}."
+    if [target.kind for target in report.observation.targets] != [TargetKind.CARGO]:
+        return (
+            "Nothing to judge: this interpreter holds no framework that doctor knows (torch, JAX, TensorFlow, ONNX Runtime, Candle), "
+            "and no check ran. --python PATH examines another one; `doctor demo` shows what a report looks like."
+        )
+    candle = report.observation.facts.get("crate.candle-core.version")
+    reasons = {State.PRESENT: "no check ran", State.ABSENT: "it builds on no Candle"}
+    why = reasons.get(candle.state if candle else State.UNKNOWN, "what this workspace builds on is not known")
+    return f"Nothing to judge: {why}. --project DIR examines another workspace, --python PATH an interpreter."
+
+
+def counts(report: Report) -> str:
+    """Count what was found, as a headline does: `2 errors, 1 note`."""
+    total = summary(report)
+    found = {"error": total.error, "warning": total.warning, "note": total.note}
+    gpus = missed(report.observation.facts, report.observation.outcomes)
+    none = "nothing to judge" if report.exit_code == 4 else f"nothing found, but {gpus}" if gpus else "nothing found"
+    return ", ".join(count(number, what) for what, number in found.items() if number) or none
+
+
+def catalog(report: Report) -> list[str]:
+    """Say what the report was judged against, whether that is old, and when the machine was seen."""
+    known, taken = report.catalog, report.observation.taken
+    issues = count(known.issues, "known issue")
+    parts = [f"{issues} of {known.newest_source}" if known.newest_source else issues]
+    if (age := _days(known.newest_source, taken)) > _OLD:
+        parts.append(f"{age // 30} months old then: upgrade canary-doctor")
+    if taken:
+        parts.append(f"{'recorded' if report.observation.recording else 'seen'} {taken[:16].replace('T', ' ')} UTC")
+    return parts
+
+
+def value_text(value: object) -> str:
+    """Write the value of a fact in one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(value_text(item) for item in value) or "none"
+    if isinstance(value, dict):
+        return " ".join(f"{key}={value_text(item)}" for key, item in value.items())
+    return str(value)
+
+
+def _days(older: str, newer: str) -> int:
+    try:
+        return (date.fromisoformat(newer[:10]) - date.fromisoformat(older[:10])).days
+    except ValueError:
+        return 0

@@ -1,0 +1,1 @@
+"""What doctor knows, for a person: one issue, one check, lists."""

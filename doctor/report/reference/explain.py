@@ -1,0 +1,128 @@
+"""One known issue, or one check, for a person at a terminal."""
+
+from __future__ import annotations
+
+from doctor.model.checks import Check, Reach
+from doctor.model.issues import KnownIssue, Recipe
+from doctor.model.observation import TargetKind
+from doctor.report.content.words import flags
+from doctor.report.reference.conditions import VERIFIED, acts, condition_text, row_text
+from doctor.report.terminal.page import (
+    COMMAND,
+    QUIET,
+    STYLES,
+    Lines,
+    Look,
+    blank,
+    glyph,
+    kept,
+    look,
+    paragraph,
+    said,
+    span,
+    url,
+    verbatim,
+    without_holes,
+    written,
+)
+
+
+def render(id_: str, issue: KnownIssue, *, width: int, colour: bool, unicode: bool) -> str:
+    """Return what is known about one issue; holes such as `{torch.version}` stay open."""
+    how = look(width=width, unicode=unicode, colour=colour, verbosity=1)
+    return written(_issue(id_, issue, how), how)
+
+
+def render_check(check: Check, *, width: int, colour: bool, unicode: bool) -> str:
+    """Return what one check does, what it needs and what its failure means."""
+    how = look(width=width, unicode=unicode, colour=colour, verbosity=1)
+    return written(_check(check, how), how)
+
+
+def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
+    word = f"{glyph(issue.severity.value, how)} {issue.severity.value}"
+    yield from paragraph(
+        span(how, (said(without_holes(issue.title, how), how), "bold")), how, indent=0, label=(word, STYLES[issue.severity]), column=11
+    )
+    yield from paragraph(span(how, (said(id_, how), QUIET)), how, indent=11)
+    yield blank()
+    yield from paragraph(issue.cause, how)
+    yield from _recognised(issue, how)
+    for number, recipe in enumerate(issue.fixes):
+        yield blank()
+        yield from _recipe(recipe, how, label="or" if number else "fix")
+    yield from _background(issue, how)
+
+
+def _recognised(issue: KnownIssue, how: Look) -> Lines:
+    yield blank()
+    for number, row in enumerate(issue.affected):
+        told = (f" ({row.predicts.value} by itself)", QUIET) if row.predicts else ""
+        yield from paragraph(span(how, row_text(row), told), how, label=("or" if number else "applies", QUIET))
+    if issue.certain:
+        yield from paragraph("these facts alone prove it", how, label=(" ", QUIET))
+    for number, signature in enumerate(issue.signatures):
+        also = f" with {' and '.join(signature.also)}" if signature.also else ""
+        unless = f" but not with {' or '.join(signature.unless)}" if signature.unless else ""
+        text = span(how, said(signature.pattern, how), (" " + said(also + unless, how), QUIET))
+        yield from paragraph(text, how, label=(" " if number else "in a log", QUIET))
+    for number, proof in enumerate(issue.proofs):
+        devices = f" on {', '.join(proof.devices)}" if proof.devices else ""
+        case = f", case {proof.case}" if proof.case else ""
+        yield from paragraph(f"{proof.check}{case}{devices}", how, label=(" " if number else "shown by", QUIET))
+
+
+def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
+    conditions = [recipe.condition] if recipe.condition else [condition_text(condition) for condition in recipe.when]
+    when = f"where {said(' and '.join(conditions), how)}: " if conditions else ""
+    title = span(how, (when, QUIET), said(recipe.title, how), (f" ({noted})" if (noted := flags(recipe)) else "", "yellow"))
+    yield from paragraph(title, how, label=(label, "bold"))
+    for act in acts(recipe):
+        yield from verbatim(act, how, indent=6, style=COMMAND)
+    for mark, side, style in (("-", "before", "red"), ("+", "after", "green")):
+        for line in recipe.edit.get(side, "").splitlines():
+            yield from verbatim(f"{mark} {kept(line, how)}", how, indent=6, style=style)
+
+
+def _background(issue: KnownIssue, how: Look) -> Lines:
+    yield blank()
+    told = f"{VERIFIED.get(issue.verified.how, issue.verified.how)}, {issue.verified.checked.isoformat()}"
+    told += f": {issue.verified.note}" if issue.verified.note else ""
+    yield from paragraph(told, how, label=("verified", QUIET))
+    for label, ids in (("explains", issue.symptoms), ("related", issue.related)):
+        if ids:
+            yield from paragraph(", ".join(ids), how, label=(label, QUIET))
+    for reference in issue.references:
+        yield from paragraph(
+            span(how, said(reference.what, how), (f" (opened {reference.opened.isoformat()})", QUIET)), how, label=("source", QUIET)
+        )
+        yield from url(reference.url, how, indent=2, label=" ")
+
+
+_TARGETS = {TargetKind.INTERPRETER: "interpreter", TargetKind.CARGO: "Cargo workspace"}
+_DEVICES = {
+    Reach.EACH: "every device that answers, each in a process of its own",
+    Reach.HOST: "none: it looks at the machine",
+}
+
+
+def _check(check: Check, how: Look) -> Lines:
+    header = check.header
+    yield from paragraph(span(how, (said(check.id, how), "bold"), (f"  {header.kind.value}, {header.tier.value}", QUIET)), how, indent=0)
+    yield from paragraph(header.summary, how)
+    for part in check.explanation.split("\n\n"):
+        yield blank()
+        yield from paragraph(part, how)
+    yield blank()
+    rows = {
+        "needs": ", ".join(header.needs) or f"nothing but the {_TARGETS[header.target]}",
+        "devices": _DEVICES[header.devices],
+        "cases": ", ".join(header.cases),
+        "bound": f"{header.timeout:.0f} s for the whole check",
+        "python": check.requires_python,
+    }
+    for label, text in rows.items():
+        if text:
+            yield from paragraph(text, how, label=(label, QUIET))
+    yield from paragraph("by hand, with the interpreter in question:", how, label=("run", QUIET))
+    yield from verbatim(f"python {check.path}", how, indent=6, style=COMMAND)

@@ -1,0 +1,85 @@
+"""What to do about a finding, in the words that formats for machines share: plain, or as Markdown."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from doctor.base.text import plain
+from doctor.fixes.shell import line
+from doctor.model.findings import Evidence, Finding
+from doctor.model.fixes import Fix
+from doctor.report.content.words import flags
+
+_MARKUP = re.compile(r"([\\`*_\[\]|~#])")
+_LONGEST_COMMAND = 4000
+_FEW, _MOST_FIXES, _MOST_LINES = 3, 20, 60
+
+
+def short(text: str, most: int) -> str:
+    """Return foreign text without control characters, cut where it is longer than `most` characters, and then it says so."""
+    whole = plain(text[: 2 * most])
+    return whole if len(whole) <= most and len(text) <= 2 * most else whole[: most - 2] + " …"
+
+
+def one_line(text: str, most: int) -> str:
+    """Return foreign text as one line."""
+    return " ".join(short(text, most).split())
+
+
+def commands(fix: Fix, *, windows: bool = False) -> tuple[str, ...]:
+    """Return what to type, or the change in the user's own source as lines with `-` and `+`."""
+    changed = [f"- {each}" for each in fix.before.splitlines()] + [f"+ {each}" for each in fix.after.splitlines()]
+    typed = [line(step, windows=windows) for step in fix.steps]
+    return tuple(short(each, _LONGEST_COMMAND) for each in (*typed, *changed)[:_MOST_LINES])
+
+
+def heading(fix: Fix) -> str:
+    """Return what a fix does, when it is the right one, and what to know before following it."""
+    when = f"where {fix.when}: " if fix.when else ""
+    noted = f" ({told})" if (told := flags(fix)) else ""
+    where = f", in {fix.file}" if fix.file else ""
+    return one_line(f"{when}{fix.title}{noted}{where}", 600)
+
+
+def first_fix(found: Finding, *, windows: bool = False) -> str:
+    """Return the first fix of a finding as lines of plain text; empty where it has none."""
+    if not found.fixes:
+        return ""
+    fix = found.fixes[0]
+    return "\n".join((f"Fix: {heading(fix)}", *(f"  {each}" for each in commands(fix, windows=windows))))
+
+
+def seen(evidence: Evidence) -> str:
+    """Return a piece of evidence as one line, with where it was seen."""
+    source = evidence.source + (f":{evidence.line}" if evidence.line is not None else "")
+    return one_line(evidence.text, 400) + (f" ({one_line(source, 200)})" if source else "")
+
+
+def evidence(found: Finding) -> str:
+    """Return the first pieces of evidence as lines of plain text."""
+    return "\n".join(f"Seen: {seen(each)}" for each in found.evidence[:_FEW])
+
+
+def in_markdown(text: str) -> str:
+    """Return foreign text so that Markdown shows it as it is: no markup, and no HTML."""
+    return _MARKUP.sub(r"\\\1", html.escape(" ".join(text.split()), quote=False))
+
+
+def fenced(text: str, language: str = "sh") -> str:
+    """Return text as a block of code whose fence is longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def fixes_in_markdown(found: Finding, *, windows: bool = False) -> list[str]:
+    """Return the fixes of a finding, each with what to type, as Markdown."""
+    return [_fix(fix, windows=windows) for fix in found.fixes[:_MOST_FIXES]]
+
+
+def _fix(fix: Fix, *, windows: bool) -> str:
+    lines = commands(fix, windows=windows)
+    language = "diff" if fix.before or fix.after else "bat" if windows else "sh"
+    verify = f"\n\nThen see that it took:\n\n{fenced(short(fix.verify, _LONGEST_COMMAND))}" if fix.verify else ""
+    return f"**{in_markdown(heading(fix))}**" + (f"\n\n{fenced(chr(10).join(lines), language)}" if lines else "") + verify

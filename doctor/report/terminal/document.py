@@ -1,0 +1,159 @@
+"""The report for a person at a terminal, or reading a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import dropwhile
+
+from doctor.model.facts import State, value_of
+from doctor.model.report import Report
+from doctor.model.scales import Severity
+from doctor.report.content import words
+from doctor.report.content.assumptions import assumed
+from doctor.report.content.words import count, value_text
+from doctor.report.structured.json_document import summary
+from doctor.report.terminal.checks import checks, logs, not_checked
+from doctor.report.terminal.machine import head, machine, wheel_tuple
+from doctor.report.terminal.page import QUIET, STYLES, Lines, Look, Part, blank, glyph, look, paragraph, said, span, written
+
+_OF_INTEREST = (
+    "candle.",
+    "cudarc.",
+    "crate.",
+    "nvidia.",
+    "cuda.",
+    "compiler.",
+    "build.",
+    "torch.",
+    "triton.",
+    "gpu.",
+    "env.",
+    "libs.",
+    "files.",
+    "metal.",
+    "rust.",
+    "cargo.",
+    "host.",
+)
+
+
+def render(report: Report, *, verbosity: int, width: int, colour: bool, unicode: bool, links: bool = False) -> str:
+    """Return the report as text: `verbosity` -1 is findings and the last line, 1 is everything; `width` counts cells.
+
+    Only commands, code and addresses may be longer than `width`, so that they can be copied whole.
+    """
+    how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity, links=links)
+    return written(dropwhile(lambda line: not line, page(report, how)), how)
+
+
+def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
+    """Yield the lines of a report, in the order in which they are read; `catalog` adds what it was judged against."""
+    facts, quiet = report.observation.facts, how.verbosity < 0
+    if not quiet:
+        yield from head(report, how)
+        yield from wheel_tuple(facts, how)
+        yield from machine(facts, how)
+        yield from checks(report.observation.outcomes, facts, how)
+    if how.wordy:
+        yield from logs(report.observation.outcomes, how)
+        yield from facts_of_interest(report, how)
+    yield from findings(report, how)
+    if not quiet:
+        yield from not_checked(report, how)
+    if how.wordy:
+        yield from ruled_out(report, how)
+    yield from foot(report, how, catalog=catalog)
+
+
+def findings(report: Report, how: Look) -> Lines:
+    """Yield every finding, or say what it means that there is none."""
+    if report.diagnosis.counted:
+        yield from _counted(report, how)
+    if how.verbosity >= 0 and (not report.diagnosis.counted or report.exit_code == 4):
+        yield blank()
+        yield from _nothing(report, how)
+    if report.diagnosis.findings or report.gone:
+        from doctor.report.terminal.findings import suppressed
+
+        yield from suppressed(report, how)
+
+
+def _counted(report: Report, how: Look) -> Lines:
+    from doctor.report.terminal.findings import finding  # what is healthy does without
+
+    windows = value_of(report.observation.facts, "host.os") == "windows"
+    for found in report.diagnosis.counted:
+        yield from finding(found, how, windows=windows, several_targets=len(report.observation.targets) > 1)
+
+
+def _nothing(report: Report, how: Look) -> Lines:
+    text = words.nothing(report)
+    mark, style = ("passed", "green") if text.startswith("Nothing found:") else ("broken", "yellow")
+    yield from paragraph(span(how, (text, style if mark == "passed" else "")), how, label=(glyph(mark, how), style), column=3)
+
+
+def facts_of_interest(report: Report, how: Look) -> Lines:
+    """Yield the facts about the stack that are present, and why others are unknown."""
+    known = {name: fact for name, fact in sorted(report.observation.facts.items()) if name.startswith(_OF_INTEREST)}
+    shown = {name: fact for name, fact in known.items() if fact.state is not State.ABSENT}
+    packages = value_of(report.observation.facts, "packages")
+    if shown or packages:
+        yield blank()
+        yield from paragraph(span(how, ("Facts", "bold")), how)
+    column = min(max((len(name) for name in shown), default=0), 34) + 2
+    for name, fact in shown.items():
+        value = f"unknown: {fact.why}" if fact.state is State.UNKNOWN else value_text(fact.value)
+        yield from paragraph(span(how, said(value, how, most=400)), how, label=(said(name, how, most=200), QUIET), column=column)
+    if isinstance(packages, dict):
+        listed = ", ".join(f"{name} {version}" for name, version in packages.items())
+        yield from paragraph(span(how, said(listed, how, most=20000)), how, label=("packages", QUIET), column=column)
+
+
+def ruled_out(report: Report, how: Look) -> Lines:
+    """Yield the known issues that were dismissed, and by what."""
+    if report.diagnosis.ruled_out:
+        yield blank()
+        yield from paragraph(span(how, ("Ruled out", "bold")), how)
+    for issue in report.diagnosis.ruled_out:
+        text = span(how, said(issue.title, how), (f"  ({said(issue.id, how)}: {said(issue.why, how)})", QUIET))
+        yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
+
+
+def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
+    """Yield what the judgement leans on, and as the last line the counts."""
+    yield blank()
+    if how.verbosity >= 0:
+        counted = report.diagnosis.counted
+        # What is a note asks for nothing, and its fix is for whoever wants to be tidy.
+        if len(counted) > 1 and (first := counted[0]).fixes and first.severity is not Severity.NOTE:
+            yield from paragraph(
+                span(how, (said(first.fixes[0].title, how), "bold"), (f" ({said(first.id, how)})", QUIET)),
+                how,
+                indent=0,
+                label=("Do first:", "bold"),
+                column=10,
+            )
+        if catalog:
+            yield from paragraph(span(how, (said(glyph("dot", how).join(words.catalog(report)), how), QUIET)), how, indent=0)
+    yield from paragraph(span(how, *_counts(report, how)), how, indent=0)
+
+
+def _counts(report: Report, how: Look) -> Sequence[Part]:
+    total, seen = summary(report), report.observation
+    by_severity = [(total.error, Severity.ERROR), (total.warning, Severity.WARNING), (total.note, Severity.NOTE)]
+    parts: list[Part] = []
+    for number, severity in by_severity:
+        parts += [", " if parts else "", (count(number, severity.value), STYLES[severity] if number else QUIET)]
+    parts.append(f"{glyph('dot', how)}{total.checked} checked, {total.skipped} skipped, {total.broken} broken")
+    if report.exit_code == 4:
+        parts.append((f"{glyph('dot', how)}nothing to judge", "bold yellow"))
+    if seen.interrupted:
+        parts.append((f"{glyph('dot', how)}interrupted", "bold yellow"))
+    if seen.recording:
+        parts.append((f"{glyph('dot', how)}a recording", "bold magenta"))
+    if declared := assumed(seen.facts):
+        parts.append((said(f"{glyph('dot', how)}as if {', '.join(declared)}", how), "bold magenta"))
+    return parts
+
+
+__all__ = ["findings", "foot", "page", "render"]

@@ -1,0 +1,45 @@
+"""The head of a report: what is examined, the tuple that decides which wheels fit, and the machine in a few lines."""
+
+from __future__ import annotations
+
+from doctor.model.facts import Facts
+from doctor.model.report import Report
+from doctor.report.content import machine as told
+from doctor.report.terminal.page import QUIET, Lines, Look, Part, blank, glyph, paragraph, said, span
+
+
+def head(report: Report, how: Look) -> Lines:
+    """Yield the name and version, what is examined, and whether this is a recording or was interrupted."""
+    seen = report.observation
+    if seen.recording:
+        another = " another machine than yours; doctor check looks at yours"
+        yield from paragraph(span(how, (" RECORDING ", "bold reverse magenta"), (another, "bold magenta")), how, indent=0)
+    if seen.interrupted:
+        yield from paragraph(span(how, (" INTERRUPTED ", "bold reverse yellow"), (" this is not complete", "bold yellow")), how, indent=0)
+    targets = ", ".join(told.named(target) for target in seen.targets)
+    doing = f"{report.command} of {targets}" if targets else report.command
+    parts: list[Part] = [(f"canary-doctor {report.doctor_version}", "bold"), glyph("dot", how), said(doing, how)]
+    yield from paragraph(span(how, *parts), how, indent=0)
+
+
+def wheel_tuple(facts: Facts, how: Look) -> Lines:
+    """Yield what decides which wheels fit, broken between its entries only."""
+    dot, line = glyph("dot", how), ""
+    entries = told.wheel_tuple(facts)
+    for entry in (said(entry, how) for entry in entries):
+        longer = f"{line}{dot}{entry}" if line else entry
+        if line and len(longer) > how.width:
+            yield from paragraph(span(how, (line, "bold")), how, indent=0)
+            longer = f"  {entry}"
+        line = longer
+    if entries:
+        yield from paragraph(span(how, (line, "bold")), how, indent=0)
+
+
+def machine(facts: Facts, how: Look) -> Lines:
+    """Yield one line for each part of the machine about which anything was looked up."""
+    rows = told.rows(facts)
+    if rows:
+        yield blank()
+    for label, text in rows:
+        yield from paragraph(text, how, label=(label, QUIET))

@@ -1,0 +1,178 @@
+"""Lines for a terminal: what may stand there, how it is wrapped, and what is left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from io import StringIO
+from typing import NamedTuple, TypeAlias
+
+from rich.console import Console
+from rich.text import Text
+
+from doctor.base.text import commands, plain
+from doctor.facts.placeholders import HOLE
+from doctor.model.scales import Severity
+
+Lines: TypeAlias = Iterator[Text]
+Part: TypeAlias = "str | tuple[str, str]"
+
+COLUMN = 9
+"""Width of the column of labels."""
+
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+QUIET = "dim"
+COMMAND = "bold green"
+
+_GLYPHS = {
+    "passed": ("✓", "ok"),
+    "red": ("✗", "!!"),
+    "skipped": ("–", "--"),
+    "broken": ("?", "??"),
+    "error": ("✗", "!!"),
+    "warning": ("!", "!"),
+    "note": ("i", "i"),
+    "dot": (" · ", " | "),
+    "bar": ("│", "|"),
+    "more": ("…", "..."),
+}
+_LONGEST = 4000
+_ROOM = 24
+_SEPARATORS = {0x2028: " ", 0x2029: " "}
+"""Line and paragraph separators of Unicode: no control characters, yet some programs end a line there."""
+
+_LONG_PATH = re.compile(r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}")
+
+
+class Look(NamedTuple):
+    """What the terminal can show, how much is wanted, and the console that measures cells."""
+
+    width: int
+    unicode: bool
+    verbosity: int
+    links: bool
+    console: Console
+
+    @property
+    def wordy(self) -> bool:
+        """Whether everything is wanted."""
+        return self.verbosity > 0
+
+
+def look(*, width: int, unicode: bool, colour: bool = False, verbosity: int = 0, links: bool = False) -> Look:
+    """Describe a terminal; nothing is read from this process's own one, nor from its environment."""
+    width = max(width, 40)
+    console = Console(
+        file=StringIO(),
+        width=width,
+        height=25,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        no_color=not colour,
+        legacy_windows=False,
+        highlight=False,
+        _environ={},
+    )
+    return Look(width=width, unicode=unicode, verbosity=verbosity, links=links, console=console)
+
+
+def written(lines: Iterable[Text], how: Look) -> str:
+    """Return lines as text that ends in a line feed."""
+    file = StringIO()
+    how.console.file = file
+    for line in lines:
+        how.console.print(line, soft_wrap=True)
+    return file.getvalue()
+
+
+def glyph(name: str, how: Look) -> str:
+    """Return a mark that this terminal can show."""
+    return _GLYPHS[name][0 if how.unicode else 1]
+
+
+def said(text: str, how: Look, *, most: int = _LONGEST) -> str:
+    """Make foreign text fit for a paragraph: one line, no control characters, no more than `most` characters."""
+    flat = " ".join(plain(text[: 4 * most]).split())
+    return _spelled(flat if len(flat) <= most else flat[:most].rstrip() + glyph("more", how), how)
+
+
+def kept(text: str, how: Look, *, most: int = 500) -> str:
+    """Make a line of a log or of code fit to be shown, its spaces as they are."""
+    flat = plain(text[: 4 * most]).replace("\n", " ").expandtabs(8).rstrip()
+    return _spelled(flat if len(flat) <= most else flat[:most] + glyph("more", how), how)
+
+
+def without_holes(title: str, how: Look) -> str:
+    """Close the holes of a title that no machine has filled."""
+    return HOLE.sub(glyph("more", how), title)
+
+
+def elided(text: str, how: Look) -> str:
+    """Keep the last three names of long paths, which are read here and not copied, unless everything is wanted."""
+    if how.wordy:
+        return text
+    return _LONG_PATH.sub(lambda path: glyph("more", how) + "/" + "/".join(re.split(r"[/\\]", path[0])[-3:]), text)
+
+
+def span(how: Look, *parts: Part) -> Text:
+    """Join pieces of foreign text, each bare or with its style; nothing in them is markup."""
+    line = Text()
+    for part in parts:
+        text, style = (part, "") if isinstance(part, str) else part
+        line.append(_spelled(plain(text), how), style)
+    return line
+
+
+def paragraph(body: Text | str, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None) -> Lines:
+    """Wrap a text beside a label, or below it where there is no room; further lines stand under the first.
+
+    A bare string may be foreign: it is flattened to one line first.
+    """
+    body = span(how, said(body, how)) if isinstance(body, str) else body
+    column = COLUMN if label and column is None else column or 0
+    head = span(how, " " * indent, label)
+    head.pad_right(max(indent + column - head.cell_len, 0))
+    if column and head.cell_len > indent + column:
+        head.append(" ")
+    if how.width - head.cell_len < _ROOM < how.width - indent:
+        yield _harmless(head)
+        head = Text(" " * (indent + 2))
+    lines = body.wrap(how.console, max(how.width - head.cell_len, 2), overflow="fold") or [Text()]
+    for number, line in enumerate(lines):
+        yield _harmless((head if number == 0 else Text(" " * head.cell_len)) + line)
+
+
+def verbatim(text: str, how: Look, *, indent: int, style: str = "") -> Lines:
+    """Yield what is to be copied: never wrapped, never cut."""
+    for line in _spelled(plain(text), how).splitlines() or [""]:
+        yield _harmless(span(how, " " * indent, (line, style)))
+
+
+def url(address: str, how: Look, *, indent: int, label: Part = "") -> Lines:
+    """Yield an address, whole, and as a link where the terminal knows links."""
+    address = said(address, how)
+    head = span(how, " " * indent, label)
+    head.pad_right(max(indent + COLUMN - head.cell_len, 0))
+    yield _harmless(head + Text(address, f"{QUIET} link {address}" if how.links and " " not in address else QUIET))
+
+
+def blank() -> Text:
+    """Return an empty line."""
+    return Text()
+
+
+def _spelled(text: str, how: Look) -> str:
+    text = text.translate(_SEPARATORS)
+    return text if how.unicode else text.encode("ascii", "backslashreplace").decode()
+
+
+def _harmless(line: Text) -> Text:
+    """Break with a blank what a runner of continuous integration takes for a command."""
+    line.rstrip()
+    for place in reversed([*commands(line.plain)]):
+        line = _parted(line, place)
+    return line
+
+
+def _parted(line: Text, place: int) -> Text:
+    return line[:place] + Text(" ") + line[place:]

@@ -1,0 +1,60 @@
+"""All pages of the site, by path."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+from doctor.model.catalog import Catalog
+from doctor.model.checks import Check
+from doctor.model.vocabulary import FACTS
+from doctor.site import checks as checking
+from doctor.site import issues, tables
+from doctor.site.markdown import between, code, grid, page, prose
+
+COPIES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "checks/README.md": "check-scripts.md",
+    "docs/api.md": "api.md",
+    "docs/architecture.md": "architecture.md",
+    "docs/dear-tests.md": "dear-tests.md",
+    "docs/masking.md": "masking.md",
+    "docs/terminal.svg": "terminal.svg",
+    "fixtures/cases/README.md": "cases.md",
+    "pytest-plugin/README.md": "pytest-plugin.md",
+}
+"""Files of the repository that are part of the site, and where they stand in it."""
+
+_PLACES = {**COPIES, "doctor/model/vocabulary.py": "facts.md"}
+_LINK = re.compile(r"(!?)\[([^\]\n]{0,500})\]\((?!\w+:|#)([^)#\s]{1,500})(#[^)\s]{0,200})?\)")
+
+
+def site(catalog: Catalog, checks: Mapping[str, Check], texts: Mapping[str, str]) -> dict[str, str]:
+    """Return every page by its path in the site; `texts` are the files of `COPIES` by their path in the repository."""
+    pages = {COPIES[name]: text if name.endswith(".svg") else relinked(name, text) for name, text in texts.items()}
+    pages |= {issues.path(id_): issues.issue_page(id_, catalog, checks) for id_ in catalog.issues}
+    pages |= issues.component_pages(catalog)
+    pages |= {checking.path(id_): checking.check_page(check, catalog) for id_, check in checks.items()}
+    pages |= {tables.path(id_): tables.table_page(table) for id_, table in catalog.tables.items()}
+    return {**pages, "checks/index.md": checking.index(checks), "tables/index.md": tables.index(catalog), "facts.md": _facts()}
+
+
+def relinked(name: str, text: str) -> str:
+    """Point the links of a file at pages of the site; what the site does not hold is named without a link."""
+
+    def point(found: re.Match[str]) -> str:
+        target = _PLACES.get(posixpath.normpath(posixpath.join(posixpath.dirname(name), found[3])))
+        if target is None:
+            return found[2]
+        return f"{found[1]}[{found[2]}]({between(COPIES[name], target)}{found[4] or ''})"
+
+    return _LINK.sub(point, text)
+
+
+def _facts() -> str:
+    told = "What a condition of a known issue may name. `*` stands for a name that the environment gives."
+    return page("Facts", [told, grid(("fact", "meaning"), [(code(name), prose(FACTS[name])) for name in sorted(FACTS)])])
