@@ -11,8 +11,8 @@ import pytest
 
 from doctor.report.structured.encoding import encoded
 from tests.command import Said, doctor
-from tests.reporters import reports
-from tests.reporters.hostile import hostile
+from tests.report import reports
+from tests.report.hostile import hostile
 
 _LOG = "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import doctor
-from tests.reporters.pages import Page
+from tests.report.pages import Page
 
 _LOG = "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n"
 

@@ -10,7 +10,7 @@ from doctor.model.observation import Observation
 from doctor.report.structured.encoding import encoded
 from tests.command import check, doctor
 from tests.hosts import put
-from tests.reporters import reports
+from tests.report import reports
 
 
 def test_check_looks_at_the_manifests_of_its_project(tmp_path: Path) -> None:

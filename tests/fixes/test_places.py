@@ -11,7 +11,7 @@ from doctor.model.facts import Fact, present
 from doctor.model.findings import Evidence, EvidenceKind, Finding, Place
 from doctor.model.fixes import Command, Fix
 from doctor.model.report import Diagnosis
-from tests.reporters import reports
+from tests.report import reports
 
 _PINS = {"torch": 1, "torchvision": 2, "flash-attn": 3, "triton": 4, "candle-core": 5, "cuda": 6}
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.redact import HIDDEN, telling, without_secrets
-from tests.scrub import aside, corpus
-from tests.scrub.lines import Line, made
+from tests.redact import aside, corpus
+from tests.redact.lines import Line, made
 
 LINES = made((*corpus.SECRETS, *aside.SECRETS))
 HARMLESS = (*corpus.HARMLESS, *aside.HARMLESS)

@@ -16,8 +16,8 @@ from doctor.model.observation import Log, Observation, ProbeFailure, Target, Tar
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.redact import HIDDEN
 from tests.command import doctor
-from tests.scrub import aside, corpus
-from tests.scrub.lines import Line, made, pieces
+from tests.redact import aside, corpus
+from tests.redact.lines import Line, made, pieces
 
 LINES = made((*corpus.SECRETS, *aside.SECRETS))
 _FORMATS = ("text", "json", "sarif", "junit", "gitlab", "markdown", "html", "github")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.model.facts import ASSUMED, present
 from doctor.report.content.assumptions import as_if, assumed
-from tests.reporters.reports import facts
+from tests.report.reports import facts
 
 
 def test_what_was_seen_is_not_declared() -> None:

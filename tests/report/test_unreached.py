@@ -18,7 +18,7 @@ from doctor.report.markdown import document as markdown
 from doctor.report.markdown import step_summary
 from doctor.report.terminal import document as terminal
 from tests import toy
-from tests.reporters import reports
+from tests.report import reports
 
 CPU = toy.outcome("passed", check="torch-runtime")
 H100 = [{"index": 0, "name": "NVIDIA H100"}, {"index": 1, "name": "NVIDIA H100"}]

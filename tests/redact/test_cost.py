@@ -8,8 +8,8 @@ import pytest
 
 from doctor.redact import names, secrets, shapes, without_secrets
 from doctor.redact.people import without_names
-from tests.scrub import aside, corpus
-from tests.scrub.lines import made
+from tests.redact import aside, corpus
+from tests.redact.lines import made
 
 _SIZE = 60_000
 _SECONDS = 4.0

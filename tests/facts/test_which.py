@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from doctor.model.facts import value_of
-from tests.derive.test_driver import derived
+from tests.facts.test_driver import derived
 
 
 def _gpu(index: int, **health: Any) -> dict[str, Any]:

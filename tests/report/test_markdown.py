@@ -24,9 +24,9 @@ from doctor.pipeline import examine
 from doctor.report.markdown import document as markdown
 from doctor.site import generate
 from tests import toy
-from tests.reporters import reports
-from tests.reporters.hostile import all_of
-from tests.reporters.test_terminal_hostile import texts
+from tests.report import reports
+from tests.report.hostile import all_of
+from tests.report.test_terminal_hostile import texts
 
 HEALTHY = Path(__file__).parents[2] / "fixtures" / "observations" / "healthy-without-gpu.json"
 OURS = re.compile(r"</?(details|summary|code|sub|span)>")

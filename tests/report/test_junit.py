@@ -11,8 +11,8 @@ from doctor.model.findings import Suppression
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.scales import Severity
 from doctor.report.markdown import step_summary
-from tests.reporters import reports
-from tests.reporters.readers import junit_suites, sarif_run
+from tests.report import reports
+from tests.report.readers import junit_suites, sarif_run
 
 
 def _checks(*outcomes: Outcome) -> ET.Element:

@@ -12,7 +12,7 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured import json_document as json_reporter
 from doctor.report.terminal import document as terminal
-from tests.reporters.reports import PASSED, lesser, report, wrong_torch
+from tests.report.reports import PASSED, lesser, report, wrong_torch
 
 _IGNORE = Suppression(by="ignore", reason="not imported here", until="2027-01-31")
 

@@ -14,8 +14,8 @@ from doctor.model.observation import ProbeFailure
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured import sarif
-from tests.reporters import reports
-from tests.reporters.readers import sarif_run
+from tests.report import reports
+from tests.report.readers import sarif_run
 
 
 def _results(*findings: Finding, **seen: Any) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from doctor.base.globs import matches_any
 from doctor.judge.suppressions import Gated, Gates, Ignore, Known, gate
 from doctor.model.findings import Finding, Place
 from doctor.model.scales import Severity
-from tests.reporters.reports import lesser
+from tests.report.reports import lesser
 
 TODAY = date(2026, 11, 21)
 

@@ -16,8 +16,8 @@ from doctor.model.facts import Fact, absent, present, unknown
 from doctor.model.fixes import Command, Fix
 from doctor.model.report import Report
 from doctor.report.terminal import document as terminal
-from tests.reporters import reports
-from tests.reporters.hostile import NAMES, all_of
+from tests.report import reports
+from tests.report.hostile import NAMES, all_of
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -11,7 +11,7 @@ from doctor.model.observation import ProbeFailure, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.report import Diagnosis, Report, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
-from tests.reporters import reports
+from tests.report import reports
 
 NAMES = (
     *reports.facts(),

@@ -15,7 +15,7 @@ from doctor.pipeline import examine
 from doctor.pipeline.examine import read_observation
 from doctor.report.terminal import picture as terminal_picture
 from doctor.site import generate
-from tests.reporters import reports
+from tests.report import reports
 
 
 def test_the_picture_shows_what_doctor_says() -> None:

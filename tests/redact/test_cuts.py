@@ -7,8 +7,8 @@ import io
 from doctor.host.head_and_tail import Kept
 from doctor.logs import reading
 from doctor.redact import without_secrets
-from tests.scrub import corpus
-from tests.scrub.lines import made
+from tests.redact import corpus
+from tests.redact.lines import made
 
 _LINE = next(line for line in made(corpus.SECRETS) if line.name == "url-at")
 

@@ -22,11 +22,11 @@ from doctor.pipeline import examine
 from doctor.report.html import document as html
 from doctor.report.markdown import document as markdown
 from doctor.site import generate
-from tests.reporters import reports
-from tests.reporters.hostile import all_of
-from tests.reporters.pages import Page, page
-from tests.reporters.test_markdown import TRICKS
-from tests.reporters.test_terminal_hostile import texts
+from tests.report import reports
+from tests.report.hostile import all_of
+from tests.report.pages import Page, page
+from tests.report.test_markdown import TRICKS
+from tests.report.test_terminal_hostile import texts
 
 HEALTHY = Path(__file__).parents[2] / "fixtures" / "observations" / "healthy-without-gpu.json"
 LIMIT = 300_000

@@ -16,7 +16,7 @@ from doctor.pipeline.examine import read_observation
 from doctor.report.structured.encoding import encoded
 from tests.command import doctor
 from tests.hosts import put
-from tests.reporters import reports
+from tests.report import reports
 
 NEWER = "99.1.0"
 

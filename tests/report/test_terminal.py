@@ -17,7 +17,7 @@ from doctor.model.observation import Observation
 from doctor.model.outcomes import Verdict
 from doctor.model.scales import Severity
 from doctor.report.terminal import document as terminal
-from tests.reporters import reports
+from tests.report import reports
 
 GOLDENS = Path(__file__).parents[2] / "fixtures" / "reports"
 

@@ -6,8 +6,8 @@ from doctor.model.findings import Place, Suppression
 from doctor.model.scales import Severity
 from doctor.report.markdown import step_summary
 from doctor.report.structured import github
-from tests.reporters import reports
-from tests.reporters.readers import commands, violations
+from tests.report import reports
+from tests.report.readers import commands, violations
 
 _IGNORED = Suppression(by="ignore", reason="we do not import it", until="2027-01-31")
 

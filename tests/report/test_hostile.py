@@ -18,8 +18,8 @@ from doctor.report.structured import fingerprints as anchors
 from doctor.report.structured import github, gitlab, junit, sarif
 from doctor.report.structured import json_document as json
 from doctor.report.terminal import document as terminal
-from tests.reporters import readers
-from tests.reporters.hostile import TEXTS, all_of, hostile
+from tests.report import readers
+from tests.report.hostile import TEXTS, all_of, hostile
 
 _OWN_COMMANDS = re.compile(r"::(error|warning|notice) ")
 _FORMATS: dict[str, Callable[[Report], str]] = {
