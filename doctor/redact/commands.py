@@ -12,13 +12,15 @@ _GAP = r"""[\s"',\\]{1,8}"""
 _WORD = r"""(?:\\?["'])?([^\s"'\\,]{3,1024})"""
 _BEHIND = 700
 """Characters before and behind a keyword in which a command is looked for."""
+_LEAST = 350
+"""Characters behind a keyword that a window holds at least: another window begins where an earlier one ends sooner, and they overlap."""
 
 
 class Carrier(NamedTuple):
     """A pattern whose first group is a secret, and the texts in small letters one of which has to stand in its line.
 
-    `of` are commands one of which has to stand there as well. `random` secrets have to look as if nobody had chosen them; with `below`
-    the line below belongs to it.
+    `of` are commands one of which has to stand there as well. `random` secrets have to look as if
+    nobody had chosen them; with `below` the line below belongs to it.
     """
 
     keywords: tuple[str, ...]
@@ -28,7 +30,20 @@ class Carrier(NamedTuple):
     below: bool = False
 
 
-_REGISTRIES = ("docker", "podman", "nerdctl", "buildah", "skopeo", "oras", "crane", "helm", "az ", "registry", "cf ", "oc ")
+_REGISTRIES = (
+    "docker",
+    "podman",
+    "nerdctl",
+    "buildah",
+    "skopeo",
+    "oras",
+    "crane",
+    "helm",
+    "az ",
+    "registry",
+    "cf ",
+    "oc ",
+)
 _NAMING = r"(?:token|secret|passw\w{0,8}|key|auth|pwd|pat)"
 CARRIERS = (
     # Commands
@@ -40,7 +55,9 @@ CARRIERS = (
     Carrier(("ldapsearch", "ldapmodify", "ldapadd"), Pattern(rf"{_GAP}-w{_GAP}{_WORD}")),
     Carrier(
         ("curl", "wget", "http ", "xh "),
-        Pattern(rf"{_GAP}(?:-u|-U|-a|--user|--proxy-user|--auth)(?:{_GAP}|=)?(?:\\?[\"'])?[^\s\"':,]{{1,128}}:([^\s\"',]{{3,512}})"),
+        Pattern(
+            rf"{_GAP}(?:-u|-U|-a|--user|--proxy-user|--auth)(?:{_GAP}|=)?(?:\\?[\"'])?[^\s\"':,]{{1,128}}:([^\s\"',]{{3,512}})"
+        ),
     ),
     Carrier(
         ("login",),
@@ -51,15 +68,32 @@ CARRIERS = (
         random=True,
     ),
     Carrier(("-passin", "-passout", "pass:"), Pattern(r"\bpass:([^\s\"',]{3,256})")),
-    Carrier(("aws configure",), Pattern(rf"configure{_GAP}set{_GAP}\w{{3,40}}(?:key|token|id){_GAP}{_WORD}"), random=True),
-    Carrier(("secret set", "variable set", "set-secret"), Pattern(rf"(?:--body|--value|-b)(?:{_GAP}|=){_WORD}")),
+    Carrier(
+        ("aws configure",),
+        Pattern(rf"configure{_GAP}set{_GAP}\w{{3,40}}(?:key|token|id){_GAP}{_WORD}"),
+        random=True,
+    ),
+    Carrier(
+        ("secret set", "variable set", "set-secret"),
+        Pattern(rf"(?:--body|--value|-b)(?:{_GAP}|=){_WORD}"),
+    ),
     Carrier(
         ("--password-stdin", "--with-token", "--stdin"),
-        Pattern(r"(?:echo|printf)[ \t]{1,4}(?:-n[ \t]{1,4})?[\"']?([^\s\"'|]{4,1024})[\"']?[ \t]{0,4}\|"),
+        Pattern(
+            r"(?:echo|printf)[ \t]{1,4}(?:-n[ \t]{1,4})?[\"']?([^\s\"'|]{4,1024})[\"']?[ \t]{0,4}\|"
+        ),
     ),
     # Files
-    Carrier(("login",), Pattern(r"(?i)\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,512})"), of=("password",), below=True),
-    Carrier(("password", "passwd"), Pattern(r"(?im)^[ \t]{0,16}(?:password|passwd)[ \t]{1,8}(\S{3,512})[ \t]{0,8}$")),
+    Carrier(
+        ("login",),
+        Pattern(r"(?i)\blogin\s{1,8}\S{1,128}\s{1,8}password\s{1,8}(\S{1,512})"),
+        of=("password",),
+        below=True,
+    ),
+    Carrier(
+        ("password", "passwd"),
+        Pattern(r"(?im)^[ \t]{0,16}(?:password|passwd)[ \t]{1,8}(\S{3,512})[ \t]{0,8}$"),
+    ),
     Carrier(
         ("value",),
         Pattern(
@@ -70,25 +104,43 @@ CARRIERS = (
         below=True,
     ),
     # Sentences
-    Carrier(("identified by",), Pattern(r"(?i)identified by(?: password)?[ \t]{1,4}[\"']([^\"'\n]{1,256})")),
+    Carrier(
+        ("identified by",),
+        Pattern(r"(?i)identified by(?: password)?[ \t]{1,4}[\"']([^\"'\n]{1,256})"),
+    ),
     Carrier(
         ("password", "passphrase", "passwd"),
-        Pattern(r"(?i)\b(?:password|passphrase|passwd)[ \t]{1,4}(?:is|was|=|to|of)[ \t]{1,4}[\"'`]?([^\s\"'`]{3,512})"),
-    ),
-    Carrier(("password", "passphrase"), Pattern(r"""(?i)\b(?:password|passphrase)[ \t]{1,4}["'`]([^\s"'`]{3,512})["'`]""")),
-    Carrier(
-        ("token", "key", "secret"),
-        Pattern(r"(?i)\b(?:token|key|secret)[ \t]{1,4}(?:is|was)[ \t]{1,4}[\"'`]?([^\s\"'`]{8,512})"),
-        random=True,
-    ),
-    Carrier(("token", "key", "secret"), Pattern(r"(?i)\b(?:token|key|secret)[ \t]{1,4}[\"'`]([^\s\"'`]{8,512})[\"'`]"), random=True),
-    Carrier(
-        ("password for", "passphrase for", "token for", "password of"),
-        Pattern(r"(?i)\b(?:password|passphrase|token) (?:for|of)\b[^\n]{1,200}?:[ \t]{1,4}[\"']?([^\s\"']{3,512})"),
+        Pattern(
+            r"(?i)\b(?:password|passphrase|passwd)[ \t]{1,4}(?:is|was|=|to|of)[ \t]{1,4}[\"'`]?([^\s\"'`]{3,512})"
+        ),
     ),
     Carrier(
         ("password", "passphrase"),
-        Pattern(r"(?i)\b(?:with|using|and|the|wrong|bad) (?:password|passwd|passphrase) ([^\s\"',;]{4,256})"),
+        Pattern(r"""(?i)\b(?:password|passphrase)[ \t]{1,4}["'`]([^\s"'`]{3,512})["'`]"""),
+    ),
+    Carrier(
+        ("token", "key", "secret"),
+        Pattern(
+            r"(?i)\b(?:token|key|secret)[ \t]{1,4}(?:is|was)[ \t]{1,4}[\"'`]?([^\s\"'`]{8,512})"
+        ),
+        random=True,
+    ),
+    Carrier(
+        ("token", "key", "secret"),
+        Pattern(r"(?i)\b(?:token|key|secret)[ \t]{1,4}[\"'`]([^\s\"'`]{8,512})[\"'`]"),
+        random=True,
+    ),
+    Carrier(
+        ("password for", "passphrase for", "token for", "password of"),
+        Pattern(
+            r"(?i)\b(?:password|passphrase|token) (?:for|of)\b[^\n]{1,200}?:[ \t]{1,4}[\"']?([^\s\"']{3,512})"
+        ),
+    ),
+    Carrier(
+        ("password", "passphrase"),
+        Pattern(
+            r"(?i)\b(?:with|using|and|the|wrong|bad) (?:password|passwd|passphrase) ([^\s\"',;]{4,256})"
+        ),
         random=True,
     ),
 )
@@ -102,10 +154,10 @@ def carried(carrier: Carrier, text: str, places: Sequence[Span]) -> Iterator[Spa
     """Yield what a pattern finds in the lines of its keywords, which stand at `places`."""
     done = 0
     for place, behind in places:
-        if place < done:
-            continue
-        start = max(text.rfind("\n", 0, place) + 1, place - _BEHIND, done)
         end = text.find("\n", behind)
+        if min(behind + _LEAST, len(text) if end < 0 else end) <= done:
+            continue
+        start = max(text.rfind("\n", max(place - _BEHIND, 0), place) + 1, place - _BEHIND)
         if carrier.below and end >= 0:
             end = text.find("\n", end + 1)
         done = min(end if end >= 0 else len(text), behind + _BEHIND)
@@ -123,4 +175,6 @@ def _fits(value: str, *, random: bool) -> bool:
         return looks_random(value)
     if value in _OPTIONS:
         return False
-    return not (is_prose(value) or is_placeholder(value) or (is_code(value) and not value.isdigit()))
+    return not (
+        is_prose(value) or is_placeholder(value) or (is_code(value) and not value.isdigit())
+    )

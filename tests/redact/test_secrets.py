@@ -43,15 +43,21 @@ def test_a_secret_is_found_in_a_long_text() -> None:
 
 
 def test_one_look_finds_all_that_may_hold_a_secret() -> None:
-    texts = [text for pair in zip(HARMLESS, (line.text for line in LINES), strict=False) for text in pair]
-    assert {number for number, text in enumerate(texts) if without_secrets(text) != text} <= set(telling(texts))
+    texts = [
+        text for pair in zip(HARMLESS, (line.text for line in LINES), strict=False) for text in pair
+    ]
+    assert {number for number, text in enumerate(texts) if without_secrets(text) != text} <= set(
+        telling(texts)
+    )
 
 
 _TOLD_BY_THEIR_END = frozenset({"url-user-alone", "sentry-dsn"})
 """Without the @ behind it nobody can tell a name in an address from a host."""
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if "\n" not in line.text], ids=lambda line: line.name)
+@pytest.mark.parametrize(
+    "line", [line for line in LINES if "\n" not in line.text], ids=lambda line: line.name
+)
 def test_a_secret_that_a_tool_cut_short_goes_as_well(line: Line) -> None:
     secret = line.secrets[0]
     cut = line.text[: line.text.index(secret) + len(secret) * 2 // 3]
@@ -65,8 +71,33 @@ def test_any_text_keeps_its_lines(text: str) -> None:
 
 
 @given(
-    st.lists(st.sampled_from([*HARMLESS, *(line.text for line in LINES), "token", "password", "=", "://", "@", '"', "'", ":", "\n", " "]))
+    st.lists(
+        st.sampled_from(
+            [
+                *HARMLESS,
+                *(line.text for line in LINES),
+                "token",
+                "password",
+                "=",
+                "://",
+                "@",
+                '"',
+                "'",
+                ":",
+                "\n",
+                " ",
+            ]
+        )
+    )
 )
 def test_blanking_twice_changes_nothing(parts: list[str]) -> None:
     once = without_secrets(" ".join(parts))
     assert without_secrets(once) == once
+
+
+def test_a_command_far_along_a_line_is_read_as_one_at_its_start() -> None:
+    command = "echo goose96432 | docker login -u bob --password-stdin"
+    for between in range(560, 760, 3):
+        assert "goose" not in without_secrets(
+            f"{command} {'passwd: files systemd '[:9] * (between // 9)}{' ' * (between % 9)}{command}"
+        )
