@@ -22,7 +22,9 @@ def main() -> NoReturn:
     if not sys.flags.ignore_environment:
         here = _real(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib may not be the real one yet
         theirs = [_real(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-        sys.path[:] = [entry for entry in sys.path if (real := _real(entry)) == here or real not in theirs]
+        sys.path[:] = [
+            entry for entry in sys.path if (real := _real(entry)) == here or real not in theirs
+        ]
     from doctor.cli import main as start  # noqa: PLC0415
 
     start()

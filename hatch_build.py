@@ -11,7 +11,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CompiledCatalog(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds `doctor/_bundled/matrices/catalog.msgpack`; an editable installation reads the YAML of the checkout instead."""
+    """Adds `doctor/_bundled/matrices/catalog.msgpack`.
+
+    An editable installation reads the YAML of the checkout instead.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile into a temporary folder: nothing is written into the checkout."""

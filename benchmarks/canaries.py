@@ -2,9 +2,10 @@
 
     .venv/bin/python benchmarks/canaries.py [--python P] [--runs N]
 
-The bare script runs every check script that doctor runs, one after another in one process: no isolation, no time bounds, no probes, no
-judgement. Both begin with empty caches of Inductor and Triton, in a temporary folder each; to compile takes most of the time of both.
-The second check follows in the same environment, where the verdicts of the first one are known.
+The bare script runs every check script that doctor runs, one after another in one process: no
+isolation, no time bounds, no probes, no judgement. Both begin with empty caches of Inductor and
+Triton, in a temporary folder each; to compile takes most of the time of both. The second check
+follows in the same environment, where the verdicts of the first one are known.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ from doctor.catalog.check_headers import load_checks
 from doctor.model.checks import Tier
 from tests import environments
 
-DOCTOR, AGAIN, BARE = "doctor check --fresh", "doctor check, the second time", "one process, the same scripts"
+DOCTOR, AGAIN, BARE = (
+    "doctor check --fresh",
+    "doctor check, the second time",
+    "one process, the same scripts",
+)
 TARGET, SHARE = 1.3, 0.1
 """At most this many times as long as the bare script; of a check, for the second one."""
 _SCRIPT = """\
@@ -48,8 +53,14 @@ with tempfile.TemporaryDirectory() as folder:
 
 def main() -> int:
     """Measure, print a table, and return 1 where the target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", type=Path, help="the interpreter to examine; default: one with torch 2.13.0, made for this")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--python",
+        type=Path,
+        help="the interpreter to examine; default: one with torch 2.13.0, made for this",
+    )
     parser.add_argument("--runs", type=int, default=5, help="how often each command is measured")
     options = parser.parse_args()
     python = (options.python or environments.patient("torch")).absolute()
@@ -63,12 +74,21 @@ def main() -> int:
             BARE: (str(python), "-c", _SCRIPT, *map(str, scripts)),
         }
         runs = measure(commands, options.runs, Path(folder))
-    ratio, share = middle(runs[DOCTOR]) / middle(runs[BARE]), middle(runs[AGAIN]) / middle(runs[DOCTOR])
-    print(f"{subject(python)}; {options.runs} runs of each, in turns; {os.cpu_count()} processors; {time.strftime('%Y-%m-%d')}")
+    ratio, share = (
+        middle(runs[DOCTOR]) / middle(runs[BARE]),
+        middle(runs[AGAIN]) / middle(runs[DOCTOR]),
+    )
+    print(
+        f"{subject(python)}; {options.runs} runs of each, in turns; {os.cpu_count()} processors; {time.strftime('%Y-%m-%d')}"
+    )
     print(f"{len(scripts)} scripts of {bundled('checks').name}/\n")
-    print("| command | seconds, median | min – max | peak MiB of one process |\n| --- | --- | --- | --- |")
+    print(
+        "| command | seconds, median | min – max | peak MiB of one process |\n| --- | --- | --- | --- |"
+    )
     for name, found in runs.items():
-        print(f"| {name} | {middle(found):.2f} | {span(found)} | {max(run.memory for run in found):.0f} |")
+        print(
+            f"| {name} | {middle(found):.2f} | {span(found)} | {max(run.memory for run in found):.0f} |"
+        )
     print(f"\ndoctor takes {ratio:.2f} times as long (target: at most {TARGET})")
     print(f"the second check takes {share:.3f} of the first (target: at most {SHARE})")
     return 0 if ratio <= TARGET and share <= SHARE else 1

@@ -2,11 +2,11 @@
 
     .venv/bin/python benchmarks/diagnosis.py [--set open|held|held-late]
 
-The sets are those of fixtures/cases. Recall is given twice: over the cases for which the catalog has the right answer, and over all.
-Precision is the share of right answers among the first findings that were given at all.
-A warning or an error on a quiet log is a wrong alarm.
-The pasted environments are judged as `doctor check --from` does: the right answer may stand anywhere among the findings,
-and a warning or an error about a healthy one is a wrong alarm.
+The sets are those of fixtures/cases. Recall is given twice: over the cases for which the catalog
+has the right answer, and over all. Precision is the share of right answers among the first findings
+that were given at all. A warning or an error on a quiet log is a wrong alarm. The pasted
+environments are judged as `doctor check --from` does: the right answer may stand anywhere among the
+findings, and a warning or an error about a healthy one is a wrong alarm.
 """
 
 from __future__ import annotations
@@ -47,11 +47,15 @@ class Answer(msgspec.Struct, frozen=True):
 
 def main() -> int:
     """Judge, print the tables and every miss."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--set", choices=cases.SETS, help="one set alone; default: each of them")
     chosen = parser.parse_args().set
     answers = {name: answered(name) for name in cases.SETS if chosen in (None, name)}
-    print(f"{len(known().issues)} known issues; judged by the text alone; {time.strftime('%Y-%m-%d')}\n")
+    print(
+        f"{len(known().issues)} known issues; judged by the text alone; {time.strftime('%Y-%m-%d')}\n"
+    )
     print(table(answers))
     print(quiet())
     print(environments())
@@ -67,7 +71,10 @@ def judged(log: str) -> Sequence[Finding]:
 
 
 def checked(environment: str) -> Sequence[Finding]:
-    """Return the findings for a pasted environment, as `doctor check --from` gives them; none where it cannot be read."""
+    """Return the findings for a pasted environment, as `doctor check --from` gives them.
+
+    None where it cannot be read.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "environment"
         path.write_text(environment, encoding="utf-8")
@@ -85,7 +92,10 @@ def known() -> Catalog:
 
 def answered(name: str) -> list[Answer]:
     """Judge every case of a set."""
-    return [Answer(slug, case.issues, tuple(found.id for found in judged(case.log))) for slug, case in cases.failures(name)]
+    return [
+        Answer(slug, case.issues, tuple(found.id for found in judged(case.log)))
+        for slug, case in cases.failures(name)
+    ]
 
 
 def alarms(findings: Sequence[Finding]) -> list[str]:
@@ -95,12 +105,20 @@ def alarms(findings: Sequence[Finding]) -> list[str]:
 
 def table(answers: dict[str, list[Answer]]) -> str:
     """Return the figures of each set as a table in Markdown."""
-    lines = ["| set | cases | recall@1 | recall@3 | precision@1 |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "| set | cases | recall@1 | recall@3 | precision@1 |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for name, every in answers.items():
-        for title, part in ((f"{name}, catalog has an answer", [one for one in every if one.wanted]), (f"{name}, all", every)):
+        for title, part in (
+            (f"{name}, catalog has an answer", [one for one in every if one.wanted]),
+            (f"{name}, all", every),
+        ):
             spoken = [one for one in part if one.given]
             first, three = sum(one.within(1) for one in part), sum(one.within(3) for one in part)
-            lines.append(f"| {title} | {len(part)} | {share(first, part)} | {share(three, part)} | {share(first, spoken)} |")
+            lines.append(
+                f"| {title} | {len(part)} | {share(first, part)} | {share(three, part)} | {share(first, spoken)} |"
+            )
     return "\n".join(lines)
 
 
@@ -115,7 +133,9 @@ def misses(answers: Sequence[Answer]) -> list[str]:
     for one in answers:
         if not one.within(3) and (one.wanted or one.given):
             wanted = " or ".join(one.wanted) or "(none yet)"
-            lines.append(f"  {one.name}: wanted {wanted}; given {', '.join(one.given[:5]) or 'nothing'}")
+            lines.append(
+                f"  {one.name}: wanted {wanted}; given {', '.join(one.given[:5]) or 'nothing'}"
+            )
     return lines or ["  none"]
 
 
@@ -129,14 +149,30 @@ def quiet() -> str:
 def environments() -> str:
     """Return for how many environments the right answer was found and how many healthy ones raised an alarm, and which."""
     found = {name: (case, checked(case.log)) for name, case in cases.environments()}
-    sick = {name: Answer(name, case.issues, tuple(one.id for one in told)) for name, (case, told) in found.items() if case.issues}
+    sick = {
+        name: Answer(name, case.issues, tuple(one.id for one in told))
+        for name, (case, told) in found.items()
+        if case.issues
+    }
     missed = [one for one in sick.values() if not set(one.wanted) & set(one.given)]
-    healthy = {name: alarms(told) for name, (case, told) in found.items() if case.family == cases.HEALTHY}
+    healthy = {
+        name: alarms(told) for name, (case, told) in found.items() if case.family == cases.HEALTHY
+    }
     loud = {name: told for name, told in healthy.items() if told}
-    lines = ["\n| environments | right answer among the findings | wrong alarms on healthy ones |", "| --- | --- | --- |"]
-    lines.append(f"| {len(found)} | {share(len(sick) - len(missed), [*sick])} | {share(len(loud), [*healthy])} |")
-    lines += [f"  {one.name}: wanted {' or '.join(one.wanted)}; given {', '.join(one.given[:5]) or 'nothing'}" for one in missed]
-    return "\n".join([*lines, *(f"  {name}: wrongly {', '.join(told)}" for name, told in loud.items())])
+    lines = [
+        "\n| environments | right answer among the findings | wrong alarms on healthy ones |",
+        "| --- | --- | --- |",
+    ]
+    lines.append(
+        f"| {len(found)} | {share(len(sick) - len(missed), [*sick])} | {share(len(loud), [*healthy])} |"
+    )
+    lines += [
+        f"  {one.name}: wanted {' or '.join(one.wanted)}; given {', '.join(one.given[:5]) or 'nothing'}"
+        for one in missed
+    ]
+    return "\n".join(
+        [*lines, *(f"  {name}: wrongly {', '.join(told)}" for name, told in loud.items())]
+    )
 
 
 if __name__ == "__main__":

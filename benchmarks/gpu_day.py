@@ -1,7 +1,7 @@
 """What is to be seen on a machine with a GPU, step by step: `python -m benchmarks.gpu_day STEP PYTHON`.
 
-PYTHON is the interpreter of an environment with torch. Each step says what must come out, looks, ends with PASS and FAIL lines, and
-writes what it saw to gpu-day-STEP.json. See docs/gpu-day.md.
+PYTHON is the interpreter of an environment with torch. Each step says what must come out, looks,
+ends with PASS and FAIL lines, and writes what it saw to gpu-day-STEP.json. See docs/gpu-day.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from tests.gallery.cells import cells
 _ROOT = Path(__file__).resolve().parents[1]
 _GALLERY = _ROOT / "tests" / "gallery"
 _RED = ("failed", "crashed", "timed_out", "broken")
-_CANARIES = ("noncontiguous_matmul", "noncontiguous_attention", "noncontiguous_ops", "large_matmul", "cross_device_add")
+_CANARIES = (
+    "noncontiguous_matmul",
+    "noncontiguous_attention",
+    "noncontiguous_ops",
+    "large_matmul",
+    "cross_device_add",
+)
 _WAYS: dict[str, dict[str, str]] = {
     "plain": {},
     "TF32": {"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"},
@@ -67,20 +73,49 @@ class Day:
     def __init__(self, python: Path, folder: Path, seeds: int) -> None:
         self.python, self.folder, self.seeds = python, folder, seeds
 
-    def check(self, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int, dict[str, Any], str]:
+    def check(
+        self, *arguments: str, env: Mapping[str, str] | None = None
+    ) -> tuple[int, dict[str, Any], str]:
         """Let doctor check; give the exit code, the report and the text."""
         path = self.folder / "report.json"
         path.unlink(missing_ok=True)
-        argv = [sys.executable, "-m", "doctor", "check", "--python", str(self.python), "--report", f"json={path}", *arguments]
+        argv = [
+            sys.executable,
+            "-m",
+            "doctor",
+            "check",
+            "--python",
+            str(self.python),
+            "--report",
+            f"json={path}",
+            *arguments,
+        ]
         ran = subprocess.run(
-            argv, cwd=self.folder, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=580, check=False
+            argv,
+            cwd=self.folder,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=580,
+            check=False,
         )
-        report = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"outcomes": [], "findings": [], "facts": {}}
+        report = (
+            json.loads(path.read_text(encoding="utf-8"))
+            if path.exists()
+            else {"outcomes": [], "findings": [], "facts": {}}
+        )
         return ran.returncode, report, ran.stdout
 
     def ask(self, code: str) -> str:
         """Run a program in the environment; give what it prints."""
-        ran = subprocess.run([str(self.python), "-c", code], cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
+        ran = subprocess.run(
+            [str(self.python), "-c", code],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         return (ran.stdout + ran.stderr).strip()
 
     def count(self) -> int:
@@ -90,7 +125,11 @@ class Day:
 
 
 def _red(report: dict[str, Any]) -> list[str]:
-    return [f"{one['id']} {one.get('device')}: {one['reason']}" for one in report["outcomes"] if one["verdict"] in _RED]
+    return [
+        f"{one['id']} {one.get('device')}: {one['reason']}"
+        for one in report["outcomes"]
+        if one["verdict"] in _RED
+    ]
 
 
 def _rules(report: dict[str, Any]) -> list[str]:
@@ -98,24 +137,43 @@ def _rules(report: dict[str, Any]) -> list[str]:
 
 
 def inventory(day: Day) -> Iterator[Seen]:
-    """Exit code 0 with and without checks; every canary green on every GPU, in four dtypes; no device is open after `import torch`."""
+    """Exit code 0 with and without checks; every canary green on every GPU, in four dtypes.
+
+    No device is open after `import torch`.
+    """
     held = day.ask(_TOUCHES)
     yield "no device is open after import torch", held.endswith("[]"), held
     code, report, text = day.check("--no-canaries")
     yield "the static check ends with 0", code == 0, _rules(report)
     code, report, text = day.check("--expect", "cuda")
     yield "the full check ends with 0", code == 0, [_rules(report), _red(report), text]
-    verdicts = {f"{one['id']} {one['device']}": one for one in report["outcomes"] if str(one.get("device")).startswith("cuda")}
+    verdicts = {
+        f"{one['id']} {one['device']}": one
+        for one in report["outcomes"]
+        if str(one.get("device")).startswith("cuda")
+    }
     yield "GPUs have answered", bool(verdicts), sorted(verdicts)
     for name, one in verdicts.items():
-        yield f"{name} is green", one["verdict"] == "passed", [one["verdict"], one["reason"], one["seconds"], one.get("data")]
+        yield (
+            f"{name} is green",
+            one["verdict"] == "passed",
+            [one["verdict"], one["reason"], one["seconds"], one.get("data")],
+        )
     for name, one in verdicts.items():
         if name.startswith("noncontiguous-matmul"):
-            yield f"{name}: four dtypes", len(one["data"].get("dtypes", ())) == 4, one["data"].get("dtypes")
+            yield (
+                f"{name}: four dtypes",
+                len(one["data"].get("dtypes", ())) == 4,
+                one["data"].get("dtypes"),
+            )
         if name.startswith("inductor-compile"):
             yield f"{name}: end to end", one["data"].get("how") == "end-to-end", one["data"]
     gpus = report["facts"].get("torch.cuda_devices", {}).get("value") or []
-    yield "each GPU has a name, a capability and an address", bool(gpus) and all(_named(gpu) for gpu in gpus), gpus
+    yield (
+        "each GPU has a name, a capability and an address",
+        bool(gpus) and all(_named(gpu) for gpu in gpus),
+        gpus,
+    )
 
 
 def _named(gpu: Mapping[str, Any]) -> bool:
@@ -123,18 +181,38 @@ def _named(gpu: Mapping[str, Any]) -> bool:
 
 
 def crowded(day: Day) -> Iterator[Seen]:
-    """CUDA_VISIBLE_DEVICES in its forms; a card that is full; what one broken kernel does to the process and to other GPUs."""
+    """CUDA_VISIBLE_DEVICES in its forms; a card that is full.
+
+    What one broken kernel does to the process and to other GPUs.
+    """
     only = ("--only", "torch-runtime")
-    for value, expected in (("0", 0), ("", 0), ("-1", 0), ("99", 1), ("GPU-deadbeef", 1), ("99,0", 1)):
+    for value, expected in (
+        ("0", 0),
+        ("", 0),
+        ("-1", 0),
+        ("99", 1),
+        ("GPU-deadbeef", 1),
+        ("99,0", 1),
+    ):
         code, report, text = day.check(*only, env={"CUDA_VISIBLE_DEVICES": value})
         named = expected == 0 or "CUDA_VISIBLE_DEVICES" in text
-        yield f"CUDA_VISIBLE_DEVICES={value!r} ends with {expected}", code == expected and named, [code, _rules(report), _red(report)]
-    with subprocess.Popen([str(day.python), "-c", _HOLDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        yield (
+            f"CUDA_VISIBLE_DEVICES={value!r} ends with {expected}",
+            code == expected and named,
+            [code, _rules(report), _red(report)],
+        )
+    with subprocess.Popen(
+        [str(day.python), "-c", _HOLDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout is not None
         if holder.stdout.readline().strip() == "held":
             code, report, text = day.check(*only, "--only", "noncontiguous-ops")
             wanted = [rule for rule in _rules(report) if rule.startswith("warning reach/cuda")]
-            yield "a full card is a warning that names memory", code == 0 and bool(wanted), [code, _rules(report), _red(report), text]
+            yield (
+                "a full card is a warning that names memory",
+                code == 0 and bool(wanted),
+                [code, _rules(report), _red(report), text],
+            )
         else:
             yield "a process can fill GPU 0", False, "it could not"
         holder.kill()
@@ -151,8 +229,20 @@ def margins(day: Day) -> Iterator[Seen]:
         }
         folder = day.folder / way.replace(" ", "-")
         folder.mkdir()
-        documents = run_grid(day.python, folder, orders, settings={"CANARY_DEVICES": "cuda:0", **settings}, seconds=120, at_once=2)
-        red = {name: result["reason"] for name, one in documents.items() for result in one["results"] if result["verdict"] != "passed"}
+        documents = run_grid(
+            day.python,
+            folder,
+            orders,
+            settings={"CANARY_DEVICES": "cuda:0", **settings},
+            seconds=120,
+            at_once=2,
+        )
+        red = {
+            name: result["reason"]
+            for name, one in documents.items()
+            for result in one["results"]
+            if result["verdict"] != "passed"
+        }
         lost = [name for name, one in documents.items() if not one["results"]]
         yield f"{way}: {len(documents)} runs, none red", not red and not lost, [red, lost]
 
@@ -161,13 +251,23 @@ def deep(day: Day) -> Iterator[Seen]:
     """The deep tier of what needs memory or a compiler: nothing is red, and what is skipped says why."""
     for check in ("large-matmul", "inductor-compile", "flash-attn-build", "nccl-*"):
         code, report, _ = day.check("--tier", "deep", "--only", check)
-        skipped = [f"{one['id']} {one.get('device')}: {one['reason']}" for one in report["outcomes"] if one["verdict"] == "skipped"]
-        yield f"{check} is not red", not _red(report) and (code in (0, 2)), [code, _red(report), skipped]
+        skipped = [
+            f"{one['id']} {one.get('device')}: {one['reason']}"
+            for one in report["outcomes"]
+            if one["verdict"] == "skipped"
+        ]
+        yield (
+            f"{check} is not red",
+            not _red(report) and (code in (0, 2)),
+            [code, _red(report), skipped],
+        )
 
 
 def broken(day: Day) -> Iterator[Seen]:
     """Faulty kernels of the gallery on the GPU: each has to be seen, else green says little."""
-    gallery = {cell.name: cell for cell in cells() if cell.install[0] not in _ELSEWHERE and cell.red}
+    gallery = {
+        cell.name: cell for cell in cells() if cell.install[0] not in _ELSEWHERE and cell.red
+    }
     orders = {
         name: Cell(
             script=f"canaries/{cell.script}.py",
@@ -177,10 +277,27 @@ def broken(day: Day) -> Iterator[Seen]:
         for name, cell in gallery.items()
     }
     preload = f"sys.path.insert(0, {str(_GALLERY)!r})\nimport torch"
-    documents = run_grid(day.python, day.folder, orders, preload=preload, settings={"CANARY_DEVICES": "cuda:0"}, seconds=120, at_once=2)
+    documents = run_grid(
+        day.python,
+        day.folder,
+        orders,
+        preload=preload,
+        settings={"CANARY_DEVICES": "cuda:0"},
+        seconds=120,
+        at_once=2,
+    )
     for name, one in documents.items():
-        failed = {case for result in one["results"] for case, how in result["cases"].items() if how["verdict"] == "failed"}
-        yield f"{name} is seen", bool(failed & gallery[name].red), sorted(failed) or [result["reason"] for result in one["results"]]
+        failed = {
+            case
+            for result in one["results"]
+            for case, how in result["cases"].items()
+            if how["verdict"] == "failed"
+        }
+        yield (
+            f"{name} is seen",
+            bool(failed & gallery[name].red),
+            sorted(failed) or [result["reason"] for result in one["results"]],
+        )
 
 
 def pairs(day: Day) -> Iterator[Seen]:
@@ -208,7 +325,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_day", description=__doc__)
     parser.add_argument("step", choices=STEPS)
     parser.add_argument("python", type=Path, help="interpreter of an environment with torch")
-    parser.add_argument("--seeds", type=int, default=15, help="how many runs of each canary in the step margins")
+    parser.add_argument(
+        "--seeds", type=int, default=15, help="how many runs of each canary in the step margins"
+    )
     parser.add_argument("--out", type=Path, default=Path(), help="folder for the JSON")
     given = parser.parse_args()
     step = STEPS[given.step]
@@ -216,9 +335,16 @@ def main() -> int:
     seen = []
     with tempfile.TemporaryDirectory() as folder:
         for what, right, there in step(Day(given.python.absolute(), Path(folder), given.seeds)):
-            print("PASS" if right else "FAIL", what, "" if right else json.dumps(there)[:600], flush=True)
+            print(
+                "PASS" if right else "FAIL",
+                what,
+                "" if right else json.dumps(there)[:600],
+                flush=True,
+            )
             seen.append({"what": what, "right": right, "seen": there})
-    (given.out / f"gpu-day-{given.step}.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
+    (given.out / f"gpu-day-{given.step}.json").write_text(
+        json.dumps(seen, indent=1), encoding="utf-8"
+    )
     return 0 if seen and all(one["right"] for one in seen) else 1
 
 

@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/long_log.py [--megabytes 100] [--runs 3]
 
-The log is that of a flash-attn build of many units, with one real failure in its middle. Prints seconds (median of the runs, taken in
-turns) and the peak memory of doctor.
+The log is that of a flash-attn build of many units, with one real failure in its middle. Prints
+seconds (median of the runs, taken in turns) and the peak memory of doctor.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ _FAILURE = "flash_bwd_hdim128.cu: fatal error: cusparse.h: No such file or direc
 
 def main() -> int:
     """Write the log, run both in turns, print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--runs", type=int, default=3)
     wanted = parser.parse_args()
@@ -54,7 +56,9 @@ def main() -> int:
             for place, command in enumerate(commands):
                 seconds, said = timed(command)
                 taken[place].append(seconds)
-                peaks += [int(line.split()[1]) for line in said.splitlines() if line.startswith("peak ")]
+                peaks += [
+                    int(line.split()[1]) for line in said.splitlines() if line.startswith("peak ")
+                ]
     ours, theirs = (statistics.median(seconds) for seconds in taken)
     print(f"{wanted.megabytes} MB, {len(looked_for)} texts\n")
     print("| command | seconds | peak MiB |\n| --- | --- | --- |")

@@ -27,9 +27,15 @@ class Run(msgspec.Struct, frozen=True):
     memory: float
 
 
-def measure(measured: Mapping[str, Sequence[str]], times: int, folder: Path) -> dict[str, list[Run]]:
+def measure(
+    measured: Mapping[str, Sequence[str]], times: int, folder: Path
+) -> dict[str, list[Run]]:
     """Run every command once for nothing, and then all of them in turns."""
-    env = {name: value for name, value in command.environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env = {
+        name: value
+        for name, value in command.environment().items()
+        if name != "PYTHONDONTWRITEBYTECODE"
+    }
     for argv in measured.values():
         once(argv, folder, env)
     runs: dict[str, list[Run]] = {name: [] for name in measured}
@@ -42,7 +48,14 @@ def measure(measured: Mapping[str, Sequence[str]], times: int, folder: Path) -> 
 def once(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Run:
     """Run a command and return what it took; raises SystemExit where it fails."""
     started = time.perf_counter()
-    child = subprocess.Popen(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        argv,
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - started
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -58,13 +71,19 @@ def middle(runs: Sequence[Run]) -> float:
 
 def subject(python: Path) -> str:
     """Say which torch is examined, and in which Python."""
-    program = "import sys, torch; print(f'torch {torch.__version__}, Python {sys.version.split()[0]}')"
-    return subprocess.run([str(python), "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    program = (
+        "import sys, torch; print(f'torch {torch.__version__}, Python {sys.version.split()[0]}')"
+    )
+    return subprocess.run(
+        [str(python), "-c", program], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def install(folder: Path) -> Path:
     """Install doctor from its wheel into an environment of its own, as its users have it, and return the command."""
-    environments.make(folder, ("--compile-bytecode", str(environments.build_wheel(folder.with_name("wheel")))))
+    environments.make(
+        folder, ("--compile-bytecode", str(environments.build_wheel(folder.with_name("wheel"))))
+    )
     return environments.interpreter(folder).with_name("doctor")
 
 

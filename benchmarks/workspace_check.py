@@ -2,8 +2,9 @@
 
     .venv/bin/python benchmarks/workspace_check.py [--crates N] [--runs N]
 
-The workspace is made for this: path crates in a lock, each with a feature and a source that speaks of devices; nothing is built or fetched.
-doctor comes from its wheel; its time holds one `cargo metadata`, which cargo answers with all packages and features.
+The workspace is made for this: path crates in a lock, each with a feature and a source that speaks
+of devices; nothing is built or fetched. doctor comes from its wheel; its time holds one `cargo
+metadata`, which cargo answers with all packages and features.
 """
 
 from __future__ import annotations
@@ -21,13 +22,20 @@ from benchmarks.timing import install, measure, middle, span
 from tests import workspaces
 
 DOCTOR, CARGO = "doctor check --no-canaries", "cargo metadata"
-_CRATE = '[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2021"\n\n[features]\ncuda = []\n'
-_SOURCE = "use candle_core::Device;\n\npub fn run(device: &Device) {{\n    let _ = device; // {name}\n}}\n" * 20
+_CRATE = (
+    '[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2021"\n\n[features]\ncuda = []\n'
+)
+_SOURCE = (
+    "use candle_core::Device;\n\npub fn run(device: &Device) {{\n    let _ = device; // {name}\n}}\n"
+    * 20
+)
 
 
 def main() -> int:
     """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--crates", type=int, default=400, help="how many crates the workspace has")
     parser.add_argument("--runs", type=int, default=9, help="how often each command is measured")
     options = parser.parse_args()
@@ -36,11 +44,15 @@ def main() -> int:
         doctor = (str(install(Path(folder) / "venv")), "check", "--no-canaries")
         cargo = ("cargo", "metadata", "--offline", "--locked", "--format-version", "1")
         runs = measure({DOCTOR: doctor, CARGO: cargo}, options.runs, workspace)
-    print(f"{options.crates} crates; {options.runs} runs of each, in turns; {os.cpu_count()} processors; {time.strftime('%Y-%m-%d')}\n")
+    print(
+        f"{options.crates} crates; {options.runs} runs of each, in turns; {os.cpu_count()} processors; {time.strftime('%Y-%m-%d')}\n"
+    )
     print("| command | seconds, median | min – max |\n| --- | --- | --- |")
     for name, found in runs.items():
         print(f"| `{name}` | {middle(found):.2f} | {span(found)} |")
-    print(f"\ndoctor takes {middle(runs[DOCTOR]) / middle(runs[CARGO]):.1f} times as long as cargo alone")
+    print(
+        f"\ndoctor takes {middle(runs[DOCTOR]) / middle(runs[CARGO]):.1f} times as long as cargo alone"
+    )
     return 0
 
 

@@ -1,6 +1,7 @@
 """What a device's own libraries say where it fails, and what that means: a card that is full or held, a process that lost it.
 
-An error of CUDA, of HIP or of Level Zero is an error. It never says that torch does not support something.
+An error of CUDA, of HIP or of Level Zero is an error. It never says that torch does not support
+something.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ FAULT = re.compile(
     r"|\bNative API failed|no kernel image is available"
 )
 """What the libraries below torch say, in the words that torch repeats them with."""
-FULL = re.compile(r"out of memory|_STATUS_ALLOC_FAILED|OUT_OF_(DEVICE_)?MEMORY|OUT_OF_RESOURCES", re.IGNORECASE)
-BUSY = re.compile(r"device\(s\) is/are busy or unavailable|devices are busy or unavailable|cudaErrorDevicesUnavailable")
+FULL = re.compile(
+    r"out of memory|_STATUS_ALLOC_FAILED|OUT_OF_(DEVICE_)?MEMORY|OUT_OF_RESOURCES", re.IGNORECASE
+)
+BUSY = re.compile(
+    r"device\(s\) is/are busy or unavailable|devices are busy or unavailable|cudaErrorDevicesUnavailable"
+)
 GIB = 1 << 30
 ENOUGH = GIB
 """Free memory with which no small canary runs out of it."""
@@ -79,11 +84,17 @@ def excused(torch: Any, device: str, dtype: str, text: str) -> bool:
         return True
     if dtype != "bfloat16":
         return False
-    return bool(getattr(torch.version, "hip", None)) or torch.cuda.get_device_capability(torch.device(device))[0] < 8
+    return (
+        bool(getattr(torch.version, "hip", None))
+        or torch.cuda.get_device_capability(torch.device(device))[0] < 8
+    )
 
 
 def coarse(torch: Any) -> float | None:
-    """Give the roundoff of what products of float32 are rounded to on purpose (TF32, bfloat16); None where nobody asked for that."""
+    """Give the roundoff of what products of float32 are rounded to on purpose (TF32, bfloat16).
+
+    None where nobody asked for that.
+    """
     try:
         return {"high": 2**-11, "medium": 2**-9}.get(torch.get_float32_matmul_precision())
     except RuntimeError:

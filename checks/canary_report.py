@@ -1,6 +1,7 @@
 """The report that every check script writes, and what it needs to try a torch on its devices (see README.md).
 
-Scripts find this beside their own folder. Each makes a Report of its own: several of them may be forked from one process.
+Scripts find this beside their own folder. Each makes a Report of its own: several of them may be
+forked from one process.
 """
 
 from __future__ import annotations
@@ -26,25 +27,32 @@ WHOLE = {
 
 
 def hollow(name: str) -> str:
-    """Say what is missing of a package that was imported and is not whole; an empty text where nothing is.
+    """Say what is missing of a package that was imported and is not whole.
 
-    A folder without __init__.py, which half an uninstall leaves, is imported without a word: as a package without a file (PEP 420).
+    An empty text where nothing is.
+
+    A folder without __init__.py, which half an uninstall leaves, is imported without a word: as a
+    package without a file (PEP 420).
     """
     module = sys.modules[name]
     file = getattr(module, "__file__", None)
     if file is None and hasattr(module, "__path__"):
-        return (
-            f"{name} is a folder without __init__.py, and Python imports that as a package with nothing in it: {', '.join(module.__path__)}"
-        )
+        return f"{name} is a folder without __init__.py, and Python imports that as a package with nothing in it: {', '.join(module.__path__)}"
     # A module that gives its parts when they are asked for (PEP 562) may hold nothing else.
-    if "__getattr__" not in vars(module) and not any(not part.startswith("__") for part in vars(module)):
+    if "__getattr__" not in vars(module) and not any(
+        not part.startswith("__") for part in vars(module)
+    ):
         return f"{name} was imported from {file}, and there is nothing in it"
     lacks = [part for part in WHOLE.get(name, ()) if not hasattr(module, part)]
-    return f"{name} was imported from {file} and lacks {', '.join(lacks)}: it is not whole" if lacks else ""
+    return (
+        f"{name} was imported from {file} and lacks {', '.join(lacks)}: it is not whole"
+        if lacks
+        else ""
+    )
 
 
-class Ending(Exception):
-    """Ends a case, or a whole result, before its time: `raise Ending("skipped", "no nvcc here")`."""
+class CaseEnded(Exception):
+    """Ends a case, or a whole result, before its time: `raise CaseEnded("skipped", "no nvcc here")`."""
 
 
 class Report:
@@ -57,7 +65,10 @@ class Report:
         self.lost: dict[str, str] = {}
 
     def write(self, doing: dict[str, Any] | None) -> None:
-        """Replace the file in one step; where none is asked for, print the document once it is done."""
+        """Replace the file in one step.
+
+        Where none is asked for, print the document once it is done.
+        """
         document = {"contract": 1, "facts": self.facts, "results": self.results, "doing": doing}
         text, path = json.dumps(document, indent=1), os.environ.get("CANARY_RESULT")
         if path:
@@ -72,32 +83,41 @@ class Report:
         """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
         kind = str(self.doing["device"]).partition(":")[0]
         if kind in self.lost:
-            raise Ending("skipped", self.lost[kind])
+            raise CaseEnded("skipped", self.lost[kind])
         self.write({**self.doing, "act": True})
         try:
             yield
-        except Ending:
+        except CaseEnded:
             raise
         except Exception as error:
             traceback.print_exc()
             raise self.ended(f"{type(error).__name__}: {error}") from error
         self.write(self.doing)
 
-    def ended(self, text: str) -> Ending:
-        """Say how an error ends what was tried; a device that is full or held by another process is no failure of this stack."""
-        text, torch, device = " ".join(text.split())[:400], sys.modules.get("torch"), self.doing["device"]
+    def ended(self, text: str) -> CaseEnded:
+        """Say how an error ends what was tried.
+
+        A device that is full or held by another process is no failure of this stack.
+        """
+        text, torch, device = (
+            " ".join(text.split())[:400],
+            sys.modules.get("torch"),
+            self.doing["device"],
+        )
         if torch is None or device is None:
-            return Ending("failed", text)
+            return CaseEnded("failed", text)
         found, words = state(torch, device, text)
         data = self.results[-1]["data"]
         if found in ("full", "busy"):
             data["state"] = found
-            return Ending("skipped", f"{words}: {text}")
+            return CaseEnded("skipped", f"{words}: {text}")
         if found == "lost":
             data["sticky"] = True
             where = f"case {self.doing['case']}" if self.doing["case"] else "its first steps"
-            self.lost[device.partition(":")[0]] = f"the process lost {language(torch, device)} in {where}"
-        return Ending("failed", f"{text} ({words})" if words else text)
+            self.lost[device.partition(":")[0]] = (
+                f"the process lost {language(torch, device)} in {where}"
+            )
+        return CaseEnded("failed", f"{text} ({words})" if words else text)
 
     @contextmanager
     def result(self, device: str | None) -> Iterator[dict[str, Any]]:
@@ -108,14 +128,21 @@ class Report:
         with self.case("", entry):
             yield entry["data"]
             for verdict in "failed", "skipped":
-                said = [f"{name}: {case['reason']}" for name, case in entry["cases"].items() if case["verdict"] == verdict]
+                said = [
+                    f"{name}: {case['reason']}"
+                    for name, case in entry["cases"].items()
+                    if case["verdict"] == verdict
+                ]
                 if said and (verdict == "failed" or len(said) == len(entry["cases"])):
-                    raise Ending(verdict, "; ".join(said))
+                    raise CaseEnded(verdict, "; ".join(said))
         entry["seconds"] = round(time.monotonic() - started, 3)
 
     @contextmanager
     def case(self, name: str, entry: dict[str, Any] | None = None) -> Iterator[None]:
-        """Hold a case of the last result, listed once it has ended; without a name, the result itself."""
+        """Hold a case of the last result, listed once it has ended.
+
+        Without a name, the result itself.
+        """
         entry = {} if entry is None else entry
         entry.update(verdict="running", reason="")
         self.doing.update(device=self.results[-1]["device"], case=name)
@@ -123,7 +150,7 @@ class Report:
         try:
             yield
             entry["verdict"] = "passed"
-        except Ending as end:
+        except CaseEnded as end:
             entry["verdict"], entry["reason"] = end.args
         if name:
             self.results[-1]["cases"][name] = entry
@@ -139,10 +166,10 @@ class Report:
                     loaded = importlib.import_module(module)
                 except ModuleNotFoundError as error:
                     if error.name == module:
-                        raise Ending("skipped", f"{module} is not installed") from None
+                        raise CaseEnded("skipped", f"{module} is not installed") from None
                     raise
                 if lacks := hollow(module):
-                    raise Ending("failed", lacks)
+                    raise CaseEnded("failed", lacks)
         if self.results[-1]["verdict"] != "passed":
             self.write(doing=None)
             sys.exit()
@@ -151,7 +178,9 @@ class Report:
         self.write(self.doing)
         return loaded
 
-    def dtypes(self, torch: Any, device: str, names: Sequence[str], attempt: Callable[[str], object]) -> None:
+    def dtypes(
+        self, torch: Any, device: str, names: Sequence[str], attempt: Callable[[str], object]
+    ) -> None:
         """List the dtypes that an attempt works with here, float32 always: one left out for a good reason is told, any other fails."""
         found, broken = ["float32"], []
         self.results[-1]["data"]["dtypes"] = found
@@ -170,7 +199,10 @@ class Report:
                     traceback.print_exc()
                     broken.append(self.ended(text))
         for end in sorted(broken, key=lambda end: end.args[0] != "failed"):
-            raise Ending(end.args[0], "; ".join(other.args[1] for other in broken if other.args[0] == end.args[0]))
+            raise CaseEnded(
+                end.args[0],
+                "; ".join(other.args[1] for other in broken if other.args[0] == end.args[0]),
+            )
 
     def reach(self, torch: Any, device: str) -> None:
         """Skip a device that does not answer: to say why is the business of torch-runtime, once for all."""
@@ -178,7 +210,10 @@ class Report:
             try:
                 torch.ones(2, device=device).add(1).tolist()
             except Exception as error:
-                raise Ending("skipped", f"{device} does not answer: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+                raise CaseEnded(
+                    "skipped",
+                    f"{device} does not answer: {type(error).__name__}: {str(error).splitlines()[0]}",
+                ) from error
 
 
 def devices(torch: Any) -> list[str]:

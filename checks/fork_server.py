@@ -1,15 +1,17 @@
-"""Runs one check script, which may then become a nursery: it forks for other scripts, so that they share its imports.
+"""Runs one check script, which may then become a fork server: it forks for other scripts, so that they share its imports.
 
-    python nursery.py SCRIPT
+    python fork_server.py SCRIPT
 
-The script finds a function `NURSERY` among its globals, and calls it where its imports are done, no device has been touched
-and nothing is held open. From there on the script goes on in a child, and this process makes a child for every order it reads.
-Each child has a session, a working folder, an environment and a log of its own, and dies alone.
+The script finds a function `FORK_SERVER` among its globals, and calls it where its imports are
+done, no device has been touched and nothing is held open. From there on the script goes on in a
+child, and this process makes a child for every order it reads. Each child has a session, a working
+folder, an environment and a log of its own, and dies alone.
 
-`CANARY_CHANNEL` is the descriptor of a socket that keeps messages apart (SOCK_SEQPACKET), `CANARY_NURSERY` what the first child's
-own children are marked with. An order is a message of JSON ({"script", "folder", "log", "env"}); so are news: {"made": pid} in the
-order of the orders, the script's own child first, {"ended": pid, "code": exit code, negative for a signal}, {"refused": why} where
-no child can be made. A child closes the socket before it runs its script.
+`CANARY_CHANNEL` is the descriptor of a socket that keeps messages apart (SOCK_SEQPACKET),
+`CANARY_FORK_SERVER` what the first child's own children are marked with. An order is a message of JSON
+({"script", "folder", "log", "env"}); so are news: {"made": pid} in the order of the orders, the
+script's own child first, {"ended": pid, "code": exit code, negative for a signal}, {"refused": why}
+where no child can be made. A child closes the socket before it runs its script.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def touched() -> bool:
         return True
 
 
-class Nursery:
+class ForkServer:
     """The channel, and the children that live."""
 
     def __init__(self, channel: int, mark: str) -> None:
@@ -54,7 +56,10 @@ class Nursery:
         self.children: set[int] = set()
 
     def settle(self) -> None:
-        """Return in a child that goes on as the script; this process never returns. Does nothing where a fork would do harm."""
+        """Return in a child that goes on as the script; this process never returns.
+
+        Does nothing where a fork would do harm.
+        """
         if touched():
             return
         gc.freeze()
@@ -75,7 +80,8 @@ class Nursery:
         sys.stdout.flush()
         sys.stderr.flush()
         with warnings.catch_warnings():
-            # Python 3.12 warns of any thread. Those that are there belong to libraries that stop them around a fork (OpenBLAS does).
+            # Python 3.12 warns of any thread. Those that are there belong to libraries that stop
+            # them around a fork (OpenBLAS does).
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid:
@@ -164,7 +170,8 @@ def live(order: dict[str, Any], log: int) -> None:
     except BaseException:
         traceback.print_exc()
     finally:
-        # The stack below belongs to another script, so there is no way back: do what the end of an interpreter does, and go.
+        # The stack below belongs to another script, so there is no way back: do what the end of an
+        # interpreter does, and go.
         atexit._run_exitfuncs()
         for stream in sys.stdout, sys.stderr:
             try:
@@ -177,12 +184,16 @@ def live(order: dict[str, Any], log: int) -> None:
 def main() -> None:
     """Run the script that was named."""
     script = sys.argv[1]
-    channel, mark = int(os.environ.pop("CANARY_CHANNEL")), os.environ.pop("CANARY_NURSERY")
+    channel, mark = int(os.environ.pop("CANARY_CHANNEL")), os.environ.pop("CANARY_FORK_SERVER")
     os.set_inheritable(channel, False)
-    sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != os.path.dirname(os.path.abspath(__file__))]
+    sys.path[:] = [
+        path
+        for path in sys.path
+        if path and os.path.abspath(path) != os.path.dirname(os.path.abspath(__file__))
+    ]
     sys.argv[:] = [script]
-    nursery = Nursery(channel, mark)
-    runpy.run_path(script, init_globals={"NURSERY": nursery.settle}, run_name="__main__")
+    fork_server = ForkServer(channel, mark)
+    runpy.run_path(script, init_globals={"FORK_SERVER": fork_server.settle}, run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # importing `typing` costs more than the rest, and PYTHONPATH may hold another one
+TYPE_CHECKING = (
+    False  # importing `typing` costs more than the rest, and PYTHONPATH may hold another one
+)
 if TYPE_CHECKING:
     from typing import Any
 

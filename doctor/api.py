@@ -1,4 +1,7 @@
-"""The Python API: `from doctor import check, diagnose`. Arguments have the names of the command line's options (docs/api.md)."""
+"""The Python API: `from doctor import check, diagnose`.
+
+Arguments have the names of the command line's options (docs/api.md).
+"""
 
 from __future__ import annotations
 
@@ -61,10 +64,13 @@ def check(
     matrices: AnyPath | Sequence[AnyPath] = (),
     progress: Callable[[str, float], None] | None = None,
 ) -> Report:
-    """Do what `doctor check` does, and return the report. Nothing is printed, and `[tool.doctor]` is not read.
+    """Do what `doctor check` does, and return the report.
 
-    `progress` is called with what is going on and the seconds that it has taken. Raises `doctor.UsageError` for a mistake in the
-    arguments, another `doctor.DoctorError` where doctor cannot do its job, and KeyboardInterrupt once everything it started has ended.
+    Nothing is printed, and `[tool.doctor]` is not read.
+
+    `progress` is called with what is going on and the seconds that it has taken. Raises
+    `doctor.UsageError` for a mistake in the arguments, another `doctor.DoctorError` where doctor
+    cannot do its job, and KeyboardInterrupt once everything it started has ended.
     """
     begun = time.monotonic()
     known = catalogs.load(_paths(matrices))
@@ -97,7 +103,9 @@ def check(
         only_checks=bool(only) and runs != asking.NONE,
         gates=gates,
     )
-    return without_any_secrets(examine.examine(seen, known, wanted, seconds=observe.left_to_judge(budget, begun)))
+    return without_any_secrets(
+        examine.examine(seen, known, wanted, seconds=observe.left_to_judge(budget, begun))
+    )
 
 
 @told()
@@ -117,7 +125,9 @@ def diagnose(
         read += (examine.read_log("text", io.BytesIO(text.encode("utf-8", "replace")), known),)
     environment = examine.read_observation(Path(env)) if env else None
     wanted = examine.Wanted(fail_on=_one_of(fail_on, Severity, "fail_on"))
-    return without_any_secrets(examine.examine(examine.of_logs(read, environment), known, wanted, command="diagnose"))
+    return without_any_secrets(
+        examine.examine(examine.of_logs(read, environment), known, wanted, command="diagnose")
+    )
 
 
 def to_json(report: Report) -> str:
@@ -132,24 +142,38 @@ def _look(request: observe.Request, progress: Callable[[str, float], None] | Non
     return seen
 
 
-def _bounds(tier: str, timeout: float | None, budget: float | None, *, canaries: bool, fresh: bool) -> observe.Bounds:
+def _bounds(
+    tier: str, timeout: float | None, budget: float | None, *, canaries: bool, fresh: bool
+) -> observe.Bounds:
     for name, seconds in (("timeout", timeout), ("budget", budget)):
         if seconds is not None and not 0 < seconds <= asking.MOST_SECONDS:
-            raise UsageError(f"{name}={seconds}: a number of seconds above 0 and up to {asking.MOST_SECONDS:g}")
-    return observe.Bounds(canaries=canaries, fresh=fresh, tier=_one_of(tier, Tier, "tier"), timeout=timeout, budget=budget)
+            raise UsageError(
+                f"{name}={seconds}: a number of seconds above 0 and up to {asking.MOST_SECONDS:g}"
+            )
+    return observe.Bounds(
+        canaries=canaries,
+        fresh=fresh,
+        tier=_one_of(tier, Tier, "tier"),
+        timeout=timeout,
+        budget=budget,
+    )
 
 
 def _one_of(word: str, choices: type[_Choice], named: str) -> _Choice:
     known = [choice.value for choice in choices]
     if word not in known:
-        raise UsageError(f"{named}={word!r}: choose from {', '.join(known)}{near(str(word), known, '')}")
+        raise UsageError(
+            f"{named}={word!r}: choose from {', '.join(known)}{near(str(word), known, '')}"
+        )
     return choices(word)
 
 
 def _devices(words: tuple[str, ...]) -> tuple[str, ...]:
     for word in words:
         if not is_device(word):
-            raise UsageError(f"expect={word!r} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}")
+            raise UsageError(
+                f"expect={word!r} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}"
+            )
     return words
 
 

@@ -1,6 +1,7 @@
 """The step of the action: puts doctor into an environment of its own, runs it on the inputs, and tells the outputs.
 
-Runs in whatever Python a runner has, 3.10 or newer, with its standard library alone. Inputs come as variables, `INPUT_*`.
+Runs in whatever Python a runner has, 3.10 or newer, with its standard library alone. Inputs come as
+variables, `INPUT_*`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 _USAGE, _FAULT = 2, 3
-_KEPT_OF_PIP = ("CACHE_DIR", "CERT", "CLIENT_CERT", "EXTRA_INDEX_URL", "FIND_LINKS", "INDEX_URL", "NO_INDEX", "PROXY", "TRUSTED_HOST")
-"""Settings of pip that say where packages come from; the others may lead it into another environment than ours."""
+_KEPT_OF_PIP = (
+    "CACHE_DIR",
+    "CERT",
+    "CLIENT_CERT",
+    "EXTRA_INDEX_URL",
+    "FIND_LINKS",
+    "INDEX_URL",
+    "NO_INDEX",
+    "PROXY",
+    "TRUSTED_HOST",
+)
+"""Settings of pip that say where packages come from.
+
+The others may lead it into another environment than ours.
+"""
 _CREDENTIALS = re.compile(r"(://)[^\s/@]{1,256}@")
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.!+]*")
 _TOLD = {"errors": "error", "warnings": "warning", "notes": "note"}
@@ -39,13 +53,27 @@ def main() -> int:
     reports = _reports(os.environ)
     older = {path: _state(path) for path in reports.values()}
     try:
-        arguments = [*_arguments(os.environ), *(f"--report={kind}={path}" for kind, path in reports.items()), "--report=github"]
-        code = _run([str(_installed(_requirement(os.environ))), "-I", "-m", "doctor", "check", *arguments])
+        arguments = [
+            *_arguments(os.environ),
+            *(f"--report={kind}={path}" for kind, path in reports.items()),
+            "--report=github",
+        ]
+        code = _run(
+            [str(_installed(_requirement(os.environ))), "-I", "-m", "doctor", "check", *arguments]
+        )
     except (MistakeError, FaultError) as error:
         _complain(str(error))
         code = _USAGE if isinstance(error, MistakeError) else _FAULT
-    written = {kind: path if _state(path) != older[path] else None for kind, path in reports.items()}
-    _tell({"exit-code": str(code), **_counts(written["json"]), **{kind: str(path or "") for kind, path in written.items()}})
+    written = {
+        kind: path if _state(path) != older[path] else None for kind, path in reports.items()
+    }
+    _tell(
+        {
+            "exit-code": str(code),
+            **_counts(written["json"]),
+            **{kind: str(path or "") for kind, path in written.items()},
+        }
+    )
     return code
 
 
@@ -66,7 +94,10 @@ def _state(path: Path) -> tuple[int, int] | None:
 
 
 def _arguments(env: Mapping[str, str]) -> Iterator[str]:
-    """Yield the options that the inputs stand for; each is one word, so that a value is never taken for an option."""
+    """Yield the options that the inputs stand for.
+
+    Each is one word, so that a value is never taken for an option.
+    """
     for name in ("python", "project", "tier", "fail-on", "baseline"):
         if value := _input(env, name):
             yield f"--{name}={value}"
@@ -98,14 +129,20 @@ def _requirement(env: Mapping[str, str]) -> str:
 
 
 def _installed(requirement: str) -> Path:
-    """Return the interpreter of an environment that holds doctor; a second step of a job finds it made."""
+    """Return the interpreter of an environment that holds doctor.
+
+    A second step of a job finds it made.
+    """
     home = Path(os.environ["RUNNER_TEMP"]) / "canary-doctor"
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     stamp = home / "installed"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == requirement and python.exists():
         return python
     print("::group::Install doctor, apart from the environments of this job", flush=True)
-    _bring([sys.executable, "-I", "-m", "venv", "--clear", str(home)], "Where venv is missing, actions/setup-python brings a whole Python.")
+    _bring(
+        [sys.executable, "-I", "-m", "venv", "--clear", str(home)],
+        "Where venv is missing, actions/setup-python brings a whole Python.",
+    )
     wanted = ["install", "--quiet", "--disable-pip-version-check", "--no-input", requirement]
     _bring([str(python), "-I", "-m", "pip", *wanted], "pip could not install it.")
     print("::endgroup::", flush=True)
@@ -117,11 +154,28 @@ def _bring(command: Sequence[str], advice: str) -> None:
     """Run one step of the installation, with nothing set that would lead it into an environment of the job."""
     dropped = ("PYTHON", "PIP_", "VIRTUAL_ENV", "CONDA_PREFIX")
     kept = {f"PIP_{name}" for name in _KEPT_OF_PIP}
-    env = {name: value for name, value in os.environ.items() if name in kept or not name.upper().startswith(dropped)}
-    ran = subprocess.run(command, env={**env, "PIP_USER": "0"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name in kept or not name.upper().startswith(dropped)
+    }
+    ran = subprocess.run(
+        command,
+        env={**env, "PIP_USER": "0"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
     if ran.returncode:
-        said = _CREDENTIALS.sub(r"\1[hidden]@", ran.stdout.decode("utf-8", "replace").strip()).replace("##", "# #")
-        print("\n".join(f"| {line}" for line in said.splitlines()), "::endgroup::", sep="\n", flush=True)
+        said = _CREDENTIALS.sub(
+            r"\1[hidden]@", ran.stdout.decode("utf-8", "replace").strip()
+        ).replace("##", "# #")
+        print(
+            "\n".join(f"| {line}" for line in said.splitlines()),
+            "::endgroup::",
+            sep="\n",
+            flush=True,
+        )
         raise FaultError(f"Its own environment could not be made. {advice}")
 
 
@@ -137,7 +191,10 @@ def _counts(report: Path | None) -> dict[str, str]:
 
 
 def _tell(outputs: Mapping[str, str]) -> None:
-    """Write the outputs; a mark that nobody can guess ends each, so that no value can pretend to be another output."""
+    """Write the outputs.
+
+    A mark that nobody can guess ends each, so that no value can pretend to be another output.
+    """
     with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8", newline="\n") as file:
         for name, value in outputs.items():
             mark = f"end-{secrets.token_hex(16)}"

@@ -21,12 +21,24 @@ _GRACE_SECONDS = 15.0
 _SEVERITIES = ("error", "warning", "note")
 _SHOWN = 3
 _WIDTH = 300
-_NO_RUN = ("help", "version", "collectonly", "markers", "showfixtures", "show_fixtures_per_test", "cacheshow", "setupplan")
+_NO_RUN = (
+    "help",
+    "version",
+    "collectonly",
+    "markers",
+    "showfixtures",
+    "show_fixtures_per_test",
+    "cacheshow",
+    "setupplan",
+)
 """Options with which pytest runs no test, so that there is nothing to guard."""
 
 
 class Seen(NamedTuple):
-    """What came of the examination: a line for the header, and why no test shall run, if so; `failed` is that doctor itself could not."""
+    """What came of the examination: a line for the header, and why no test shall run, if so.
+
+    `failed` is that doctor itself could not.
+    """
 
     line: str
     stop: str = ""
@@ -43,12 +55,40 @@ _SEEN = pytest.StashKey[Optional[Seen]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Tell pytest which options and settings there are."""
     group = parser.getgroup("doctor", "GPU stack (canary-doctor)")
-    group.addoption("--doctor", action="store_true", default=None, help="Examine this interpreter's GPU stack; stop if it is broken.")
-    group.addoption("--no-doctor", action="store_false", dest="doctor", help="Do not, whatever the setting doctor says.")
-    group.addoption("--doctor-command", metavar="COMMAND", help="How to start doctor (default: canary-doctor, else doctor, on PATH).")
-    group.addoption("--doctor-args", metavar="ARGS", help='More options of doctor check, such as "--expect cuda".')
-    group.addoption("--doctor-timeout", metavar="SECONDS", type=float, help="How long it may take (default: 600).")
-    parser.addini("doctor", "Examine this interpreter's GPU stack before the tests.", type="bool", default=False)
+    group.addoption(
+        "--doctor",
+        action="store_true",
+        default=None,
+        help="Examine this interpreter's GPU stack; stop if it is broken.",
+    )
+    group.addoption(
+        "--no-doctor",
+        action="store_false",
+        dest="doctor",
+        help="Do not, whatever the setting doctor says.",
+    )
+    group.addoption(
+        "--doctor-command",
+        metavar="COMMAND",
+        help="How to start doctor (default: canary-doctor, else doctor, on PATH).",
+    )
+    group.addoption(
+        "--doctor-args",
+        metavar="ARGS",
+        help='More options of doctor check, such as "--expect cuda".',
+    )
+    group.addoption(
+        "--doctor-timeout",
+        metavar="SECONDS",
+        type=float,
+        help="How long it may take (default: 600).",
+    )
+    parser.addini(
+        "doctor",
+        "Examine this interpreter's GPU stack before the tests.",
+        type="bool",
+        default=False,
+    )
     parser.addini("doctor_command", "How to start doctor.", default="")
     parser.addini("doctor_args", "More options of doctor check.", type="args", default=[])
     parser.addini("doctor_timeout", "Seconds that the examination may take.", default=_SECONDS)
@@ -95,19 +135,29 @@ def _wanted(config: pytest.Config) -> bool:
 
 
 def _asked(config: pytest.Config, name: str) -> Any:
-    """Return what the command line says; before conftest files are imported, pytest has read it only in part."""
+    """Return what the command line says.
+
+    Before conftest files are imported, pytest has read it only in part.
+    """
     return getattr(config.known_args_namespace, name, getattr(config.option, name, None))
 
 
 def _examined(config: pytest.Config) -> Seen:
     try:
-        command = [*_command(_asked(config, "doctor_command") or config.getini("doctor_command")), "check", "--python", sys.executable]
+        command = [
+            *_command(_asked(config, "doctor_command") or config.getini("doctor_command")),
+            "check",
+            "--python",
+            sys.executable,
+        ]
         line = _asked(config, "doctor_args")
         more = _split(line) if line else list(config.getini("doctor_args"))
         seconds = _seconds(_asked(config, "doctor_timeout") or config.getini("doctor_timeout"))
         if sys.stderr.isatty() and _asked(config, "verbose") >= 0:
             sys.stderr.write(f"doctor: examining {sys.executable}\n")
-        document = _document(*_run([*command, *more, "--format", "json"], config.rootpath, seconds), command[0])
+        document = _document(
+            *_run([*command, *more, "--format", "json"], config.rootpath, seconds), command[0]
+        )
         return _judged(document, shlex.join([*command, *more]))
     except NotSeen as error:
         return Seen(f"doctor: nothing was examined: {_plain(str(error))}", failed=True)
@@ -133,7 +183,9 @@ def _command(asked: str) -> list[str]:
         for name in _COMMANDS:
             if shutil.which(name):
                 return [name]
-        raise NotSeen("neither canary-doctor nor doctor is on PATH; pipx install canary-doctor, or say --doctor-command")
+        raise NotSeen(
+            "neither canary-doctor nor doctor is on PATH; pipx install canary-doctor, or say --doctor-command"
+        )
     words = [asked] if shutil.which(asked) else _split(asked)
     if not words or not shutil.which(words[0]):
         raise NotSeen(f"there is no command {asked}")
@@ -141,11 +193,19 @@ def _command(asked: str) -> list[str]:
 
 
 def _run(argv: list[str], folder: Path, seconds: float) -> tuple[str, str]:
-    """Run doctor within bounds and return what it wrote; whatever interrupts us, nothing stays behind."""
+    """Run doctor within bounds and return what it wrote.
+
+    Whatever interrupts us, nothing stays behind.
+    """
     argv = [shutil.which(argv[0]) or argv[0], *argv[1:]]
     try:
         child = subprocess.Popen(
-            argv, cwd=str(folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            argv,
+            cwd=str(folder),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
     except OSError as error:
         raise NotSeen(f"{argv[0]} cannot be started: {error.strerror or error}") from None
@@ -194,20 +254,29 @@ def _judged(document: dict[str, Any], command: str) -> Seen:
         worst = [found for found in findings if found.get("severity") == _worst(findings)][:_SHOWN]
         told += [line for found in worst for line in _told(found)]
         told += [f"  and {len(findings) - len(worst)} more"] if len(findings) > len(worst) else []
-        told += [f"  the whole story: {command}", "  pytest --no-doctor runs the tests all the same"]
+        told += [
+            f"  the whole story: {command}",
+            "  pytest --no-doctor runs the tests all the same",
+        ]
         return Seen("", stop="\n".join(told))
     if code == 4:
         return Seen(f"doctor: nothing to judge in {sys.executable}")
     if code != 0:
         raise NotSeen(f"doctor ended with {code}")
-    names = ", ".join(_plain(found["id"]) for found in findings[:_SHOWN]) + (", …" if len(findings) > _SHOWN else "")
-    return Seen("doctor: {} ({})".format(counts or "no findings", names or f"canary-doctor {version}"))
+    names = ", ".join(_plain(found["id"]) for found in findings[:_SHOWN]) + (
+        ", …" if len(findings) > _SHOWN else ""
+    )
+    return Seen(
+        "doctor: {} ({})".format(counts or "no findings", names or f"canary-doctor {version}")
+    )
 
 
 def _counts(findings: list[dict[str, Any]]) -> str:
     severities = [found.get("severity") for found in findings]
     counts = [(severities.count(name), name) for name in _SEVERITIES]
-    return ", ".join("{} {}{}".format(count, name, "" if count == 1 else "s") for count, name in counts if count)
+    return ", ".join(
+        "{} {}{}".format(count, name, "" if count == 1 else "s") for count, name in counts if count
+    )
 
 
 def _worst(findings: list[dict[str, Any]]) -> str | None:
@@ -217,7 +286,11 @@ def _worst(findings: list[dict[str, Any]]) -> str | None:
 
 def _told(found: dict[str, Any]) -> list[str]:
     """Return the lines about a finding: what is wrong, and the first thing to do about it."""
-    lines = ["  {}: {}  [{}]".format(*(_plain(str(found.get(part, ""))) for part in ("severity", "title", "id")))]
+    lines = [
+        "  {}: {}  [{}]".format(
+            *(_plain(str(found.get(part, ""))) for part in ("severity", "title", "id"))
+        )
+    ]
     for fix in found.get("fixes", [])[:1]:
         lines.append("    {}".format(_plain(str(fix.get("title", "")))))
         lines += [f"      $ {_plain(str(line), width=0)}" for line in fix.get("commands", [])]

@@ -41,7 +41,10 @@ class Quiet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A failure as it was pasted; any of `issues` is the right answer, and none of them where the catalog has none yet."""
+    """A failure as it was pasted.
+
+    Any of `issues` is the right answer, and none of them where the catalog has none yet.
+    """
 
     source: str
     read: date
@@ -54,7 +57,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The text of collect_env as it was pasted; any of `issues` is the right answer, and none for a healthy environment."""
+    """The text of collect_env as it was pasted.
+
+    Any of `issues` is the right answer, and none for a healthy environment.
+    """
 
     source: str
     read: date
@@ -73,7 +79,10 @@ def paths(*names: str) -> list[Path]:
 
 
 def read(path: Path) -> AnyCase:
-    """Read one file; raises msgspec.ValidationError for fields that are missing, unknown or of the wrong kind."""
+    """Read one file.
+
+    Raises msgspec.ValidationError for fields that are missing, unknown or of the wrong kind.
+    """
     kinds: dict[str, type[AnyCase]] = {QUIET: Quiet, ENVIRONMENTS: Environment}
     kind = kinds.get(path.parent.name, Case)
     return msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), kind)

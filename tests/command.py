@@ -1,6 +1,7 @@
 """Runs the command line as a user does: another process, another folder, its own environment.
 
-Where nothing about the start itself is looked at, the process is forked from one that has imported doctor already (`tests.warm`).
+Where nothing about the start itself is looked at, the process is forked from one that has imported
+doctor already (`tests.warm`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,19 @@ from tests import warm
 
 COLD = (sys.executable, "-m", "doctor")
 """Starts an interpreter for doctor, as a user's shell does."""
-_SETTINGS = ("CANARY_", "CONDA_", "CUDA_", "DOCTOR_", "LD_", "LIBRARY_PATH", "NVCC_", "PIXI_", "TORCH", "TRITON_", "VIRTUAL_ENV")
+_SETTINGS = (
+    "CANARY_",
+    "CONDA_",
+    "CUDA_",
+    "DOCTOR_",
+    "LD_",
+    "LIBRARY_PATH",
+    "NVCC_",
+    "PIXI_",
+    "TORCH",
+    "TRITON_",
+    "VIRTUAL_ENV",
+)
 _TRACE = "Traceback (most recent call last)"
 
 
@@ -63,11 +76,16 @@ def doctor(
     timeout: float = 240,
     command: Sequence[str] | None = None,
 ) -> Said:
-    """Run doctor in a folder to its end; a trace on its standard error is a failure of the test, whatever the test is about."""
+    """Run doctor in a folder to its end.
+
+    A trace on its standard error is a failure of the test, whatever the test is about.
+    """
     started = time.monotonic()
     ran = finished(*arguments, cwd=cwd, env=environment(env), timeout=timeout, command=command)
     assert _TRACE not in ran.stderr or "--debug" in arguments, ran.stderr
-    return Said(code=ran.returncode, out=ran.stdout, err=ran.stderr, seconds=time.monotonic() - started)
+    return Said(
+        code=ran.returncode, out=ran.stdout, err=ran.stderr, seconds=time.monotonic() - started
+    )
 
 
 def finished(
@@ -78,15 +96,29 @@ def finished(
     timeout: float = 240,
     command: Sequence[str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run doctor to its end in exactly this environment; `command` starts it in another way than the one that costs least."""
+    """Run doctor to its end in exactly this environment.
+
+    `command` starts it in another way than the one that costs least.
+    """
     words = [*map(str, arguments)]
     if command is None and warm.possible(env):
         return warm.run(words, cwd=cwd or Path.cwd(), env=env, stdin=stdin, timeout=timeout)
     argv = [*(command or COLD), *words]
-    return subprocess.run(argv, cwd=cwd, env=env, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run(
+        argv,
+        cwd=cwd,
+        env=env,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
 
 
-def check(*arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240) -> Said:
+def check(
+    *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 240
+) -> Said:
     """Run `doctor check --format json` in a folder."""
     return doctor("check", "--format", "json", *arguments, cwd=cwd, env=env, timeout=timeout)
 
@@ -94,10 +126,18 @@ def check(*arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = Non
 class Running:
     """A command that is still running, to be interrupted."""
 
-    def __init__(self, *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, *arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None
+    ) -> None:
         argv = [*COLD, "check", "--format", "json", *map(str, arguments)]
         self._child = subprocess.Popen(
-            argv, cwd=cwd, env=environment(env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            argv,
+            cwd=cwd,
+            env=environment(env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         self._started = time.monotonic()
 
@@ -111,7 +151,9 @@ class Running:
                 self._child.kill()
                 self._child.communicate()
         assert _TRACE not in err, err
-        return Said(code=self._child.returncode, out=out, err=err, seconds=time.monotonic() - self._started)
+        return Said(
+            code=self._child.returncode, out=out, err=err, seconds=time.monotonic() - self._started
+        )
 
 
 def wait_for(path: Path, seconds: float = 120) -> None:
@@ -125,6 +167,9 @@ def wait_for(path: Path, seconds: float = 120) -> None:
 def alive(pid: int) -> bool:
     """Say whether a process is there and no zombie."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+            != "Z"
+        )
     except OSError:
         return False

@@ -17,11 +17,21 @@ from tests.command import Said, check
 from tests.fingerprint import changes, fingerprint
 from tests.toolkit import assemble
 
-# Programs are started hundreds of times here: where bytecode is not kept, each would compile all of doctor again.
+# Programs are started hundreds of times here: where bytecode is not kept, each would compile all of
+# doctor again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-_PATIENTS = {"bare_python", "torch_python", "nvcc_python", "torch251_python", "torch260_python", "toolkit", "clone", "healthy"}
+_PATIENTS = {
+    "bare_python",
+    "torch_python",
+    "nvcc_python",
+    "torch251_python",
+    "torch260_python",
+    "toolkit",
+    "clone",
+    "healthy",
+}
 
 Clone = Callable[..., Path]
 
@@ -41,7 +51,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def missing(what: str) -> NoReturn:
-    """Skip for want of something that is no part of Python; fail where the run promised to bring it."""
+    """Skip for want of something that is no part of Python.
+
+    Fail where the run promised to bring it.
+    """
     if os.environ.get("DOCTOR_REQUIRE_PATIENTS"):
         pytest.fail(f"{what} (DOCTOR_REQUIRE_PATIENTS is set)")
     pytest.skip(what)
@@ -106,11 +119,16 @@ def healthy(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Hea
 
 
 def furnish(folder: Path, python: Path) -> tuple[dict[str, Path], dict[str, str]]:
-    """Make a home folder and a project; return them and the patient's folder, and the settings that make doctor live there."""
+    """Make a home folder and a project.
+
+    Return them and the patient's folder, and the settings that make doctor live there.
+    """
     home, project, temporary = folder / "home", folder / "project", folder / "temporary"
     for made in (home / ".cache", home / ".config", project, temporary):
         made.mkdir(parents=True)
-    (project / "pyproject.toml").write_text('[project]\nname = "mine"\nversion = "1"\n', encoding="utf-8")
+    (project / "pyproject.toml").write_text(
+        '[project]\nname = "mine"\nversion = "1"\n', encoding="utf-8"
+    )
     (project / "train.py").write_text("import torch\n", encoding="utf-8")
     folders = {"home": home, "project": project, "patient": python.parents[1]}
     return folders, {"HOME": str(home), "TMPDIR": str(temporary)}

@@ -17,7 +17,12 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parents[1]
 _STALE_SECONDS = 6 * 3600
 _TORCH = ("numpy", "setuptools")
-_CUDA_13 = ("nvidia-cuda-nvcc==13.0.*", "nvidia-cuda-crt==13.0.*", "nvidia-nvvm==13.0.*", "nvidia-cuda-cccl==13.0.*")
+_CUDA_13 = (
+    "nvidia-cuda-nvcc==13.0.*",
+    "nvidia-cuda-crt==13.0.*",
+    "nvidia-nvvm==13.0.*",
+    "nvidia-cuda-cccl==13.0.*",
+)
 
 PATIENTS: dict[str, tuple[str, ...]] = {
     "bare": (),
@@ -32,7 +37,8 @@ PATIENTS: dict[str, tuple[str, ...]] = {
 _AMX = "import torch; one = torch.ones(64, 64, dtype=torch.bfloat16); (one @ one).sum().item()"
 """Runs oneDNN's AMX kernel where the processor lists AMX."""
 
-# What a first use leaves behind: without its bytecode, every start of torch would cost several seconds.
+# What a first use leaves behind: without its bytecode, every start of torch would cost several
+# seconds.
 _WARM = "import torch, torch._dynamo, torch._inductor.compile_fx, torch.utils.cpp_extension, triton"
 
 
@@ -46,11 +52,20 @@ def root() -> Path:
 
 
 def patient(name: str) -> Path:
-    """Return the interpreter of a patient, made where it is not there yet; raises UnavailableError where that fails."""
+    """Return the interpreter of a patient, made where it is not there yet.
+
+    Raises UnavailableError where that fails.
+    """
     folder, stamp = root() / name, root() / f"{name}.json"
-    wanted = json.dumps({"requirements": PATIENTS[name], "python": sys.version, "base": sys.base_prefix})
+    wanted = json.dumps(
+        {"requirements": PATIENTS[name], "python": sys.version, "base": sys.base_prefix}
+    )
     with _alone(root() / f"{name}.lock"):
-        if not (stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted and interpreter(folder).exists()):
+        if not (
+            stamp.is_file()
+            and stamp.read_text(encoding="utf-8") == wanted
+            and interpreter(folder).exists()
+        ):
             stamp.unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
             make(folder, PATIENTS[name])
@@ -64,16 +79,20 @@ def patient(name: str) -> Path:
 def keep_off_amx(python: Path) -> None:
     """Have the programs that tests start do without AMX where this machine lists it and does not run it.
 
-    Some virtual machines do so (matrices/issues/torch/amx-not-run.yaml). It is a fault of the machine, and of no test. The answer is kept
-    until the machine restarts.
+    Some virtual machines do so (matrices/issues/torch/amx-not-run.yaml). It is a fault of the
+    machine, and of no test. The answer is kept until the machine restarts.
     """
     if os.environ.get("ONEDNN_MAX_CPU_ISA") or "amx_tile" not in _text(Path("/proc/cpuinfo")):
         return
     kept, boot = root() / "amx.json", _text(Path("/proc/sys/kernel/random/boot_id"))
     with _alone(root() / "amx.lock"):
         if not kept.is_file() or json.loads(_text(kept))["boot"] != boot:
-            code = subprocess.run([str(python), "-c", _AMX], capture_output=True, timeout=300, check=False).returncode
-            kept.write_text(json.dumps({"boot": boot, "runs": code != -signal.SIGILL}), encoding="utf-8")
+            code = subprocess.run(
+                [str(python), "-c", _AMX], capture_output=True, timeout=300, check=False
+            ).returncode
+            kept.write_text(
+                json.dumps({"boot": boot, "runs": code != -signal.SIGILL}), encoding="utf-8"
+            )
         if not json.loads(_text(kept))["runs"]:
             os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_FP16"
 
@@ -83,7 +102,9 @@ def _text(path: Path) -> str:
 
 
 def variant(name: str, *more: str) -> Path:
-    """Return the interpreter of a new environment like a patient, for a test that breaks files; `more` goes to `uv pip install`.
+    """Return the interpreter of a new environment like a patient, for a test that breaks files.
+
+    `more` goes to `uv pip install`.
 
     Its files are hard links into uv's cache: replace a file, never write into one.
     """
@@ -123,7 +144,11 @@ def interpreter(folder: Path) -> Path:
 def site_packages(python: Path) -> Path:
     """Return the folder that holds the packages of an environment."""
     home = python.parents[1]
-    return next(path for pattern in ("lib/python*/site-packages", "Lib/site-packages") for path in home.glob(pattern))
+    return next(
+        path
+        for pattern in ("lib/python*/site-packages", "Lib/site-packages")
+        for path in home.glob(pattern)
+    )
 
 
 def uv() -> str:
@@ -136,7 +161,16 @@ def uv() -> str:
 
 def build_wheel(folder: Path) -> Path:
     """Build doctor's own wheel into a folder, with the build backend that is installed beside this interpreter."""
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--target",
+        "wheel",
+        "--directory",
+        str(folder),
+    ]
     subprocess.run(command, cwd=_ROOT, check=True, capture_output=True)
     return next(folder.glob("*.whl"))
 
@@ -149,15 +183,25 @@ def make(folder: Path, requirements: Sequence[str]) -> None:
 
 
 def _uv(*arguments: str) -> None:
-    ran = subprocess.run([uv(), *arguments, "--quiet"], capture_output=True, text=True, timeout=900, check=False)
+    ran = subprocess.run(
+        [uv(), *arguments, "--quiet"], capture_output=True, text=True, timeout=900, check=False
+    )
     if ran.returncode:
         raise UnavailableError(f"uv {' '.join(arguments)}: {ran.stderr.strip()[-800:]}")
 
 
 def _warm(python: Path, requirements: Sequence[str]) -> None:
     if requirements:
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        subprocess.run([str(python), "-c", _WARM], env=environment, capture_output=True, timeout=300, check=False)
+        environment = {
+            name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+        }
+        subprocess.run(
+            [str(python), "-c", _WARM],
+            env=environment,
+            capture_output=True,
+            timeout=300,
+            check=False,
+        )
 
 
 def _link_bytecode(like: Path, folder: Path) -> None:
@@ -169,7 +213,10 @@ def _link_bytecode(like: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Make the patients that are named, else all; one that cannot be made is left to the tests to tell."""
+    """Make the patients that are named, else all.
+
+    One that cannot be made is left to the tests to tell.
+    """
     for name in sys.argv[1:] or PATIENTS:
         with contextlib.suppress(UnavailableError, OSError):
             patient(name)

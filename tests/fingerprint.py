@@ -21,9 +21,13 @@ def fingerprint(folder: Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
-def changes(before: dict[str, tuple[object, ...]], after: dict[str, tuple[object, ...]]) -> list[str]:
+def changes(
+    before: dict[str, tuple[object, ...]], after: dict[str, tuple[object, ...]]
+) -> list[str]:
     """Return the paths that came, went or changed."""
-    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    return sorted(
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    )
 
 
 def _entry(path: Path) -> tuple[object, ...]:

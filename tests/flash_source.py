@@ -65,13 +65,15 @@ def lay_out(folder: Path) -> Path:
     files = {
         root / "setup.py": _SETUP,
         root / "PKG-INFO": "Metadata-Version: 2.4\nName: flash_attn\nVersion: 2.8.3\n",
-        root / "csrc/flash_attn/flash_api.cpp": '#include <c10/cuda/CUDAStream.h>\n#include "flash.h"\n',
+        root
+        / "csrc/flash_attn/flash_api.cpp": '#include <c10/cuda/CUDAStream.h>\n#include "flash.h"\n',
         units / "flash.h": _HEADER,
         units / "flash_fwd_hdim32_fp16_causal_sm80.cu": _UNIT % "true",
         units / "flash_fwd_hdim32_fp16_sm80.cu": _UNIT % "false",
         units / "flash_fwd_hdim128_fp16_sm80.cu": "#error not the smallest\n",
         cutlass / "cutlass.h": "#pragma once\n",
-        cutlass / "numeric_types.h": "#pragma once\nnamespace cutlass { struct half_t { unsigned short bits; }; }\n",
+        cutlass
+        / "numeric_types.h": "#pragma once\nnamespace cutlass { struct half_t { unsigned short bits; }; }\n",
     }
     for path, text in files.items():
         path.write_text(text, encoding="utf-8")

@@ -28,7 +28,9 @@ def made_host(
         put(root / path.lstrip("/"), content)
     for name, body in (tools or {}).items():
         script(root / "tools" / name, body)
-    return Host(root=root, env={"PATH": str(root / "tools"), **(env or {})}, cwd=root, platform=platform)
+    return Host(
+        root=root, env={"PATH": str(root / "tools"), **(env or {})}, cwd=root, platform=platform
+    )
 
 
 def put(path: Path, content: str | bytes = "") -> Path:
@@ -68,8 +70,14 @@ def python_at(prefix: Path, *, machine: str = "x86_64") -> Interpreter:
 def distributions(python: Interpreter, wanted: Sequence[str]) -> tuple[Distribution, ...]:
     """Describe distributions, given as `name==version`, that lie in the site-packages of an interpreter."""
     pairs = [each.split("==") for each in wanted]
-    folders = [Path(python.site_packages[0], f"{name.replace('-', '_')}-{version}.dist-info") for name, version in pairs]
-    return tuple(Distribution(name=name, version=version, folder=at) for (name, version), at in zip(pairs, folders, strict=True))
+    folders = [
+        Path(python.site_packages[0], f"{name.replace('-', '_')}-{version}.dist-info")
+        for name, version in pairs
+    ]
+    return tuple(
+        Distribution(name=name, version=version, folder=at)
+        for (name, version), at in zip(pairs, folders, strict=True)
+    )
 
 
 def facts_of(seen: Seen) -> dict[str, Fact]:

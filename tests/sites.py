@@ -31,7 +31,10 @@ def install(
     installer: str = "uv",
     at: float = NOW,
 ) -> Path:
-    """Install a made-up distribution as an installer does; `lines` go into METADATA. Returns its dist-info folder."""
+    """Install a made-up distribution as an installer does; `lines` go into METADATA.
+
+    Returns its dist-info folder.
+    """
     site = site_of(prefix)
     folder = site / f"{name.replace('-', '_')}-{version}.dist-info"
     head = ("Metadata-Version: 2.4", f"Name: {name}", f"Version: {version}", *lines)
@@ -55,9 +58,13 @@ def requires(*wanted: str) -> tuple[str, ...]:
     return tuple(f"Requires-Dist: {each}" for each in wanted)
 
 
-def seen_at(prefix: Path, *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Scene:
+def seen_at(
+    prefix: Path, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Scene:
     """Return what a probe sees of the environment in `prefix`, on this machine."""
-    return _scene(python_at(prefix), Host(env={"PATH": "/nowhere", **(env or {})}, cwd=cwd or prefix))
+    return _scene(
+        python_at(prefix), Host(env={"PATH": "/nowhere", **(env or {})}, cwd=cwd or prefix)
+    )
 
 
 def seen_of(python: Path, *, env: Mapping[str, str] | None = None) -> Scene:

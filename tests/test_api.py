@@ -15,36 +15,48 @@ import msgspec
 import pytest
 
 import doctor
-from doctor.host.process import Ran
+from doctor.host.process import CompletedCommand
 from doctor.observe.run_checks import FIRST
 from doctor.report.structured import json_document as documents
 from tests import command, environments, toy
 from tests.promises.sources import ROOT
 
 _LOG = "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n"
-_BLOCKS = re.findall(r"(?s)```python\n(.*?)```", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"))
+_BLOCKS = re.findall(
+    r"(?s)```python\n(.*?)```", (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture
 def sick(tmp_path: Path) -> Path:
     """A snapshot of an interpreter whose torchvision was made for another torch."""
-    facts = {"torch.version": "2.13.0", "requires.torchvision.torch.met": False, "requires.torchvision.torch.specifier": "==2.4.1"}
+    facts = {
+        "torch.version": "2.13.0",
+        "requires.torchvision.torch.met": False,
+        "requires.torchvision.torch.specifier": "==2.4.1",
+    }
     path = tmp_path / "sick.json"
-    path.write_bytes(msgspec.json.encode(toy.seen({**facts, "requires.torchvision.torch.installed": "2.13.0"})))
+    path.write_bytes(
+        msgspec.json.encode(toy.seen({**facts, "requires.torchvision.torch.installed": "2.13.0"}))
+    )
     return path
 
 
 def test_it_judges_what_the_command_judges(sick: Path, tmp_path: Path) -> None:
     report = doctor.check(from_=sick)
     said = command.check("--from", sick, cwd=tmp_path)
-    assert [found.id for found in report.findings] == [found["id"] for found in said.report["findings"]]
+    assert [found.id for found in report.findings] == [
+        found["id"] for found in said.report["findings"]
+    ]
     assert report.findings[0].id == "torchvision/other-torch"
     assert (report.exit_code, json.loads(doctor.to_json(report))) == (said.code, said.report)
 
 
 def test_arguments_mean_what_the_options_mean(sick: Path) -> None:
     assert doctor.check(from_=sick, skip="torchvision/*").findings == ()
-    assert [found.id for found in doctor.check(from_=sick, only=["candle/*"]).findings] == ["requires/torchvision"]
+    assert [found.id for found in doctor.check(from_=sick, only=["candle/*"]).findings] == [
+        "requires/torchvision"
+    ]
     assert doctor.check(from_=sick, expect="cuda").findings[0].id == "expect/cuda"
     log = doctor.check(from_=sick, log=io.BytesIO(_LOG.encode()))
     assert "triton/c-compiler-missing" in [found.id for found in log.findings]
@@ -60,7 +72,12 @@ def test_a_log_is_a_path_a_file_or_a_text(tmp_path: Path) -> None:
     path = tmp_path / "build.log"
     path.write_text(_LOG, encoding="utf-8")
     with path.open("rb") as file:
-        reports = [doctor.diagnose(path), doctor.diagnose(str(path)), doctor.diagnose(file), doctor.diagnose(text=_LOG)]
+        reports = [
+            doctor.diagnose(path),
+            doctor.diagnose(str(path)),
+            doctor.diagnose(file),
+            doctor.diagnose(text=_LOG),
+        ]
     assert {report.findings[0].id for report in reports} == {"triton/c-compiler-missing"}
     assert doctor.diagnose(text="all is well").exit_code == 4
 
@@ -107,12 +124,16 @@ def test_it_runs_checks_from_any_thread_and_again(bare_python: Path, tmp_path: P
         thread.start()
     for thread in threads:
         thread.join()
-    assert [[outcome.id for outcome in report.observation.outcomes] for report in reports] == [[FIRST, "flash-attn-build"]] * 2
+    assert [[outcome.id for outcome in report.observation.outcomes] for report in reports] == [
+        [FIRST, "flash-attn-build"]
+    ] * 2
 
 
 def test_progress_is_told(torch_python: Path, tmp_path: Path) -> None:
     told: list[tuple[str, float]] = []
-    doctor.check(python=torch_python, project=tmp_path, only=FIRST, progress=lambda *said: told.append(said))
+    doctor.check(
+        python=torch_python, project=tmp_path, only=FIRST, progress=lambda *said: told.append(said)
+    )
     assert any(FIRST in what and seconds > 0 for what, seconds in told)
 
 
@@ -125,7 +146,7 @@ def test_a_baseline_suppresses_what_it_knows(sick: Path, tmp_path: Path) -> None
 
 
 def test_an_interrupt_is_passed_on(bare_python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_arguments: object, **_named: object) -> Ran:
+    def interrupted(*_arguments: object, **_named: object) -> CompletedCommand:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("doctor.observe.runner.start.run", interrupted)
@@ -134,12 +155,16 @@ def test_an_interrupt_is_passed_on(bare_python: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_report_fits_its_schema(sick: Path) -> None:
-    jsonschema.validate(json.loads(doctor.to_json(doctor.check(from_=sick))), json.loads(documents.schema()))
+    jsonschema.validate(
+        json.loads(doctor.to_json(doctor.check(from_=sick))), json.loads(documents.schema())
+    )
 
 
 def test_the_package_alone_is_cheap_to_import() -> None:
     told = "import sys, doctor; print([name for name in sys.modules if name.startswith(('doctor', 'msgspec', 'typer'))])"
-    ran = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert ran.stdout.strip() == "['doctor']"
 
 
@@ -149,16 +174,22 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize("block", _BLOCKS)
-def test_the_examples_of_the_documentation_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_the_documentation_run(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "docs/api.md", "exec"), {})
 
 
 @pytest.mark.patient
-def test_it_is_there_and_typed_in_an_installed_wheel(installed_doctor: Path, tmp_path: Path) -> None:
+def test_it_is_there_and_typed_in_an_installed_wheel(
+    installed_doctor: Path, tmp_path: Path
+) -> None:
     python = installed_doctor.with_name("python")
     told = f"import doctor; print(doctor.diagnose(text={_LOG!r}).findings[0].id)"
-    ran = subprocess.run([python, "-I", "-c", told], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [python, "-I", "-c", told], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (ran.stdout.strip(), ran.stderr) == ("triton/c-compiler-missing", "")
     assert (environments.site_packages(python) / "doctor" / "py.typed").is_file()
 

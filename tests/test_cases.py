@@ -15,10 +15,17 @@ _THREAD = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
 _HOME = re.compile(r"(?i)(?:/home|/users|[a-z]:[\\/]+users)[\\/]+([\w.~-]+)")
 _NOBODY = {"ada", "runner", "ubuntu", "public"}
 """Homes that name nobody: ours, those of CI and of cloud images, and the one that all users of Windows share."""
-_SECRET = re.compile(r"gh[pousr]_\w{20}|hf_\w{20}|sk-\w{20}|eyJ\w{20}|[\w.+-]+@[\w-]+\.(?:com|org|net|edu)\b")
+_SECRET = re.compile(
+    r"gh[pousr]_\w{20}|hf_\w{20}|sk-\w{20}|eyJ\w{20}|[\w.+-]+@[\w-]+\.(?:com|org|net|edu)\b"
+)
 _EVERY = cases.paths(*cases.SETS, cases.QUIET, cases.ENVIRONMENTS)
 _NAMES = [f"{path.parent.name}/{path.stem}" for path in _EVERY]
-_CALM = dict([*cases.quiet(), *((name, one) for name, one in cases.environments() if one.family == cases.HEALTHY)])
+_CALM = dict(
+    [
+        *cases.quiet(),
+        *((name, one) for name, one in cases.environments() if one.family == cases.HEALTHY),
+    ]
+)
 
 
 @pytest.mark.parametrize("path", _EVERY, ids=_NAMES)
@@ -41,7 +48,9 @@ def test_nothing_is_told_about_what_is_well(case: cases.Quiet | cases.Environmen
 
 
 def test_the_right_answers_are_in_the_catalog() -> None:
-    wanted = {issue for name in cases.SETS for _, case in cases.failures(name) for issue in case.issues}
+    wanted = {
+        issue for name in cases.SETS for _, case in cases.failures(name) for issue in case.issues
+    }
     wanted |= {issue for _, case in cases.environments() for issue in case.issues}
     assert wanted
     assert wanted <= known().issues.keys()
@@ -57,13 +66,24 @@ def test_no_signature_was_written_from_a_thread_that_is_kept_aside() -> None:
     sources = {reference.url for issue in known().issues.values() for reference in issue.references}
     sources |= {example.source for issue in known().issues.values() for example in issue.examples}
     assert sources
-    assert not [name for kept in cases.ASIDE for name, case in cases.failures(kept) if case.source in sources]
+    assert not [
+        name
+        for kept in cases.ASIDE
+        for name, case in cases.failures(kept)
+        if case.source in sources
+    ]
 
 
 def test_a_hundred_issues_and_more_hold_in_a_thread_that_they_were_not_written_from() -> None:
     issues = known().issues.values()
     assert len(issues) >= 600
-    assert sum(any(example.source and example.expect == "match" for example in issue.examples) for issue in issues) >= 500
+    assert (
+        sum(
+            any(example.source and example.expect == "match" for example in issue.examples)
+            for issue in issues
+        )
+        >= 500
+    )
 
 
 def test_healthy_environments_have_no_right_answer_and_the_others_have_one() -> None:
@@ -109,6 +129,12 @@ def test_recall_counts_ranks_and_cases_without_an_answer() -> None:
         Answer("invented", (), ("x/y",)),
     ]
     known_part, all_of_them = table({"open": answers}).splitlines()[2:]
-    assert known_part == "| open, catalog has an answer | 4 | 25 % (1/4) | 50 % (2/4) | 33 % (1/3) |"
+    assert (
+        known_part == "| open, catalog has an answer | 4 | 25 % (1/4) | 50 % (2/4) | 33 % (1/3) |"
+    )
     assert all_of_them == "| open, all | 6 | 17 % (1/6) | 33 % (2/6) | 25 % (1/4) |"
-    assert [line.split(":")[0].strip() for line in misses(answers)] == ["fourth", "silent", "invented"]
+    assert [line.split(":")[0].strip() for line in misses(answers)] == [
+        "fourth",
+        "silent",
+        "invented",
+    ]

@@ -17,7 +17,9 @@ from doctor.redact.report import shareable
 from doctor.report.structured import json_document as json_reporter
 from doctor.report.terminal import document as terminal
 
-RECORDED: dict[str, Any] = json.loads((Path(examine.__file__).parent / "recordings" / "demo.json").read_text(encoding="utf-8"))
+RECORDED: dict[str, Any] = json.loads(
+    (Path(examine.__file__).parents[1] / "recordings" / "demo.json").read_text(encoding="utf-8")
+)
 KNOWN = catalog.load()
 ODD: list[Any] = [
     None,
@@ -39,28 +41,56 @@ ODD: list[Any] = [
 ]
 ODD += [{"path": 3}, [{"index": "x", "capability": None}], "{torch.version}", "$(id)", {"torch": 1}]
 values = st.sampled_from(ODD) | st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 facts = st.dictionaries(
-    st.sampled_from(sorted(RECORDED["facts"])), st.tuples(st.sampled_from(["present", "absent", "unknown"]), values), max_size=25
+    st.sampled_from(sorted(RECORDED["facts"])),
+    st.tuples(st.sampled_from(["present", "absent", "unknown"]), values),
+    max_size=25,
 )
 verdicts = st.sampled_from(["failed", "crashed", "timed_out", "skipped", "broken", "passed"])
 
 
 @settings(max_examples=60, deadline=None)
-@given(changed=facts, verdict=verdicts, device=st.none() | st.text(max_size=8), matters=values, width=st.sampled_from([40, 80, 120]))
-def test_odd_facts_break_nothing(changed: dict[str, Any], verdict: str, device: str | None, matters: object, width: int) -> None:
+@given(
+    changed=facts,
+    verdict=verdicts,
+    device=st.none() | st.text(max_size=8),
+    matters=values,
+    width=st.sampled_from([40, 80, 120]),
+)
+def test_odd_facts_break_nothing(
+    changed: dict[str, Any], verdict: str, device: str | None, matters: object, width: int
+) -> None:
     document = {**RECORDED, "facts": dict(RECORDED["facts"])}
     for name, (state, value) in changed.items():
         document["facts"][name] = {"state": state, "value": value, "source": "x", "why": ""}
     document["outcomes"] = [
-        {**outcome, "verdict": verdict, "device": device, "data": {"matters": matters}} for outcome in RECORDED["outcomes"]
+        {**outcome, "verdict": verdict, "device": device, "data": {"matters": matters}}
+        for outcome in RECORDED["outcomes"]
     ]
-    document["logs"] = [{"source": "l", "lines": ["operator torchvision::nms does not exist", "NameError: name 's2' is not defined"]}]
+    document["logs"] = [
+        {
+            "source": "l",
+            "lines": [
+                "operator torchvision::nms does not exist",
+                "NameError: name 's2' is not defined",
+            ],
+        }
+    ]
     seen = msgspec.json.decode(json.dumps(document).encode(), type=Observation)
     report = examine.examine(seen, KNOWN, examine.Wanted(expect=("cuda",)))
-    assert json.loads(json_reporter.render(shareable(report, {"$HOME": "/home/alice"})))["exit_code"] == report.exit_code
+    assert (
+        json.loads(json_reporter.render(shareable(report, {"$HOME": "/home/alice"})))["exit_code"]
+        == report.exit_code
+    )
     for verbosity in (-1, 0, 1):
         assert terminal.render(report, verbosity=verbosity, width=width, colour=False, unicode=True)

@@ -10,7 +10,18 @@ import msgspec
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Table
 from doctor.model.facts import absent, present
-from doctor.model.issues import Affected, Condition, FixKind, KnownIssue, Proof, Range, Recipe, Reference, Signature, Verified
+from doctor.model.issues import (
+    Affected,
+    Condition,
+    FixKind,
+    KnownIssue,
+    Proof,
+    Range,
+    Recipe,
+    Reference,
+    Signature,
+    Verified,
+)
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.scales import Severity
@@ -28,7 +39,9 @@ def issue(**changes: Any) -> KnownIssue:
         "signatures": (Signature(pattern=r"sum is off by (?P<amount>\d+)"),),
         "proofs": (Proof(check="toy-add", case="sum"),),
         "fixes": (Recipe(kind=FixKind.UPGRADE, title="Take torch 2", install=("torch>=2.0",)),),
-        "references": (Reference(url="https://example.org/1", what="report", opened=date(2026, 11, 21)),),
+        "references": (
+            Reference(url="https://example.org/1", what="report", opened=date(2026, 11, 21)),
+        ),
         "verified": Verified(how="reproduced", checked=date(2026, 11, 21)),
         "examples": (),
     }
@@ -41,17 +54,41 @@ def catalog(tables: dict[str, Table] | None = None, **issues: KnownIssue) -> Cat
     return Catalog(issues=named, tables=tables or {}, digest="toy", newest_source="2026-11-21")
 
 
-def seen(facts: dict[str, Any] | None = None, *outcomes: Outcome, log: str = "", **changes: Any) -> Observation:
+def seen(
+    facts: dict[str, Any] | None = None, *outcomes: Outcome, log: str = "", **changes: Any
+) -> Observation:
     """Make an observation out of plain values; None is an absent fact."""
-    given = {name: absent("test") if value is None else present(value, "test") for name, value in (facts or {}).items()}
+    given = {
+        name: absent("test") if value is None else present(value, "test")
+        for name, value in (facts or {}).items()
+    }
     logs = (Log(source="build.log", lines=tuple(log.split("\n"))),) if log else ()
-    return Observation(**{"targets": (PYTHON,), "facts": given, "outcomes": outcomes, "logs": logs, **changes})
+    return Observation(
+        **{"targets": (PYTHON,), "facts": given, "outcomes": outcomes, "logs": logs, **changes}
+    )
 
 
-def outcome(verdict: str = "failed", *, device: str | None = "cpu", log: str = "", check: str = "toy-add", **cases: str) -> Outcome:
+def outcome(
+    verdict: str = "failed",
+    *,
+    device: str | None = "cpu",
+    log: str = "",
+    check: str = "toy-add",
+    **cases: str,
+) -> Outcome:
     """Make an outcome of the check `toy-add`; keywords name cases and their verdicts."""
-    parts = {name: Case(verdict=Verdict(case), reason=f"{name} {case}") for name, case in cases.items()}
-    return Outcome(id=check, target="interpreter", verdict=Verdict(verdict), device=device, log=log, cases=parts, reason=f"toy {verdict}")
+    parts = {
+        name: Case(verdict=Verdict(case), reason=f"{name} {case}") for name, case in cases.items()
+    }
+    return Outcome(
+        id=check,
+        target="interpreter",
+        verdict=Verdict(verdict),
+        device=device,
+        log=log,
+        cases=parts,
+        reason=f"toy {verdict}",
+    )
 
 
 def condition(fact: str, **operator: Any) -> Condition:

@@ -1,9 +1,10 @@
 """Starts doctor as a process of its own out of one that has imported it already.
 
-A command line tool is tested by starting it, hundreds of times, and most of each start is imports. On Linux one
-process for each worker imports doctor, runs nothing of it, and forks: what is forked has its own folder, environment,
-streams and arguments, runs `python -m doctor` through runpy, and ends as any interpreter does. What a start itself
-does is tested by real ones (`tests.command.COLD`).
+A command line tool is tested by starting it, hundreds of times, and most of each start is imports.
+On Linux one process for each worker imports doctor, runs nothing of it, and forks: what is forked
+has its own folder, environment, streams and arguments, runs `python -m doctor` through runpy, and
+ends as any interpreter does. What a start itself does is tested by real ones
+(`tests.command.COLD`).
 """
 
 from __future__ import annotations
@@ -27,8 +28,21 @@ from doctor.cli import start as starting
 
 _AT_START = ("PYTHON", "LANG", "LC_", "LD_", "TYPER_", "GLIBC_", "MALLOC_")
 """What an interpreter reads before it runs a line: where one of these is another than it was, only a real start will do."""
-_PROGRAMS = ("__main__.py", "generate.py")  # and in doctor/host, of which the rest is imported by others
-_LATER = ("rich.columns", "rich.live", "rich.markdown", "rich.table", "rich.traceback", "typer.main", "yaml", "msgspec.json", "json")
+_PROGRAMS = (
+    "__main__.py",
+    "generate.py",
+)  # and in doctor/host, of which the rest is imported by others
+_LATER = (
+    "rich.columns",
+    "rich.live",
+    "rich.markdown",
+    "rich.table",
+    "rich.traceback",
+    "typer.main",
+    "yaml",
+    "msgspec.json",
+    "json",
+)
 
 
 def possible(env: Mapping[str, str]) -> bool:
@@ -44,11 +58,23 @@ def _at_start(env: Mapping[str, str]) -> dict[str, str]:
 class Process:
     """One doctor that was forked; its output is read meanwhile."""
 
-    def __init__(self, arguments: list[str], *, cwd: Path, env: Mapping[str, str], stdin: str | None, session: bool) -> None:
+    def __init__(
+        self,
+        arguments: list[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: str | None,
+        session: bool,
+    ) -> None:
         self.arguments, self.returncode = arguments, None
-        ours, theirs = zip(*(os.pipe() for _ in range(3)), strict=True)  # its output, its errors, how it ended
+        ours, theirs = zip(
+            *(os.pipe() for _ in range(3)), strict=True
+        )  # its output, its errors, how it ended
         typed, entered = (os.open(os.devnull, os.O_RDONLY), -1) if stdin is None else os.pipe()
-        asked = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env), "session": session}).encode()
+        asked = json.dumps(
+            {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "session": session}
+        ).encode()
         with _asking:
             server = _server()
             socket.send_fds(server, [len(asked).to_bytes(8, "big")], [typed, *theirs])
@@ -56,8 +82,15 @@ class Process:
         for each in (typed, *theirs):
             os.close(each)
         self._said: list[bytes] = [b"", b""]
-        self._readers = [threading.Thread(target=self._read, args=(number, end), daemon=True) for number, end in enumerate(ours[:2])]
-        self._readers += [threading.Thread(target=_type, args=(entered, stdin or ""), daemon=True)] if stdin is not None else []
+        self._readers = [
+            threading.Thread(target=self._read, args=(number, end), daemon=True)
+            for number, end in enumerate(ours[:2])
+        ]
+        self._readers += (
+            [threading.Thread(target=_type, args=(entered, stdin or ""), daemon=True)]
+            if stdin is not None
+            else []
+        )
         for reader in self._readers:
             reader.start()
         self._ended: IO[bytes] = os.fdopen(ours[2], "rb")
@@ -70,7 +103,10 @@ class Process:
             self._said[number] = stream.read()
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """Wait for the end of the process and of its streams; return output and errors. Raises subprocess.TimeoutExpired."""
+        """Wait for the end of the process and of its streams; return output and errors.
+
+        Raises subprocess.TimeoutExpired.
+        """
         for reader in self._readers:
             reader.join(timeout)
             if reader.is_alive():
@@ -93,8 +129,13 @@ class Process:
                 os.kill(self.pid, signal.SIGKILL)
 
 
-def run(arguments: list[str], *, cwd: Path, env: Mapping[str, str], stdin: str | None, timeout: float) -> subprocess.CompletedProcess[str]:
-    """Do what subprocess.run does with text for `python -m doctor` and these arguments; raises subprocess.TimeoutExpired."""
+def run(
+    arguments: list[str], *, cwd: Path, env: Mapping[str, str], stdin: str | None, timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """Do what subprocess.run does with text for `python -m doctor` and these arguments.
+
+    Raises subprocess.TimeoutExpired.
+    """
     child = Process(arguments, cwd=cwd, env=env, stdin=stdin, session=False)
     try:
         out, err = child.communicate(timeout)
@@ -114,12 +155,20 @@ _asking = threading.Lock()
 
 @functools.cache
 def _server() -> socket.socket:
-    """Start the process that imports doctor; it ends with the last copy of the socket that is returned."""
+    """Start the process that imports doctor.
+
+    It ends with the last copy of the socket that is returned.
+    """
     ours, theirs = socket.socketpair()
     with theirs:
         command = [sys.executable, __file__, str(theirs.fileno())]
         server = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/", start_new_session=True
+            command,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
         )
     atexit.register(_end, ours, server)
     return ours
@@ -185,7 +234,9 @@ def _import() -> None:
     home = Path(__file__).parents[1]
     for path in sorted(home.glob("doctor/**/*.py")):
         if path.parent.name != "host" and path.name not in _PROGRAMS:
-            importlib.import_module(".".join(path.relative_to(home).with_suffix("").parts).removesuffix(".__init__"))
+            importlib.import_module(
+                ".".join(path.relative_to(home).with_suffix("").parts).removesuffix(".__init__")
+            )
     for name in _LATER:
         importlib.import_module(name)
 

@@ -68,7 +68,13 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
     return folder
 
 
-def crate(folder: Path, name: str, files: Mapping[str, str] | None = None, tail: str = "", version: str = "0.8.2") -> Path:
+def crate(
+    folder: Path,
+    name: str,
+    files: Mapping[str, str] | None = None,
+    tail: str = "",
+    version: str = "0.8.2",
+) -> Path:
     """Write a library crate; `tail` is the rest of its manifest."""
     manifest = f'[package]\nname = "{name}"\nversion = "{version}"\nedition = "2021"\n{tail}\n'
     return write(folder, {"Cargo.toml": manifest, "src/lib.rs": "", **(files or {})})
@@ -78,13 +84,31 @@ def application(folder: Path, dependencies: str, manifest: str = "") -> Path:
     """Write a workspace of one program that depends on something."""
     head = '[package]\nname = "application"\nversion = "0.1.0"\nedition = "2021"\n'
     text = f"{head}\n[dependencies]\n{dependencies}\n{manifest}"
-    return write(folder, {"Cargo.toml": text, "src/main.rs": "fn main() {}\n", ".gitignore": "/target\n"})
+    return write(
+        folder, {"Cargo.toml": text, "src/main.rs": "fn main() {}\n", ".gitignore": "/target\n"}
+    )
 
 
 def cargo(folder: Path, *arguments: str, home: Path | None = None) -> str:
-    """Run cargo in a workspace with a home of its own, kept between runs beside the patients; raises CargoError."""
-    env = {**os.environ, "CARGO_HOME": str(home or cargo_home()), "CARGO_TERM_COLOR": "never", "RUSTUP_AUTO_INSTALL": "0"}
-    ran = subprocess.run(["cargo", *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False)
+    """Run cargo in a workspace with a home of its own, kept between runs beside the patients.
+
+    Raises CargoError.
+    """
+    env = {
+        **os.environ,
+        "CARGO_HOME": str(home or cargo_home()),
+        "CARGO_TERM_COLOR": "never",
+        "RUSTUP_AUTO_INSTALL": "0",
+    }
+    ran = subprocess.run(
+        ["cargo", *arguments],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     if ran.returncode:
         raise CargoError(f"cargo {' '.join(arguments)}: {ran.stderr[-800:]}")
     return ran.stdout
@@ -97,8 +121,17 @@ def cargo_home() -> Path:
 
 def git(folder: Path, *arguments: str) -> str:
     """Run git in a folder, as nobody in particular."""
-    who = ["-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "init.defaultBranch=main"]
-    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+    who = [
+        "-c",
+        "user.name=test",
+        "-c",
+        "user.email=test@example.invalid",
+        "-c",
+        "init.defaultBranch=main",
+    ]
+    return subprocess.run(
+        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def committed(folder: Path) -> str:
@@ -135,10 +168,12 @@ def host(folder: Path, **env: str) -> Host:
 
 
 def fetched(folder: Path, *pins: str) -> Path:
-    """Lock a workspace and fetch what it needs, some crates held at a version (`half@2.4.1`); raises CargoError.
+    """Lock a workspace and fetch what it needs, some crates held at a version (`half@2.4.1`).
 
-    Candle's commits of 2024 name a submodule that may be out of reach and that none of these builds needs: where only its fetch
-    has failed, the checkout is there already.
+    Raises CargoError.
+
+    Candle's commits of 2024 name a submodule that may be out of reach and that none of these builds
+    needs: where only its fetch has failed, the checkout is there already.
     """
     try:
         cargo(folder, "generate-lockfile")

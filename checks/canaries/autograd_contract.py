@@ -13,16 +13,20 @@
 # ///
 """What the forward pass of each installed autograd function leaves on `ctx` is what its backward pass reads there.
 
-A failure means that gradients cannot be had through that function: the first `backward()` raises, most often because one package
-takes over the backward pass of another that has moved on since. Inference never calls it, so a failure matters as a warning.
+A failure means that gradients cannot be had through that function: the first `backward()` raises,
+most often because one package takes over the backward pass of another that has moved on since.
+Inference never calls it, so a failure matters as a warning.
 
-Nothing is imported. Classes and their bases are found by reading the import statements of the installed files. The oracle is
-what autograd itself does: an attribute that no statement sets is missing, and a backward pass returns at least as many values
-as `apply` was given. A class counts where `apply` of it can be reached, and where its forward pass was made for a backward pass:
-one that keeps no tensors, under an inherited backward pass that unpacks them, serves inference only. What is in doubt is no failure.
+Nothing is imported. Classes and their bases are found by reading the import statements of the
+installed files. The oracle is what autograd itself does: an attribute that no statement sets is
+missing, and a backward pass returns at least as many values as `apply` was given. A class counts
+where `apply` of it can be reached, and where its forward pass was made for a backward pass: one
+that keeps no tensors, under an inherited backward pass that unpacks them, serves inference only.
+What is in doubt is no failure.
 
-Where torch is there, the classes that build on another package's are run in a child: their own forward and backward pass on the
-processor, with stand-ins for every function that they call outside torch.
+Where torch is there, the classes that build on another package's are run in a child: their own
+forward and backward pass on the processor, with stand-ins for every function that they call outside
+torch.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ from typing import Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report  # noqa: E402
+from canary_report import CaseEnded, Report  # noqa: E402
 from reading.contracts import Contract, Suspect, accepts, suspects  # noqa: E402
 from reading.functions import bodies  # noqa: E402
 from reading.reach import Site  # noqa: E402
@@ -53,21 +57,42 @@ RUNS = 4
 
 
 def wanted(held: Contract, sites: list[Site]) -> dict[str, Any] | None:
-    """Describe a class to the child that runs it; None where its source does not say which inputs are tensors."""
+    """Describe a class to the child that runs it.
+
+    None where its source does not say which inputs are tensors.
+    """
     ends = [part.value for part in bodies(held.backward.node) if isinstance(part, ast.Return)]
     last = ends[0].elts if len(ends) == 1 and isinstance(ends[0], ast.Tuple) else []
     tensors = [index for index, value in enumerate(last) if not isinstance(value, ast.Constant)]
-    given = max([site.given for site in sites if site.given is not None and accepts(held, site.given)] or [0])
-    if not tensors or not given or {held.forward.owner, held.backward.owner} - {node.name for _, node in held.kind.line}:
+    given = max(
+        [site.given for site in sites if site.given is not None and accepts(held, site.given)]
+        or [0]
+    )
+    if (
+        not tensors
+        or not given
+        or {held.forward.owner, held.backward.owner} - {node.name for _, node in held.kind.line}
+    ):
         return None
-    return {"line": [[module.path, node.name] for module, node in held.kind.line], "tensors": tensors, "given": given}
+    return {
+        "line": [[module.path, node.name] for module, node in held.kind.line],
+        "tensors": tensors,
+        "given": given,
+    }
 
 
 def run(classes: list[Any]) -> list[str]:
     """Ask classes for gradients in one child; return what each said, as far as the child came."""
     try:
         command = [sys.executable, os.path.join(CHECKS, "reading", "gradients.py")]
-        ran = subprocess.run(command, input=json.dumps(classes), capture_output=True, text=True, timeout=BOUND, check=False)
+        ran = subprocess.run(
+            command,
+            input=json.dumps(classes),
+            capture_output=True,
+            text=True,
+            timeout=BOUND,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return [type(error).__name__] * len(classes)
     print(ran.stderr[-8000:], file=sys.stderr)
@@ -80,8 +105,18 @@ def judged(held: Contract, said: str) -> bool | None:
     name = f"{held.kind.node.name}Backward"
     if f"function {name} returned an incorrect number of gradients" in said:
         return False
-    missing = [read.name for read in held.reads if said == f"AttributeError: '{name}' object has no attribute '{read.name}'"]
-    return True if said == "passed" else False if missing and missing[0] not in held.kept.some else None
+    missing = [
+        read.name
+        for read in held.reads
+        if said == f"AttributeError: '{name}' object has no attribute '{read.name}'"
+    ]
+    return (
+        True
+        if said == "passed"
+        else False
+        if missing and missing[0] not in held.kept.some
+        else None
+    )
 
 
 def main() -> None:
@@ -92,7 +127,9 @@ def main() -> None:
         held = list(suspects(sources, data))
         data["files"] = len(sources.files)
         if not data["functions"]:
-            raise Ending("skipped", "no autograd function that is installed takes over the passes of another")
+            raise CaseEnded(
+                "skipped", "no autograd function that is installed takes over the passes of another"
+            )
         ran = running(held) if importlib.util.find_spec("torch") else []
         data["ran"] = {one.kind.node.name: said for one, said in ran}
         with REPORT.case("attributes"):
@@ -101,40 +138,60 @@ def main() -> None:
             tell(held, "gradient-count", ran)
         with REPORT.case("running"):
             if not held:
-                raise Ending("skipped", "no autograd function here builds on one of another package")
+                raise CaseEnded(
+                    "skipped", "no autograd function here builds on one of another package"
+                )
             tell_run(ran)
     REPORT.write(doing=None)
 
 
 def running(held: list[Suspect]) -> list[tuple[Contract, str]]:
     """Run the suspects, the faulty ones first, and return what each said."""
-    chosen = [(one, wanted(one, places)) for one, places, _ in sorted(held, key=lambda one: not one[2])[:RUNS]]
+    chosen = [
+        (one, wanted(one, places))
+        for one, places, _ in sorted(held, key=lambda one: not one[2])[:RUNS]
+    ]
     asked = [described for _, described in chosen if described]
     told = iter(run(asked) if asked else [])
-    return [(one, next(told) if described else "its source does not say which inputs are tensors") for one, described in chosen]
+    return [
+        (one, next(told) if described else "its source does not say which inputs are tensors")
+        for one, described in chosen
+    ]
 
 
 def tell(held: list[Suspect], case: str, ran: list[tuple[Contract, str]]) -> None:
     """End a case with its faults, but for those that running the class has refuted."""
     well = [one for one, said in ran if judged(one, said)]
-    said = [fault.says for one, _, found in held for fault in found if fault.case == case and not (fault.settled and one in well)]
+    said = [
+        fault.says
+        for one, _, found in held
+        for fault in found
+        if fault.case == case and not (fault.settled and one in well)
+    ]
     if said:
-        raise Ending("failed", "; ".join(said[:4]) + (f"; and {len(said) - 4} more" if len(said) > 4 else ""))
+        raise CaseEnded(
+            "failed", "; ".join(said[:4]) + (f"; and {len(said) - 4} more" if len(said) > 4 else "")
+        )
 
 
 def tell_run(ran: list[tuple[Contract, str]]) -> None:
     """End the case with what the classes raised."""
     if not ran:
-        raise Ending("skipped", "torch is not installed")
+        raise CaseEnded("skipped", "torch is not installed")
     red = [
         f"{said} (what {one.kind.node.name} calls outside torch was replaced by stand-ins)"
         for one, said in ran
         if judged(one, said) is False
     ]
     if red:
-        raise Ending("failed", "; ".join(red))
+        raise CaseEnded("failed", "; ".join(red))
     if all(judged(one, said) is None for one, said in ran):
-        raise Ending("skipped", "; ".join(f"{one.kind.node.name} could not be run by itself: {said}" for one, said in ran))
+        raise CaseEnded(
+            "skipped",
+            "; ".join(
+                f"{one.kind.node.name} could not be run by itself: {said}" for one, said in ran
+            ),
+        )
 
 
 main()

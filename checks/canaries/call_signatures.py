@@ -13,12 +13,15 @@
 # ///
 """The functions of one attention package take the arguments that another package, released apart from it, calls them with.
 
-A failure means that the two packages are not of releases that fit: the call raises TypeError as soon as it is reached, in inference
-as well as in training. What is reached depends on the model, so it matters as a warning.
+A failure means that the two packages are not of releases that fit: the call raises TypeError as
+soon as it is reached, in inference as well as in training. What is reached depends on the model, so
+it matters as a warning.
 
-Nothing is imported. Only what is sure is told: a name that one import at the top of a file gives, a function at the top of its own
-file, of one name and wrapped by nothing. A call that is tried, that stands under a condition about what is installed, or that the same
-function spells in two ways, is left alone, and so is one through an import within a function. The oracle is how Python binds arguments.
+Nothing is imported. Only what is sure is told: a name that one import at the top of a file gives, a
+function at the top of its own file, of one name and wrapped by nothing. A call that is tried, that
+stands under a condition about what is installed, or that the same function spells in two ways, is
+left alone, and so is one through an import within a function. The oracle is how Python binds
+arguments.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ import sys
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report  # noqa: E402
+from canary_report import CaseEnded, Report  # noqa: E402
 from reading.calls import Misfit, misfits  # noqa: E402
 from reading.sources import Sources, sites, top  # noqa: E402
 
@@ -50,14 +53,21 @@ def main() -> None:
     """Read every call into these packages."""
     with REPORT.result(None) as data:
         data["matters"] = "warning"
-        here = [name for name in CALLED if any(os.path.isdir(os.path.join(site, name)) for site in sites())]
+        here = [
+            name
+            for name in CALLED
+            if any(os.path.isdir(os.path.join(site, name)) for site in sites())
+        ]
         if not here:
-            raise Ending("skipped", f"none of {', '.join(CALLED)} is installed")
+            raise CaseEnded("skipped", f"none of {', '.join(CALLED)} is installed")
         with REPORT.case("signatures"):
             told = {wrong.says: wrong for wrong in reversed(list(misfits(Sources(sites()), here)))}
             said = [f"{wrong.says}: {advise(wrong)} ({wrong.where})" for wrong in told.values()]
             if said:
-                raise Ending("failed", "; ".join(said[:4]) + (f"; and {len(said) - 4} more" if said[4:] else ""))
+                raise CaseEnded(
+                    "failed",
+                    "; ".join(said[:4]) + (f"; and {len(said) - 4} more" if said[4:] else ""),
+                )
     REPORT.write(doing=None)
 
 

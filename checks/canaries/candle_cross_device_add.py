@@ -15,12 +15,14 @@
 # ///
 """candle-core, as this workspace builds it, never loses an operand that lives on another handle of the device.
 
-A program of ours is built against the workspace's own candle, opens the device twice and adds two results that nothing has
-waited for. Right, or candle's own error (`device mismatch in add`), is a pass; a sum that lacks an operand is a failure. So it
-is for a tensor of the processor and one of the device. Any other error decides nothing: `one-handle` says whether the device
-adds at all, and fails where it does not.
+A program of ours is built against the workspace's own candle, opens the device twice and adds two
+results that nothing has waited for. Right, or candle's own error (`device mismatch in add`), is a
+pass; a sum that lacks an operand is a failure. So it is for a tensor of the processor and one of
+the device. Any other error decides nothing: `one-handle` says whether the device adds at all, and
+fails where it does not.
 
-The processor is always tried, which also type-checks what is for Metal; CUDA and Metal where the workspace has their feature on.
+The processor is always tried, which also type-checks what is for Metal; CUDA and Metal where the
+workspace has their feature on.
 """
 
 from __future__ import annotations

@@ -14,13 +14,16 @@
 # ///
 """The build of candle-flash-attn can begin: its build script compiles, which takes seconds and no nvcc.
 
-In a whole build a script that does not compile hides behind those of cudarc and candle-kernels, which stop first where nvcc is absent
-or too new. So the very build.rs that the workspace resolves to is checked by itself, as a program of a crate of ours with the
-build-dependencies that the workspace has locked; it is not run. Where these crates are not on this machine rustc checks it against
-stubs, and then only an assignment that the language forbids is a fault. A failure is the first error of rustc.
+In a whole build a script that does not compile hides behind those of cudarc and candle-kernels,
+which stop first where nvcc is absent or too new. So the very build.rs that the workspace resolves
+to is checked by itself, as a program of a crate of ours with the build-dependencies that the
+workspace has locked; it is not run. Where these crates are not on this machine rustc checks it
+against stubs, and then only an assignment that the language forbids is a fault. A failure is the
+first error of rustc.
 
-`toolkit` asks the nvcc that a build would start what it is, and is skipped where there is none. With `CANARY_TIER=deep` one kernel is
-compiled with the flags that build.rs holds; a failure names the first line in which nvcc complains.
+`toolkit` asks the nvcc that a build would start what it is, and is skipped where there is none.
+With `CANARY_TIER=deep` one kernel is compiled with the flags that build.rs holds; a failure names
+the first line in which nvcc complains.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from typing import Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report  # noqa: E402
+from canary_report import CaseEnded, Report  # noqa: E402
 from candle import script  # noqa: E402
 from candle.cargo import Cargo, Undone  # noqa: E402
 from candle.programs import undone  # noqa: E402
@@ -45,7 +48,9 @@ sys.path.remove(CHECKS)
 
 
 REPORT = Report()
-COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|Killed|Segmentation fault", re.IGNORECASE)
+COMPLAINT = re.compile(
+    r"error|fatal|not found|cannot find|No such file|Killed|Segmentation fault", re.IGNORECASE
+)
 UNIT = re.compile(r"flash_fwd_hdim(\d+)_fp16(_causal)?_sm80\.cu$")
 FLAG = re.compile(r"\.arg\(\s*\"([^\"]+)\"\s*\)")
 COMMIT = re.compile(r"CUTLASS_COMMIT[^=]*=\s*\"([0-9a-f]{16,40})\"")
@@ -66,25 +71,37 @@ def build_script(cargo: Cargo, folder: Path, data: dict[str, Any]) -> dict[str, 
             whole, why = None, fault.reason
     if whole is None:
         print("without the crates that it uses:", why, flush=True)
-        data["told"] = [f"the build script was checked by rustc alone, against stubs of the crates that it uses: {why}"[:300]]
+        data["told"] = [
+            f"the build script was checked by rustc alone, against stubs of the crates that it uses: {why}"[
+                :300
+            ]
+        ]
         fault = script.against_stubs(cargo, package, folder / "stubs")
     if fault:
-        raise Ending("failed", fault.reason)
+        raise CaseEnded("failed", fault.reason)
     return package
 
 
 def find_nvcc(data: dict[str, Any]) -> str:
     """Find nvcc: of the toolkit to judge, else on PATH, where candle's builds look first, else where a variable points."""
     roots = [os.environ.get(name) for name in ("CANARY_TOOLKIT", *ROOTS)]
-    known = [os.path.join(root, "bin", "nvcc") for root in (*roots, "/usr/local/cuda", "/opt/cuda") if root]
+    known = [
+        os.path.join(root, "bin", "nvcc")
+        for root in (*roots, "/usr/local/cuda", "/opt/cuda")
+        if root
+    ]
     first = known[:1] if os.environ.get("CANARY_TOOLKIT") else []
     for path in (*first, shutil.which("nvcc"), *known):
         if path and os.access(path, os.X_OK):
             if shutil.which("nvcc") is None:
-                data.setdefault("told", []).append(f"{os.path.dirname(path)} is not on PATH, where bindgen_cuda and cudarc look for nvcc")
+                data.setdefault("told", []).append(
+                    f"{os.path.dirname(path)} is not on PATH, where bindgen_cuda and cudarc look for nvcc"
+                )
             return path
-    data.setdefault("told", []).append("the build script compiles; there is no nvcc here for it to start, so nothing beyond it was tried")
-    raise Ending("skipped", "there is no nvcc here for the build script to start")
+    data.setdefault("told", []).append(
+        "the build script compiles; there is no nvcc here for it to start, so nothing beyond it was tried"
+    )
+    raise CaseEnded("skipped", "there is no nvcc here for the build script to start")
 
 
 def toolkit(cargo: Cargo, folder: Path, data: dict[str, Any]) -> str:
@@ -95,18 +112,28 @@ def toolkit(cargo: Cargo, folder: Path, data: dict[str, Any]) -> str:
     done = cargo.start([nvcc, "--version"], folder, 60.0)
     release = re.search(r"release [\d.]+, V[\d.]+", done.out)
     if done.code or release is None:
-        raise Ending("failed", f"{nvcc} --version: {complaint(done.out + done.err) or f'ended with {done.code}'}")
+        raise CaseEnded(
+            "failed",
+            f"{nvcc} --version: {complaint(done.out + done.err) or f'ended with {done.code}'}",
+        )
     data["nvcc_version"] = release.group()
     return nvcc
 
 
-def kernel(cargo: Cargo, package: dict[str, Any], nvcc: str, folder: Path, data: dict[str, Any]) -> None:
+def kernel(
+    cargo: Cargo, package: dict[str, Any], nvcc: str, folder: Path, data: dict[str, Any]
+) -> None:
     """Compile the cheapest kernel the way the build script would."""
     home = Path(package["manifest_path"]).parent
-    units = sorted((path for path in (home / "kernels").glob("*.cu") if UNIT.search(path.name)), key=cost)
+    units = sorted(
+        (path for path in (home / "kernels").glob("*.cu") if UNIT.search(path.name)), key=cost
+    )
     if not units:
-        raise Ending("skipped", f"this {package['name']} has no kernel of a known name")
-    capability = re.sub(r"\D", "", os.environ.get("CANARY_ARCH") or os.environ.get("CUDA_COMPUTE_CAP") or "") or "80"
+        raise CaseEnded("skipped", f"this {package['name']} has no kernel of a known name")
+    capability = (
+        re.sub(r"\D", "", os.environ.get("CANARY_ARCH") or os.environ.get("CUDA_COMPUTE_CAP") or "")
+        or "80"
+    )
     ccbin = ["-ccbin", os.environ["NVCC_CCBIN"]] if os.environ.get("NVCC_CCBIN") else []
     command = [
         nvcc,
@@ -120,11 +147,16 @@ def kernel(cargo: Cargo, package: dict[str, Any], nvcc: str, folder: Path, data:
     done = cargo.start([*command, "-o", "kernel.o", str(units[0])], folder, 1000.0)
     data.update(kernel=units[0].name, kernel_seconds=round(done.seconds, 1))
     if done.code:
-        raise Ending(
-            "failed", f"{units[0].name} for sm_{capability}: {complaint(done.out + done.err) or f'nvcc ended with {done.code}'}"[:400]
+        raise CaseEnded(
+            "failed",
+            f"{units[0].name} for sm_{capability}: {complaint(done.out + done.err) or f'nvcc ended with {done.code}'}"[
+                :400
+            ],
         )
     count = len(list((home / "kernels").glob("*.cu")))
-    data.setdefault("told", []).append(f"{units[0].name}, one of {count} files of the build, took {done.seconds:.0f} s for sm_{capability}")
+    data.setdefault("told", []).append(
+        f"{units[0].name}, one of {count} files of the build, took {done.seconds:.0f} s for sm_{capability}"
+    )
 
 
 def cost(unit: Path) -> tuple[int, bool]:
@@ -142,21 +174,35 @@ def flags(home: Path, build: Path) -> list[str]:
     if commit and "with_cutlass" in text:
         kept = Path.home() / ".cudaforge" / "git" / "checkouts" / f"cutlass-{commit.group(1)[:16]}"
         if not (kept / "include" / "cutlass" / "cutlass.h").is_file():
-            raise Ending("skipped", f"CUTLASS {commit.group(1)[:8]} is not on this machine: the build clones it from GitHub")
+            raise CaseEnded(
+                "skipped",
+                f"CUTLASS {commit.group(1)[:8]} is not on this machine: the build clones it from GitHub",
+            )
         told += [f"-I{kept / 'include'}", f"-I{kept / 'tools' / 'util' / 'include'}"]
     return told
 
 
 def complaint(output: str) -> str:
     """The first line in which a tool complains."""
-    told = [line.strip() for line in output.splitlines() if COMPLAINT.search(line) and "warning" not in line]
+    told = [
+        line.strip()
+        for line in output.splitlines()
+        if COMPLAINT.search(line) and "warning" not in line
+    ]
     return (told or [""])[0][:300]
 
 
 def main() -> None:
-    """Take the steps of a build in their order; what comes after one that does not pass is not tried."""
+    """Take the steps of a build in their order.
+
+    What comes after one that does not pass is not tried.
+    """
     with REPORT.result(None) as data, tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
-        cases, folder, deep = REPORT.results[-1]["cases"], Path(temporary), os.environ.get("CANARY_TIER") == "deep"
+        cases, folder, deep = (
+            REPORT.results[-1]["cases"],
+            Path(temporary),
+            os.environ.get("CANARY_TIER") == "deep",
+        )
         package: dict[str, Any] = {}
         nvcc = ""
         with REPORT.case("build-script"), undone():

@@ -15,13 +15,16 @@
 # ///
 """candle-core, as this workspace builds it, multiplies matrices right, whatever the strides of its operands.
 
-A program of ours is built against the workspace's own candle: the same source, the same commit, the versions of its lock. It
-multiplies every view with every other one and compares with products that it computes itself in float64. Values are small
-integers, so each product is exact and a wrong number is a failure. What a release may not refuse either: operands made
-contiguous (`contiguous-copy`), and plain transposes. Where candle refuses another layout with an error, that is told and no failure.
+A program of ours is built against the workspace's own candle: the same source, the same commit, the
+versions of its lock. It multiplies every view with every other one and compares with products that
+it computes itself in float64. Values are small integers, so each product is exact and a wrong
+number is a failure. What a release may not refuse either: operands made contiguous
+(`contiguous-copy`), and plain transposes. Where candle refuses another layout with an error, that
+is told and no failure.
 
-`compile` fails with rustc's first error where candle itself does not compile; a build that cannot begin here is skipped.
-The processor is always tried, built without the accelerators' features; CUDA and Metal where the workspace has their feature on.
+`compile` fails with rustc's first error where candle itself does not compile; a build that cannot
+begin here is skipped. The processor is always tried, built without the accelerators' features; CUDA
+and Metal where the workspace has their feature on.
 """
 
 from __future__ import annotations

@@ -14,16 +14,19 @@
 # ///
 """What two devices, or two handles of one device, exchange arrives unchanged: a sum has both its operands.
 
-A failure means silent corruption: a second operand that is ignored, a copy that brings other bytes. Between two GPUs it
-tells which path loses them: the one torch takes (peer to peer, where the driver says that it can), the driver's own detour
-with peer access switched off, or an explicit one through host memory. Where only the first fails, the bytes are lost between
-the boards: `.cpu().to(...)` gets around it, and `NCCL_P2P_DISABLE=1` for what NCCL copies, which is nothing of this.
+A failure means silent corruption: a second operand that is ignored, a copy that brings other bytes.
+Between two GPUs it tells which path loses them: the one torch takes (peer to peer, where the driver
+says that it can), the driver's own detour with peer access switched off, or an explicit one through
+host memory. Where only the first fails, the bytes are lost between the boards: `.cpu().to(...)`
+gets around it, and `NCCL_P2P_DISABLE=1` for what NCCL copies, which is nothing of this.
 
-The oracle is plain Python: whole numbers, small enough to be exact in float32, are added in lists; bytes are
-compared with the bytes that were drawn. Destinations are poisoned, every trial has fresh tensors, and the direct path comes
-first: a copy has been seen to be right once the same bytes had gone through the host (pytorch/pytorch 87363). Peer access is
-switched by `cudaDeviceDisablePeerAccess` of the runtime that torch has loaded, for torch has no switch; memory of
-`expandable_segments` does not heed it. Metal has been seen to read a host scalar at the wrong offset (187117, 191929).
+The oracle is plain Python: whole numbers, small enough to be exact in float32, are added in lists;
+bytes are compared with the bytes that were drawn. Destinations are poisoned, every trial has fresh
+tensors, and the direct path comes first: a copy has been seen to be right once the same bytes had
+gone through the host (pytorch/pytorch 87363). Peer access is switched by
+`cudaDeviceDisablePeerAccess` of the runtime that torch has loaded, for torch has no switch; memory
+of `expandable_segments` does not heed it. Metal has been seen to read a host scalar at the wrong
+offset (187117, 191929).
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ from typing import Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
 from canary_devices import is_fault  # noqa: E402
-from canary_report import Ending, Report, devices  # noqa: E402
+from canary_report import CaseEnded, Report, devices  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -65,8 +68,9 @@ def compare(got: list[float], want: list[int], what: str) -> None:
     wrong = [index for index, (value, expected) in enumerate(zip(got, want)) if value != expected]
     if wrong or len(got) != len(want):
         first = wrong[0] if wrong else min(len(got), len(want)) - 1
-        raise Ending(
-            "failed", f"{what}: {len(wrong)} of {len(want)} values are wrong, the first is {got[first]:.0f}, expected {want[first]}"
+        raise CaseEnded(
+            "failed",
+            f"{what}: {len(wrong)} of {len(want)} values are wrong, the first is {got[first]:.0f}, expected {want[first]}",
         )
 
 
@@ -85,7 +89,7 @@ def sums(x: Any, y: Any) -> dict[str, Any]:
 def mixed_devices(device: str, rng: random.Random) -> None:
     """Combine a tensor of the device with one of the host and of each other GPU: an error is right, and so is the answer."""
     if device == "cpu":
-        raise Ending("skipped", "needs an accelerator beside the CPU")
+        raise CaseEnded("skipped", "needs an accelerator beside the CPU")
     a, b = numbers(rng), numbers(rng)
     total = [x + y for x, y in zip(a, b)]
     few = numbers(rng, 64, 8), numbers(rng, 64, 8)
@@ -96,7 +100,10 @@ def mixed_devices(device: str, rng: random.Random) -> None:
         "device + {} in place": (lambda x, y: x.add_(y), total),
         "device + {} into out": (lambda x, y: torch.add(x, y, out=torch.full_like(x, NAN)), total),
         "cat of device and {}": (lambda x, y: torch.cat((x, y)), a + b),
-        "where of device and {}": (lambda x, y: torch.where(x > 0, x, y), [x if x > 0 else y for x, y in zip(a, b)]),
+        "where of device and {}": (
+            lambda x, y: torch.where(x > 0, x, y),
+            [x if x > 0 else y for x, y in zip(a, b)],
+        ),
     }
     for other in ["cpu", *peers(device)]:
         there = "host" if other == "cpu" else other
@@ -106,7 +113,11 @@ def mixed_devices(device: str, rng: random.Random) -> None:
             if got is not None:
                 compare(got, want, what.format(there))
         with REPORT.act():
-            got = guarded(lambda x, y: (x[None] @ y[:, None])[0], floats(few[0], device), floats(few[1], other))
+            got = guarded(
+                lambda x, y: (x[None] @ y[:, None])[0],
+                floats(few[0], device),
+                floats(few[1], other),
+            )
         if got is not None:
             compare(got, product, f"device @ {there}")
     host_scalars(device, a, b)
@@ -126,7 +137,11 @@ def host_scalars(device: str, a: list[int], b: list[int]) -> None:
                 "from device, ": (scalar - x).tolist(),
             }
         for how, values in got.items():
-            compare(values, [value - each if how == "from device, " else each + value for each in a], f"{how}{what}")
+            compare(
+                values,
+                [value - each if how == "from device, " else each + value for each in a],
+                f"{how}{what}",
+            )
 
 
 def guarded(combine: Any, x: Any, y: Any) -> list[float] | None:
@@ -165,7 +180,10 @@ def round_trip(device: str, rng: random.Random) -> None:
                 got = content(within, pinned)
             wrong = differing(got, drawn)
             if wrong:
-                raise Ending("failed", f"host to {device} and back, {'pinned' if pinned else 'pageable'}: {wrong}")
+                raise CaseEnded(
+                    "failed",
+                    f"host to {device} and back, {'pinned' if pinned else 'pageable'}: {wrong}",
+                )
 
 
 def every_pair(device: str, rng: random.Random) -> None:
@@ -174,10 +192,13 @@ def every_pair(device: str, rng: random.Random) -> None:
 
 
 def peer_access_off(device: str, rng: random.Random) -> None:
-    """Copy with peer access switched off in both directions; then the driver carries the bytes through the host."""
+    """Copy with peer access switched off in both directions.
+
+    Then the driver carries the bytes through the host.
+    """
     runtime = loaded_runtime()
     if peers(device) and runtime is None:
-        raise Ending("skipped", "no CUDA runtime is loaded that could switch peer access")
+        raise CaseEnded("skipped", "no CUDA runtime is loaded that could switch peer access")
 
     def copy(there: Any, here: Any) -> None:
         with without_peer_access(runtime, here.device, there.device):
@@ -202,16 +223,18 @@ def over_all_pairs(device: str, rng: random.Random, path: str, copy: Any) -> Non
     """Carry random bytes from a GPU to each other one; say of every pair how that path ended."""
     others = peers(device)
     if not others:
-        raise Ending("skipped", "needs two GPUs of one kind")
+        raise CaseEnded("skipped", "needs two GPUs of one kind")
     lost, pairs = [], REPORT.results[-1]["data"].setdefault("pairs", {})
     for other in others:
         pair = pairs.setdefault(f"{device} to {other}", {"peer_access": can_access(device, other)})
         pair[path] = first_loss(device, other, rng, copy)
         if pair[path] != "exact":
-            possible = {True: "possible", False: "not possible", None: "not known"}[pair["peer_access"]]
+            possible = {True: "possible", False: "not possible", None: "not known"}[
+                pair["peer_access"]
+            ]
             lost.append(f"{device} to {other} {path} (peer access {possible}): {pair[path]}")
     if lost:
-        raise Ending("failed", "; ".join(lost))
+        raise CaseEnded("failed", "; ".join(lost))
 
 
 def first_loss(device: str, other: str, rng: random.Random, copy: Any) -> str:
@@ -233,9 +256,16 @@ def peers(device: str) -> list[str]:
     """Name the other GPUs of a device's kind that answered, eight at most: CUDA connects no GPU with more where there is no NVSwitch."""
     kind = device.partition(":")[0]
     if "CANARY_PEERS" in os.environ:
-        found = [other for other in os.environ["CANARY_PEERS"].split(",") if other.startswith(kind + ":")]
+        found = [
+            other for other in os.environ["CANARY_PEERS"].split(",") if other.startswith(kind + ":")
+        ]
     else:
-        found = [f"{kind}:{index}" for index in range(getattr(torch, kind).device_count() if kind in ("cuda", "xpu") else 0)]
+        found = [
+            f"{kind}:{index}"
+            for index in range(
+                getattr(torch, kind).device_count() if kind in ("cuda", "xpu") else 0
+            )
+        ]
     # Those that follow in a ring, so that of up to seventeen GPUs every two meet.
     place = found.index(device) if device in found else 0
     return [other for other in found[place:] + found[:place] if other != device][:MOST_PEERS]
@@ -252,7 +282,13 @@ def loaded_runtime() -> Any:
     """Open the CUDA runtime that this process has loaded already."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            paths = sorted({line.split(maxsplit=5)[5].strip() for line in maps if re.search(r"/libcudart(-\w+)?\.so", line)})
+            paths = sorted(
+                {
+                    line.split(maxsplit=5)[5].strip()
+                    for line in maps
+                    if re.search(r"/libcudart(-\w+)?\.so", line)
+                }
+            )
     except OSError:
         return None
     return ctypes.CDLL(paths[0]) if paths else None
@@ -270,7 +306,7 @@ def without_peer_access(runtime: Any, one: Any, other: Any) -> Iterator[None]:
             continue
         runtime.cudaGetLastError()  # torch would take it for an error of its own
         if code != NOT_ENABLED:
-            raise Ending("skipped", f"cudaDeviceDisablePeerAccess ended with error {code}")
+            raise CaseEnded("skipped", f"cudaDeviceDisablePeerAccess ended with error {code}")
     try:
         yield
     finally:

@@ -13,12 +13,14 @@
 # ///
 """The toolkit, the host compiler and torch's headers build a CUDA extension together.
 
-flash-attn has hours of kernels; what breaks its build shows in seconds: torch's CUDA headers preprocessed, one plain
-kernel compiled, and linked the way torch's extension builder links. A failure names the first line in which a tool
-complains; the log has the command and all it printed. With `CANARY_TIER=deep` a real torch extension is built and
-loaded. An installed flash-attn is imported and, on a GPU, compared with torch's own attention in float32.
+flash-attn has hours of kernels; what breaks its build shows in seconds: torch's CUDA headers
+preprocessed, one plain kernel compiled, and linked the way torch's extension builder links. A
+failure names the first line in which a tool complains; the log has the command and all it printed.
+With `CANARY_TIER=deep` a real torch extension is built and loaded. An installed flash-attn is
+imported and, on a GPU, compared with torch's own attention in float32.
 
-`CANARY_ARCH` (`sm_90`) chooses the architecture to compile for; without it nvcc's own default is taken.
+`CANARY_ARCH` (`sm_90`) chooses the architecture to compile for; without it nvcc's own default is
+taken.
 """
 
 from __future__ import annotations
@@ -37,14 +39,19 @@ from typing import Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report  # noqa: E402
+from canary_report import CaseEnded, Report  # noqa: E402
 from canary_toolkit import find_toolkit  # noqa: E402
 
 sys.path.remove(CHECKS)
 
 REPORT = Report()
-COMPLAINT = re.compile(r"error|fatal|not found|cannot find|No such file|undefined reference|Killed|Segmentation fault", re.IGNORECASE)
-HOST_COMPLAINT = re.compile(r"unsupported (GNU|clang|Microsoft)|host compiler|\b(gcc|g\+\+|clang|cc1plus|c\+\+)\b")
+COMPLAINT = re.compile(
+    r"error|fatal|not found|cannot find|No such file|undefined reference|Killed|Segmentation fault",
+    re.IGNORECASE,
+)
+HOST_COMPLAINT = re.compile(
+    r"unsupported (GNU|clang|Microsoft)|host compiler|\b(gcc|g\+\+|clang|cc1plus|c\+\+)\b"
+)
 NO_DRIVER = re.compile(r"Found no NVIDIA driver|No CUDA GPUs are available|0 active drivers")
 
 HEADERS = "#include <ATen/cuda/CUDAContext.h>\n#include <c10/cuda/CUDAStream.h>\n"
@@ -92,7 +99,9 @@ class Bench:
         self.folder = folder
         self.toolkit = toolkit
         self.nvcc = str(toolkit / "bin" / "nvcc")
-        self.cxx = shlex.split(os.environ.get("CXX") or "") or [shutil.which("c++") or shutil.which("g++") or ""]
+        self.cxx = shlex.split(os.environ.get("CXX") or "") or [
+            shutil.which("c++") or shutil.which("g++") or ""
+        ]
         self.arch = [f"-arch={os.environ['CANARY_ARCH']}"] if os.environ.get("CANARY_ARCH") else []
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
@@ -103,9 +112,14 @@ class Bench:
         """Run a tool that has to succeed; give its output."""
         done = self.run(*command)
         if done.returncode < 0:
-            raise Ending("failed", f"{Path(command[0]).name} died of {signal.Signals(-done.returncode).name}")
+            raise CaseEnded(
+                "failed", f"{Path(command[0]).name} died of {signal.Signals(-done.returncode).name}"
+            )
         if done.returncode:
-            raise Ending("failed", complaint(done.stdout) or f"{Path(command[0]).name} ended with {done.returncode}")
+            raise CaseEnded(
+                "failed",
+                complaint(done.stdout) or f"{Path(command[0]).name} ended with {done.returncode}",
+            )
         return done.stdout
 
     def write(self, name: str, text: str) -> str:
@@ -148,7 +162,7 @@ def find_torch() -> Path:
         return Path(site) / "torch"
     spec = importlib.util.find_spec("torch")
     if spec is None or not spec.submodule_search_locations:
-        raise Ending("skipped", "torch is not installed")
+        raise CaseEnded("skipped", "torch is not installed")
     return Path(next(iter(spec.submodule_search_locations)))
 
 
@@ -161,26 +175,40 @@ def toolkit(bench: Bench, data: dict[str, Any]) -> None:
 def host_compiler(bench: Bench, data: dict[str, Any]) -> None:
     """There is a C++ compiler, and nvcc takes the one that it finds."""
     if not bench.cxx[0]:
-        raise Ending("failed", "no C++ compiler: neither c++ nor g++ is on PATH")
+        raise CaseEnded("failed", "no C++ compiler: neither c++ nor g++ is on PATH")
     data["host_compiler"] = bench.must(*bench.cxx, "--version").splitlines()[0]
     done = bench.run(bench.nvcc, "-E", bench.write("empty.cu", ""), "-o", "empty.ii")
     said = complaint(done.stdout)
     # What else nvcc complains of, a header of its own say, is the business of the cases below.
     if done.returncode and HOST_COMPLAINT.search(said):
-        raise Ending("failed", said)
+        raise CaseEnded("failed", said)
 
 
 def torch_headers(bench: Bench, data: dict[str, Any]) -> None:
     """Everything that torch's CUDA headers include can be found."""
     torch = find_torch()
-    if not re.search(r"^cuda\b.*=\s*['\"]", (torch / "version.py").read_text(encoding="utf-8"), re.MULTILINE):
-        raise Ending("skipped", "this torch is built without CUDA")
+    if not re.search(
+        r"^cuda\b.*=\s*['\"]", (torch / "version.py").read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        raise CaseEnded("skipped", "this torch is built without CUDA")
     include = torch / "include"
     builder = (torch / "utils" / "cpp_extension.py").read_text(encoding="utf-8")
     standards = [int(found) for found in re.findall(r"'-std=c\+\+(\d+)'", builder)]
     data["standard"] = f"-std=c++{max(standards)}" if standards else "-std=c++17"
-    folders = [f"-I{include}", f"-I{include / 'torch' / 'csrc' / 'api' / 'include'}", f"-I{bench.toolkit / 'include'}"]
-    bench.must(bench.nvcc, "-E", data["standard"], *folders, bench.write("headers.cu", HEADERS), "-o", "headers.ii")
+    folders = [
+        f"-I{include}",
+        f"-I{include / 'torch' / 'csrc' / 'api' / 'include'}",
+        f"-I{bench.toolkit / 'include'}",
+    ]
+    bench.must(
+        bench.nvcc,
+        "-E",
+        data["standard"],
+        *folders,
+        bench.write("headers.cu", HEADERS),
+        "-o",
+        "headers.ii",
+    )
 
 
 def kernel_compile(bench: Bench, data: dict[str, Any]) -> None:
@@ -205,10 +233,10 @@ def torch_extension(bench: Bench, _: dict[str, Any]) -> None:
     done = bench.run(sys.executable, "-c", EXTENSION)
     last = last_line(done.stdout)
     if "Ninja is required" in last or "No module named 'torch'" in last:
-        raise Ending("skipped", last)
+        raise CaseEnded("skipped", last)
     if done.returncode:
         built = "Error building extension" in done.stdout
-        raise Ending("failed", complaint(done.stdout) if built else last)
+        raise CaseEnded("failed", complaint(done.stdout) if built else last)
 
 
 def flash_attn_import(folder: Path) -> None:
@@ -216,13 +244,16 @@ def flash_attn_import(folder: Path) -> None:
     done = run(folder, {}, sys.executable, "-c", FLASH)
     last = last_line(done.stdout)
     if done.returncode == TORCH_IS_BROKEN:
-        raise Ending("skipped", "torch does not import")
+        raise CaseEnded("skipped", "torch does not import")
     if done.returncode and NO_DRIVER.search(last):
-        raise Ending("skipped", last)
+        raise CaseEnded("skipped", last)
     if done.returncode < 0:
-        raise Ending("failed", f"died of {signal.Signals(-done.returncode).name} while importing or running flash_attn")
+        raise CaseEnded(
+            "failed",
+            f"died of {signal.Signals(-done.returncode).name} while importing or running flash_attn",
+        )
     if done.returncode:
-        raise Ending("failed", last)
+        raise CaseEnded("failed", last)
 
 
 def last_line(output: str) -> str:

@@ -13,20 +13,25 @@
 # ///
 """TorchInductor compiles for this device, and what it compiles is right: forward, backward and at a second size.
 
-A failure is most often a tool that Inductor calls (a C++ compiler, OpenMP, Python.h, Triton, setuptools), and the
-reason carries the innermost error. The sizes are such that the loops run in several threads and end in a remainder.
+A failure is most often a tool that Inductor calls (a C++ compiler, OpenMP, Python.h, Triton,
+setuptools), and the reason carries the innermost error. The sizes are such that the loops run in
+several threads and end in a remainder.
 
-`user-triton-constant` hands a size to a `tl.constexpr` parameter of a Triton kernel of the user's own: where Dynamo
-keeps that size symbolic, Inductor writes a name that nobody defines (`name 's2' is not defined`). Without a GPU,
-what Dynamo hands on is looked at instead; that is where it goes wrong.
+`user-triton-constant` hands a size to a `tl.constexpr` parameter of a Triton kernel of the user's
+own: where Dynamo keeps that size symbolic, Inductor writes a name that nobody defines (`name 's2'
+is not defined`). Without a GPU, what Dynamo hands on is looked at instead; that is where it goes
+wrong.
 
-In the deep tier, `cpp-wrapper` lets Inductor write the caller of its kernels in C++ too, and `compile-workers` lets
-processes of their own compile, as torch does by itself where Triton compiles; a killed one is told as such.
+In the deep tier, `cpp-wrapper` lets Inductor write the caller of its kernels in C++ too, and
+`compile-workers` lets processes of their own compile, as torch does by itself where Triton
+compiles; a killed one is told as such.
 
-The time of the first compile, with every tool that it starts, stands beside that of the same compile from its cache.
+The time of the first compile, with every tool that it starts, stands beside that of the same
+compile from its cache.
 
-The oracle is `math` in plain Python. An element is right within 64 u S, with u the unit roundoff of float32 and S
-the sum of the absolute terms: a few roundoffs for each sine and exponential and for the order of a short sum.
+The oracle is `math` in plain Python. An element is right within 64 u S, with u the unit roundoff of
+float32 and S the sum of the absolute terms: a few roundoffs for each sine and exponential and for
+the order of a short sum.
 """
 
 from __future__ import annotations
@@ -49,11 +54,12 @@ from unittest import mock
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report, devices  # noqa: E402
+from canary_report import CaseEnded, Report, devices  # noqa: E402
 
 sys.path.remove(CHECKS)
 
-# torch may have been imported before, and the temporary folder asked for; headers are precompiled there.
+# torch may have been imported before, and the temporary folder asked for; headers are precompiled
+# there.
 tempfile.tempdir = None
 
 
@@ -65,7 +71,9 @@ SIZES = (517, 775)
 PATIENCE = 120
 SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 triton = tl = copy_jit = None  # Triton and Dynamo look for these here; `load_triton` fills them
-NO_BACKEND = re.compile(r"Unsupported device type|Device \w+ not supported|too old to be supported by the triton GPU compiler")
+NO_BACKEND = re.compile(
+    r"Unsupported device type|Device \w+ not supported|too old to be supported by the triton GPU compiler"
+)
 
 
 def small(x: Any, w: Any) -> Any:
@@ -80,7 +88,9 @@ def draw(rng: random.Random, *shape: int) -> Any:
 
 def values(x: list[list[float]], w: list[float]) -> list[list[float]]:
     """The terms of each element of `small`."""
-    return [[term for a, b in zip(row, w) for term in (math.sin(a) * b, math.exp(-a * a))] for row in x]
+    return [
+        [term for a, b in zip(row, w) for term in (math.sin(a) * b, math.exp(-a * a))] for row in x
+    ]
 
 
 def slopes(x: list[list[float]], w: list[float]) -> tuple[list[list[float]], list[list[float]]]:
@@ -94,7 +104,10 @@ def compare(got: list[float], terms: list[list[float]], what: str) -> None:
     for index, (value, parts) in enumerate(zip(got, terms)):
         expected, allowed = math.fsum(parts), 64 * 2**-24 * math.fsum(map(abs, parts))
         if not abs(value - expected) <= allowed:
-            raise Ending("failed", f"{what}: element {index} is {value:.7g}, expected {expected:.7g} within {allowed:.1g}")
+            raise CaseEnded(
+                "failed",
+                f"{what}: element {index} is {value:.7g}, expected {expected:.7g} within {allowed:.1g}",
+            )
 
 
 @contextmanager
@@ -106,7 +119,9 @@ def compiling() -> Iterator[None]:
         except Exception as error:
             traceback.print_exc()
             text = root(error)
-            raise (Ending("skipped", text) if NO_BACKEND.search(text) else REPORT.ended(text)) from error
+            raise (
+                CaseEnded("skipped", text) if NO_BACKEND.search(text) else REPORT.ended(text)
+            ) from error
 
 
 def root(error: BaseException) -> str:
@@ -117,7 +132,11 @@ def root(error: BaseException) -> str:
         error, inner = inner, getattr(inner, "inner_exception", None) or inner.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = next((line for line in lines if "error:" in line), lines[0] if lines else "")
-    died = f" (the compiler died of signal {-inner.returncode})" if inner is not None and inner.returncode < 0 else ""
+    died = (
+        f" (the compiler died of signal {-inner.returncode})"
+        if inner is not None and inner.returncode < 0
+        else ""
+    )
     return f"{type(error).__name__}: {said}"[:400] + died
 
 
@@ -145,7 +164,10 @@ class Trial:
         return compiled, result
 
     def quick(self) -> bool:
-        """Compile once, differentiate, and come back with other sizes; say whether anything compiles at all."""
+        """Compile once, differentiate, and come back with other sizes.
+
+        Say whether anything compiles at all.
+        """
         compiled = result = None
         with REPORT.case("forward"):
             started = time.monotonic()
@@ -155,7 +177,10 @@ class Trial:
             return False
         with REPORT.case("backward"):
             with compiling():
-                grads = [grad.flatten().tolist() for grad in torch.autograd.grad(result.sum(), self.leaves)]
+                grads = [
+                    grad.flatten().tolist()
+                    for grad in torch.autograd.grad(result.sum(), self.leaves)
+                ]
             for what, got, terms in zip(("x", "w"), grads, slopes(self.x, self.w)):
                 compare(got, terms, f"compiled gradient by {what}")
         with REPORT.case("dynamic-shapes"):
@@ -170,8 +195,12 @@ class Trial:
         """Compile what was compiled before, and tell what the cache saves."""
         started = time.monotonic()
         self.forward("compiled from the cache")
-        data.update(cold_seconds=round(self.cold, 3), warm_seconds=round(time.monotonic() - started, 3))
-        data["told"] = [f"cold {data['cold_seconds']:.1f} s, from its cache {data['warm_seconds']:.1f} s"]
+        data.update(
+            cold_seconds=round(self.cold, 3), warm_seconds=round(time.monotonic() - started, 3)
+        )
+        data["told"] = [
+            f"cold {data['cold_seconds']:.1f} s, from its cache {data['warm_seconds']:.1f} s"
+        ]
 
     def cpp_wrapper(self) -> None:
         """Let Inductor write the caller of its kernels in C++ too."""
@@ -179,17 +208,25 @@ class Trial:
             self.forward("compiled with cpp_wrapper")
 
     def compile_workers(self) -> None:
-        """Let processes of their own compile; where Inductor has C++ to compile, threads wait for the compiler instead."""
+        """Let processes of their own compile.
+
+        Where Inductor has C++ to compile, threads wait for the compiler instead.
+        """
         with REPORT.act(), self.config.patch(compile_threads=2):
             try:
                 workers = importlib.import_module("torch._inductor.async_compile")
             except ModuleNotFoundError:
-                raise Ending("skipped", f"torch {torch.__version__} has its workers elsewhere; they moved with 2.4") from None
+                raise CaseEnded(
+                    "skipped",
+                    f"torch {torch.__version__} has its workers elsewhere; they moved with 2.4",
+                ) from None
             try:
                 await_worker(workers.AsyncCompile.process_pool())
                 self.halve()
             except futures.BrokenExecutor as error:
-                raise Ending("failed", f"a worker process that compiles for Inductor died: {root(error)}") from error
+                raise CaseEnded(
+                    "failed", f"a worker process that compiles for Inductor died: {root(error)}"
+                ) from error
             finally:
                 workers.shutdown_compile_workers()
 
@@ -198,17 +235,30 @@ class Trial:
         with compiling(), torch.no_grad():
             got = torch.compile(lambda w: w / 2)(self.leaves[1]).tolist()
         if got != [each / 2 for each in self.w]:
-            raise Ending("failed", f"compiled by workers: the half of {self.w[0]} is {got[0]}")
+            raise CaseEnded("failed", f"compiled by workers: the half of {self.w[0]} is {got[0]}")
 
 
 def await_worker(pool: Any) -> None:
-    """Get an answer from a worker. Where the process that leads them is killed, torch itself may wait for ever."""
-    answer, leader, deadline = pool.submit(os.getpid), getattr(pool, "process", None), time.monotonic() + PATIENCE
+    """Get an answer from a worker.
+
+    Where the process that leads them is killed, torch itself may wait for ever.
+    """
+    answer, leader, deadline = (
+        pool.submit(os.getpid),
+        getattr(pool, "process", None),
+        time.monotonic() + PATIENCE,
+    )
     while not futures.wait([answer], timeout=0.2).done:
         if leader is not None and leader.poll() is not None:
-            raise Ending("failed", f"the process that leads Inductor's compile workers died with exit code {leader.returncode}")
+            raise CaseEnded(
+                "failed",
+                f"the process that leads Inductor's compile workers died with exit code {leader.returncode}",
+            )
         if time.monotonic() > deadline:
-            raise Ending("failed", f"no worker process that compiles for Inductor answered within {PATIENCE} s")
+            raise CaseEnded(
+                "failed",
+                f"no worker process that compiles for Inductor answered within {PATIENCE} s",
+            )
     answer.result()
 
 
@@ -234,7 +284,7 @@ def load_triton() -> None:
             language = importlib.import_module("triton.language")
         except ModuleNotFoundError as error:
             if error.name == "triton":
-                raise Ending("skipped", "triton is not installed") from None
+                raise CaseEnded("skipped", "triton is not installed") from None
             raise
         globals().update(triton=sys.modules["triton"], tl=language)
         globals().update(copy_jit=sys.modules["triton"].jit(copy_kernel))
@@ -243,10 +293,10 @@ def load_triton() -> None:
 def user_triton_constant(device: str, rng: random.Random, data: dict[str, Any]) -> None:
     """Hand a size to a constant of a Triton kernel of the user's own."""
     if device == "mps":
-        raise Ending("skipped", "Triton does not compile for Metal")
+        raise CaseEnded("skipped", "Triton does not compile for Metal")
     forward = REPORT.results[-1]["cases"]["forward"]
     if forward["verdict"] == "skipped" and device != "cpu":
-        raise Ending("skipped", forward["reason"])
+        raise CaseEnded("skipped", forward["reason"])
     load_triton()
     data["triton"] = triton.__version__
     data["how"] = "dynamo-only" if device == "cpu" else "end-to-end"
@@ -259,7 +309,9 @@ def user_triton_constant(device: str, rng: random.Random, data: dict[str, Any]) 
         with compiling():
             got = compiled(torch.tensor(drawn, dtype=torch.float32, device=device)).tolist()
         if got != drawn:
-            raise Ending("failed", f"a compiled copy of {size} elements is not equal to what was copied")
+            raise CaseEnded(
+                "failed", f"a compiled copy of {size} elements is not equal to what was copied"
+            )
 
 
 def look_at_constant() -> None:
@@ -268,13 +320,18 @@ def look_at_constant() -> None:
     error = ""
     with REPORT.act(), a_gpu_pretended():
         try:
-            torch.compile(copy, backend=lambda graph, _: stop(graph, handed), dynamic=True)(torch.ones(SIZES[0]))
+            torch.compile(copy, backend=lambda graph, _: stop(graph, handed), dynamic=True)(
+                torch.ones(SIZES[0])
+            )
         except Exception as raised:
             error = root(raised)
     if not handed:
-        raise Ending("skipped", f"Dynamo handed on no Triton kernel without a GPU: {error}")
+        raise CaseEnded("skipped", f"Dynamo handed on no Triton kernel without a GPU: {error}")
     if handed[0] != SIZES[0]:
-        raise Ending("failed", f"tl.constexpr NUMEL was handed to the backend as the symbol {handed[0]}, expected the number {SIZES[0]}")
+        raise CaseEnded(
+            "failed",
+            f"tl.constexpr NUMEL was handed to the backend as the symbol {handed[0]}, expected the number {SIZES[0]}",
+        )
 
 
 def stop(graph: Any, handed: list[Any]) -> None:
@@ -287,17 +344,21 @@ def stop(graph: Any, handed: list[Any]) -> None:
             if constants is not None:
                 arguments.update(table.get_constant_args(constants))
             handed.append(arguments.get("NUMEL"))
-    raise Ending("skipped", "no kernel in the graph")
+    raise CaseEnded("skipped", "no kernel in the graph")
 
 
 @contextmanager
 def a_gpu_pretended() -> Iterator[None]:
     """Let Dynamo trace Triton kernels on a machine that could not run them."""
-    homes = [importlib.import_module(name) for name in ("torch.utils._triton", "torch._dynamo.utils")]
+    homes = [
+        importlib.import_module(name) for name in ("torch.utils._triton", "torch._dynamo.utils")
+    ]
     with ExitStack() as pretences:
         for home in homes:
             if hasattr(home, "has_triton"):
-                pretences.enter_context(mock.patch.object(home, "has_triton", lambda *_, **__: True))  # noqa: PT008 - Dynamo reads it
+                pretences.enter_context(
+                    mock.patch.object(home, "has_triton", lambda *_, **__: True)  # noqa: PT008 - Dynamo reads it
+                )
         yield
 
 
@@ -306,7 +367,8 @@ def examine(device: str, data: dict[str, Any]) -> None:
     data["seed"] = random.SystemRandom().getrandbits(32)
     trial = Trial(device, random.Random(data["seed"]))
     with compiling():
-        # More than one thread would start a pool of workers first. What stands in the environment may have been read long ago.
+        # More than one thread would start a pool of workers first. What stands in the environment
+        # may have been read long ago.
         trial.config = importlib.import_module("torch._inductor.config")
         trial.config.compile_threads = 1
     compiles = trial.quick()
@@ -326,9 +388,13 @@ def main() -> None:
     for device in devices(torch):
         with REPORT.result(device) as data:
             if not hasattr(torch, "compile"):
-                raise Ending("skipped", f"torch {torch.__version__} has no torch.compile; it came with 2.0")
+                raise CaseEnded(
+                    "skipped", f"torch {torch.__version__} has no torch.compile; it came with 2.0"
+                )
             if any(os.environ.get(name) == "1" for name in SWITCHES):
-                raise Ending("skipped", f"torch.compile is switched off by {' or '.join(SWITCHES)}")
+                raise CaseEnded(
+                    "skipped", f"torch.compile is switched off by {' or '.join(SWITCHES)}"
+                )
             REPORT.reach(torch, device)
             examine(device, data)
     REPORT.write(doing=None)

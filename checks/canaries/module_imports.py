@@ -19,11 +19,13 @@
 # ///
 """The packages that are installed can be imported.
 
-A case is a package, by the name that it is installed under (opencv and cupy have several names, and one case each). Modules that load their
-parts late, as transformers does, are asked for the names that programs use. Each import is a fork: of a process that holds torch, where the
-package stands on it, and of one that holds nothing. What fails beside torch is tried again without it, and that try has the last word. A
-failure names the exception and the package that raised it. What fails for want of a GPU or a driver is left out where the machine shows
-none, and so is what gives no answer in time. No network is used, and the home folder is a scratch folder.
+A case is a package, by the name that it is installed under (opencv and cupy have several names, and
+one case each). Modules that load their parts late, as transformers does, are asked for the names
+that programs use. Each import is a fork: of a process that holds torch, where the package stands on
+it, and of one that holds nothing. What fails beside torch is tried again without it, and that try
+has the last word. A failure names the exception and the package that raised it. What fails for want
+of a GPU or a driver is left out where the machine shows none, and so is what gives no answer in
+time. No network is used, and the home folder is a scratch folder.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from typing import Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report, hollow  # noqa: E402
+from canary_report import CaseEnded, Report, hollow  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -116,9 +118,27 @@ NO_GPU = re.compile(
 )
 GPUS = int(os.environ.get("CANARY_GPUS") or 0)
 """How many GPUs the machine shows: where it shows one, no package may say that there is none."""
-SCRATCH = ("HOME", "HF_HOME", "TORCH_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "XDG_CONFIG_HOME", "VLLM_CONFIG_ROOT", "VLLM_CACHE_ROOT")
+SCRATCH = (
+    "HOME",
+    "HF_HOME",
+    "TORCH_HOME",
+    "MPLCONFIGDIR",
+    "NUMBA_CACHE_DIR",
+    "XDG_CONFIG_HOME",
+    "VLLM_CONFIG_ROOT",
+    "VLLM_CACHE_ROOT",
+)
 SAID = {
-    **dict.fromkeys(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"), "1"),
+    **dict.fromkeys(
+        (
+            "HF_HUB_OFFLINE",
+            "TRANSFORMERS_OFFLINE",
+            "HF_DATASETS_OFFLINE",
+            "HF_HUB_DISABLE_TELEMETRY",
+            "DO_NOT_TRACK",
+        ),
+        "1",
+    ),
     "VLLM_NO_USAGE_STATS": "1",
     "WANDB_MODE": "disabled",
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -150,7 +170,11 @@ def told(error: BaseException) -> str:
         first, steps = first.__cause__ or first.__context__ or first, steps + 1
     words = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
     began = " ".join(f"{type(first).__name__}: {first}".split())[:LONGEST]
-    return words if str(first) in str(error) or begins_elsewhere(error) else f"{words} (it began with {began})"
+    return (
+        words
+        if str(first) in str(error) or begins_elsewhere(error)
+        else f"{words} (it began with {began})"
+    )
 
 
 def begins_elsewhere(error: BaseException) -> bool:
@@ -159,7 +183,10 @@ def begins_elsewhere(error: BaseException) -> bool:
 
 
 def raised_in(error: BaseException) -> str:
-    """Name the package whose file raised what a failure began with; an empty text where it lies outside of every package."""
+    """Name the package whose file raised what a failure began with.
+
+    An empty text where it lies outside of every package.
+    """
     steps = 0
     while error.__cause__ is not None and steps < DEPTH:
         error, steps = error.__cause__, steps + 1
@@ -171,7 +198,10 @@ def raised_in(error: BaseException) -> str:
 
 
 def use(package: str) -> None:
-    """Import a package, and ask it for what programs use; a name that this release does not list is passed over."""
+    """Import a package, and ask it for what programs use.
+
+    A name that this release does not list is passed over.
+    """
     name, _, wanted = (ALONE.get(package) or WITH_TORCH[package]).partition(": ")
     module = importlib.import_module(name)
     top = name.partition(".")[0]
@@ -224,7 +254,11 @@ def tried(package: str, limit: float) -> dict[str, Any]:
         return answer
     if time.monotonic() >= limit:
         return {"package": package, "late": True}
-    how = f"died of {signal.Signals(os.WTERMSIG(status)).name}" if os.WIFSIGNALED(status) else "ended the process"
+    how = (
+        f"died of {signal.Signals(os.WTERMSIG(status)).name}"
+        if os.WIFSIGNALED(status)
+        else "ended the process"
+    )
     return {"package": package, "failed": f"its import {how}", "owner": ""}
 
 
@@ -237,7 +271,10 @@ def stop(pid: int) -> None:
 
 
 def beside_torch(packages: list[str], limit: float) -> list[dict[str, Any]]:
-    """Import torch once, in a fork, and each package in a fork of that; nothing where torch does not import or the fork dies."""
+    """Import torch once, in a fork, and each package in a fork of that.
+
+    Nothing where torch does not import or the fork dies.
+    """
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
@@ -262,7 +299,9 @@ def beside_torch(packages: list[str], limit: float) -> list[dict[str, Any]]:
 def answers(packages: list[str]) -> dict[str, dict[str, Any]]:
     """Import everything; what fails beside torch is tried again without it."""
     limit = time.monotonic() + ALL
-    found = {name: tried(name, min(limit, time.monotonic() + EACH)) for name in packages if name in ALONE}
+    found = {
+        name: tried(name, min(limit, time.monotonic() + EACH)) for name in packages if name in ALONE
+    }
     rest = [name for name in packages if name in WITH_TORCH]
     if not rest:
         return found
@@ -270,28 +309,38 @@ def answers(packages: list[str]) -> dict[str, dict[str, Any]]:
         return {**found, **{name: {"without": "torch is not installed"} for name in rest}}
     beside = {each["package"]: each for each in beside_torch(rest, limit)}
     for name in rest:
-        again = name in beside and beside[name].get("failed") and not NO_GPU.search(beside[name]["failed"])
+        again = (
+            name in beside
+            and beside[name].get("failed")
+            and not NO_GPU.search(beside[name]["failed"])
+        )
         if again and time.monotonic() < limit:
             beside[name] = tried(name, min(limit, time.monotonic() + EACH))
-        found[name] = beside.get(name, {"without": "import torch does not work here, or the time was over"})
+        found[name] = beside.get(
+            name, {"without": "import torch does not work here, or the time was over"}
+        )
     return found
 
 
 def settle(name: str, answer: dict[str, Any], data: dict[str, Any]) -> None:
     """End one case."""
     if answer.get("late"):
-        raise Ending("skipped", f"gave no answer within {EACH:.0f} s")
+        raise CaseEnded("skipped", f"gave no answer within {EACH:.0f} s")
     if "without" in answer:
-        raise Ending("skipped", answer["without"])
+        raise CaseEnded("skipped", answer["without"])
     if not answer["failed"]:
         return
     if NO_GPU.search(answer["failed"]) and not GPUS:
-        raise Ending("skipped", f"wants a GPU that this machine does not have: {answer['failed'][:200]}")
+        raise CaseEnded(
+            "skipped", f"wants a GPU that this machine does not have: {answer['failed'][:200]}"
+        )
     data["failed"][name] = answer["failed"]
     if NO_GPU.search(answer["failed"]):
         data["want_gpu"].append(name)
     data["owners"][name] = answer["owner"]
-    raise Ending("failed", answer["failed"] + (f" (raised in {answer['owner']})" if answer["owner"] else ""))
+    raise CaseEnded(
+        "failed", answer["failed"] + (f" (raised in {answer['owner']})" if answer["owner"] else "")
+    )
 
 
 def main() -> None:
@@ -299,7 +348,7 @@ def main() -> None:
     with REPORT.result(None) as data:
         packages = installed()
         if not packages or not hasattr(os, "fork"):
-            raise Ending("skipped", "none of the packages that have a case here is installed")
+            raise CaseEnded("skipped", "none of the packages that have a case here is installed")
         os.environ.update(SAID, **dict.fromkeys(SCRATCH, os.getcwd()))
         data.update(failed={}, owners={}, want_gpu=[])
         with REPORT.act():

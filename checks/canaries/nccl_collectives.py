@@ -14,14 +14,16 @@
 # ///
 """What the processes of one machine exchange through torch.distributed arrives bit for bit: NCCL between GPUs, Gloo on the CPU.
 
-A failure on `cuda` means that training on several GPUs of this machine starts with an error, waits for ever, or adds wrong numbers
-without an error. `NCCL_P2P_DISABLE=1` tells whether direct access between the boards is to blame. A failure on `cpu` means that
-torch.distributed itself does not work between two processes here.
+A failure on `cuda` means that training on several GPUs of this machine starts with an error, waits
+for ever, or adds wrong numbers without an error. `NCCL_P2P_DISABLE=1` tells whether direct access
+between the boards is to blame. A failure on `cpu` means that torch.distributed itself does not work
+between two processes here.
 
-Each GPU has a process of its own, as with `torchrun`; they meet through a file and talk over the loopback interface. All-reduce adds
-whole numbers that every dtype holds exactly, whatever the order of the sum; the oracle is a sum in plain Python. Broadcast and
-send/receive carry random bytes between every two processes, into memory that held their complement. How NCCL carried them (P2P, SHM,
-NET, NVLS) is read from its own log and told.
+Each GPU has a process of its own, as with `torchrun`; they meet through a file and talk over the
+loopback interface. All-reduce adds whole numbers that every dtype holds exactly, whatever the order
+of the sum; the oracle is a sum in plain Python. Broadcast and send/receive carry random bytes
+between every two processes, into memory that held their complement. How NCCL carried them (P2P,
+SHM, NET, NVLS) is read from its own log and told.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from typing import Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report, devices  # noqa: E402
+from canary_report import CaseEnded, Report, devices  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -66,19 +68,45 @@ class Ranks:
         self.running = [self.start(rank, place) for rank, place in enumerate(places)]
 
     def start(self, rank: int, place: str) -> Any:
-        """Start one process; it ends when this one does, since it reads the pipe that this one holds."""
+        """Start one process.
+
+        It ends when this one does, since it reads the pipe that this one holds.
+        """
         program = os.path.join(CHECKS, "collectives", "rank.py")
-        argv = [sys.executable, program, self.backend, place, str(rank), str(len(self.places)), self.folder, str(self.seed)]
-        settings = {"GLOO_SOCKET_IFNAME": LOOPBACK, "NCCL_SOCKET_IFNAME": LOOPBACK, "NCCL_DEBUG": "INFO", "OMP_NUM_THREADS": "1"}
+        argv = [
+            sys.executable,
+            program,
+            self.backend,
+            place,
+            str(rank),
+            str(len(self.places)),
+            self.folder,
+            str(self.seed),
+        ]
+        settings = {
+            "GLOO_SOCKET_IFNAME": LOOPBACK,
+            "NCCL_SOCKET_IFNAME": LOOPBACK,
+            "NCCL_DEBUG": "INFO",
+            "OMP_NUM_THREADS": "1",
+        }
         settings["NCCL_DEBUG_FILE"] = os.path.join(self.folder, f"nccl-{rank}.log")
-        environment = {name: value for name, value in os.environ.items() if name not in ("CANARY_RESULT", "NCCL_DEBUG_SUBSYS")}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("CANARY_RESULT", "NCCL_DEBUG_SUBSYS")
+        }
         with open(os.path.join(self.folder, f"log-{rank}"), "wb") as log:
-            return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=log, stderr=log, env={**environment, **settings})
+            return subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=log, stderr=log, env={**environment, **settings}
+            )
 
     def wait(self) -> None:
         """Wait for all, not for ever, and end whatever is left."""
         limit = time.monotonic() + BOUND
-        while None in (codes := [process.poll() for process in self.running]) and time.monotonic() < limit:
+        while (
+            None in (codes := [process.poll() for process in self.running])
+            and time.monotonic() < limit
+        ):
             if any(codes):
                 limit = min(limit, time.monotonic() + AFTER)
             time.sleep(0.05)
@@ -117,7 +145,7 @@ def judged(ranks: Ranks, seconds: float) -> dict[str, tuple[str, str]]:
     told = [ranks.told(rank) for rank in range(len(ranks.places))]
     skipped = next((each["skipped"] for each in told if "skipped" in each), None)
     if skipped:
-        raise Ending("skipped", skipped)
+        raise CaseEnded("skipped", skipped)
     found: dict[str, tuple[str, str]] = {}
     for name in CASES:
         wrong = [each["cases"][name] for each in told if each["cases"].get(name)]
@@ -128,8 +156,10 @@ def judged(ranks: Ranks, seconds: float) -> dict[str, tuple[str, str]]:
     broken = stopped(ranks, told, seconds)
     if broken:
         place = next((name for name in CASES if name not in found), None)
-        if place is None or not any(name in each["cases"] or each["doing"] == name for each in told for name in CASES):
-            raise Ending("failed", broken)
+        if place is None or not any(
+            name in each["cases"] or each["doing"] == name for each in told for name in CASES
+        ):
+            raise CaseEnded("failed", broken)
         found[place] = ("failed", broken)
     for name in CASES:
         found.setdefault(name, ("skipped", "the processes had ended before"))
@@ -147,8 +177,13 @@ def stopped(ranks: Ranks, told: list[dict[str, Any]], seconds: float) -> str:
         if "error" in each:
             said.insert(0, f"{who} in {each['doing']}: {each['error']}")
         else:
-            said.append(f"{who} in {each['doing']}: " + ("still running" if rank in ranks.late else f"ended with code {code}"))
-    warned = [line for rank in range(len(told)) for line in WARNED.findall(ranks.text(f"nccl-{rank}.log"))]
+            said.append(
+                f"{who} in {each['doing']}: "
+                + ("still running" if rank in ranks.late else f"ended with code {code}")
+            )
+    warned = [
+        line for rank in range(len(told)) for line in WARNED.findall(ranks.text(f"nccl-{rank}.log"))
+    ]
     if said and warned:
         said.append(f"NCCL warns: {warned[0]}")
     return f"after {seconds:.0f} s: {'; '.join(said)}"[:900] if said else ""
@@ -159,7 +194,14 @@ def transports(ranks: Ranks) -> list[str]:
     text = "".join(ranks.text(f"nccl-{rank}.log") for rank in range(len(ranks.places)))
     ways = Counter(VIA.findall(text))
     version = ranks.told(0).get("version")
-    told = [f"NCCL {version}: " + ", ".join(f"{way} ({count} channels)" for way, count in ways.most_common())] if ways else []
+    told = (
+        [
+            f"NCCL {version}: "
+            + ", ".join(f"{way} ({count} channels)" for way, count in ways.most_common())
+        ]
+        if ways
+        else []
+    )
     return told + ["NCCL uses NVLS, the multicast of NVSwitch"] * bool(NVLS.search(text))
 
 
@@ -167,7 +209,7 @@ def exchange(device: str, backend: str, places: list[str]) -> None:
     """Give one result: what the processes exchanged on these devices."""
     with REPORT.result(device) as data:
         if len(places) < 2:
-            raise Ending("skipped", "needs two GPUs")
+            raise CaseEnded("skipped", "needs two GPUs")
         data["seed"] = random.SystemRandom().getrandbits(32)
         data["processes"] = places
         began = time.monotonic()
@@ -178,9 +220,21 @@ def exchange(device: str, backend: str, places: list[str]) -> None:
             finally:
                 ranks.close()
         for rank in range(len(places)):
-            print(f"--- rank {rank} ({places[rank]}) ---", ranks.text(f"log-{rank}"), ranks.text(f"nccl-{rank}.log"), sep="\n", flush=True)
-        without = {name: why for rank in range(len(places)) for name, why in ranks.told(rank)["without"].items()}
-        data["told"] = transports(ranks) + [f"without {name}: {why}" for name, why in without.items()]
+            print(
+                f"--- rank {rank} ({places[rank]}) ---",
+                ranks.text(f"log-{rank}"),
+                ranks.text(f"nccl-{rank}.log"),
+                sep="\n",
+                flush=True,
+            )
+        without = {
+            name: why
+            for rank in range(len(places))
+            for name, why in ranks.told(rank)["without"].items()
+        }
+        data["told"] = transports(ranks) + [
+            f"without {name}: {why}" for name, why in without.items()
+        ]
         found = judged(ranks, time.monotonic() - began)
         with REPORT.case("all-reduce"):
             conclude(*found["all-reduce"])
@@ -193,7 +247,7 @@ def exchange(device: str, backend: str, places: list[str]) -> None:
 def conclude(verdict: str, reason: str) -> None:
     """End a case as the processes did."""
     if verdict != "passed":
-        raise Ending(verdict, reason)
+        raise CaseEnded(verdict, reason)
 
 
 def gpus() -> list[str]:

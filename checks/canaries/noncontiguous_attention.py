@@ -16,23 +16,27 @@
 # ///
 """`scaled_dot_product_attention` over the views that models hand it, and its gradients, agree with a softmax in plain Python.
 
-A failure means that a fused attention kernel of this device reads queries, keys, values or a mask by the wrong strides,
-reads past them, or attends to what is masked: models give wrong tokens and no error. `.contiguous()` on the operands,
-an explicit mask in place of `is_causal`, or the math backend gets around it.
+A failure means that a fused attention kernel of this device reads queries, keys, values or a mask
+by the wrong strides, reads past them, or attends to what is masked: models give wrong tokens and no
+error. `.contiguous()` on the operands, an explicit mask in place of `is_causal`, or the math
+backend gets around it.
 
-The oracle never enters torch. Queries and keys are plus or minus one and the mask is of quarters, so that a score has no
-rounding but that of the scale: at most 4 u s, where u is the unit roundoff and s the largest absolute score of its row.
-That moves a weight by 8 u s of itself; n exponentials, their sum and the sum of n weighted values add 2 (n + 4) u, where
-n counts the keys that are not masked. So an element is right within (8 s + 2 n + 8) u W, with W the sum of the weighted
-absolute values. A gradient runs through four such steps and two products more: it is right within 4 (8 s + 2 n + d + 8) u
-times the sum of the absolute values of its terms, d the width of a head; bfloat16 would be allowed too much there and is left out.
-Where the environment lets products of float32 be rounded to TF32 or bfloat16, that is the unit roundoff of float32.
-What lies between the elements of a view is NaN, and so is memory of the size of a result before it is asked for.
+The oracle never enters torch. Queries and keys are plus or minus one and the mask is of quarters,
+so that a score has no rounding but that of the scale: at most 4 u s, where u is the unit roundoff
+and s the largest absolute score of its row. That moves a weight by 8 u s of itself; n exponentials,
+their sum and the sum of n weighted values add 2 (n + 4) u, where n counts the keys that are not
+masked. So an element is right within (8 s + 2 n + 8) u W, with W the sum of the weighted absolute
+values. A gradient runs through four such steps and two products more: it is right within 4 (8 s + 2
+n + d + 8) u times the sum of the absolute values of its terms, d the width of a head; bfloat16
+would be allowed too much there and is left out. Where the environment lets products of float32 be
+rounded to TF32 or bfloat16, that is the unit roundoff of float32. What lies between the elements of
+a view is NaN, and so is memory of the size of a result before it is asked for.
 
-Cases that Metal, or CUDA, is known to have got wrong (numbers of issues and pulls of pytorch/pytorch): queries with their
-heads permuted and at most eight steps (163597), all three with a batch of two and more (170837, 181133), numbers of keys
-that 32 does not divide (169222), grouped heads over 1024 keys (174861), values of another width (176767), is_causal in half
-precision (195910); on CUDA, a mask beside keys and values that are not contiguous (112577).
+Cases that Metal, or CUDA, is known to have got wrong (numbers of issues and pulls of
+pytorch/pytorch): queries with their heads permuted and at most eight steps (163597), all three with
+a batch of two and more (170837, 181133), numbers of keys that 32 does not divide (169222), grouped
+heads over 1024 keys (174861), values of another width (176767), is_causal in half precision
+(195910); on CUDA, a mask beside keys and values that are not contiguous (112577).
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ from typing import TYPE_CHECKING, Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
 from canary_devices import coarse  # noqa: E402
-from canary_report import Ending, Report, devices  # noqa: E402
+from canary_report import CaseEnded, Report, devices  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -59,7 +63,9 @@ torch = REPORT.load("torch")
 if TYPE_CHECKING:
     Heads = list[list[list[list[float]]]]  # batch, head, step, width
     Make = Callable[[Any], Any]
-    Want = tuple[float, float]  # the exact value, and the error that is allowed for each unit of roundoff
+    Want = tuple[
+        float, float
+    ]  # the exact value, and the error that is allowed for each unit of roundoff
 
 NAN = math.nan
 DTYPES = ("float32", "float64", "float16", "bfloat16")
@@ -71,7 +77,11 @@ QUARTERS = [quarters / 4 for quarters in range(-8, 3)]
 
 def draw(rng: random.Random, pool: Any, *shape: int) -> Any:
     """Nested lists of that shape."""
-    return rng.choices(pool, k=shape[0]) if len(shape) == 1 else [draw(rng, pool, *shape[1:]) for _ in range(shape[0])]
+    return (
+        rng.choices(pool, k=shape[0])
+        if len(shape) == 1
+        else [draw(rng, pool, *shape[1:]) for _ in range(shape[0])]
+    )
 
 
 def exchange(values: Any) -> Any:
@@ -92,7 +102,9 @@ def transposed_heads(values: Heads, make: Make) -> Any:
 def packed(values: Heads, make: Make) -> Any:
     """Take the second third of what one linear layer makes of queries, keys and values."""
     hole = [[NAN] * len(values[0][0][0])] * len(values[0])
-    return make([[[hole, heads, hole] for heads in exchange(parts)] for parts in values])[:, :, 1].transpose(1, 2)
+    return make([[[hole, heads, hole] for heads in exchange(parts)] for parts in values])[
+        :, :, 1
+    ].transpose(1, 2)
 
 
 def time_first(values: Heads, make: Make) -> Any:
@@ -102,7 +114,12 @@ def time_first(values: Heads, make: Make) -> Any:
 
 def strided(values: Heads, make: Make) -> Any:
     """Leave a gap after every element."""
-    return make([[[[x for value in row for x in (value, NAN)] for row in head] for head in heads] for heads in values])[..., ::2]
+    return make(
+        [
+            [[[x for value in row for x in (value, NAN)] for row in head] for head in heads]
+            for heads in values
+        ]
+    )[..., ::2]
 
 
 def repeated_heads(values: Heads, make: Make) -> Any:
@@ -129,9 +146,13 @@ def inner(x: list[float], y: list[float]) -> float:
     return math.fsum(a * b for a, b in zip(x, y))
 
 
-def weights(q: list[float], k: list[list[float]], mask: list[float] | None) -> tuple[list[float], float]:
+def weights(
+    q: list[float], k: list[list[float]], mask: list[float] | None
+) -> tuple[list[float], float]:
     """The softmax of one row of scores, and what it may be wrong by, relative to each weight and for each unit of roundoff."""
-    scores = [inner(q, key) / math.sqrt(len(q)) + (mask[j] if mask else 0.0) for j, key in enumerate(k)]
+    scores = [
+        inner(q, key) / math.sqrt(len(q)) + (mask[j] if mask else 0.0) for j, key in enumerate(k)
+    ]
     seen = [score for score in scores if score > -math.inf]
     powers = [math.exp(score - max(seen)) for score in scores]
     total = math.fsum(powers)
@@ -141,13 +162,25 @@ def weights(q: list[float], k: list[list[float]], mask: list[float] | None) -> t
 def attend(q: Heads, k: Heads, v: Heads, barred: list[list[float] | None]) -> list[Any]:
     """Attention, element by element; queries may have more heads than keys, in groups."""
     group = len(q[0]) // len(k[0])
-    pairs = [[(rows, keys[h // group], values[h // group]) for h, rows in enumerate(heads)] for heads, keys, values in zip(q, k, v)]
-    return [[[mixed(*weights(row, ks, mask), vs) for row, mask in zip(rows, barred)] for rows, ks, vs in heads] for heads in pairs]
+    pairs = [
+        [(rows, keys[h // group], values[h // group]) for h, rows in enumerate(heads)]
+        for heads, keys, values in zip(q, k, v)
+    ]
+    return [
+        [
+            [mixed(*weights(row, ks, mask), vs) for row, mask in zip(rows, barred)]
+            for rows, ks, vs in heads
+        ]
+        for heads in pairs
+    ]
 
 
 def mixed(shares: list[float], doubt: float, values: list[list[float]]) -> list[Want]:
     """One row of the result: the values by their weights."""
-    return [(inner(shares, column), doubt * inner(shares, list(map(abs, column)))) for column in zip(*values)]
+    return [
+        (inner(shares, column), doubt * inner(shares, list(map(abs, column))))
+        for column in zip(*values)
+    ]
 
 
 def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
@@ -155,17 +188,28 @@ def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
     unit = roundoff(dtype)
     got, wants = flat(got), flat(wants)
     if len(got) != len(wants):
-        raise Ending("failed", f"{what}, {dtype}: the result has {len(got)} elements, expected {len(wants)}")
-    wrong = [(value, exact, allowed * unit) for value, (exact, allowed) in zip(got, wants) if not abs(value - exact) <= allowed * unit]
+        raise CaseEnded(
+            "failed", f"{what}, {dtype}: the result has {len(got)} elements, expected {len(wants)}"
+        )
+    wrong = [
+        (value, exact, allowed * unit)
+        for value, (exact, allowed) in zip(got, wants)
+        if not abs(value - exact) <= allowed * unit
+    ]
     if wrong:
-        error, allowed = max((abs(value - exact) if math.isfinite(value) else math.inf, allowed) for value, exact, allowed in wrong)
+        error, allowed = max(
+            (abs(value - exact) if math.isfinite(value) else math.inf, allowed)
+            for value, exact, allowed in wrong
+        )
         said = f"largest error {error:.3g}, allowed {allowed:.3g}; {len(wrong)} of {len(got)} elements are wrong"
-        raise Ending("failed", f"{what}, {dtype}: {said}")
+        raise CaseEnded("failed", f"{what}, {dtype}: {said}")
 
 
 def roundoff(dtype: str) -> float:
     """The unit roundoff: for float32, of what its products are rounded to on purpose where that was asked for (TF32, bfloat16)."""
-    return (coarse(torch) if dtype == "float32" else None) or torch.finfo(getattr(torch, dtype)).eps / 2
+    return (coarse(torch) if dtype == "float32" else None) or torch.finfo(
+        getattr(torch, dtype)
+    ).eps / 2
 
 
 def flat(values: Any) -> list[Any]:
@@ -186,7 +230,9 @@ def attention(q: Any, k: Any, v: Any, **how: Any) -> Any:
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, **how)
 
 
-def triple(rng: random.Random, batch: int, heads: int, steps: int, keys: int, width: int = WIDTH) -> tuple[Heads, Heads, Heads]:
+def triple(
+    rng: random.Random, batch: int, heads: int, steps: int, keys: int, width: int = WIDTH
+) -> tuple[Heads, Heads, Heads]:
     """Draw queries, keys and values."""
     q, k = (draw(rng, SIGNS, batch, heads, count, width) for count in (steps, keys))
     return q, k, draw(rng, EIGHTHS, batch, heads, keys, width)
@@ -194,10 +240,19 @@ def triple(rng: random.Random, batch: int, heads: int, steps: int, keys: int, wi
 
 def masks(steps: int, *, causal: bool) -> list[list[float] | None]:
     """One mask for each step: to what came before, or to everything."""
-    return [[0.0 if j <= i else -math.inf for j in range(steps)] if causal else None for i in range(steps)]
+    return [
+        [0.0 if j <= i else -math.inf for j in range(steps)] if causal else None
+        for i in range(steps)
+    ]
 
 
-def by_layout(layout: Callable[[Heads, Make], Any], name: str, rng: random.Random, device: str, dtypes: list[str]) -> None:
+def by_layout(
+    layout: Callable[[Heads, Make], Any],
+    name: str,
+    rng: random.Random,
+    device: str,
+    dtypes: list[str],
+) -> None:
     """Try one layout for the queries and for all, in few steps (where Metal has kernels of its own) and with is_causal."""
     steps = 6
     for sides, causal in (("queries", False), ("operands", False), ("operands", True)):
@@ -207,7 +262,10 @@ def by_layout(layout: Callable[[Heads, Make], Any], name: str, rng: random.Rando
         want = attend(*seen, masks(steps, causal=causal))
         for dtype in dtypes:
             with REPORT.act():
-                got = attention(*(how(values, maker(device, dtype)) for how, values in zip(hows, drawn)), is_causal=causal).tolist()
+                got = attention(
+                    *(how(values, maker(device, dtype)) for how, values in zip(hows, drawn)),
+                    is_causal=causal,
+                ).tolist()
             compare(got, want, dtype, f"attention, {name} {sides}{', is_causal' if causal else ''}")
 
 
@@ -218,7 +276,10 @@ def causal(rng: random.Random, device: str, dtypes: list[str]) -> None:
     want = attend(*drawn, masks(steps, causal=True))
     for dtype in dtypes:
         with REPORT.act():
-            got = attention(*(transposed_heads(values, maker(device, dtype)) for values in drawn), is_causal=True).tolist()
+            got = attention(
+                *(transposed_heads(values, maker(device, dtype)) for values in drawn),
+                is_causal=True,
+            ).tolist()
         compare(got, want, dtype, f"attention, is_causal over {steps} steps")
 
 
@@ -226,20 +287,29 @@ def masked(rng: random.Random, device: str, dtypes: list[str]) -> None:
     """Attend under masks that are transposed, laid out with gaps, and repeated."""
     steps, keys, width = 5, 9, 16
     drawn = triple(rng, 2, 3, steps, keys, width)
-    added, allowed = draw(rng, QUARTERS, steps, keys), [[j == i or rng.random() < 0.5 for j in range(keys)] for i in range(steps)]
+    added, allowed = (
+        draw(rng, QUARTERS, steps, keys),
+        [[j == i or rng.random() < 0.5 for j in range(keys)] for i in range(steps)],
+    )
     barred = [[0.0 if yes else -math.inf for yes in row] for row in allowed]
     gapped = [[x for value in row for x in (value, NAN)] for row in added]
     ways = {
         "transposed": (added, lambda make, _: make(exchange(added)).t()),
         "strided": (added, lambda make, _: make(gapped)[:, ::2]),
-        "repeated boolean": (barred, lambda _, make: make(exchange(allowed)).t().expand(2, 3, steps, keys)),
+        "repeated boolean": (
+            barred,
+            lambda _, make: make(exchange(allowed)).t().expand(2, 3, steps, keys),
+        ),
     }
     for name, (meant, mask) in ways.items():
         want = attend(*drawn, meant)
         for dtype in dtypes:
             with REPORT.act():
                 laid = mask(maker(device, dtype), maker(device, "bool"))
-                got = attention(*(transposed_heads(values, maker(device, dtype)) for values in drawn), attn_mask=laid).tolist()
+                got = attention(
+                    *(transposed_heads(values, maker(device, dtype)) for values in drawn),
+                    attn_mask=laid,
+                ).tolist()
             compare(got, want, dtype, f"attention, {name} mask")
 
 
@@ -249,7 +319,9 @@ def odd_keys(rng: random.Random, device: str, dtypes: list[str]) -> None:
     want = attend(*drawn, masks(3, causal=False))
     for dtype in dtypes:
         with REPORT.act():
-            got = attention(*(transposed_heads(values, maker(device, dtype)) for values in drawn)).tolist()
+            got = attention(
+                *(transposed_heads(values, maker(device, dtype)) for values in drawn)
+            ).tolist()
         compare(got, want, dtype, "attention from 3 steps to 38 keys")
 
 
@@ -260,7 +332,9 @@ def value_width(rng: random.Random, device: str, dtypes: list[str]) -> None:
     want = attend(q, k, v, masks(5, causal=False))
     for dtype in dtypes:
         with REPORT.act():
-            got = attention(*(transposed_heads(values, maker(device, dtype)) for values in (q, k, v))).tolist()
+            got = attention(
+                *(transposed_heads(values, maker(device, dtype)) for values in (q, k, v))
+            ).tolist()
         compare(got, want, dtype, f"attention, values of width 24 beside {WIDTH}")
 
 
@@ -270,13 +344,18 @@ def grouped_heads(rng: random.Random, device: str, dtypes: list[str]) -> None:
     q = draw(rng, SIGNS, 1, 4, 1, WIDTH)
     k, v = draw(rng, SIGNS, 1, 2, keys, WIDTH), draw(rng, EIGHTHS, 1, 2, keys, WIDTH)
     if "enable_gqa" not in (torch.nn.functional.scaled_dot_product_attention.__doc__ or ""):
-        raise Ending("skipped", "this torch has no enable_gqa")
+        raise CaseEnded("skipped", "this torch has no enable_gqa")
     if device == "mps" and [int(part) for part in torch.__version__.split(".")[:2]] < [2, 7]:
-        raise Ending("skipped", "enable_gqa came to Metal with torch 2.7")  # before, it ends the process
+        raise CaseEnded(
+            "skipped", "enable_gqa came to Metal with torch 2.7"
+        )  # before, it ends the process
     want = attend(q, k, v, masks(1, causal=False))
     for dtype in dtypes[:1]:
         with REPORT.act():
-            got = attention(*(transposed_heads(values, maker(device, dtype)) for values in (q, k, v)), enable_gqa=True).tolist()
+            got = attention(
+                *(transposed_heads(values, maker(device, dtype)) for values in (q, k, v)),
+                enable_gqa=True,
+            ).tolist()
         compare(got, want, dtype, f"attention, grouped heads over {keys} keys")
 
 
@@ -287,21 +366,39 @@ def backward(rng: random.Random, device: str, dtypes: list[str]) -> None:
         for causal in (False, True):
             drawn = triple(rng, 2, 2, steps, steps, width)
             g = draw(rng, EIGHTHS, 2, 2, steps, width)
-            want = slopes(*(seen_through(layout, values) for values in (*drawn, g)), masks(steps, causal=causal))
+            want = slopes(
+                *(seen_through(layout, values) for values in (*drawn, g)),
+                masks(steps, causal=causal),
+            )
             for dtype in [each for each in dtypes if each != "bfloat16"]:
                 with REPORT.act():
-                    got = gradients(*(layout(values, maker(device, dtype)).detach() for values in (*drawn, g)), is_causal=causal)
+                    got = gradients(
+                        *(layout(values, maker(device, dtype)).detach() for values in (*drawn, g)),
+                        is_causal=causal,
+                    )
                 for what, values in zip(("queries", "keys", "values"), got):
-                    compare(values, want[what], dtype, f"gradient of {what}, {name} operands{', is_causal' if causal else ''}")
+                    compare(
+                        values,
+                        want[what],
+                        dtype,
+                        f"gradient of {what}, {name} operands{', is_causal' if causal else ''}",
+                    )
 
 
-def slopes(q: Heads, k: Heads, v: Heads, g: Heads, barred: list[list[float] | None]) -> dict[str, Any]:
+def slopes(
+    q: Heads, k: Heads, v: Heads, g: Heads, barred: list[list[float] | None]
+) -> dict[str, Any]:
     """Work out by hand what `gradients` asks autograd for."""
     heads = [[slopes_of_head(*parts, barred) for parts in zip(*batch)] for batch in zip(q, k, v, g)]
-    return {what: [[head[index] for head in batch] for batch in heads] for index, what in enumerate(("queries", "keys", "values"))}
+    return {
+        what: [[head[index] for head in batch] for batch in heads]
+        for index, what in enumerate(("queries", "keys", "values"))
+    }
 
 
-def slopes_of_head(q: Any, k: Any, v: Any, g: Any, barred: list[list[float] | None]) -> tuple[Any, Any, Any]:
+def slopes_of_head(
+    q: Any, k: Any, v: Any, g: Any, barred: list[list[float] | None]
+) -> tuple[Any, Any, Any]:
     """The gradients of one head by its queries, keys and values."""
     width, rows = len(q[0]), []
     for query, slope, mask in zip(q, g, barred):
@@ -311,21 +408,34 @@ def slopes_of_head(q: Any, k: Any, v: Any, g: Any, barred: list[list[float] | No
         absolute = [inner(list(map(abs, slope)), list(map(abs, value))) for value in v]
         mean, bound = inner(shares, reached), inner(shares, absolute)
         scale = 1 / math.sqrt(width)
-        by_score = [(scale * p * (x - mean), scale * doubt * p * (a + bound)) for p, x, a in zip(shares, reached, absolute)]
+        by_score = [
+            (scale * p * (x - mean), scale * doubt * p * (a + bound))
+            for p, x, a in zip(shares, reached, absolute)
+        ]
         rows.append((by_score, [(p, doubt * p) for p in shares]))
     scores, parts = zip(*rows)
     by_query = [combined(row, k) for row in scores]
-    return by_query, [combined(column, q) for column in exchange(scores)], [combined(column, g) for column in exchange(parts)]
+    return (
+        by_query,
+        [combined(column, q) for column in exchange(scores)],
+        [combined(column, g) for column in exchange(parts)],
+    )
 
 
 def combined(factors: Any, rows: list[list[float]]) -> list[Want]:
     """Sum rows by their factors."""
     exact, allowed = zip(*factors)
-    return [(inner(list(exact), list(column)), inner(list(allowed), list(map(abs, column)))) for column in zip(*rows)]
+    return [
+        (inner(list(exact), list(column)), inner(list(allowed), list(map(abs, column))))
+        for column in zip(*rows)
+    ]
 
 
 class Incoming(torch.autograd.Function):
-    """Hands a gradient in with its strides; `grad_outputs` would too, but imports sympy for seconds first."""
+    """Hands a gradient in with its strides.
+
+    `grad_outputs` would too, but imports sympy for seconds first.
+    """
 
     @staticmethod
     def forward(ctx: Any, result: Any, gradient: Any) -> Any:
@@ -342,7 +452,10 @@ class Incoming(torch.autograd.Function):
 def gradients(q: Any, k: Any, v: Any, g: Any, **how: Any) -> list[Any]:
     """Differentiate attention by all three."""
     operands = tuple(operand.requires_grad_() for operand in (q, k, v))
-    return [slope.tolist() for slope in torch.autograd.grad(Incoming.apply(attention(*operands, **how), g), operands)]
+    return [
+        slope.tolist()
+        for slope in torch.autograd.grad(Incoming.apply(attention(*operands, **how), g), operands)
+    ]
 
 
 CASES = {
@@ -366,10 +479,11 @@ def main() -> None:
     """Try every layout and every mask on every device."""
     if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
         with REPORT.result(None):
-            raise Ending("skipped", "this torch has no scaled_dot_product_attention")
+            raise CaseEnded("skipped", "this torch has no scaled_dot_product_attention")
         REPORT.write(doing=None)
         return
-    # Heads this small gain nothing from threads, and lose seconds to them where the processor is busy.
+    # Heads this small gain nothing from threads, and lose seconds to them where the processor is
+    # busy.
     torch.set_num_threads(1)
     for device in devices(torch):
         with REPORT.result(device) as data:

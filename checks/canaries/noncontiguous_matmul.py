@@ -16,20 +16,21 @@
 # ///
 """Products of views that are not contiguous, and their gradients, agree with sums made in plain Python.
 
-A failure means that a matmul kernel of this device reads its operands, or writes its result, by the wrong strides:
-models give wrong numbers and no error. `.contiguous()` on the operands gets around it.
+A failure means that a matmul kernel of this device reads its operands, or writes its result, by the
+wrong strides: models give wrong numbers and no error. `.contiguous()` on the operands gets around
+it.
 
-The oracle never enters torch: the operands are drawn as Python lists, and each expected element is a `math.fsum`
-of products. An element of reduction length k is right within (k + 4) u S, where u is the unit roundoff of the
-dtype and S the sum of the absolute products, a bias included: the bound of a dot product summed in that dtype, in
-any order. The operands have five significant bits, so that inputs rounded on purpose (TF32) are not mistaken for a
-wrong stride. What lies between the elements of a view is NaN; memory of the size of a result is filled with NaN and
-let go before the product is asked for, and what lies around a result that is written into a view must still be NaN
-afterwards.
+The oracle never enters torch: the operands are drawn as Python lists, and each expected element is
+a `math.fsum` of products. An element of reduction length k is right within (k + 4) u S, where u is
+the unit roundoff of the dtype and S the sum of the absolute products, a bias included: the bound of
+a dot product summed in that dtype, in any order. The operands have five significant bits, so that
+inputs rounded on purpose (TF32) are not mistaken for a wrong stride. What lies between the elements
+of a view is NaN; memory of the size of a result is filled with NaN and let go before the product is
+asked for, and what lies around a result that is written into a view must still be NaN afterwards.
 
-Cases that Metal is known to have got wrong (numbers of issues and pulls of pytorch/pytorch): linear with a weight that
-is not contiguous (161640, 162730), or with a repeated input (167154); a product of permuted heads (78511); out= a slice
-(104832).
+Cases that Metal is known to have got wrong (numbers of issues and pulls of pytorch/pytorch): linear
+with a weight that is not contiguous (161640, 162730), or with a repeated input (167154); a product
+of permuted heads (78511); out= a slice (104832).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from typing import TYPE_CHECKING, Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report, devices  # noqa: E402
+from canary_report import CaseEnded, Report, devices  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -55,7 +56,9 @@ torch = REPORT.load("torch")
 if TYPE_CHECKING:
     Matrix = list[list[float]]
     Layout = Callable[[list[Matrix], Callable[[Any], Any]], Any]
-    Want = tuple[float, float]  # the exact value, and the error that is allowed for each unit of roundoff
+    Want = tuple[
+        float, float
+    ]  # the exact value, and the error that is allowed for each unit of roundoff
 
 NAN = math.nan
 SHAPES = ((2, 9, 33, 13),)  # batch, rows, inner, columns
@@ -91,7 +94,9 @@ def transposed(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
 
 def strided(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
     """Leave a gap after every element."""
-    return make([[[x for value in row for x in (value, NAN)] for row in matrix] for matrix in values])[:, :, ::2]
+    return make(
+        [[[x for value in row for x in (value, NAN)] for row in matrix] for matrix in values]
+    )[:, :, ::2]
 
 
 def offset(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
@@ -114,7 +119,9 @@ def permuted_batch(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
 def size_one_dims(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
     """Give dimensions of size one a stride that no contiguous tensor has: it is never stepped, so never matters."""
     base = make(values)
-    return base.as_strided(base.shape, [7 if size == 1 else stride for size, stride in zip(base.shape, base.stride())])
+    return base.as_strided(
+        base.shape, [7 if size == 1 else stride for size, stride in zip(base.shape, base.stride())]
+    )
 
 
 LAYOUTS = {
@@ -157,7 +164,13 @@ def products(lefts: Iterable[Matrix], rights: Iterable[Matrix]) -> list[list[lis
 def biased(wants: list[list[list[Want]]], bias: list[Matrix]) -> list[list[list[Want]]]:
     """Take ALPHA of every product and add BETA of the bias."""
     return [
-        [[(BETA * x + ALPHA * exact, 4 * abs(BETA * x) + ALPHA * allowed) for (exact, allowed), x in zip(*rows)] for rows in zip(*pair)]
+        [
+            [
+                (BETA * x + ALPHA * exact, 4 * abs(BETA * x) + ALPHA * allowed)
+                for (exact, allowed), x in zip(*rows)
+            ]
+            for rows in zip(*pair)
+        ]
         for pair in zip(wants, bias)
     ]
 
@@ -166,12 +179,19 @@ def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
     """Raise where an element is further off than rounding in that dtype explains, and say where it is worst."""
     unit = torch.finfo(getattr(torch, dtype)).eps / 2
     pairs = list(zip(flat(got), flat(wants)))
-    wrong = [(value, exact, allowed * unit) for value, (exact, allowed) in pairs if not abs(value - exact) <= allowed * unit]
+    wrong = [
+        (value, exact, allowed * unit)
+        for value, (exact, allowed) in pairs
+        if not abs(value - exact) <= allowed * unit
+    ]
     if wrong:
-        errors = [(abs(value - exact) if math.isfinite(value) else math.inf, allowed) for value, exact, allowed in wrong]
+        errors = [
+            (abs(value - exact) if math.isfinite(value) else math.inf, allowed)
+            for value, exact, allowed in wrong
+        ]
         error, allowed = max(errors)
         said = f"largest error {error:.3g}, allowed {allowed:.3g}; {len(wrong)} of {len(pairs)} elements are wrong"
-        raise Ending("failed", f"{what}, {dtype}: {said}")
+        raise CaseEnded("failed", f"{what}, {dtype}: {said}")
 
 
 def flat(values: Any) -> list[Any]:
@@ -200,13 +220,22 @@ def forward(layout: Layout, name: str, rng: random.Random, device: str, dtypes: 
             a, b = draw(rng, count, rows, inner), draw(rng, count, inner, columns)
             lefts, rights = seen_through(left, a), seen_through(right, b)
             want, shared = products(lefts, rights), products(lefts, rights[:1] * count)
-            first = {"linear": shared, "mm": want[0], "mv": [row[0] for row in want[0]], "dot": want[0][0][0]}
-            sides = " and ".join(side for side, how in (("left", left), ("right", right)) if how is layout)
+            first = {
+                "linear": shared,
+                "mm": want[0],
+                "mv": [row[0] for row in want[0]],
+                "dot": want[0][0][0],
+            }
+            sides = " and ".join(
+                side for side, how in (("left", left), ("right", right)) if how is layout
+            )
             for dtype in dtypes:
                 with REPORT.act():
                     got = multiply(left(a, maker(device, dtype)), right(b, maker(device, dtype)))
                 for op, values in got.items():
-                    compare(values, first.get(op, want), dtype, f"{op}, {name} operand on the {sides}")
+                    compare(
+                        values, first.get(op, want), dtype, f"{op}, {name} operand on the {sides}"
+                    )
 
 
 def multiply(a: Any, b: Any) -> dict[str, Any]:
@@ -223,7 +252,10 @@ def multiply(a: Any, b: Any) -> dict[str, Any]:
         "mv": (one[:1], lambda: torch.mv(a[0], b[0, :, 0])),
         "dot": ((), lambda: torch.dot(a[0, 0], b[0, :, 0])),
     }
-    return {"matmul into out": poisoned.tolist(), **{op: after_poison(shape, a, make).tolist() for op, (shape, make) in ways.items()}}
+    return {
+        "matmul into out": poisoned.tolist(),
+        **{op: after_poison(shape, a, make).tolist() for op, (shape, make) in ways.items()},
+    }
 
 
 def permuted_heads(rng: random.Random, device: str, dtypes: list[str]) -> None:
@@ -235,7 +267,9 @@ def permuted_heads(rng: random.Random, device: str, dtypes: list[str]) -> None:
     want = [products(*pair) for pair in zip(by_head, keys)]
     for dtype in dtypes:
         with REPORT.act():
-            got = heads_multiplied(*(maker(device, dtype)(values).permute(0, 2, 1, 3) for values in (q, k)))
+            got = heads_multiplied(
+                *(maker(device, dtype)(values).permute(0, 2, 1, 3) for values in (q, k))
+            )
         for op, values in got.items():
             compare(values, want, dtype, f"{op}, permuted heads")
 
@@ -244,8 +278,12 @@ def heads_multiplied(queries: Any, keys: Any) -> dict[str, Any]:
     """Both ways to the scores of an attention, as nested lists."""
     shape = (*queries.shape[:3], keys.shape[2])
     return {
-        "matmul": after_poison(shape, queries, lambda: torch.matmul(queries, keys.transpose(-1, -2))).tolist(),
-        "einsum": after_poison(shape, queries, lambda: torch.einsum("bhtd,bhsd->bhts", queries, keys)).tolist(),
+        "matmul": after_poison(
+            shape, queries, lambda: torch.matmul(queries, keys.transpose(-1, -2))
+        ).tolist(),
+        "einsum": after_poison(
+            shape, queries, lambda: torch.einsum("bhtd,bhsd->bhts", queries, keys)
+        ).tolist(),
     }
 
 
@@ -253,7 +291,11 @@ def bias(rng: random.Random, device: str, dtypes: list[str]) -> None:
     """Add a product to a bias of each layout, to a row of it, and to a destination of that layout in place."""
     count, rows, inner, columns = SHAPES[0]
     for name, layout in LAYOUTS.items():
-        drawn = draw(rng, count, rows, columns), draw(rng, count, rows, inner), draw(rng, count, inner, columns)
+        drawn = (
+            draw(rng, count, rows, columns),
+            draw(rng, count, rows, inner),
+            draw(rng, count, inner, columns),
+        )
         seen, row = seen_through(layout, drawn[0]), drawn[0][0][0]
         multiplied = products(drawn[1], drawn[2])
         want, shared = biased(multiplied, seen), biased(multiplied[:1], [[row] * rows])
@@ -261,18 +303,31 @@ def bias(rng: random.Random, device: str, dtypes: list[str]) -> None:
             with REPORT.act():
                 got = add_products(layout, *drawn, maker(device, dtype))
             for op, values in got.items():
-                expected = {"baddbmm": want, "baddbmm_": want, "addmm of a row": shared[0]}.get(op, want[0])
+                expected = {"baddbmm": want, "baddbmm_": want, "addmm of a row": shared[0]}.get(
+                    op, want[0]
+                )
                 compare(values, expected, dtype, f"{op}, {name} bias")
 
 
-def add_products(layout: Layout, c: Any, a: Any, b: Any, make: Callable[[Any], Any]) -> dict[str, Any]:
-    """Every way to add a product to a bias, as nested lists; in place only where no element stands for two."""
+def add_products(
+    layout: Layout, c: Any, a: Any, b: Any, make: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Every way to add a product to a bias, as nested lists.
+
+    In place only where no element stands for two.
+    """
     bias, left, right = layout(c, make), transposed(a, make), plain(b, make)
     scale = {"beta": BETA, "alpha": ALPHA}
     got = {
-        "addmm": after_poison(bias[0].shape, bias, lambda: torch.addmm(bias[0], left[0], right[0], **scale)).tolist(),
-        "addmm of a row": after_poison(bias[0].shape, bias, lambda: torch.addmm(bias[0, 0], left[0], right[0], **scale)).tolist(),
-        "baddbmm": after_poison(bias.shape, bias, lambda: torch.baddbmm(bias, left, right, **scale)).tolist(),
+        "addmm": after_poison(
+            bias[0].shape, bias, lambda: torch.addmm(bias[0], left[0], right[0], **scale)
+        ).tolist(),
+        "addmm of a row": after_poison(
+            bias[0].shape, bias, lambda: torch.addmm(bias[0, 0], left[0], right[0], **scale)
+        ).tolist(),
+        "baddbmm": after_poison(
+            bias.shape, bias, lambda: torch.baddbmm(bias, left, right, **scale)
+        ).tolist(),
     }
     if layout is not expanded:
         got["addmm_"] = layout(c, make)[0].addmm_(left[0], right[0], **scale).tolist()
@@ -293,19 +348,38 @@ def into_view(rng: random.Random, device: str, dtypes: list[str]) -> None:
                 with REPORT.act():
                     got, spilled = written(layout, write, a, b, maker(device, dtype))
                 one = op in ("mm", "addmm")
-                compare(got[0] if one else got, want[0] if one else want, dtype, f"{op} into a {name} view")
+                compare(
+                    got[0] if one else got,
+                    want[0] if one else want,
+                    dtype,
+                    f"{op} into a {name} view",
+                )
                 if spilled:
-                    raise Ending("failed", f"{op} into a {name} view, {dtype}: {spilled} elements outside the view were written")
+                    raise CaseEnded(
+                        "failed",
+                        f"{op} into a {name} view, {dtype}: {spilled} elements outside the view were written",
+                    )
 
 
-def written(layout: Layout, write: Callable[[Any, Any, Any], Any], a: Any, b: Any, make: Callable[[Any], Any]) -> tuple[Any, int]:
-    """Write a product into a view of NaN; return the view, and how many elements of its storage outside of it changed."""
+def written(
+    layout: Layout,
+    write: Callable[[Any, Any, Any], Any],
+    a: Any,
+    b: Any,
+    make: Callable[[Any], Any],
+) -> tuple[Any, int]:
+    """Write a product into a view of NaN.
+
+    Return the view, and how many elements of its storage outside of it changed.
+    """
     bases: list[Any] = []
     hole = [[[NAN] * len(b[0][0])] * len(a[0])] * len(a)
     view = layout(hole, lambda values: bases.append(make(values)) or bases[0])
     write(transposed(a, make), plain(b, make), view)
     steps = [range(0, size * stride, stride) for size, stride in zip(view.shape, view.stride())]
-    inside = {view.storage_offset() + i + j + k for i in steps[0] for j in steps[1] for k in steps[2]}
+    inside = {
+        view.storage_offset() + i + j + k for i in steps[0] for j in steps[1] for k in steps[2]
+    }
     outside = [value for place, value in enumerate(flat(bases[0].tolist())) if place not in inside]
     return view.tolist(), sum(not math.isnan(value) for value in outside)
 
@@ -324,11 +398,16 @@ def backward(rng: random.Random, device: str, dtypes: list[str]) -> None:
     """Try one layout for all operands and for the gradient that comes in."""
     for name, layout in LAYOUTS.items():
         for count, rows, inner, columns in shapes(layout):
-            drawn = [draw(rng, count, *sides) for sides in ((rows, inner), (inner, columns), (rows, columns))]
+            drawn = [
+                draw(rng, count, *sides)
+                for sides in ((rows, inner), (inner, columns), (rows, columns))
+            ]
             want = slopes(*(seen_through(layout, values) for values in drawn))
             for dtype in dtypes:
                 with REPORT.act():
-                    got = gradients(*(layout(values, maker(device, dtype)).detach() for values in drawn))
+                    got = gradients(
+                        *(layout(values, maker(device, dtype)).detach() for values in drawn)
+                    )
                 for what, values in got.items():
                     compare(values, want[what], dtype, f"gradient of {what}, {name} operands")
 
@@ -339,7 +418,11 @@ def slopes(a: list[Matrix], b: list[Matrix], g: list[Matrix]) -> dict[str, Any]:
     left, right = products(g, map(flip, b)), products(map(flip, a), g)
     bias = [[[(BETA * value, 0.0) for value in row] for row in matrix] for matrix in g]
     scaled = [
-        [[[(ALPHA * exact, ALPHA * allowed) for exact, allowed in row] for row in matrix] for matrix in side] for side in (left, right)
+        [
+            [[(ALPHA * exact, ALPHA * allowed) for exact, allowed in row] for row in matrix]
+            for matrix in side
+        ]
+        for side in (left, right)
     ]
     return {
         **dict.fromkeys(("matmul, left", "einsum, left"), left),
@@ -347,12 +430,20 @@ def slopes(a: list[Matrix], b: list[Matrix], g: list[Matrix]) -> dict[str, Any]:
         "linear, input": products(g, [flip(b[0])] * len(g)),
         "linear, weight": product(flip(incoming), fed),
         **dict(zip(("baddbmm, bias", "baddbmm, left", "baddbmm, right"), (bias, *scaled))),
-        **dict(zip(("addmm, bias", "addmm, left", "addmm, right"), (bias[0], scaled[0][0], scaled[1][0]))),
+        **dict(
+            zip(
+                ("addmm, bias", "addmm, left", "addmm, right"),
+                (bias[0], scaled[0][0], scaled[1][0]),
+            )
+        ),
     }
 
 
 class Incoming(torch.autograd.Function):
-    """Hands a gradient in with its strides; `grad_outputs` would too, but imports sympy for seconds first."""
+    """Hands a gradient in with its strides.
+
+    `grad_outputs` would too, but imports sympy for seconds first.
+    """
 
     @staticmethod
     def forward(ctx: Any, result: Any, gradient: Any) -> Any:
@@ -379,7 +470,11 @@ def gradients(a: Any, b: Any, g: Any) -> dict[str, Any]:
         "einsum": (torch.einsum("bij,bjk->bik", a, b), g, {"left": a, "right": b}),
         "linear": (torch.nn.functional.linear(a, weight), g, {"input": a, "weight": weight}),
         "baddbmm": (torch.baddbmm(c, a, b, **scale), g, {"bias": c, "left": a, "right": b}),
-        "addmm": (torch.addmm(one, left, right, **scale), g[0], {"bias": one, "left": left, "right": right}),
+        "addmm": (
+            torch.addmm(one, left, right, **scale),
+            g[0],
+            {"bias": one, "left": left, "right": right},
+        ),
     }
     found = {}
     for op, (result, gradient, operands) in asked.items():
@@ -404,7 +499,8 @@ def try_product(device: str, dtype: str) -> None:
 
 def main() -> None:
     """Try every layout on every device."""
-    # Products this small gain nothing from threads, and lose seconds to them where the processor is busy.
+    # Products this small gain nothing from threads, and lose seconds to them where the processor is
+    # busy.
     torch.set_num_threads(1)
     for device in devices(torch):
         with REPORT.result(device) as data:

@@ -16,20 +16,22 @@
 # ///
 """Operations other than products read views by their strides, write into views, and leave alone what lies around them.
 
-A failure means that a kernel of this device takes its operands in the order of the storage, or does not write where it
-should: an optimizer that does not step, noise that is not drawn, sorted numbers of another row, and no error.
-`.contiguous()` on the operands, and a fresh destination, get around it.
+A failure means that a kernel of this device takes its operands in the order of the storage, or does
+not write where it should: an optimizer that does not step, noise that is not drawn, sorted numbers
+of another row, and no error. `.contiguous()` on the operands, and a fresh destination, get around
+it.
 
-The oracle is plain Python. The drawn numbers are eighths, so that what is copied, sorted or joined is exact, and the wrong
-element differs by an eighth or more. The rest may be off by what the worst hardware does: 2**-9 of the absolute terms
-where a kernel may divide, take roots or convolve in TF32, and 2**-14 for lgamma, digamma and a normalization. What is drawn
-at random has to be finite, within its range, of a mean within six standard errors, and almost never twice the same.
-What lies between the elements of a view is NaN, and must still be NaN afterwards.
+The oracle is plain Python. The drawn numbers are eighths, so that what is copied, sorted or joined
+is exact, and the wrong element differs by an eighth or more. The rest may be off by what the worst
+hardware does: 2**-9 of the absolute terms where a kernel may divide, take roots or convolve in
+TF32, and 2**-14 for lgamma, digamma and a normalization. What is drawn at random has to be finite,
+within its range, of a mean within six standard errors, and almost never twice the same. What lies
+between the elements of a view is NaN, and must still be NaN afterwards.
 
-Each is known to have been wrong on Metal (numbers of issues and pulls of pytorch/pytorch): addcdiv_ and addcmul_
-(118115, 124442), random in-place operations (124029, 165257), out= and bitwise operations (145203, 148512), lgamma, digamma
-and sort (175187), cat (78043), conv2d with a slice of a weight (192212), batch_norm of a slice (133520), copies from and to
-an offset (108978, 189563).
+Each is known to have been wrong on Metal (numbers of issues and pulls of pytorch/pytorch): addcdiv_
+and addcmul_ (118115, 124442), random in-place operations (124029, 165257), out= and bitwise
+operations (145203, 148512), lgamma, digamma and sort (175187), cat (78043), conv2d with a slice of
+a weight (192212), batch_norm of a slice (133520), copies from and to an offset (108978, 189563).
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ from typing import TYPE_CHECKING, Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report, devices  # noqa: E402
+from canary_report import CaseEnded, Report, devices  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -64,7 +66,11 @@ EIGHTHS = [sign * eighths / 8 for sign in (-1, 1) for eighths in range(1, 17)]
 
 def draw(rng: random.Random, *shape: int) -> Any:
     """Nested lists of that shape, of eighths up to two and never zero."""
-    return rng.choices(EIGHTHS, k=shape[0]) if len(shape) == 1 else [draw(rng, *shape[1:]) for _ in range(shape[0])]
+    return (
+        rng.choices(EIGHTHS, k=shape[0])
+        if len(shape) == 1
+        else [draw(rng, *shape[1:]) for _ in range(shape[0])]
+    )
 
 
 def flip(matrix: Any) -> Any:
@@ -105,30 +111,39 @@ def flat(values: Any) -> list[Any]:
     return values
 
 
-def compare(got: Any, want: Any, what: str, allowed: Callable[[float], float] = lambda _: 0.0) -> None:
+def compare(
+    got: Any, want: Any, what: str, allowed: Callable[[float], float] = lambda _: 0.0
+) -> None:
     """Raise where an element is further off than allowed, and say where it is first so."""
     pairs = list(zip(flat(got), flat(want)))
     wrong = [(value, exact) for value, exact in pairs if not abs(value - exact) <= allowed(exact)]
     if wrong:
         said = f"{len(wrong)} of {len(pairs)} elements are wrong, the first is {wrong[0][0]:.8g}, expected {wrong[0][1]:.8g}"
-        raise Ending("failed", f"{what}: {said}")
+        raise CaseEnded("failed", f"{what}: {said}")
 
 
 def around(view: Any, base: Any) -> int:
     """Count what is no longer NaN outside a view of two dimensions."""
     steps = [range(0, size * stride, stride) for size, stride in zip(view.shape, view.stride())]
     inside = {view.storage_offset() + i + j for i in steps[0] for j in steps[1]}
-    return sum(not math.isnan(value) for place, value in enumerate(flat(base.tolist())) if place not in inside)
+    return sum(
+        not math.isnan(value)
+        for place, value in enumerate(flat(base.tolist()))
+        if place not in inside
+    )
 
 
 def untouched(spilled: int, what: str) -> None:
     """Raise where something was written outside a view."""
     if spilled:
-        raise Ending("failed", f"{what}: {spilled} elements outside the view were written")
+        raise CaseEnded("failed", f"{what}: {spilled} elements outside the view were written")
 
 
 def try_all(device: str, dtype: str) -> None:
-    """Step, take roots, sort and join the smallest thing there is; on CUDA every GPU has these dtypes, and the cases tell what fails."""
+    """Step, take roots, sort and join the smallest thing there is.
+
+    On CUDA every GPU has these dtypes, and the cases tell what fails.
+    """
     if device.startswith("cuda"):
         return
     ones = torch.ones(2, 2, dtype=getattr(torch, dtype), device=device)
@@ -147,7 +162,10 @@ def optimizer_step(rng: random.Random, device: str) -> None:
     """Add products and quotients in place, as optimizers do, with operands of other layouts."""
     x, y = draw(rng, ROWS, COLUMNS), draw(rng, ROWS, COLUMNS)
     z = [[2.0 ** rng.randint(-2, 2) for _ in row] for row in x]
-    steps = {"addcmul_": lambda a, b, c: a + 0.5 * b * c, "addcdiv_": lambda a, b, c: a + 0.5 * b / c}
+    steps = {
+        "addcmul_": lambda a, b, c: a + 0.5 * b * c,
+        "addcdiv_": lambda a, b, c: a + 0.5 * b / c,
+    }
     for layout, name, make, dtype in each_layout(device):
         for op, step in steps.items():
             want = [[step(*each) for each in zip(*rows)] for rows in zip(x, y, z)]
@@ -155,7 +173,9 @@ def optimizer_step(rng: random.Random, device: str) -> None:
                 view, base = layout(x, make)
                 getattr(view, op)(transposed(y, make)[0], make(z), value=0.5)
                 got, spilled = view.tolist(), around(view, base)
-            compare(got, want, f"{op} into a {name} view, {dtype}", lambda value: (abs(value) + 4) / 512)
+            compare(
+                got, want, f"{op} into a {name} view, {dtype}", lambda value: (abs(value) + 4) / 512
+            )
             untouched(spilled, f"{op} into a {name} view, {dtype}")
 
 
@@ -179,13 +199,17 @@ def random_fill(rng: random.Random, device: str) -> None:
                 got, spilled = flat(view.tolist()), around(view, base)
             strange = [value for value in got if not least <= value <= most]
             if strange:
-                raise Ending(
-                    "failed", f"{what}: {len(strange)} of {len(got)} are not within {least:g} and {most:g}, the first is {strange[0]:g}"
+                raise CaseEnded(
+                    "failed",
+                    f"{what}: {len(strange)} of {len(got)} are not within {least:g} and {most:g}, the first is {strange[0]:g}",
                 )
             if abs(math.fsum(got) / len(got) - mean) > 6 * deviation / math.sqrt(len(got)):
-                raise Ending("failed", f"{what}: the mean of {len(got)} is {math.fsum(got) / len(got):.3g}, expected {mean:g}")
+                raise CaseEnded(
+                    "failed",
+                    f"{what}: the mean of {len(got)} is {math.fsum(got) / len(got):.3g}, expected {mean:g}",
+                )
             if op != "bernoulli_" and len(set(got)) < len(got) / 3:
-                raise Ending("failed", f"{what}: only {len(set(got))} of {len(got)} differ")
+                raise CaseEnded("failed", f"{what}: only {len(set(got))} of {len(got)} differ")
             untouched(spilled, what)
 
 
@@ -198,7 +222,12 @@ def into_out(rng: random.Random, device: str) -> None:
             view, base = layout(hole, make)
             torch.sqrt(layout(squares, make)[0], out=view)
             got, spilled = view.tolist(), around(view, base)
-        compare(got, [[abs(value) for value in row] for row in x], f"sqrt of and into a {name} view, {dtype}", lambda value: value / 512)
+        compare(
+            got,
+            [[abs(value) for value in row] for row in x],
+            f"sqrt of and into a {name} view, {dtype}",
+            lambda value: value / 512,
+        )
         untouched(spilled, f"sqrt into a {name} view, {dtype}")
     a, b = ([[rng.getrandbits(30) for _ in range(COLUMNS)] for _ in range(ROWS)] for _ in range(2))
     with REPORT.act():
@@ -206,19 +235,32 @@ def into_out(rng: random.Random, device: str) -> None:
         wide = torch.full((ROWS, 2 * COLUMNS), -1, dtype=torch.int32, device=device)
         torch.bitwise_and(make(flip(a)).t(), make(b), out=wide[:, ::2])
         got = wide.tolist()
-    compare(got, [[x for p, q in zip(*rows) for x in (p & q, -1)] for rows in zip(a, b)], "bitwise_and into every other column")
+    compare(
+        got,
+        [[x for p, q in zip(*rows) for x in (p & q, -1)] for rows in zip(a, b)],
+        "bitwise_and into every other column",
+    )
 
 
 def special_functions(rng: random.Random, device: str) -> None:
     """Take functions that have kernels of their own, of views."""
     x = [[abs(value) for value in row] for row in draw(rng, ROWS, COLUMNS)]
-    functions = {"lgamma": (torch.lgamma, math.lgamma), "digamma": (torch.digamma, digamma), "isfinite": (torch.isfinite, math.isfinite)}
+    functions = {
+        "lgamma": (torch.lgamma, math.lgamma),
+        "digamma": (torch.digamma, digamma),
+        "isfinite": (torch.isfinite, math.isfinite),
+    }
     for layout in LAYOUTS:
         for op, (function, exact) in functions.items():
             with REPORT.act():
                 got = function(layout(x, maker(device, "float32"))[0]).tolist()
             want = [[exact(value) for value in row] for row in x]
-            compare(got, want, f"{op} of a {layout.__name__} view", lambda value: (1 + abs(value)) / (1 << 14))
+            compare(
+                got,
+                want,
+                f"{op} of a {layout.__name__} view",
+                lambda value: (1 + abs(value)) / (1 << 14),
+            )
 
 
 def digamma(x: float) -> float:
@@ -227,7 +269,12 @@ def digamma(x: float) -> float:
     while x < 10:
         shifted, x = shifted - 1 / x, x + 1
     square = 1 / (x * x)
-    return shifted + math.log(x) - 0.5 / x - square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
+    return (
+        shifted
+        + math.log(x)
+        - 0.5 / x
+        - square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
+    )
 
 
 def sort(rng: random.Random, device: str) -> None:
@@ -236,10 +283,21 @@ def sort(rng: random.Random, device: str) -> None:
     for layout, name, make, dtype in each_layout(device):
         with REPORT.act():
             view = layout(x, make)[0]
-            rows, columns, places = (each.tolist() for each in (view.sort(dim=1)[0], view.sort(dim=0)[0], view.argsort(dim=1)))
+            rows, columns, places = (
+                each.tolist()
+                for each in (view.sort(dim=1)[0], view.sort(dim=0)[0], view.argsort(dim=1))
+            )
         compare(rows, [sorted(row) for row in x], f"sort of the rows of a {name} view, {dtype}")
-        compare(columns, flip(sorted(column) for column in flip(x)), f"sort of the columns of a {name} view, {dtype}")
-        compare(places, [sorted(range(COLUMNS), key=row.__getitem__) for row in x], f"argsort of the rows of a {name} view, {dtype}")
+        compare(
+            columns,
+            flip(sorted(column) for column in flip(x)),
+            f"sort of the columns of a {name} view, {dtype}",
+        )
+        compare(
+            places,
+            [sorted(range(COLUMNS), key=row.__getitem__) for row in x],
+            f"argsort of the rows of a {name} view, {dtype}",
+        )
 
 
 def join(rng: random.Random, device: str) -> None:
@@ -250,8 +308,12 @@ def join(rng: random.Random, device: str) -> None:
             view = layout(x, make)[0]
             joined = torch.cat((view[:, 1::2], view[:, ::2]), dim=-1).tolist()
             stacked = torch.stack((-view[:, 1::2], view[:, ::2]), dim=-1).flatten(-2).tolist()
-        compare(joined, [row[1::2] + row[::2] for row in x], f"cat of parts of a {name} view, {dtype}")
-        turned = [[x for pair in zip(row[1::2], row[::2]) for x in (-pair[0], pair[1])] for row in x]
+        compare(
+            joined, [row[1::2] + row[::2] for row in x], f"cat of parts of a {name} view, {dtype}"
+        )
+        turned = [
+            [x for pair in zip(row[1::2], row[::2]) for x in (-pair[0], pair[1])] for row in x
+        ]
         compare(stacked, turned, f"stack of parts of a {name} view, {dtype}")
 
 
@@ -264,7 +326,12 @@ def convolution(rng: random.Random, device: str) -> None:
     terms = [
         [
             [
-                [image[0][c][i + y][j + x] * k[c][y][x] for c in range(channels) for y in range(side) for x in range(side)]
+                [
+                    image[0][c][i + y][j + x] * k[c][y][x]
+                    for c in range(channels)
+                    for y in range(side)
+                    for x in range(side)
+                ]
                 for j in range(size - side + 1)
             ]
             for i in range(size - side + 1)
@@ -275,7 +342,11 @@ def convolution(rng: random.Random, device: str) -> None:
         [
             [
                 [
-                    [gradient[0][m][i][j] * image[0][c][i + y][j + x] for i in range(size - side + 1) for j in range(size - side + 1)]
+                    [
+                        gradient[0][m][i][j] * image[0][c][i + y][j + x]
+                        for i in range(size - side + 1)
+                        for j in range(size - side + 1)
+                    ]
                     for x in range(side)
                 ]
                 for y in range(side)
@@ -302,7 +373,10 @@ def summed(got: Any, terms: Any, what: str) -> None:
     for value, group in zip(flat(got), groups):
         allowed = math.fsum(map(abs, group)) / 512
         if not abs(value - math.fsum(group)) <= allowed:
-            raise Ending("failed", f"{what}: an element is {value:.6g}, expected {math.fsum(group):.6g} within {allowed:.3g}")
+            raise CaseEnded(
+                "failed",
+                f"{what}: an element is {value:.6g}, expected {math.fsum(group):.6g} within {allowed:.3g}",
+            )
 
 
 def normalization(rng: random.Random, device: str) -> None:
@@ -311,10 +385,16 @@ def normalization(rng: random.Random, device: str) -> None:
     variance = [2.0 ** rng.randint(-4, 4) for _ in mean]
     want, terms = [], []
     for row in x:
-        parts = [((value - m) / math.sqrt(v + 1e-5) * g, s) for value, m, v, g, s in zip(row, mean, variance, gain, shift)]
+        parts = [
+            ((value - m) / math.sqrt(v + 1e-5) * g, s)
+            for value, m, v, g, s in zip(row, mean, variance, gain, shift)
+        ]
         want.append([scaled + s for scaled, s in parts])
         terms.append(
-            [(abs(value) + abs(m)) / math.sqrt(v) * abs(g) + abs(s) for value, m, v, g, s in zip(row, mean, variance, gain, shift)]
+            [
+                (abs(value) + abs(m)) / math.sqrt(v) * abs(g) + abs(s)
+                for value, m, v, g, s in zip(row, mean, variance, gain, shift)
+            ]
         )
     allowed = max(flat(terms)) / (1 << 14)
     for layout in LAYOUTS:
@@ -338,7 +418,10 @@ def conversion(rng: random.Random, device: str) -> None:
             read, got, kept = source[2:].to(to).tolist(), storage.tolist(), source.tolist()
         compare(read, x[2:], f"copy to {to} of what begins at an offset")
         compare(got[3:], x[2:], f"copy to {to} into another dtype, at an offset")
-        untouched(sum(not math.isnan(value) for value in got[:3]), f"copy to {to} into another dtype, at an offset")
+        untouched(
+            sum(not math.isnan(value) for value in got[:3]),
+            f"copy to {to} into another dtype, at an offset",
+        )
         compare(kept, x, f"copy to {to} into another dtype: its source afterwards")
 
 
@@ -356,18 +439,22 @@ CASES = {
 
 
 def judge(trial: Callable[[random.Random, str], None], rng: random.Random, device: str) -> None:
-    """Try a case; what a device does not have at all is not wrong there, unless it is a GPU that has everything."""
+    """Try a case.
+
+    What a device does not have at all is not wrong there, unless it is a GPU that has everything.
+    """
     try:
         trial(rng, device)
-    except Ending as end:
+    except CaseEnded as end:
         verdict, reason = end.args
         absent = reason.startswith("NotImplementedError") and not device.startswith("cuda")
-        raise Ending("skipped" if absent else verdict, reason) from end
+        raise CaseEnded("skipped" if absent else verdict, reason) from end
 
 
 def main() -> None:
     """Try every case on every device."""
-    # Matrices this small gain nothing from threads, and lose seconds to them where the processor is busy.
+    # Matrices this small gain nothing from threads, and lose seconds to them where the processor is
+    # busy.
     torch.set_num_threads(1)
     for device in devices(torch):
         with REPORT.result(device) as data:

@@ -46,7 +46,9 @@ class Cargo:
         """Run cargo within the workspace, where its `.cargo/config.toml` and its toolchain file count."""
         return self.start([self.cargo, *arguments], self.workspace, bound, quiet=quiet, **extra)
 
-    def start(self, command: list[str], folder: Path, bound: float, *, quiet: bool = False, **extra: str) -> Done:
+    def start(
+        self, command: list[str], folder: Path, bound: float, *, quiet: bool = False, **extra: str
+    ) -> Done:
         """Run a command; the log has it and, unless it is quiet, what it printed."""
         print("$", " ".join(command), flush=True)
         started = time.monotonic()
@@ -63,18 +65,29 @@ class Cargo:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise Undone(f"{Path(command[0]).name} {command[1]} was still running after {bound:.0f} s") from None
+            raise Undone(
+                f"{Path(command[0]).name} {command[1]} was still running after {bound:.0f} s"
+            ) from None
         except OSError as error:
             raise Undone(f"{command[0]} cannot be started: {error.strerror}") from None
         done = Done(ran.returncode, ran.stdout, ran.stderr, time.monotonic() - started)
         if not quiet:
             print(shortened(done.out), end="")
-        print(shortened(done.err), f"-- ended with {done.code} after {done.seconds:.1f} s", sep="", flush=True)
+        print(
+            shortened(done.err),
+            f"-- ended with {done.code} after {done.seconds:.1f} s",
+            sep="",
+            flush=True,
+        )
         return done
 
     def environment(self, **extra: str) -> dict[str, str]:
         """The environment of every command: the user's, without wrappers (caches of the user's), and offline unless that was allowed."""
-        kept = {name: value for name, value in os.environ.items() if name not in ("CARGO_BUILD_TARGET_DIR", "CARGO_NET_OFFLINE")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("CARGO_BUILD_TARGET_DIR", "CARGO_NET_OFFLINE")
+        }
         return {
             **kept,
             **({} if self.network else {"CARGO_NET_OFFLINE": "true"}),
@@ -90,13 +103,24 @@ class Cargo:
 
     def metadata(self, manifest: Path, *arguments: str) -> dict[str, Any]:
         """Ask what a manifest resolves to, the network being tried only where that was allowed and the cache does not do."""
-        command = ["metadata", "--format-version", "1", "--manifest-path", str(manifest), *arguments]
+        command = [
+            "metadata",
+            "--format-version",
+            "1",
+            "--manifest-path",
+            str(manifest),
+            *arguments,
+        ]
         done = self.run(*command, "--offline", quiet=True)
         if done.code and self.network:
             done = self.run(*command, bound=300.0, quiet=True)
         if done.code:
-            missing = "; `cargo fetch --locked` brings what is missing" if "offline" in done.err else ""
-            raise Undone(f"cargo does not resolve this workspace{'' if self.network else ' offline'}: {complaint(done.err)}{missing}")
+            missing = (
+                "; `cargo fetch --locked` brings what is missing" if "offline" in done.err else ""
+            )
+            raise Undone(
+                f"cargo does not resolve this workspace{'' if self.network else ' offline'}: {complaint(done.err)}{missing}"
+            )
         told: dict[str, Any] = json.loads(done.out)
         return told
 
@@ -106,7 +130,10 @@ class Cargo:
         if rustc is None:
             raise Undone("there is no rustc on PATH")
         done = self.start([rustc, "-vV"], self.workspace, 30.0, quiet=True)
-        host = next((line[len("host: ") :] for line in done.out.splitlines() if line.startswith("host: ")), "")
+        host = next(
+            (line[len("host: ") :] for line in done.out.splitlines() if line.startswith("host: ")),
+            "",
+        )
         if not host:
             raise Undone(f"rustc does not say what it is: {complaint(done.err)}")
         return host
@@ -116,7 +143,11 @@ class Cargo:
         free = shutil.disk_usage(target.parent).free
         if free < ROOM:
             raise Undone(f"{free >> 20} MiB are free in {target.parent}: too little to build in")
-        return {"CARGO_TARGET_DIR": str(target), "CARGO_BUILD_BUILD_DIR": str(target), "CARGO_INCREMENTAL": "0"}
+        return {
+            "CARGO_TARGET_DIR": str(target),
+            "CARGO_BUILD_BUILD_DIR": str(target),
+            "CARGO_INCREMENTAL": "0",
+        }
 
 
 def complaint(output: str) -> str:
@@ -125,7 +156,11 @@ def complaint(output: str) -> str:
     first = next((index for index, line in enumerate(lines) if line.startswith("error")), None)
     if first is None:
         return next((line for line in reversed(lines) if line), "it said nothing")[:400]
-    causes = [lines[index + 1] for index, line in enumerate(lines[:-1]) if line == "Caused by:" and index > first]
+    causes = [
+        lines[index + 1]
+        for index, line in enumerate(lines[:-1])
+        if line == "Caused by:" and index > first
+    ]
     return "; ".join([lines[first], *causes[-1:]])[:400]
 
 

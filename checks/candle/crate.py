@@ -16,7 +16,14 @@ PLAIN = "[profile.dev]\ndebug = 0\n"
 class Crate:
     """A manifest, the workspace's lock beside it, and the folder that its builds go to."""
 
-    def __init__(self, cargo: Cargo, folder: Path, package: str, programs: dict[str, Path], needs: dict[str, str]) -> None:
+    def __init__(
+        self,
+        cargo: Cargo,
+        folder: Path,
+        package: str,
+        programs: dict[str, Path],
+        needs: dict[str, str],
+    ) -> None:
         self.cargo, self.folder, self.target = cargo, folder, folder / "target"
         self.manifest = folder / "Cargo.toml"
         self.text = "".join([
@@ -34,16 +41,25 @@ class Crate:
         print(self.manifest.read_text(encoding="utf-8"), flush=True)
 
     def same(self, whole: Workspace) -> Workspace:
-        """Resolve the crate; where what decides about candle would not be the workspace's own, nothing built from it counts."""
+        """Resolve the crate.
+
+        Where what decides about candle would not be the workspace's own, nothing built from it
+        counts.
+        """
         told = self.cargo.metadata(self.manifest, "--filter-platform", whole.host)
         mine = Workspace(told, whole.host)
         other = workspace.differing(mine, whole)
         if other:
-            raise Undone(f"a crate beside the workspace would not get the workspace's own {', '.join(other[:4])}")
+            raise Undone(
+                f"a crate beside the workspace would not get the workspace's own {', '.join(other[:4])}"
+            )
         return mine
 
     def run(self, command: str, *arguments: str, bound: float, **extra: str) -> Done:
-        """Let cargo build or check the crate; the log has rustc's errors as a terminal would show them."""
+        """Let cargo build or check the crate.
+
+        The log has rustc's errors as a terminal would show them.
+        """
         offline = () if self.cargo.network else ("--offline",)
         told = ["--message-format", "json", "--manifest-path", str(self.manifest), *offline]
         environment = {**self.cargo.building(self.target), **extra}

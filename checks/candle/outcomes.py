@@ -7,12 +7,15 @@ import re
 import signal
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-Ended = Optional[Tuple[str, str]]
+Termination = Optional[Tuple[str, str]]
 """A verdict and its reason; None where a case passed."""
 Lines = List[Dict[str, Any]]
-Judge = Callable[[Lines, str], Ended]
+Judge = Callable[[Lines, str], Termination]
 
-UNBUILT = re.compile(r"has not been built with|CUDA_ERROR_NO_DEVICE|no CUDA-capable device|CUDA_ERROR_STUB_LIBRARY", re.IGNORECASE)
+UNBUILT = re.compile(
+    r"has not been built with|CUDA_ERROR_NO_DEVICE|no CUDA-capable device|CUDA_ERROR_STUB_LIBRARY",
+    re.IGNORECASE,
+)
 GUARDED = re.compile(r"device mismatch in")
 KNOWN = "releases from 0.9.0 on have this fault (huggingface/candle#3744)"
 LONGEST = 600
@@ -49,9 +52,11 @@ def heard(out: str) -> Heard:
     return Heard(cases, types, begun, last["no_device"], last["error"])
 
 
-def unopened(said: str) -> Ended:
+def unopened(said: str) -> Termination:
     """Judge what opening a device said: no device is a skip, one that does not open is a failure."""
-    return ("skipped" if UNBUILT.search(said) else "failed"), f"the device does not open: {said}"[:LONGEST]
+    return ("skipped" if UNBUILT.search(said) else "failed"), f"the device does not open: {said}"[
+        :LONGEST
+    ]
 
 
 def total(lines: Lines, what: str) -> int:
@@ -69,28 +74,35 @@ def count(lines: Lines) -> int:
     return sum(total(lines, what) for what in ("right", "refused", "wrong"))
 
 
-def exact(lines: Lines, _: str) -> Ended:
+def exact(lines: Lines, _: str) -> Termination:
     """Operands that every release multiplies: right, or a failure."""
     if total(lines, "wrong"):
         return wrong(lines, "")
     if total(lines, "refused"):
-        return "failed", f"{total(lines, 'refused')} of {count(lines)} refused: {first(lines, 'refused')}"[:LONGEST]
+        return (
+            "failed",
+            f"{total(lines, 'refused')} of {count(lines)} refused: {first(lines, 'refused')}"[
+                :LONGEST
+            ],
+        )
     return None
 
 
-def refusable(lines: Lines, device: str) -> Ended:
+def refusable(lines: Lines, device: str) -> Termination:
     """Operands that a release may refuse with a clear error: a wrong number is a failure."""
     return wrong(lines, device)
 
 
-def wrong(lines: Lines, _: str) -> Ended:
+def wrong(lines: Lines, _: str) -> Termination:
     """Fail where a number is wrong."""
     if not total(lines, "wrong"):
         return None
-    return "failed", f"{total(lines, 'wrong')} of {count(lines)} wrong: {first(lines, 'wrong')}"[:LONGEST]
+    return "failed", f"{total(lines, 'wrong')} of {count(lines)} wrong: {first(lines, 'wrong')}"[
+        :LONGEST
+    ]
 
 
-def spread(lines: Lines, device: str) -> Ended:
+def spread(lines: Lines, device: str) -> Termination:
     """Views of one matrix for a whole batch, which releases from 0.9.0 on multiply wrongly on the processor: told, and no verdict."""
     ended = wrong(lines, device)
     if ended and device == "cpu" and "panicked" not in ended[1]:
@@ -98,23 +110,32 @@ def spread(lines: Lines, device: str) -> Ended:
     return ended
 
 
-def told(heard: Heard, ends: dict[str, Ended]) -> list[str]:
+def told(heard: Heard, ends: dict[str, Termination]) -> list[str]:
     """Return what is worth a line beside the verdicts: what was refused, and which types are not multiplied at all."""
     refused = [
         f"{name} {total(lines, 'refused')} of {count(lines)}"
         for name, lines in heard.cases.items()
-        if lines and "refused" in lines[0] and total(lines, "refused") and (ends.get(name) or [""])[0] != "failed"
+        if lines
+        and "refused" in lines[0]
+        and total(lines, "refused")
+        and (ends.get(name) or [""])[0] != "failed"
     ]
-    said = [f"refused with an error, which is not counted against it: {', '.join(refused)}"] if refused else []
+    said = (
+        [f"refused with an error, which is not counted against it: {', '.join(refused)}"]
+        if refused
+        else []
+    )
     said += [f"{kind} is not multiplied here: {why}"[:200] for kind, why in heard.types.items()]
     if (ends.get("broadcast") or ("", ""))[1].startswith(KNOWN):
         lines = heard.cases["broadcast"]
         many = f"{total(lines, 'wrong')} of {count(lines)}"
-        said.append(f"a view made by broadcast_as() gave wrong products, {many}: call contiguous() on it first (huggingface/candle#3744)")
+        said.append(
+            f"a view made by broadcast_as() gave wrong products, {many}: call contiguous() on it first (huggingface/candle#3744)"
+        )
     return said
 
 
-def death(heard: Heard, code: int) -> Ended:
+def death(heard: Heard, code: int) -> Termination:
     """Judge how a program ended that ended too soon: by a signal, or by an error of candle that no case holds."""
     if code == 0 and not heard.error:
         return None
@@ -130,14 +151,17 @@ def name_of(number: int) -> str:
         return f"signal {number}"
 
 
-def alone(lines: Lines, _: str) -> Ended:
+def alone(lines: Lines, _: str) -> Termination:
     """One handle: the device adds at all, or everything else says nothing."""
     line = lines[-1]
     return None if line["how"] == "right" else ("failed", line["detail"][:LONGEST])
 
 
-def together(lines: Lines, _: str) -> Ended:
-    """Two handles, or two devices: right, or candle's own error about devices; anything else that is said decides nothing."""
+def together(lines: Lines, _: str) -> Termination:
+    """Two handles, or two devices: right, or candle's own error about devices.
+
+    Anything else that is said decides nothing.
+    """
     line = lines[-1]
     if line["how"] == "wrong":
         return "failed", line["detail"][:LONGEST]

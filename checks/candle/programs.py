@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from canary_report import Ending
+from canary_report import CaseEnded
 from candle import builds, warm, workspace
 from candle.cargo import Cargo, Done, Undone
 from candle.crate import Crate
@@ -37,9 +37,9 @@ def undone() -> Iterator[None]:
     try:
         yield
     except (Undone, OSError) as reason:
-        raise Ending("skipped", str(reason)) from None
+        raise CaseEnded("skipped", str(reason)) from None
     except BuildError as error:
-        raise Ending("failed", str(error)) from None
+        raise CaseEnded("failed", str(error)) from None
 
 
 class Device(NamedTuple):
@@ -56,10 +56,19 @@ def devices(on: list[str]) -> list[Device]:
     kept = [feature for feature in on if feature in ANYWHERE]
     found = [Device("cpu", "cpu", kept)]
     if "cuda" in on:
-        found.append(Device("cuda:0", "cuda", [*kept, *(each for each in ("cuda", "cudnn") if each in on)], no_cuda()))
+        found.append(
+            Device(
+                "cuda:0",
+                "cuda",
+                [*kept, *(each for each in ("cuda", "cudnn") if each in on)],
+                no_cuda(),
+            )
+        )
     if "metal" in on:
         typed = "Metal is on macOS only; the build for the processor has type-checked this program, and it was not run on Metal"
-        found.append(Device("metal", "metal", [*kept, "metal"], "" if sys.platform == "darwin" else typed))
+        found.append(
+            Device("metal", "metal", [*kept, "metal"], "" if sys.platform == "darwin" else typed)
+        )
     return found
 
 
@@ -75,7 +84,9 @@ def no_cuda() -> str:
     return ""
 
 
-def program(cargo: Cargo, whole: Workspace, device: Device, name: str, folder: Path) -> tuple[Path, str]:
+def program(
+    cargo: Cargo, whole: Workspace, device: Device, name: str, folder: Path
+) -> tuple[Path, str]:
     """Return a program of ours with the workspace's own candle-core in it, and what there is to say of how it was made.
 
     A quick run does only what takes seconds: it links with what the workspace has built.
@@ -95,13 +106,16 @@ def program(cargo: Cargo, whole: Workspace, device: Device, name: str, folder: P
 def crate(cargo: Cargo, whole: Workspace, device: Device, folder: Path, *, default: bool) -> Crate:
     """Lay a crate with every program of ours into a folder.
 
-    Checks of one run share it where doctor offers a place (`CANARY_SHARED`): the sources are the same for all of them.
+    Checks of one run share it where doctor offers a place (`CANARY_SHARED`): the sources are the
+    same for all of them.
     """
     entry = workspace.dependency(whole.the("candle-core"), device.features, default=default)
     sources = {path.stem: path for path in sorted(SOURCES.glob("*.rs"))}
     shared = os.environ.get("CANARY_SHARED")
     if shared:
-        key = hashlib.sha256(f"{entry}\n{whole.root}\n".encode() + whole.lock.read_bytes()).hexdigest()[:16]
+        key = hashlib.sha256(
+            f"{entry}\n{whole.root}\n".encode() + whole.lock.read_bytes()
+        ).hexdigest()[:16]
         folder = Path(shared) / f"candle-{key}"
     made = Crate(cargo, folder, ABOUT, sources, {"candle-core": entry})
     if not (folder / "target").is_dir():

@@ -17,7 +17,10 @@ DEEPEST = 40
 
 
 def found(cargo: Cargo, name: str) -> tuple[dict[str, Any], Workspace | None, str]:
-    """Return the package of a name and the resolved workspace; where cargo resolves nothing here, what the paths lead to, and why."""
+    """Return the package of a name and the resolved workspace.
+
+    Where cargo resolves nothing here, what the paths lead to, and why.
+    """
     try:
         whole = workspace.read(cargo)
     except Undone as undone:
@@ -43,7 +46,11 @@ def by_path(cargo: Cargo, name: str) -> dict[str, Any] | None:
         for package in packages:
             if package["name"] == name:
                 return dict(package)
-            waiting += [Path(dep["path"]) / "Cargo.toml" for dep in package["dependencies"] if dep.get("path")]
+            waiting += [
+                Path(dep["path"]) / "Cargo.toml"
+                for dep in package["dependencies"]
+                if dep.get("path")
+            ]
     return None
 
 
@@ -55,8 +62,13 @@ def source(package: dict[str, Any]) -> Path:
     raise Undone(f"this {package['name']} {package['version']} has no build script")
 
 
-def against_its_crates(cargo: Cargo, package: dict[str, Any], whole: Workspace, folder: Path) -> builds.Fault | None:
-    """Check the script as a program of a crate of ours that has its build-dependencies; None where it compiles."""
+def against_its_crates(
+    cargo: Cargo, package: dict[str, Any], whole: Workspace, folder: Path
+) -> builds.Fault | None:
+    """Check the script as a program of a crate of ours that has its build-dependencies.
+
+    None where it compiles.
+    """
     used = {each["name"]: each for each in whole.built_with(package).values()}
     needs = {
         declared["rename"] or declared["name"]: workspace.dependency(
@@ -71,7 +83,9 @@ def against_its_crates(cargo: Cargo, package: dict[str, Any], whole: Workspace, 
     crate.lay(whole.lock)
     crate.same(whole)
     # What is a warning to everybody who takes this package from elsewhere stays one.
-    done = crate.run("check", bound=240.0, RUSTFLAGS="", CARGO_ENCODED_RUSTFLAGS="--cap-lints\x1fwarn")
+    done = crate.run(
+        "check", bound=240.0, RUSTFLAGS="", CARGO_ENCODED_RUSTFLAGS="--cap-lints\x1fwarn"
+    )
     if done.code == 0:
         return None
     fault = builds.fault(done.out, done.err, accelerated=False)
@@ -82,21 +96,59 @@ def against_its_crates(cargo: Cargo, package: dict[str, Any], whole: Workspace, 
 
 
 def against_stubs(cargo: Cargo, package: dict[str, Any], folder: Path) -> builds.Fault | None:
-    """Compile the script with rustc alone; only what is the script's own fault is one, and what the stubs lack decides nothing."""
+    """Compile the script with rustc alone.
+
+    Only what is the script's own fault is one, and what the stubs lack decides nothing.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    common = ["rustc", "--edition", package["edition"], "--cap-lints", "warn", "--error-format", "json"]
+    common = [
+        "rustc",
+        "--edition",
+        package["edition"],
+        "--cap-lints",
+        "warn",
+        "--error-format",
+        "json",
+    ]
     for name in "anyhow", "bindgen_cuda":
-        made = ["--crate-type", "rlib", "--emit", "metadata", "--crate-name", name, "-o", f"lib{name}.rmeta", str(STUBS / f"{name}.rs")]
+        made = [
+            "--crate-type",
+            "rlib",
+            "--emit",
+            "metadata",
+            "--crate-name",
+            name,
+            "-o",
+            f"lib{name}.rmeta",
+            str(STUBS / f"{name}.rs"),
+        ]
         if cargo.start([*common, *made], folder, 60.0).code:
-            raise Undone("rustc does not compile the stubs of the crates that the build script uses")
+            raise Undone(
+                "rustc does not compile the stubs of the crates that the build script uses"
+            )
     extern = [f"--extern={name}=lib{name}.rmeta" for name in ("anyhow", "bindgen_cuda")]
-    script = [*extern, "--crate-name", "build_script_build", "--emit", "metadata", "-o", "script.rmeta", str(source(package))]
+    script = [
+        *extern,
+        "--crate-name",
+        "build_script_build",
+        "--emit",
+        "metadata",
+        "-o",
+        "script.rmeta",
+        str(source(package)),
+    ]
     done = cargo.start([*common, *script], folder, 60.0)
     if done.code == 0:
         return None
-    told = [builds.message({"message": each}) for each in map(builds.parsed, done.err.splitlines()) if each.get("level") == "error"]
+    told = [
+        builds.message({"message": each})
+        for each in map(builds.parsed, done.err.splitlines())
+        if each.get("level") == "error"
+    ]
     own = [each for each in told if each.code in ITS_OWN]
     if own:
         print("".join(each.rendered for each in own), flush=True)
         return builds.Fault("failed", own[0].line)
-    raise Undone(f"undecided without the crates that the build script uses: {told[0].line if told else 'rustc failed'}")
+    raise Undone(
+        f"undecided without the crates that the build script uses: {told[0].line if told else 'rustc failed'}"
+    )

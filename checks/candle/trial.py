@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from canary_report import Ending, Report
+from canary_report import CaseEnded, Report
 from candle import outcomes, programs, workspace
 from candle.cargo import Cargo, Undone
 from candle.outcomes import Judge
@@ -35,7 +35,7 @@ class Trial:
             for device in devices:
                 with self.report.result(device.name) as data, undone():
                     if device.why_not:
-                        raise Ending("skipped", device.why_not)
+                        raise CaseEnded("skipped", device.why_not)
                     self.tried(cargo, whole, device, Path(temporary) / device.word, data)
         self.report.write(doing=None)
 
@@ -46,12 +46,19 @@ class Trial:
             yield
         except Undone as reason:
             with self.report.result("cpu"):
-                raise Ending("skipped", str(reason)) from None
+                raise CaseEnded("skipped", str(reason)) from None
 
-    def tried(self, cargo: Cargo, whole: Workspace, device: Device, folder: Path, data: dict[str, Any]) -> None:
+    def tried(
+        self, cargo: Cargo, whole: Workspace, device: Device, folder: Path, data: dict[str, Any]
+    ) -> None:
         """Build the program for a device, run it there, and judge what it says."""
         report, core = self.report, whole.the("candle-core")
-        data.update(candle=workspace.origin(core), features=device.features, seed=random.SystemRandom().randrange(1, 1 << 32), told=[])
+        data.update(
+            candle=workspace.origin(core),
+            features=device.features,
+            seed=random.SystemRandom().randrange(1, 1 << 32),
+            told=[],
+        )
         with report.case("compile"), undone():
             program, line = programs.program(cargo, whole, device, self.program, folder)
             data["told"] += [line] if line else []
@@ -60,20 +67,24 @@ class Trial:
         done = programs.start(cargo, program, device, data["seed"])
         heard = outcomes.heard(done.out)
         if heard.no_device:
-            raise Ending(*outcomes.unopened(heard.no_device))
-        ends = {name: judge(heard.cases[name], device.name) for name, judge in self.cases.items() if name in heard.cases}
+            raise CaseEnded(*outcomes.unopened(heard.no_device))
+        ends = {
+            name: judge(heard.cases[name], device.name)
+            for name, judge in self.cases.items()
+            if name in heard.cases
+        }
         death = outcomes.death(heard, done.code)
         if death:
             ends[heard.begun] = death
         self.listed(ends)
         data["told"] += outcomes.told(heard, ends)
         if ends.get(""):
-            raise Ending(*ends[""])
+            raise CaseEnded(*ends[""])
 
-    def listed(self, ends: dict[str, outcomes.Ended]) -> None:
+    def listed(self, ends: dict[str, outcomes.Termination]) -> None:
         """Put how each case ended into the report."""
         for name, end in ends.items():
             if name:
                 with self.report.case(name):
                     if end:
-                        raise Ending(*end)
+                        raise CaseEnded(*end)

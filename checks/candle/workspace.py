@@ -11,7 +11,10 @@ from urllib.parse import unquote
 
 from candle.cargo import Cargo, Undone
 
-CRATES_IO = ("registry+https://github.com/rust-lang/crates.io-index", "sparse+https://index.crates.io/")
+CRATES_IO = (
+    "registry+https://github.com/rust-lang/crates.io-index",
+    "sparse+https://index.crates.io/",
+)
 KIN = re.compile(r"candle|half$|rand|gemm|cudarc|float8$|ug$|ug-|intel-mkl|metal$|objc2-metal$")
 """Packages that decide how candle computes, or whether it compiles at all."""
 
@@ -26,8 +29,12 @@ class Workspace:
             Path(told.get("build_directory") or told["target_directory"]),
             host,
         )
-        self.nodes: dict[str, dict[str, Any]] = {node["id"]: node for node in resolve.get("nodes", ())}
-        self.packages: dict[str, dict[str, Any]] = {each["id"]: each for each in told["packages"] if each["id"] in self.nodes}
+        self.nodes: dict[str, dict[str, Any]] = {
+            node["id"]: node for node in resolve.get("nodes", ())
+        }
+        self.packages: dict[str, dict[str, Any]] = {
+            each["id"]: each for each in told["packages"] if each["id"] in self.nodes
+        }
         self.members = set(told["workspace_members"])
         self.lock = self.root / "Cargo.lock"
 
@@ -36,7 +43,11 @@ class Workspace:
         found = [each for each in self.packages.values() if each["name"] == name]
         if not found:
             raise Undone(f"{name} is in Cargo.lock, but no build with these features takes it in")
-        direct = {dep["pkg"] for member in self.members & set(self.nodes) for dep in self.nodes[member]["deps"]}
+        direct = {
+            dep["pkg"]
+            for member in self.members & set(self.nodes)
+            for dep in self.nodes[member]["deps"]
+        }
         return max(found, key=lambda each: (each["id"] in direct, numbers(each["version"])))
 
     def features(self, package: dict[str, Any]) -> list[str]:
@@ -48,7 +59,11 @@ class Workspace:
         found: dict[str, dict[str, Any]] = {}
         waiting = [package["id"]]
         while waiting:
-            new = {dep["pkg"]: self.packages[dep["pkg"]] for dep in self.nodes[waiting.pop()]["deps"] if dep["pkg"] not in found}
+            new = {
+                dep["pkg"]: self.packages[dep["pkg"]]
+                for dep in self.nodes[waiting.pop()]["deps"]
+                if dep["pkg"] not in found
+            }
             found.update(new)
             waiting += new
         return list(found.values())
@@ -56,7 +71,11 @@ class Workspace:
     def built_with(self, package: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Return what a package's build script uses, by the name that its source knows it by."""
         deps = self.nodes[package["id"]]["deps"]
-        return {dep["name"]: self.packages[dep["pkg"]] for dep in deps if any(kind["kind"] == "build" for kind in dep["dep_kinds"])}
+        return {
+            dep["name"]: self.packages[dep["pkg"]]
+            for dep in deps
+            if any(kind["kind"] == "build" for kind in dep["dep_kinds"])
+        }
 
 
 def read(cargo: Cargo) -> Workspace:
@@ -65,25 +84,38 @@ def read(cargo: Cargo) -> Workspace:
         raise Undone(f"there is no Cargo.toml in {cargo.workspace}")
     host, features = cargo.host(), os.environ.get("CANARY_FEATURES", "").split()
     wanted = ["--features", " ".join(features)] if features else []
-    told = cargo.metadata(cargo.workspace / "Cargo.toml", "--locked", "--filter-platform", host, *wanted)
+    told = cargo.metadata(
+        cargo.workspace / "Cargo.toml", "--locked", "--filter-platform", host, *wanted
+    )
     return Workspace(told, host)
 
 
 def dependency(package: dict[str, Any], features: list[str], *, default: bool) -> str:
     """Return the value of an entry under `[dependencies]` that means the very package, wherever the manifest lies."""
     source = str(package["source"] or "")
-    fields: dict[str, Any] = {"package": package["name"], "default-features": default, "features": features}
+    fields: dict[str, Any] = {
+        "package": package["name"],
+        "default-features": default,
+        "features": features,
+    }
     if not source:
         fields["path"] = str(Path(package["manifest_path"]).parent)
     elif source.startswith("git+"):
         url, _, query = source[len("git+") :].partition("#")[0].partition("?")
         fields["git"] = url
-        # Spelt as the workspace spells it: under another spelling cargo would look the commit up again.
-        fields.update((key, unquote(value)) for key, _, value in (part.partition("=") for part in query.split("&")) if value)
+        # Spelt as the workspace spells it: under another spelling cargo would look the commit up
+        # again.
+        fields.update(
+            (key, unquote(value))
+            for key, _, value in (part.partition("=") for part in query.split("&"))
+            if value
+        )
     else:
         fields["version"] = f"={package['version']}"
         if source not in CRATES_IO:
-            fields["registry-index"] = source[len("registry+") :] if source.startswith("registry+") else source
+            fields["registry-index"] = (
+                source[len("registry+") :] if source.startswith("registry+") else source
+            )
     return "{ " + ", ".join(f"{key} = {toml(value)}" for key, value in fields.items()) + " }"
 
 
@@ -94,8 +126,16 @@ def toml(value: object) -> str:
 
 def differing(one: Workspace, other: Workspace) -> list[str]:
     """Return the packages of our crate, of those that matter, that are not the workspace's own."""
-    ours = {identity(each): each for each in one.packages.values() if KIN.match(each["name"]) and each["id"] not in one.members}
-    return sorted(f"{each['name']} {each['version']}" for key, each in ours.items() if key not in map(identity, other.packages.values()))
+    ours = {
+        identity(each): each
+        for each in one.packages.values()
+        if KIN.match(each["name"]) and each["id"] not in one.members
+    }
+    return sorted(
+        f"{each['name']} {each['version']}"
+        for key, each in ours.items()
+        if key not in map(identity, other.packages.values())
+    )
 
 
 def identity(package: dict[str, Any]) -> tuple[str, str, str]:

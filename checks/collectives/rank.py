@@ -1,8 +1,9 @@
 """One process of a collective: rank.py BACKEND DEVICE RANK SIZE FOLDER SEED.
 
-It meets the others through a file in FOLDER and exchanges numbers and bytes with them. What each process gives is drawn from SEED, so
-every process can work out in plain Python what it has to get. It writes `rank-RANK.json` there before and after each step, and ends
-once its standard input ends: the process that started it holds the other side.
+It meets the others through a file in FOLDER and exchanges numbers and bytes with them. What each
+process gives is drawn from SEED, so every process can work out in plain Python what it has to get.
+It writes `rank-RANK.json` there before and after each step, and ends once its standard input ends:
+the process that started it holds the other side.
 """
 
 from __future__ import annotations
@@ -57,26 +58,39 @@ class Rank:
             torch.cuda.set_device(torch.device(self.device))
             self.write(version=".".join(map(str, torch.cuda.nccl.version())))
         store = "file://" + os.path.join(self.folder, "store")
-        dist.init_process_group(self.backend, init_method=store, rank=self.rank, world_size=self.size, timeout=PATIENCE)
+        dist.init_process_group(
+            self.backend, init_method=store, rank=self.rank, world_size=self.size, timeout=PATIENCE
+        )
         return ""
 
     def numbers(self, rank: int, what: str, count: int, most: int) -> list[int]:
         """Draw what a process gives: whole numbers whose sums over all processes are exact."""
         bound = most // self.size
-        return random.Random(f"{self.seed} {rank} {what}").choices(range(-bound, bound + 1), k=count)
+        return random.Random(f"{self.seed} {rank} {what}").choices(
+            range(-bound, bound + 1), k=count
+        )
 
     def drawn(self, rank: int, what: str, count: int) -> bytes:
         """Draw the bytes that a process gives."""
-        return random.Random(f"{self.seed} {rank} {what}").getrandbits(8 * count).to_bytes(count, "little")
+        return (
+            random.Random(f"{self.seed} {rank} {what}")
+            .getrandbits(8 * count)
+            .to_bytes(count, "little")
+        )
 
     def tensor(self, values: Any, dtype: str) -> Any:
         """Bring numbers to the device."""
         return self.torch.tensor(list(values), dtype=getattr(self.torch, dtype)).to(self.device)
 
     def same(self, got: Any, want: Any, what: str) -> None:
-        """Compare every element; keep the first difference and go on, since the other processes do not know of it."""
+        """Compare every element.
+
+        Keep the first difference and go on, since the other processes do not know of it.
+        """
         found, expected = got.cpu().flatten().tolist(), list(want)
-        wrong = [place for place, (value, right) in enumerate(zip(found, expected)) if value != right]
+        wrong = [
+            place for place, (value, right) in enumerate(zip(found, expected)) if value != right
+        ]
         if wrong and not self.wrong:
             place = wrong[0]
             said = f"{len(wrong)} of {len(expected)} elements differ, element {place} is {found[place]:g}, expected {expected[place]:g}"
@@ -94,7 +108,9 @@ class Rank:
                 except RuntimeError as error:
                     if self.backend != "gloo" or "scalar type" not in str(error):
                         raise
-                    self.told["without"][dtype] = str(error).splitlines()[0]  # an older Gloo has no bfloat16
+                    self.told["without"][dtype] = str(error).splitlines()[
+                        0
+                    ]  # an older Gloo has no bfloat16
                     break
                 self.same(mine, map(sum, zip(*parts)), f"the sum on rank {self.rank}, {what}")
 
@@ -103,7 +119,9 @@ class Rank:
         for root in range(self.size):
             for count in SIZES:
                 want = self.drawn(root, f"broadcast {count}", count)
-                there = self.tensor(want if root == self.rank else bytes(value ^ 0xFF for value in want), "uint8")
+                there = self.tensor(
+                    want if root == self.rank else bytes(value ^ 0xFF for value in want), "uint8"
+                )
                 self.dist.broadcast(there, root)
                 self.same(there, want, f"{count} bytes of rank {root} on rank {self.rank}")
 
@@ -115,7 +133,10 @@ class Rank:
                 want = self.drawn(source, f"to {self.rank} {count}", count)
                 there = self.tensor((value ^ 0xFF for value in want), "uint8")
                 here = self.tensor(self.drawn(self.rank, f"to {to} {count}", count), "uint8")
-                both = [self.dist.P2POp(self.dist.isend, here, to), self.dist.P2POp(self.dist.irecv, there, source)]
+                both = [
+                    self.dist.P2POp(self.dist.isend, here, to),
+                    self.dist.P2POp(self.dist.irecv, there, source),
+                ]
                 for waiting in self.dist.batch_isend_irecv(both):
                     waiting.wait()
                 if self.device.startswith("cuda"):
@@ -128,7 +149,11 @@ class Rank:
         if why:
             self.write(skipped=why)
             return
-        for name, case in ("all-reduce", self.all_reduce), ("broadcast", self.broadcast), ("send-and-receive", self.send_and_receive):
+        for name, case in (
+            ("all-reduce", self.all_reduce),
+            ("broadcast", self.broadcast),
+            ("send-and-receive", self.send_and_receive),
+        ):
             self.wrong = ""
             self.write(doing=name)
             case()

@@ -13,8 +13,9 @@
 # ///
 """What JAX was built for, which devices it reaches, and why none where it reaches none.
 
-A failed result means that `import jax` fails, or that JAX lists a device and does not compute on it. A plugin that does not start
-leaves JAX on the processor with a message that few people see: that is `jax.error`, and the result is skipped.
+A failed result means that `import jax` fails, or that JAX lists a device and does not compute on
+it. A plugin that does not start leaves JAX on the processor with a message that few people see:
+that is `jax.error`, and the result is skipped.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
 from canary_devices import FULL  # noqa: E402
-from canary_report import Ending, Report  # noqa: E402
+from canary_report import CaseEnded, Report  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -39,7 +40,7 @@ CHOOSING = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 LOCAL = re.compile(r"\+(cuda|rocm)")
 
 
-class Kept(logging.Handler):
+class HeadAndTail(logging.Handler):
     """Keeps what JAX reports while it looks for plugins."""
 
     def __init__(self) -> None:
@@ -49,7 +50,9 @@ class Kept(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a message, with the error that it is about."""
         error = record.exc_info[1] if record.exc_info else None
-        self.said.append(" ".join(f"{record.getMessage()}{f': {error}' if error else ''}".split())[:600])
+        self.said.append(
+            " ".join(f"{record.getMessage()}{f': {error}' if error else ''}".split())[:600]
+        )
 
 
 def build() -> tuple[str, str | None]:
@@ -66,10 +69,17 @@ def build() -> tuple[str, str | None]:
     return "cpu", None
 
 
-def why_none(jax: Any, kind: str, kept: Kept) -> str:
+def why_none(jax: Any, kind: str, kept: HeadAndTail) -> str:
     """Give the words of a plugin that did not start, or else those that JAX has when it is asked for that kind."""
-    told = [text for text in kept.said if "plugin" in text or "backend" in text.lower() or "CUDA" in text]
-    errors = getattr(getattr(getattr(jax, "_src", None), "xla_bridge", None), "_backend_errors", None) or {}
+    told = [
+        text
+        for text in kept.said
+        if "plugin" in text or "backend" in text.lower() or "CUDA" in text
+    ]
+    errors = (
+        getattr(getattr(getattr(jax, "_src", None), "xla_bridge", None), "_backend_errors", None)
+        or {}
+    )
     told += [str(text) for name, text in errors.items() if name == kind]
     if told:
         return told[0]
@@ -85,22 +95,30 @@ def compute(jax: Any, device: Any, name: str) -> None:
     numpy = sys.modules["numpy"]
     with REPORT.act():
         try:
-            got = numpy.asarray(jax.device_put(numpy.arange(257, dtype="float32"), device) + 0.5).tolist()
+            got = numpy.asarray(
+                jax.device_put(numpy.arange(257, dtype="float32"), device) + 0.5
+            ).tolist()
         except Exception as error:
             if FULL.search(str(error)):
                 REPORT.results[-1]["data"]["state"] = "full"
-                raise Ending("skipped", f"the memory of {name} is full: {str(error).splitlines()[0][:300]}") from error
+                raise CaseEnded(
+                    "skipped", f"the memory of {name} is full: {str(error).splitlines()[0][:300]}"
+                ) from error
             raise
     if got != [index + 0.5 for index in range(257)]:
-        raise Ending("failed", f"adding 0.5 to 0, 1, 2 on {name} gave {got[:3]}")
+        raise CaseEnded("failed", f"adding 0.5 to 0, 1, 2 on {name} gave {got[:3]}")
 
 
 def named(device: Any, kind: str) -> str:
     """Name a device the way JAX does in `jax.devices`: `cuda:0`, for its platform `gpu` says less."""
-    return "cpu" if device.platform == "cpu" else f"{kind if device.platform == 'gpu' else device.platform}:{device.id}"
+    return (
+        "cpu"
+        if device.platform == "cpu"
+        else f"{kind if device.platform == 'gpu' else device.platform}:{device.id}"
+    )
 
 
-def ask(jax: Any, kind: str, plugin: str | None, kept: Kept) -> None:
+def ask(jax: Any, kind: str, plugin: str | None, kept: HeadAndTail) -> None:
     """List the devices and compute on each; where a build for GPUs has none, say why."""
     with REPORT.result(None) as data:
         REPORT.doing["case"] = "look for devices"
@@ -113,10 +131,12 @@ def ask(jax: Any, kind: str, plugin: str | None, kept: Kept) -> None:
                 raise
         names = [named(device, kind) for device in found]
         if not names:
-            raise Ending("failed", "JAX lists no device, not even the processor")
-        asked = next((f"{name}={os.environ[name]}" for name in CHOOSING if os.environ.get(name)), "")
+            raise CaseEnded("failed", "JAX lists no device, not even the processor")
+        asked = next(
+            (f"{name}={os.environ[name]}" for name in CHOOSING if os.environ.get(name)), ""
+        )
         if asked and set(names) <= {"cpu"}:
-            raise Ending("skipped", f"{asked} keeps JAX on the processor")
+            raise CaseEnded("skipped", f"{asked} keeps JAX on the processor")
         REPORT.facts["jax.devices"] = names
         if kind != "cpu" and set(names) <= {"cpu"}:
             REPORT.facts["jax.error"] = why_none(jax, kind, kept)
@@ -124,13 +144,15 @@ def ask(jax: Any, kind: str, plugin: str | None, kept: Kept) -> None:
             compute(jax, device, name)
         data["told"] = [f"{plugin or 'jaxlib'}: {', '.join(names)}"]
         if REPORT.facts["jax.error"]:
-            raise Ending("skipped", f"JAX computes on the processor: {REPORT.facts['jax.error']}")
+            raise CaseEnded(
+                "skipped", f"JAX computes on the processor: {REPORT.facts['jax.error']}"
+            )
 
 
 def main() -> None:
     """Ask JAX, which may take no more memory than it needs."""
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    kept = Kept()
+    kept = HeadAndTail()
     logging.getLogger("jax").addHandler(kept)
     jax = REPORT.load("jax")
     kind, plugin = build()

@@ -13,9 +13,9 @@
 # ///
 """Which execution providers ONNX Runtime was built with, whether the one for GPUs starts, and why not where it does not.
 
-A failed result means that `import onnxruntime` fails, or that the tiny model gives a wrong answer. Where the provider for GPUs does
-not start, ONNX Runtime computes on the processor and says so in one line of its log: that is `onnxruntime.error`, and the result is
-skipped.
+A failed result means that `import onnxruntime` fails, or that the tiny model gives a wrong answer.
+Where the provider for GPUs does not start, ONNX Runtime computes on the processor and says so in
+one line of its log: that is `onnxruntime.error`, and the result is skipped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
-from canary_report import Ending, Report  # noqa: E402
+from canary_report import CaseEnded, Report  # noqa: E402
 
 sys.path.remove(CHECKS)
 
@@ -43,7 +43,9 @@ BUILDS = {
 }
 """Providers that compute on GPUs, the plainest first. TensorRT's is not among them: it wants a library of its own."""
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-SAID = re.compile(r"with error: .*|(CUDA|HIP|CUDNN|cuDNN|CUBLAS)\S* (failure|error).*|Failed to create .*|FAIL : .*")
+SAID = re.compile(
+    r"with error: .*|(CUDA|HIP|CUDNN|cuDNN|CUBLAS)\S* (failure|error).*|Failed to create .*|FAIL : .*"
+)
 
 
 def varint(number: int) -> bytes:
@@ -66,7 +68,12 @@ def model() -> bytes:
     """Return a model that doubles four numbers: y = x + x, in the ONNX format, operators of version 13."""
     floats = field(2, field(1, field(1, 1) + field(2, field(1, field(1, 4)))))
     node = field(1, "x") + field(1, "x") + field(2, "y") + field(4, "Add")
-    graph = field(1, node) + field(2, "doubled") + field(11, field(1, "x") + floats) + field(12, field(1, "y") + floats)
+    graph = (
+        field(1, node)
+        + field(2, "doubled")
+        + field(11, field(1, "x") + floats)
+        + field(12, field(1, "y") + floats)
+    )
     return field(1, 8) + field(7, graph) + field(8, field(2, 13))
 
 
@@ -93,11 +100,13 @@ def run(runtime: Any, provider: str) -> list[str]:
     with REPORT.act():
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1
-        session = runtime.InferenceSession(model(), options, providers=[provider, "CPUExecutionProvider"])
+        session = runtime.InferenceSession(
+            model(), options, providers=[provider, "CPUExecutionProvider"]
+        )
         numpy = sys.modules["numpy"]
         got = session.run(None, {"x": numpy.arange(4, dtype="float32")})[0].tolist()
     if got != [0.0, 2.0, 4.0, 6.0]:
-        raise Ending("failed", f"0, 1, 2, 3 doubled with {provider} gave {got}")
+        raise CaseEnded("failed", f"0, 1, 2, 3 doubled with {provider} gave {got}")
     return list(session.get_providers())
 
 
@@ -107,18 +116,27 @@ def attempt(runtime: Any, provider: str) -> str:
     try:
         with log_kept(lines):
             has = run(runtime, provider)
-    except Ending as end:
+    except CaseEnded as end:
         if end.args[1].startswith("0, 1, 2, 3"):
             raise
         return str(end.args[1])
     if provider in has:
         return ""
     told = [found[0] for found in map(SAID.search, lines) if found]
-    return " ".join((told or lines or [f"{provider} is not among the providers of the session: {', '.join(has)}"])[0].split())[:600]
+    return " ".join(
+        (
+            told
+            or lines
+            or [f"{provider} is not among the providers of the session: {', '.join(has)}"]
+        )[0].split()
+    )[:600]
 
 
 def examine(runtime: Any, providers: list[str]) -> None:
-    """Try the provider for GPUs; where libraries are missing, once more with those that pip installed."""
+    """Try the provider for GPUs.
+
+    Where libraries are missing, once more with those that pip installed.
+    """
     with REPORT.result(None) as data:
         provider = next((name for name in BUILDS if name in providers), None)
         data["told"] = [", ".join(providers)]
@@ -132,11 +150,16 @@ def examine(runtime: Any, providers: list[str]) -> None:
                 runtime.preload_dlls()
             again = attempt(runtime, provider)
             if not again:
-                data["told"].append(f"{provider} starts only after onnxruntime.preload_dlls(), or after import torch: {error}")
+                data["told"].append(
+                    f"{provider} starts only after onnxruntime.preload_dlls(), or after import torch: {error}"
+                )
             error = error if "cannot open" in again else again
         REPORT.facts["onnxruntime.error"] = error or None
         if error:
-            raise Ending("skipped", f"{provider} does not start, ONNX Runtime computes on the processor: {error}")
+            raise CaseEnded(
+                "skipped",
+                f"{provider} does not start, ONNX Runtime computes on the processor: {error}",
+            )
 
 
 def main() -> None:
@@ -145,12 +168,15 @@ def main() -> None:
     with REPORT.result(None), REPORT.act():
         providers = list(runtime.get_available_providers())
     if REPORT.results[-1]["verdict"] != "passed":
-        # A folder that another package left empty is imported all the same, as a package without a file.
+        # A folder that another package left empty is imported all the same, as a package without a
+        # file.
         REPORT.write(doing=None)
         return
     REPORT.results.pop()
     build = next((kind for name, kind in BUILDS.items() if name in providers), "cpu")
-    REPORT.facts.update({"onnxruntime.providers": providers, "onnxruntime.build": build, "onnxruntime.error": None})
+    REPORT.facts.update(
+        {"onnxruntime.providers": providers, "onnxruntime.build": build, "onnxruntime.error": None}
+    )
     examine(runtime, providers)
     REPORT.write(doing=None)
 

@@ -9,18 +9,19 @@
 # tier = "quick"
 # timeout = 60
 # devices = "host"
-# nursery = true
+# fork_server = true
 # cases = []
 # ///
 """What torch says of itself once it runs, and which of its devices answer.
 
-Without CANARY_DEVICES it does everything in one process. Asked for `cpu` it imports torch, says how it was built and proves the
-processor; it looks for devices only where no driver is asked. Asked for a kind (`cuda`, `xpu`) it looks for devices and computes
-nothing. Asked for a device (`cuda:1`) it proves that device alone: an error or a hang there costs no other device anything.
+Without CANARY_DEVICES it does everything in one process. Asked for `cpu` it imports torch, says how
+it was built and proves the processor; it looks for devices only where no driver is asked. Asked for
+a kind (`cuda`, `xpu`) it looks for devices and computes nothing. Asked for a device (`cuda:1`) it
+proves that device alone: an error or a hang there costs no other device anything.
 
-A failed result without a device means that `import torch` fails. A failed result of a device means that torch
-finds the device and cannot compute on it: no kernel for its architecture, a driver that is too old or half loaded.
-Other checks then skip that device.
+A failed result without a device means that `import torch` fails. A failed result of a device means
+that torch finds the device and cannot compute on it: no kernel for its architecture, a driver that
+is too old or half loaded. Other checks then skip that device.
 """
 
 from __future__ import annotations
@@ -36,13 +37,19 @@ from typing import Any
 CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, CHECKS)
 from canary_devices import BUSY, FULL  # noqa: E402
-from canary_report import Ending, Report, hollow  # noqa: E402
+from canary_report import CaseEnded, Report, hollow  # noqa: E402
 
 sys.path.remove(CHECKS)
 
 REPORT = Report()
 WARNINGS_KEPT = 10
-NO_GPU = ("Found no NVIDIA driver", "No CUDA GPUs are available", "no CUDA-capable device", "likely running on CPU machine", "No HIP GPUs")
+NO_GPU = (
+    "Found no NVIDIA driver",
+    "No CUDA GPUs are available",
+    "no CUDA-capable device",
+    "likely running on CPU machine",
+    "No HIP GPUs",
+)
 
 
 def importing() -> Any:
@@ -57,10 +64,10 @@ def importing() -> Any:
                 import torch
             except ModuleNotFoundError as error:
                 if error.name == "torch":
-                    raise Ending("skipped", "torch is not installed") from None
+                    raise CaseEnded("skipped", "torch is not installed") from None
                 raise
             if lacks := hollow("torch"):
-                raise Ending("failed", lacks)
+                raise CaseEnded("failed", lacks)
         module = torch
         REPORT.facts["torch.import_seconds"] = round(time.monotonic() - started, 3)
         REPORT.facts["torch.import_warnings"] = first_lines(caught)
@@ -69,7 +76,11 @@ def importing() -> Any:
 
 def first_lines(caught: list[warnings.WarningMessage]) -> list[str]:
     """Bound what was warned of: the first line of the first few."""
-    spoken = [str(warning.message).strip() for warning in caught if issubclass(warning.category, UserWarning)]
+    spoken = [
+        str(warning.message).strip()
+        for warning in caught
+        if issubclass(warning.category, UserWarning)
+    ]
     return [text.splitlines()[0][:200] for text in spoken[:WARNINGS_KEPT] if text]
 
 
@@ -108,7 +119,10 @@ def said(ask: Any) -> list[Any]:
 
 
 def in_child(torch: Any) -> list[Any]:
-    """Ask for cuDNN's version in a process of its own, so that no crash stays behind; a driver that hangs is not asked there."""
+    """Ask for cuDNN's version in a process of its own, so that no crash stays behind.
+
+    A driver that hangs is not asked there.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -120,7 +134,14 @@ def in_child(torch: Any) -> list[Any]:
     with os.fdopen(reading) as pipe:
         text = pipe.read()
     status = os.waitpid(child, 0)[1]
-    return json.loads(text) if text else [None, f"the process ended with signal {status & 127} when cuDNN was asked for its version"]
+    return (
+        json.loads(text)
+        if text
+        else [
+            None,
+            f"the process ended with signal {status & 127} when cuDNN was asked for its version",
+        ]
+    )
 
 
 def cuda(torch: Any) -> Iterator[str]:
@@ -130,13 +151,18 @@ def cuda(torch: Any) -> Iterator[str]:
         available = torch.cuda.is_available()
         count = torch.cuda.device_count() if available else 0
     REPORT.facts["torch.cuda_available"] = available
-    REPORT.facts["torch.cuda_devices"] = [described(torch.cuda, index, is_cuda=bool(torch.version.cuda)) for index in range(count)]
+    REPORT.facts["torch.cuda_devices"] = [
+        described(torch.cuda, index, is_cuda=bool(torch.version.cuda)) for index in range(count)
+    ]
     REPORT.facts["torch.cuda_error"] = None if available else why_no_cuda(torch, caught)
     yield from (f"cuda:{index}" for index in range(count))
 
 
 def described(backend: Any, index: int, *, is_cuda: bool) -> dict[str, Any]:
-    """Describe a device as torch sees it; one that cannot be asked has the error in the place of its properties."""
+    """Describe a device as torch sees it.
+
+    One that cannot be asked has the error in the place of its properties.
+    """
     try:
         seen = backend.get_device_properties(index)
     except Exception as error:
@@ -154,9 +180,16 @@ def described(backend: Any, index: int, *, is_cuda: bool) -> dict[str, Any]:
 
 
 def pci_address(seen: Any) -> str | None:
-    """Spell where a device sits the way that nvidia-smi and lspci do; torch tells it from 2.8 on."""
+    """Spell where a device sits the way that nvidia-smi and lspci do.
+
+    Torch tells it from 2.8 on.
+    """
     parts = [getattr(seen, name, None) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]
-    return "{:04x}:{:02x}:{:02x}.0".format(*parts) if all(isinstance(part, int) for part in parts) else None
+    return (
+        "{:04x}:{:02x}:{:02x}.0".format(*parts)
+        if all(isinstance(part, int) for part in parts)
+        else None
+    )
 
 
 def why_no_cuda(torch: Any, caught: list[warnings.WarningMessage]) -> str | None:
@@ -188,7 +221,9 @@ def xpu(torch: Any) -> Iterator[str]:
         warnings.simplefilter("always")
         count = backend.device_count() if backend and backend.is_available() else 0
     if is_xpu_build(torch):
-        REPORT.facts["torch.xpu_devices"] = [described(backend, index, is_cuda=False) for index in range(count)]
+        REPORT.facts["torch.xpu_devices"] = [
+            described(backend, index, is_cuda=False) for index in range(count)
+        ]
         REPORT.facts["torch.xpu_error"] = None if count else why_no_xpu(torch, caught)
     yield from (f"xpu:{index}" for index in range(count))
 
@@ -218,20 +253,25 @@ def alive(torch: Any, device: str) -> None:
         torch.add(torch.arange(257.0, device=device), 0.5, out=into)
         got = into.tolist()
     if got != [index + 0.5 for index in range(257)]:
-        raise Ending("failed", f"adding 0.5 to 0, 1, 2 on {device} gave {got[:3]}")
+        raise CaseEnded("failed", f"adding 0.5 to 0, 1, 2 on {device} gave {got[:3]}")
 
 
 def prove(torch: Any, device: str) -> None:
     """Give a device its own result, and list it where it answers."""
     with REPORT.result(device) as data:
         if os.environ.get("CANARY_EXCLUSIVE") == "1" and device.startswith("cuda"):
-            data["told"] = ["one process at a time (compute mode of the driver): the checks of GPUs ran one after another"]
+            data["told"] = [
+                "one process at a time (compute mode of the driver): the checks of GPUs ran one after another"
+            ]
         alive(torch, device)
         REPORT.facts.setdefault("torch.devices", []).append(device)
 
 
 def look_for(torch: Any, kind: str, find: Any) -> list[str]:
-    """List the devices of one kind; why there is none is a result, unless nobody would expect any."""
+    """List the devices of one kind.
+
+    Why there is none is a result, unless nobody would expect any.
+    """
     found: list[str] = []
     with REPORT.result(kind) as data:
         REPORT.doing["case"] = f"look for {kind}"
@@ -240,26 +280,28 @@ def look_for(torch: Any, kind: str, find: Any) -> list[str]:
         if kind == "cuda" and not found:
             raise why_none(torch, data)
         if kind == "xpu" and not found and is_xpu_build(torch):
-            raise Ending("skipped", REPORT.facts["torch.xpu_error"] or "torch finds no GPU of Intel")
+            raise CaseEnded(
+                "skipped", REPORT.facts["torch.xpu_error"] or "torch finds no GPU of Intel"
+            )
         if kind == "mps" and not found and REPORT.facts["torch.mps_built"]:
-            raise Ending("skipped", "torch finds no Metal device")
+            raise CaseEnded("skipped", "torch finds no Metal device")
     if REPORT.results[-1]["verdict"] == "passed":
         REPORT.results.pop()
     return found
 
 
-def why_none(torch: Any, data: dict[str, Any]) -> Ending:
+def why_none(torch: Any, data: dict[str, Any]) -> CaseEnded:
     """Tell a machine without a GPU, and GPUs that other processes have, from a GPU that torch cannot start."""
     if is_xpu_build(torch):
-        return Ending("skipped", "this torch is built for the GPUs of Intel")
+        return CaseEnded("skipped", "this torch is built for the GPUs of Intel")
     if not is_gpu_build(torch):
-        return Ending("skipped", "this torch is built without CUDA and without ROCm")
+        return CaseEnded("skipped", "this torch is built without CUDA and without ROCm")
     error = REPORT.facts["torch.cuda_error"]
     absent = not error or any(words in error for words in NO_GPU)
     taken = "busy" if BUSY.search(error or "") else "full" if FULL.search(error or "") else ""
     if taken:
         data["state"] = taken
-    return Ending("skipped" if absent or taken else "failed", error or "torch finds no GPU")
+    return CaseEnded("skipped" if absent or taken else "failed", error or "torch finds no GPU")
 
 
 def is_gpu_build(torch: Any) -> bool:
@@ -274,11 +316,14 @@ def look(torch: Any) -> list[str]:
 
 
 def everything(asked: list[str]) -> None:
-    """Import, say how this torch was built, and prove the processor; where nobody else is asked to, look for the rest and prove it."""
+    """Import, say how this torch was built, and prove the processor.
+
+    Where nobody else is asked to, look for the rest and prove it.
+    """
     torch = importing()
     if torch is None:
         return
-    globals().get("NURSERY", lambda: None)()
+    globals().get("FORK_SERVER", lambda: None)()
     REPORT.results.pop()
     REPORT.write(REPORT.doing)
     REPORT.facts.update(build(torch))
@@ -299,7 +344,9 @@ def main() -> None:
     else:
         torch = REPORT.load("torch")
         if set(asked) & {"cuda", "xpu"}:
-            REPORT.facts["torch.mps_built"] = bool(getattr(torch.backends, "mps", None) and torch.backends.mps.is_built())
+            REPORT.facts["torch.mps_built"] = bool(
+                getattr(torch.backends, "mps", None) and torch.backends.mps.is_built()
+            )
             look(torch)
         else:
             for device in asked:

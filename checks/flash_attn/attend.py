@@ -13,7 +13,9 @@ if sys.argv[1] == "load":
 width, causal, seed = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 torch.manual_seed(seed)
 batch, length, heads = 2, 200, 3
-query, key, value = (torch.randn(batch, length, heads, width, device="cuda").half() for _ in range(3))
+query, key, value = (
+    torch.randn(batch, length, heads, width, device="cuda").half() for _ in range(3)
+)
 out = torch.full_like(query, float("nan"))
 lse = torch.empty(batch, heads, 256, device="cuda")
 torch.cuda.synchronize()

@@ -1,8 +1,8 @@
 """Say how flash-attn's own build would compile here: `plan.py SETUP_PY ARCH`, setup.py being read and never run.
 
-torch first compares compiler, toolkit and itself, as it does before every build. Printed are the flags of setup.py, what torch
-adds to them, the target that serves the architecture, and how many compilers fit into the memory. Exit codes 90 and 91: torch
-does not import, or knows no CUDA.
+torch first compares compiler, toolkit and itself, as it does before every build. Printed are the
+flags of setup.py, what torch adds to them, the target that serves the architecture, and how many
+compilers fit into the memory. Exit codes 90 and 91: torch does not import, or knows no CUDA.
 """
 
 import ast
@@ -30,7 +30,11 @@ def flags_of(setup: str) -> "list[str]":
     """Return the flags for nvcc: the list that holds --expt-extended-lambda, without what is not a plain text in it."""
     for node in ast.walk(ast.parse(setup)):
         if isinstance(node, ast.List):
-            flags = [item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+            flags = [
+                item.value
+                for item in node.elts
+                if isinstance(item, ast.Constant) and isinstance(item.value, str)
+            ]
             if "--expt-extended-lambda" in flags:
                 return [flag for flag in flags if KNOWN.match(flag)]
     raise SystemExit("the setup.py of this source holds no list of flags in a known form")
@@ -39,14 +43,20 @@ def flags_of(setup: str) -> "list[str]":
 def target_of(setup: str, arch: str) -> int:
     """Return the architecture that setup.py compiles for to serve this one: the first of its generation."""
     number = re.match(r"sm_(\d+)", arch)
-    # Releases ask `"80" in cuda_archs()`, the main branch `"80" in archs`, and releases before 2.8 write the flags themselves.
-    named = re.findall(r"\"(\d+)\" in (?:cuda_archs\(\)|archs)", setup) or re.findall(r"code=sm_(\d+)\b", setup)
+    # Releases ask `"80" in cuda_archs()`, the main branch `"80" in archs`, and releases before 2.8
+    # write the flags themselves.
+    named = re.findall(r"\"(\d+)\" in (?:cuda_archs\(\)|archs)", setup) or re.findall(
+        r"code=sm_(\d+)\b", setup
+    )
     targets = sorted(set(map(int, named)))
     if not targets:
-        raise SystemExit("the setup.py of this source names the GPUs that it compiles for in no known form")
+        raise SystemExit(
+            "the setup.py of this source names the GPUs that it compiles for in no known form"
+        )
     fit = [target for target in targets if number and target // 10 == int(number.group(1)) // 10]
     if arch == "sm_87" and toolkit() < (13, 2):
-        # Before that, Orin runs no code of its generation but its own (torch/cuda/__init__.py, DEVICE_REQUIREMENT).
+        # Before that, Orin runs no code of its generation but its own (torch/cuda/__init__.py,
+        # DEVICE_REQUIREMENT).
         fit = [target for target in fit if target == 87]
     if not fit:
         known = ", ".join(f"sm_{target}" for target in targets)
@@ -61,12 +71,20 @@ def toolkit() -> "tuple[int, ...]":
 
 def free_memory() -> int:
     """The bytes that are free to use: the least of the machine's and of what each control group leaves; 0 where nothing tells."""
-    rooms = [int(kilobytes) << 10 for kilobytes in re.findall(r"^MemAvailable:\s+(\d+) kB", read("/proc/meminfo"), re.MULTILINE)]
+    rooms = [
+        int(kilobytes) << 10
+        for kilobytes in re.findall(
+            r"^MemAvailable:\s+(\d+) kB", read("/proc/meminfo"), re.MULTILINE
+        )
+    ]
     for line in read("/proc/self/cgroup").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers and "memory" not in controllers.split(","):
             continue
-        root, names = ("/sys/fs/cgroup/memory", ("limit_in_bytes", "usage_in_bytes", "total_inactive_file"))
+        root, names = (
+            "/sys/fs/cgroup/memory",
+            ("limit_in_bytes", "usage_in_bytes", "total_inactive_file"),
+        )
         if not controllers:
             root, names = "/sys/fs/cgroup", ("max", "current", "inactive_file")
         inner = Path("/" + path.strip("/"))
@@ -96,9 +114,14 @@ def main() -> None:
     flags = flags_of(setup)
     if not any(flag.startswith("-std=") for flag in flags):
         # It chooses by the torch that it finds, as torch itself does.
-        standards = [int(found) for found in re.findall(r"'-std=c\+\+(\d+)'", read(builder.__file__))]
+        standards = [
+            int(found) for found in re.findall(r"'-std=c\+\+(\d+)'", read(builder.__file__))
+        ]
         flags.append(f"-std=c++{max(standards, default=17)}")
-    free, cores = free_memory(), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    free, cores = (
+        free_memory(),
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+    )
     plan = {
         "cores": cores,
         "free_gb": round(free / 1e9, 1),

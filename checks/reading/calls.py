@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 
 from reading.sources import Function, Module, Sources, dotted_parts, place, top, unique
 
-TRANSPARENT = {"no_grad", "inference_mode", "lru_cache", "cache", "disable", "allow_in_graph", "contextmanager", "wraps"}
+TRANSPARENT = {
+    "no_grad",
+    "inference_mode",
+    "lru_cache",
+    "cache",
+    "disable",
+    "allow_in_graph",
+    "contextmanager",
+    "wraps",
+}
 GATES = (
     *(
         "version",
@@ -26,7 +35,17 @@ GATES = (
         "compat",
         "legacy",
     ),
-    *("is_new", "is_old", "deprecat", "backend", "find_spec", "import", "callable", "issubclass", "isinstance"),
+    *(
+        "is_new",
+        "is_old",
+        "deprecat",
+        "backend",
+        "find_spec",
+        "import",
+        "callable",
+        "issubclass",
+        "isinstance",
+    ),
 )
 """Words in a condition by which a caller may be choosing between releases of what it calls."""
 IMPORTS = b"\nfrom ", b"\nimport ", b"\n    from ", b"\n    import "
@@ -68,7 +87,10 @@ def misfits(sources: Sources, callees: list[str]) -> Iterator[Misfit]:
 def in_module(sources: Sources, module: Module, wanted: set[str]) -> Iterator[Misfit]:
     """Yield the calls of one file."""
     roots = {
-        name for name, values in module.names.items() for value in values if isinstance(value, str) and value.partition(".")[0] in wanted
+        name
+        for name, values in module.names.items()
+        for value in values
+        if isinstance(value, str) and value.partition(".")[0] in wanted
     }
     for call, chain in calls(module.tree.body, []) if roots else ():
         if not roots.intersection(dotted_parts(call.func)[:1]):
@@ -89,23 +111,36 @@ def calls(body: list[Any], chain: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
     for node in body:
         if isinstance(node, ast.Call):
             yield node, chain
-        around = isinstance(node, (*Function, ast.ClassDef, ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.Lambda))
+        around = isinstance(
+            node, (*Function, ast.ClassDef, ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.Lambda)
+        )
         yield from calls(list(ast.iter_child_nodes(node)), [*chain, node] if around else chain)
 
 
 def meant(module: Module, call: Any, chain: list[Any]) -> str:
     """Return the dotted name that a call means, through one import at the top that nothing competes with; else nothing.
 
-    An import within a function is most often of something that not everybody has, on a way that not everybody takes.
+    An import within a function is most often of something that not everybody has, on a way that not
+    everybody takes.
     """
     parts = dotted_parts(call.func)
     if not parts:
         return ""
-    if any(binds(node, parts[0]) for outer in chain if isinstance(outer, Function) for node in ast.walk(outer)):
+    if any(
+        binds(node, parts[0])
+        for outer in chain
+        if isinstance(outer, Function)
+        for node in ast.walk(outer)
+    ):
         return ""
     values = module.names.get(parts[0], [])
     imports = [value for value in values if isinstance(value, str)]
-    others = [value for value in values if not isinstance(value, str) and not (isinstance(value, ast.Constant) and value.value is None)]
+    others = [
+        value
+        for value in values
+        if not isinstance(value, str)
+        and not (isinstance(value, ast.Constant) and value.value is None)
+    ]
     sure = parts[0] not in module.doubted or only_the_machine(module, parts[0])
     return ".".join([imports[0], *parts[1:]]) if len(imports) == 1 and not others and sure else ""
 
@@ -116,16 +151,30 @@ def binds(node: Any, name: str) -> bool:
         return any((alias.asname or alias.name.partition(".")[0]) == name for alias in node.names)
     if isinstance(node, ast.Name):
         return node.id == name and not isinstance(node.ctx, ast.Load)
-    return (isinstance(node, ast.arg) and node.arg == name) or (isinstance(node, (*Function, ast.ClassDef)) and node.name == name)
+    return (isinstance(node, ast.arg) and node.arg == name) or (
+        isinstance(node, (*Function, ast.ClassDef)) and node.name == name
+    )
 
 
 def only_the_machine(module: Module, name: str) -> bool:
     """Say whether the one condition of an import is that the machine has an accelerator: `if torch.cuda.is_available():`."""
     for node in module.tree.body:
         if isinstance(node, ast.If):
-            held = any(binds(part, name) for one in node.body for part in ast.walk(one) if isinstance(one, (ast.Import, ast.ImportFrom)))
-            tests = node.test.values if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or) else [node.test]
-            if held and any(isinstance(test, ast.Call) and dotted_parts(test.func)[:1] == ["torch"] for test in tests):
+            held = any(
+                binds(part, name)
+                for one in node.body
+                for part in ast.walk(one)
+                if isinstance(one, (ast.Import, ast.ImportFrom))
+            )
+            tests = (
+                node.test.values
+                if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or)
+                else [node.test]
+            )
+            if held and any(
+                isinstance(test, ast.Call) and dotted_parts(test.func)[:1] == ["torch"]
+                for test in tests
+            ):
                 return True
     return False
 
@@ -134,14 +183,27 @@ def hedged(call: Any, chain: list[Any]) -> bool:
     """Say whether a call may be there for some releases only: by what stands around it, or by another call of the same in a function."""
     for node in chain:
         if isinstance(node, ast.Try):
-            types = [part for one in node.handlers for part in ast.walk(one.type or ast.Name("Exception", ast.Load()))]
+            types = [
+                part
+                for one in node.handlers
+                for part in ast.walk(one.type or ast.Name("Exception", ast.Load()))
+            ]
             if not {part.id for part in types if isinstance(part, ast.Name)} <= MISSES:
                 return True
         if isinstance(node, (ast.If, ast.IfExp, ast.BoolOp)) and chooses(node):
             return True
         if isinstance(node, Function):
-            others = [part for part in ast.walk(node) if isinstance(part, ast.Call) and ast.dump(part.func) == ast.dump(call.func)]
-            early = [part for part in ast.walk(node) if isinstance(part, ast.If) and any(isinstance(one, ast.Return) for one in part.body)]
+            others = [
+                part
+                for part in ast.walk(node)
+                if isinstance(part, ast.Call) and ast.dump(part.func) == ast.dump(call.func)
+            ]
+            early = [
+                part
+                for part in ast.walk(node)
+                if isinstance(part, ast.If)
+                and any(isinstance(one, ast.Return) for one in part.body)
+            ]
             if len(others) > 1 or any(chooses(part) for part in early):
                 return True
     return False
@@ -155,7 +217,10 @@ def chooses(node: Any) -> bool:
 
 def plain(module: Module, node: Any) -> bool:
     """Say whether a definition is what a caller gets: a function at the top of its file, the only one of its name, wrapped by nothing."""
-    decorators = [dotted_parts(one.func if isinstance(one, ast.Call) else one)[-1:] for one in getattr(node, "decorator_list", [])]
+    decorators = [
+        dotted_parts(one.func if isinstance(one, ast.Call) else one)[-1:]
+        for one in getattr(node, "decorator_list", [])
+    ]
     return (
         isinstance(node, ast.FunctionDef)
         and node in module.tree.body
@@ -165,7 +230,10 @@ def plain(module: Module, node: Any) -> bool:
 
 
 def mismatch(call: Any, takes: ast.arguments) -> str:
-    """Say how a call and the parameters of a function do not fit, in the words of Python; nothing where they may."""
+    """Say how a call and the parameters of a function do not fit, in the words of Python.
+
+    Nothing where they may.
+    """
     only = [one.arg for one in getattr(takes, "posonlyargs", [])]
     names = only + [one.arg for one in takes.args]
     words = [word.arg for word in call.keywords if word.arg]
@@ -184,4 +252,8 @@ def mismatch(call: Any, takes: ast.arguments) -> str:
     ]
     given = {*names[: len(call.args)], *words}
     missing = [name for name in needed if name not in given]
-    return f"is missing the argument{'s' if missing[1:] else ''} {', '.join(map(repr, missing))}" if missing else ""
+    return (
+        f"is missing the argument{'s' if missing[1:] else ''} {', '.join(map(repr, missing))}"
+        if missing
+        else ""
+    )

@@ -10,9 +10,33 @@ from reading.functions import Doubt, Kind, Method, ancestry, bodies, method, met
 from reading.sources import DEPTH, Function, Module, Sources, dotted_parts, unique
 
 PROVIDED = {
-    *("apply", "dirty_tensors", "mark_dirty", "mark_non_differentiable", "mark_shared_storage", "materialize_grads", "metadata", "name"),
-    *("maybe_clear_saved_tensors", "needs_input_grad", "next_functions", "non_differentiable", "register_hook", "register_prehook"),
-    *("requires_grad", "save_for_backward", "save_for_forward", "saved_for_forward", "saved_tensors", "saved_variables", "to_save"),
+    *(
+        "apply",
+        "dirty_tensors",
+        "mark_dirty",
+        "mark_non_differentiable",
+        "mark_shared_storage",
+        "materialize_grads",
+        "metadata",
+        "name",
+    ),
+    *(
+        "maybe_clear_saved_tensors",
+        "needs_input_grad",
+        "next_functions",
+        "non_differentiable",
+        "register_hook",
+        "register_prehook",
+    ),
+    *(
+        "requires_grad",
+        "save_for_backward",
+        "save_for_forward",
+        "saved_for_forward",
+        "saved_tensors",
+        "saved_variables",
+        "to_save",
+    ),
     *("set_materialize_grads", "_fwd_used_autocast", "_dtype"),
 }
 """What torch itself puts on `ctx`, its autocast decorators included."""
@@ -21,7 +45,7 @@ SAVES = {"save_for_backward", "to_save"}
 ASKS_FOR_GRADIENTS = ("grad", "training")
 
 
-class Kept(NamedTuple):
+class HeadAndTail(NamedTuple):
     """What a forward pass leaves on `ctx`: on some way through it, on every way that can meet a backward pass; `saves` tensors."""
 
     some: set[str]
@@ -45,12 +69,17 @@ class Reader:
         self.sources, self.found, self.ctx, self.depth = sources, found, ctx, depth
         if depth > DEPTH:
             raise Doubt
-        self.local = [part for part in ast.walk(found.node) if isinstance(part, (ast.Import, ast.ImportFrom))]
+        self.local = [
+            part for part in ast.walk(found.node) if isinstance(part, (ast.Import, ast.ImportFrom))
+        ]
 
     def attribute(self, node: Any, *way: Any) -> str:
         """Name the attribute of `ctx` that an expression stands for, in one of these ways (loaded, stored)."""
         held = (
-            isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.ctx and isinstance(node.ctx, way)
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == self.ctx
+            and isinstance(node.ctx, way)
         )
         return node.attr if held else ""
 
@@ -59,7 +88,10 @@ class Reader:
         return isinstance(node, ast.Name) and node.id == self.ctx
 
     def handed(self, call: Any) -> Iterator[Reader]:
-        """Yield the function that is called with `ctx`, seen from within; doubt where it cannot be found."""
+        """Yield the function that is called with `ctx`, seen from within.
+
+        Doubt where it cannot be found.
+        """
         places = [index for index, value in enumerate(call.args) if self.is_ctx(value)]
         names = [word.arg for word in call.keywords if self.is_ctx(word.value)]
         if not places and not names:
@@ -67,7 +99,11 @@ class Reader:
         callee = self.callee(call)
         given = parameters(callee)
         bound = isinstance(call.func, ast.Attribute) and given[:1] == ["self"]
-        if len(places) + len(names) != 1 or bound or any(isinstance(value, ast.Starred) for value in call.args):
+        if (
+            len(places) + len(names) != 1
+            or bound
+            or any(isinstance(value, ast.Starred) for value in call.args)
+        ):
             raise Doubt
         name = names[0] if names else given[places[0]] if places[0] < len(given) else None
         if name is None:
@@ -84,8 +120,14 @@ class Reader:
         )
         if of_super:
             ends = unique(self.sources.named(self.found.module, [self.found.owner]))
-            line = ancestry(self.sources, *ends[0]) if len(ends) == 1 and not isinstance(ends[0], str) else []
-            inherited = method(self.sources, Kind(*line[1], line[1:]), call.func.attr) if line[1:] else None
+            line = (
+                ancestry(self.sources, *ends[0])
+                if len(ends) == 1 and not isinstance(ends[0], str)
+                else []
+            )
+            inherited = (
+                method(self.sources, Kind(*line[1], line[1:]), call.func.attr) if line[1:] else None
+            )
         else:
             inherited = self.named(parts)
         if inherited is None:
@@ -99,9 +141,17 @@ class Reader:
         module = self.found.module
         imports = {name: to for part in self.local for name, to in module.imported(part).items()}
         inner = parts[0] in imports
-        ends = self.sources.find(".".join([imports[parts[0]], *parts[1:]])) if inner else self.sources.named(module, parts)
+        ends = (
+            self.sources.find(".".join([imports[parts[0]], *parts[1:]]))
+            if inner
+            else self.sources.named(module, parts)
+        )
         ends = unique([end for end in ends if not isinstance(end, str)])
-        if len(ends) == 1 and isinstance(ends[0][1], Function) and not ends[0][1].name.startswith("__"):
+        if (
+            len(ends) == 1
+            and isinstance(ends[0][1], Function)
+            and not ends[0][1].name.startswith("__")
+        ):
             return Method(ends[0][0], ends[0][1], parts[-2] if parts[1:] else "")
         return method_of(self.sources, module, parts[:-1], parts[-1]) if parts[1:] else None
 
@@ -113,7 +163,10 @@ class Reader:
             for part in ast.walk(node)
             if isinstance(part, ast.Call)
             and dotted_parts(part.func)[-1:] not in [[name] for name in known]
-            and any(self.is_ctx(value) for value in [*part.args, *(word.value for word in part.keywords)])
+            and any(
+                self.is_ctx(value)
+                for value in [*part.args, *(word.value for word in part.keywords)]
+            )
         ]
 
     def once(self, what: str, ask: Any) -> Any:
@@ -130,12 +183,12 @@ class Reader:
 class Keeper(Reader):
     """Says what a forward pass leaves on `ctx`."""
 
-    def kept(self) -> Kept:
+    def kept(self) -> HeadAndTail:
         """Return what is kept, by every way through the method."""
-        kept: Kept = self.once("kept", self._kept)
+        kept: HeadAndTail = self.once("kept", self._kept)
         return kept
 
-    def _kept(self) -> Kept:
+    def _kept(self) -> HeadAndTail:
         some, saves = set(), False
         for part in ast.walk(self.found.node):
             some |= {self.attribute(part, ast.Store)} - {""}
@@ -149,11 +202,16 @@ class Keeper(Reader):
                 inner = Keeper(reader.sources, reader.found, reader.ctx, reader.depth).kept()
                 some, saves = some | inner.some, saves | inner.saves
         ends += [last] if last is not None else []
-        return Kept(some, set.intersection(*ends) if ends else some, saves)
+        return HeadAndTail(some, set.intersection(*ends) if ends else some, saves)
 
     def by_name(self, node: Any) -> set[str]:
         """Return what `setattr(ctx, "name", value)` sets."""
-        if not (isinstance(node, ast.Call) and dotted_parts(node.func) == ["setattr"] and node.args and self.is_ctx(node.args[0])):
+        if not (
+            isinstance(node, ast.Call)
+            and dotted_parts(node.func) == ["setattr"]
+            and node.args
+            and self.is_ctx(node.args[0])
+        ):
             return set()
         if len(node.args) < 2 or not isinstance(node.args[1], ast.Constant):
             raise Doubt
@@ -161,20 +219,35 @@ class Keeper(Reader):
 
     def escapes(self) -> None:
         """Doubt where `ctx` goes where it cannot be followed: into a container, another name, a nested function."""
-        held = {id(part.value) for part in ast.walk(self.found.node) if isinstance(part, ast.Attribute)}
+        held = {
+            id(part.value) for part in ast.walk(self.found.node) if isinstance(part, ast.Attribute)
+        }
         for call in ast.walk(self.found.node):
             if isinstance(call, ast.Call):
-                held |= {id(value) for value in [*call.args, *(word.value for word in call.keywords)]}
+                held |= {
+                    id(value) for value in [*call.args, *(word.value for word in call.keywords)]
+                }
         for part in ast.walk(self.found.node):
-            if (self.is_ctx(part) and id(part) not in held) or self.attribute(part, ast.Load) == "__dict__":
+            if (self.is_ctx(part) and id(part) not in held) or self.attribute(
+                part, ast.Load
+            ) == "__dict__":
                 raise Doubt
-            if isinstance(part, ast.Call) and dotted_parts(part.func) in (["vars"], ["setattr"]) and not self.by_name(part):
+            if (
+                isinstance(part, ast.Call)
+                and dotted_parts(part.func) in (["vars"], ["setattr"])
+                and not self.by_name(part)
+            ):
                 raise Doubt
 
-    def follow(self, body: list[Any], held: set[str], ends: list[set[str]], *, sure: bool) -> set[str] | None:
-        """Return what is set behind these statements, None where no way leads there; `ends` collects what is set at each return.
+    def follow(
+        self, body: list[Any], held: set[str], ends: list[set[str]], *, sure: bool
+    ) -> set[str] | None:
+        """Return what is set behind these statements, None where no way leads there.
 
-        A return that stands under a condition without another side is left out: such a way often never meets a backward pass.
+        `ends` collects what is set at each return.
+
+        A return that stands under a condition without another side is left out: such a way often
+        never meets a backward pass.
         """
         for node in body:
             held = held | self.set_by(node)
@@ -184,11 +257,16 @@ class Keeper(Reader):
                 ends += [held] if sure else []
                 return None
             if isinstance(node, ast.If):
-                sides = [self.follow(side, held, ends, sure=sure and bool(node.orelse)) for side in (node.body, node.orelse)]
+                sides = [
+                    self.follow(side, held, ends, sure=sure and bool(node.orelse))
+                    for side in (node.body, node.orelse)
+                ]
                 ways = [side for side in sides if side is not None]
                 if not ways:
                     return None
-                settled = node.orelse and not any(word in ast.dump(node.test) for word in ASKS_FOR_GRADIENTS)
+                settled = node.orelse and not any(
+                    word in ast.dump(node.test) for word in ASKS_FOR_GRADIENTS
+                )
                 held = set.intersection(*ways) if settled else set.union(*ways)
             elif isinstance(node, ast.With):
                 inner = self.follow(node.body, held, ends, sure=sure)
@@ -196,15 +274,25 @@ class Keeper(Reader):
                     return None
                 held = inner
             elif isinstance(node, (ast.For, ast.While, ast.Try)):
-                for part in getattr(node, "body", []), getattr(node, "orelse", []), getattr(node, "finalbody", []):
+                for part in (
+                    getattr(node, "body", []),
+                    getattr(node, "orelse", []),
+                    getattr(node, "finalbody", []),
+                ):
                     held = held | (self.follow(part, held, ends, sure=False) or set())
         return held
 
     def set_by(self, node: Any) -> set[str]:
         """Return what one statement sets by itself, and the functions that it hands `ctx` to."""
-        if isinstance(node, (ast.If, ast.With, ast.For, ast.While, ast.Try, *Function, ast.ClassDef)):
+        if isinstance(
+            node, (ast.If, ast.With, ast.For, ast.While, ast.Try, *Function, ast.ClassDef)
+        ):
             return set()
-        told = {name for part in bodies(node) for name in (self.attribute(part, ast.Store), *self.by_name(part))} - {""}
+        told = {
+            name
+            for part in bodies(node)
+            for name in (self.attribute(part, ast.Store), *self.by_name(part))
+        } - {""}
         for call in self.calls(node):
             for reader in self.handed(call):
                 told |= Keeper(reader.sources, reader.found, reader.ctx, reader.depth).kept().always
@@ -215,7 +303,10 @@ class Asker(Reader):
     """Says what a backward pass reads from `ctx` whatever happens."""
 
     def asked(self) -> tuple[list[Read], bool]:
-        """Return the reads, without those that are guarded or that the method sets itself; and whether it unpacks saved tensors."""
+        """Return the reads, without those that are guarded or that the method sets itself.
+
+        And whether it unpacks saved tensors.
+        """
         asked: tuple[list[Read], bool] = self.once("asked", self._asked)
         return asked
 
@@ -228,7 +319,9 @@ class Asker(Reader):
                 and dotted_parts(part.func) in (["hasattr"], ["getattr"], ["setattr"])
                 and self.is_ctx(part.args[0])
             ):
-                guarded |= {value.value for value in part.args[1:2] if isinstance(value, ast.Constant)}
+                guarded |= {
+                    value.value for value in part.args[1:2] if isinstance(value, ast.Constant)
+                }
         unpacks = any(self.attribute(part, ast.Load) in SAVED for part in bodies(self.found.node))
         return [read for read in reads if read.name not in guarded | PROVIDED], unpacks
 
@@ -239,15 +332,23 @@ class Asker(Reader):
             if isinstance(node, (ast.If, ast.While)):
                 reads += self.of(node.test)
                 asks = "needs_input_grad" in ast.dump(node.test)
-                reads += self.read(node.body) if asks and isinstance(node, ast.If) and not isinstance(node.test, ast.UnaryOp) else []
-                if not asks and any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for part in bodies(node)):
+                reads += (
+                    self.read(node.body)
+                    if asks and isinstance(node, ast.If) and not isinstance(node.test, ast.UnaryOp)
+                    else []
+                )
+                if not asks and any(
+                    isinstance(part, (ast.Return, ast.Break, ast.Continue)) for part in bodies(node)
+                ):
                     break
             elif isinstance(node, ast.For):
                 reads += self.of(node.iter)
                 if any(isinstance(part, ast.Return) for part in bodies(node)):
                     break
             elif isinstance(node, ast.With):
-                reads += [read for item in node.items for read in self.of(item.context_expr)] + self.read(node.body)
+                reads += [
+                    read for item in node.items for read in self.of(item.context_expr)
+                ] + self.read(node.body)
             elif isinstance(node, ast.Try) or not isinstance(node, ast.stmt):
                 break
             elif not isinstance(node, (*Function, ast.ClassDef)):
@@ -261,7 +362,9 @@ class Asker(Reader):
         name = self.attribute(node, ast.Load)
         if name:
             return [Read(name, self.found.module, node.lineno, self.found.owner)]
-        if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        if isinstance(
+            node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+        ):
             return []
         parts = (
             [node.test]
@@ -274,7 +377,9 @@ class Asker(Reader):
         if isinstance(node, ast.Call):
             try:
                 for reader in self.handed(node):
-                    reads += Asker(reader.sources, reader.found, reader.ctx, reader.depth).asked()[0]
+                    reads += Asker(reader.sources, reader.found, reader.ctx, reader.depth).asked()[
+                        0
+                    ]
             except Doubt:
                 return reads
         return reads

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, List, NamedTuple, Tuple
 
-from reading.context import Asker, Keeper, Kept, Read
+from reading.context import Asker, HeadAndTail, Keeper, Read
 from reading.functions import Doubt, Kind, Method, bodies, kinds, method, parameters
 from reading.reach import Site, applied
 from reading.sources import Module, Sources, place, top
@@ -18,7 +18,7 @@ class Contract(NamedTuple):
     kind: Kind
     forward: Method
     backward: Method
-    kept: Kept
+    kept: HeadAndTail
     reads: list[Read]
     unpacks: bool
     skips: int
@@ -27,7 +27,10 @@ class Contract(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What is wrong with an autograd function; `settled` where a run that goes well would refute it."""
+    """What is wrong with an autograd function.
+
+    `settled` where a run that goes well would refute it.
+    """
 
     case: str
     says: str
@@ -38,8 +41,13 @@ Suspect = Tuple[Contract, List[Site], List[Fault]]
 
 
 def contract(sources: Sources, kind: Kind) -> Contract | None:
-    """Read what a class promises itself; None where torch's own forward or backward pass would run."""
-    forward, backward, setup = (method(sources, kind, name) for name in ("forward", "backward", "setup_context"))
+    """Read what a class promises itself.
+
+    None where torch's own forward or backward pass would run.
+    """
+    forward, backward, setup = (
+        method(sources, kind, name) for name in ("forward", "backward", "setup_context")
+    )
     if forward is None or backward is None:
         return None
     keeps = setup or forward
@@ -51,29 +59,67 @@ def contract(sources: Sources, kind: Kind) -> Contract | None:
     arguments = forward.node.args
     fixed = not (arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults)
     skips = 0 if setup else 1
-    return Contract(kind, forward, backward, kept, reads, unpacks, skips, len(given) - skips if fixed else None, returned(backward))
+    return Contract(
+        kind,
+        forward,
+        backward,
+        kept,
+        reads,
+        unpacks,
+        skips,
+        len(given) - skips if fixed else None,
+        returned(backward),
+    )
 
 
 def returned(backward: Method) -> int | None:
-    """Count the gradients that a backward pass returns, trailing None aside where there are more; None where it cannot be read off."""
+    """Count the gradients that a backward pass returns, trailing None aside where there are more.
+
+    None where it cannot be read off.
+    """
     ends = [part.value for part in bodies(backward.node) if isinstance(part, ast.Return)]
-    counts = {len(end.elts) for end in ends if isinstance(end, ast.Tuple) and not any(isinstance(part, ast.Starred) for part in end.elts)}
-    return counts.pop() if ends and len(counts) == 1 and all(isinstance(end, ast.Tuple) for end in ends) and counts else None
+    counts = {
+        len(end.elts)
+        for end in ends
+        if isinstance(end, ast.Tuple)
+        and not any(isinstance(part, ast.Starred) for part in end.elts)
+    }
+    return (
+        counts.pop()
+        if ends and len(counts) == 1 and all(isinstance(end, ast.Tuple) for end in ends) and counts
+        else None
+    )
 
 
 def faults(sources: Sources, held: Contract, sites: list[Site]) -> Iterator[Fault]:
     """Yield what a class that is reached promises and does not keep."""
     name, advice = held.kind.node.name, advise(held.kind)
     through = sites[0].through
-    missing = [read for read in held.reads if read.name not in held.kept.always and apart(held.forward, read.module, read.owner)]
+    missing = [
+        read
+        for read in held.reads
+        if read.name not in held.kept.always and apart(held.forward, read.module, read.owner)
+    ]
     if missing:
         some = all(read.name in held.kept.some for read in missing)
-        names = ", ".join(dict.fromkeys(f"ctx.{read.name}" for read in missing)) + (" on every way through it" if some else "")
+        names = ", ".join(dict.fromkeys(f"ctx.{read.name}" for read in missing)) + (
+            " on every way through it" if some else ""
+        )
         at = f"{place(sources, held.forward.module, held.forward.node.lineno)}, {place(sources, missing[0].module, missing[0].line)}"
-        reader = f"{whose(held, missing[0].module)} {missing[0].owner or held.backward.owner}.backward"
+        reader = (
+            f"{whose(held, missing[0].module)} {missing[0].owner or held.backward.owner}.backward"
+        )
         what = f"{name}.forward sets no {names}, which {reader} reads"
-        yield Fault("attributes", f"{what}: {advice}; backward() through {through} raises AttributeError ({at})", not some)
-    counts = [site for site in sites if site.given is not None and accepts(held, site.given)] if split(held) else []
+        yield Fault(
+            "attributes",
+            f"{what}: {advice}; backward() through {through} raises AttributeError ({at})",
+            not some,
+        )
+    counts = (
+        [site for site in sites if site.given is not None and accepts(held, site.given)]
+        if split(held)
+        else []
+    )
     counts = [site for site in counts if held.returns is not None and site.given > held.returns]
     if counts:
         at = f"{place(sources, counts[0].module, counts[0].line)}, {place(sources, held.backward.module, held.backward.node.lineno)}"
@@ -108,7 +154,11 @@ def accepts(held: Contract, given: int) -> bool:
 def advise(kind: Kind) -> str:
     """Say what to do: which packages to move."""
     packages = list(dict.fromkeys(top(module) for module, _ in kind.line))
-    which = f"move {' and '.join(packages)} to releases made for each other" if packages[1:] else f"move {packages[0]} to another release"
+    which = (
+        f"move {' and '.join(packages)} to releases made for each other"
+        if packages[1:]
+        else f"move {packages[0]} to another release"
+    )
     return f"to train (inference is not affected), {which}"
 
 
@@ -116,7 +166,11 @@ def made_for_training(held: Contract) -> bool:
     """Say whether the forward pass keeps anything for a backward pass that it inherits: where it does not, it serves inference only."""
     if held.backward.owner == held.forward.owner:
         return True
-    return held.kept.saves if held.unpacks else any(read.name in held.kept.some for read in held.reads) or not held.reads
+    return (
+        held.kept.saves
+        if held.unpacks
+        else any(read.name in held.kept.some for read in held.reads) or not held.reads
+    )
 
 
 def suspects(sources: Sources, data: dict[str, Any]) -> Iterator[Suspect]:

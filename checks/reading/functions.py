@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 from reading.sources import DEPTH, Function, Module, Sources, Thing, dotted_parts, unique
 
-ROOTS = {f"torch.autograd.{name}" for name in ("Function", "function.Function", "function.InplaceFunction")}
+ROOTS = {
+    f"torch.autograd.{name}"
+    for name in ("Function", "function.Function", "function.InplaceFunction")
+}
 PASSES_THROUGH = {
     "staticmethod",
     "classmethod",
@@ -23,7 +26,15 @@ PASSES_THROUGH = {
 DEFINES = b"def forward(", b"def backward(", b"def setup_context("
 BORROWS = b".forward(ctx", b".backward(ctx", b"    backward = "
 PLAIN = tuple(
-    b"(%s)" % base for base in (b"torch.autograd.Function", b"autograd.Function", b"Function", b"nn.Module", b"torch.nn.Module", b"Module")
+    b"(%s)" % base
+    for base in (
+        b"torch.autograd.Function",
+        b"autograd.Function",
+        b"Function",
+        b"nn.Module",
+        b"torch.nn.Module",
+        b"Module",
+    )
 )
 
 
@@ -57,7 +68,12 @@ def kinds(sources: Sources) -> Iterator[Kind]:
             module = sources.at(path)
             for values in module.names.values() if module else ():
                 for node in values:
-                    if isinstance(node, ast.ClassDef) and len(values) == 1 and node.bases and not node.keywords:
+                    if (
+                        isinstance(node, ast.ClassDef)
+                        and len(values) == 1
+                        and node.bases
+                        and not node.keywords
+                    ):
                         line = ancestry(sources, module, node)
                         if line:
                             yield Kind(module, node, line)
@@ -68,7 +84,10 @@ def places(data: bytes) -> Iterator[int]:
     for start in DEFINES:
         at = data.find(start)
         while at >= 0:
-            if data.find(b"@staticmethod", max(0, at - 300), at) >= 0 or data.find(b"@classmethod", max(0, at - 300), at) >= 0:
+            if (
+                data.find(b"@staticmethod", max(0, at - 300), at) >= 0
+                or data.find(b"@classmethod", max(0, at - 300), at) >= 0
+            ):
                 yield at
             at = data.find(start, at + 1)
 
@@ -76,11 +95,16 @@ def places(data: bytes) -> Iterator[int]:
 def derived(data: bytes, at: int) -> bool:
     """Say whether a method stands in a class that is derived from something else than what needs no look: a text search, to be fast."""
     start = data.rfind(b"class ", 0, at)
-    return start >= 0 and not any(data.startswith(base, data.find(b"(", start, start + 200)) for base in PLAIN)
+    return start >= 0 and not any(
+        data.startswith(base, data.find(b"(", start, start + 200)) for base in PLAIN
+    )
 
 
 def ancestry(sources: Sources, module: Module, node: Any, depth: int = 0) -> list[Thing]:
-    """Return a class and those it inherits from, down to torch's own; nothing where it does not lead there, or two ways do."""
+    """Return a class and those it inherits from, down to torch's own.
+
+    Nothing where it does not lead there, or two ways do.
+    """
     key = ("ancestry", id(node))
     if key not in sources.memo:
         sources.memo[key] = []
@@ -101,7 +125,9 @@ def lines_of(sources: Sources, module: Module, node: Any, depth: int) -> list[Th
             name = end if isinstance(end, str) else f"{end[0].name}.{end[1].name}"
             if name in ROOTS:
                 lines.append([(module, node)])
-            elif not isinstance(end, str) and isinstance(end[1], ast.ClassDef) and end[1] is not node:
+            elif (
+                not isinstance(end, str) and isinstance(end[1], ast.ClassDef) and end[1] is not node
+            ):
                 rest = ancestry(sources, end[0], end[1], depth + 1)
                 lines += [[(module, node), *rest]] if rest else []
     return lines[0] if len(lines) == 1 else []
@@ -111,8 +137,15 @@ def method(sources: Sources, kind: Kind, name: str) -> Method | None:
     """Return the method that a class has or inherits; None where that is torch's."""
     for module, node in kind.line:
         found = [part for part in node.body if isinstance(part, Function) and part.name == name]
-        taken = [part.value for part in node.body if isinstance(part, ast.Assign) and [dotted_parts(to) for to in part.targets] == [[name]]]
-        nested = [part for part in ast.walk(node) if isinstance(part, Function) and part.name == name]
+        taken = [
+            part.value
+            for part in node.body
+            if isinstance(part, ast.Assign)
+            and [dotted_parts(to) for to in part.targets] == [[name]]
+        ]
+        nested = [
+            part for part in ast.walk(node) if isinstance(part, Function) and part.name == name
+        ]
         if len(nested) != len(found) or len(found) + len(taken) > 1 or node.decorator_list:
             raise Doubt
         if found:
@@ -124,12 +157,22 @@ def method(sources: Sources, kind: Kind, name: str) -> Method | None:
 
 def borrowed(sources: Sources, module: Module, value: Any, name: str) -> Method:
     """Follow `backward = Other.backward` to the method that is meant."""
-    if isinstance(value, ast.Call) and dotted_parts(value.func) == ["staticmethod"] and len(value.args) == 1:
+    if (
+        isinstance(value, ast.Call)
+        and dotted_parts(value.func) == ["staticmethod"]
+        and len(value.args) == 1
+    ):
         value = value.args[0]
     parts = dotted_parts(value)
-    ends = [end for end in sources.named(module, parts) if not isinstance(end, str)] if parts else []
+    ends = (
+        [end for end in sources.named(module, parts) if not isinstance(end, str)] if parts else []
+    )
     if len(ends) != 1 or not isinstance(ends[0][1], Function):
-        inherited = method_of(sources, module, parts[:-1], name) if parts[1:] and parts[-1] == name else None
+        inherited = (
+            method_of(sources, module, parts[:-1], name)
+            if parts[1:] and parts[-1] == name
+            else None
+        )
         if inherited is None:
             raise Doubt
         return inherited
@@ -138,17 +181,28 @@ def borrowed(sources: Sources, module: Module, value: Any, name: str) -> Method:
 
 def method_of(sources: Sources, module: Module, parts: list[str], name: str) -> Method | None:
     """Return the method of another autograd function, which its own class may inherit."""
-    ends = [end for end in unique(sources.named(module, parts)) if not isinstance(end, str) and isinstance(end[1], ast.ClassDef)]
+    ends = [
+        end
+        for end in unique(sources.named(module, parts))
+        if not isinstance(end, str) and isinstance(end[1], ast.ClassDef)
+    ]
     line = ancestry(sources, *ends[0]) if len(ends) == 1 else []
     return method(sources, Kind(*line[0], line), name) if line else None
 
 
 def parameters(found: Method) -> list[str]:
     """Name the parameters of a method that its callers fill, in order."""
-    decorators = [dotted_parts(part.func if isinstance(part, ast.Call) else part) for part in found.node.decorator_list]
-    if not all(parts and parts[-1] in PASSES_THROUGH for parts in decorators) or isinstance(found.node, ast.AsyncFunctionDef):
+    decorators = [
+        dotted_parts(part.func if isinstance(part, ast.Call) else part)
+        for part in found.node.decorator_list
+    ]
+    if not all(parts and parts[-1] in PASSES_THROUGH for parts in decorators) or isinstance(
+        found.node, ast.AsyncFunctionDef
+    ):
         raise Doubt
-    given = [one.arg for one in [*getattr(found.node.args, "posonlyargs", []), *found.node.args.args]]
+    given = [
+        one.arg for one in [*getattr(found.node.args, "posonlyargs", []), *found.node.args.args]
+    ]
     return given[1:] if ["classmethod"] in decorators else given
 
 

@@ -27,7 +27,9 @@ class Stand:
 
     def __call__(self, *values: Any, **words: Any) -> Any:
         """Give ones in the shape of the first tensor."""
-        like = next((value for value in (*values, *words.values()) if isinstance(value, torch.Tensor)), None)
+        like = next(
+            (value for value in (*values, *words.values()) if isinstance(value, torch.Tensor)), None
+        )
         if like is None:
             return Stand()
         made = torch.ones_like(like.detach())
@@ -46,7 +48,11 @@ class Stand:
 def spread(value: Any, count: int) -> Any:
     """Let what a stand-in gave be unpacked into as many names as the source wants."""
     stands = isinstance(value, Stand) or getattr(value, "stands", False)
-    return tuple(value if isinstance(value, Stand) else value.clone() for _ in range(count)) if stands else value
+    return (
+        tuple(value if isinstance(value, Stand) else value.clone() for _ in range(count))
+        if stands
+        else value
+    )
 
 
 class Standing(ast.NodeTransformer):
@@ -56,7 +62,10 @@ class Standing(ast.NodeTransformer):
         """Bind stand-ins in place of an import."""
         if outside(node.module or "") or node.level:
             return [
-                ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], ast.Call(ast.Name("Stand", ast.Load()), [], []))
+                ast.Assign(
+                    [ast.Name(alias.asname or alias.name, ast.Store())],
+                    ast.Call(ast.Name("Stand", ast.Load()), [], []),
+                )
                 for alias in node.names
             ]
         return node
@@ -64,8 +73,17 @@ class Standing(ast.NodeTransformer):
     def visit_Import(self, node: Any) -> Any:
         """Bind stand-ins in place of an import."""
         kept = [alias for alias in node.names if not outside(alias.name)]
-        gone = [(alias.asname or alias.name).partition(".")[0] for alias in node.names if outside(alias.name)]
-        stands = [ast.Assign([ast.Name(name, ast.Store())], ast.Call(ast.Name("Stand", ast.Load()), [], [])) for name in gone]
+        gone = [
+            (alias.asname or alias.name).partition(".")[0]
+            for alias in node.names
+            if outside(alias.name)
+        ]
+        stands = [
+            ast.Assign(
+                [ast.Name(name, ast.Store())], ast.Call(ast.Name("Stand", ast.Load()), [], [])
+            )
+            for name in gone
+        ]
         return [*([ast.Import(kept)] if kept else []), *stands]
 
     def visit_Assign(self, node: Any) -> Any:
@@ -73,7 +91,9 @@ class Standing(ast.NodeTransformer):
         self.generic_visit(node)
         target = node.targets[0]
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Call):
-            node.value = ast.Call(ast.Name("spread", ast.Load()), [node.value, ast.Constant(len(target.elts))], [])
+            node.value = ast.Call(
+                ast.Name("spread", ast.Load()), [node.value, ast.Constant(len(target.elts))], []
+            )
         return node
 
 
@@ -114,10 +134,18 @@ def build(line: list[Thing]) -> Any:
     for module, node in reversed(line):
         names = {name: real(values[-1]) for name, values in module.names.items()}
         used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        space = {name: names.get(name, Stand()) for name in used if name in names or not hasattr(builtins, name)}
+        space = {
+            name: names.get(name, Stand())
+            for name in used
+            if name in names or not hasattr(builtins, name)
+        }
         space.update(__name__=module.name, base=made, Stand=Stand, spread=spread)
         node.bases, node.decorator_list = [ast.Name("base", ast.Load())], []
-        whole = ast.fix_missing_locations(Standing().visit(ast.Module([ast.parse("from __future__ import annotations").body[0], node], [])))
+        whole = ast.fix_missing_locations(
+            Standing().visit(
+                ast.Module([ast.parse("from __future__ import annotations").body[0], node], [])
+            )
+        )
         exec(compile(whole, module.path, "exec"), space)
         made = space[node.name]
     return made
@@ -129,11 +157,20 @@ def drive(wanted: dict[str, Any]) -> None:
     line = []
     for path, name in wanted["line"]:
         module = sources.at(path)
-        line.append((module, next(node for node in module.names[name] if isinstance(node, ast.ClassDef))))
+        line.append(
+            (module, next(node for node in module.names[name] if isinstance(node, ast.ClassDef)))
+        )
     function = build(line)
-    given = [torch.randn(1, 8, 2, 16, requires_grad=True) if index in wanted["tensors"] else None for index in range(wanted["given"])]
+    given = [
+        torch.randn(1, 8, 2, 16, requires_grad=True) if index in wanted["tensors"] else None
+        for index in range(wanted["given"])
+    ]
     out = function.apply(*given)
-    first = next(part for part in (out if isinstance(out, tuple) else (out,)) if isinstance(part, torch.Tensor) and part.requires_grad)
+    first = next(
+        part
+        for part in (out if isinstance(out, tuple) else (out,))
+        if isinstance(part, torch.Tensor) and part.requires_grad
+    )
     first.sum().backward()
 
 

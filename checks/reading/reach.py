@@ -11,7 +11,10 @@ from reading.sources import Function, Module, Sources, dotted_parts
 
 
 class Site(NamedTuple):
-    """A place that calls, or hands on, `apply` of an autograd function; `given` counts the inputs where it spells them out."""
+    """A place that calls, or hands on, `apply` of an autograd function.
+
+    `given` counts the inputs where it spells them out.
+    """
 
     module: Module
     line: int
@@ -39,22 +42,37 @@ def mentions(sources: Sources, *words: str | bytes) -> Iterator[Module]:
             yield module
 
 
-def applications(sources: Sources, kind: Kind, module: Module) -> Iterator[tuple[Any, int | None, list[Any]]]:
+def applications(
+    sources: Sources, kind: Kind, module: Module
+) -> Iterator[tuple[Any, int | None, list[Any]]]:
     """Yield each `X.apply` that means this class, how many inputs it is called with, and the definitions around it."""
     called = {id(call.func): call for call in ast.walk(module.tree) if isinstance(call, ast.Call)}
     for node, chain in within(module.tree, []):
-        if isinstance(node, ast.Attribute) and node.attr == "apply" and means(sources, module, node.value, chain, kind):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == "apply"
+            and means(sources, module, node.value, chain, kind)
+        ):
             call = called.get(id(node))
-            spelled = call is not None and not call.keywords and not any(isinstance(value, ast.Starred) for value in call.args)
+            spelled = (
+                call is not None
+                and not call.keywords
+                and not any(isinstance(value, ast.Starred) for value in call.args)
+            )
             yield node, len(call.args) if call is not None and spelled else None, chain
 
 
 def within(node: Any, chain: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield every node with the definitions around it, outermost first; what runs only as a program is left out."""
+    """Yield every node with the definitions around it, outermost first.
+
+    What runs only as a program is left out.
+    """
     for child in ast.iter_child_nodes(node):
         yield child, chain
         if not (isinstance(child, ast.If) and "'__main__'" in ast.dump(child.test)):
-            yield from within(child, [*chain, child] if isinstance(child, (*Function, ast.ClassDef)) else chain)
+            yield from within(
+                child, [*chain, child] if isinstance(child, (*Function, ast.ClassDef)) else chain
+            )
 
 
 def means(sources: Sources, module: Module, value: Any, chain: list[Any], kind: Kind) -> bool:
@@ -64,9 +82,18 @@ def means(sources: Sources, module: Module, value: Any, chain: list[Any], kind: 
         return bool(chain) and any(chain[0] is node for _, node in kind.line)
     if not parts or (parts[-1] != kind.node.name and parts[0] not in module.names and not chain):
         return False
-    local = [part for outer in chain for part in ast.walk(outer) if isinstance(part, (ast.Import, ast.ImportFrom))]
+    local = [
+        part
+        for outer in chain
+        for part in ast.walk(outer)
+        if isinstance(part, (ast.Import, ast.ImportFrom))
+    ]
     imports = {name: to for part in local for name, to in module.imported(part).items()}
-    found = sources.find(".".join([imports[parts[0]], *parts[1:]])) if parts[0] in imports else sources.named(module, parts)
+    found = (
+        sources.find(".".join([imports[parts[0]], *parts[1:]]))
+        if parts[0] in imports
+        else sources.named(module, parts)
+    )
     return any(not isinstance(end, str) and end[1] is kind.node for end in found)
 
 
@@ -83,8 +110,12 @@ def reached(sources: Sources, chain: list[Any], kind: Kind, seen: set[str]) -> b
         return False
     for other in mentions(sources, name):
         for node, around in within(other.tree, []):
-            used = (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)
-            taken = isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names)
+            used = (isinstance(node, ast.Name) and node.id == name) or (
+                isinstance(node, ast.Attribute) and node.attr == name
+            )
+            taken = isinstance(node, ast.ImportFrom) and any(
+                alias.name == name for alias in node.names
+            )
             if taken or (used and reached(sources, around, kind, {*seen, name})):
                 return True
     return False

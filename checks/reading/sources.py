@@ -17,7 +17,10 @@ Thing = Tuple["Module", Any]
 
 
 class Module:
-    """A source file of the target that was parsed and never run; `names` holds what stands at its top, under conditions too."""
+    """A source file of the target that was parsed and never run.
+
+    `names` holds what stands at its top, under conditions too.
+    """
 
     def __init__(self, name: str, path: str, tree: ast.Module) -> None:
         self.name, self.path, self.tree = name, path, tree
@@ -35,7 +38,15 @@ class Module:
                 self._add({node.name: node}, sure=sure)
             elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                self._add({part.id: node.value for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}, sure=sure)
+                self._add(
+                    {
+                        part.id: node.value
+                        for target in targets
+                        for part in ast.walk(target)
+                        if isinstance(part, ast.Name)
+                    },
+                    sure=sure,
+                )
             else:
                 for part in ast.iter_child_nodes(node):
                     inner = part.body if isinstance(part, ast.ExceptHandler) else [part]
@@ -51,14 +62,20 @@ class Module:
         """Return what an import statement binds: local names, and the dotted names they stand for."""
         if isinstance(node, ast.Import):
             return {
-                alias.asname or alias.name.partition(".")[0]: alias.name if alias.asname else alias.name.partition(".")[0]
+                alias.asname or alias.name.partition(".")[0]: alias.name
+                if alias.asname
+                else alias.name.partition(".")[0]
                 for alias in node.names
             }
         home = self.package.split(".")
         start = ".".join(home[: len(home) - node.level + 1]) + "." if node.level else ""
         source = (start + (node.module or "")).rstrip(".")
         self.stars += [source for alias in node.names if alias.name == "*"]
-        return {alias.asname or alias.name: f"{source}.{alias.name}" for alias in node.names if alias.name != "*"}
+        return {
+            alias.asname or alias.name: f"{source}.{alias.name}"
+            for alias in node.names
+            if alias.name != "*"
+        }
 
 
 class Sources:
@@ -93,7 +110,10 @@ class Sources:
 
     def short(self, path: str) -> str:
         """Name a file as its package does."""
-        return next((os.path.relpath(path, site) for site in self.sites if path.startswith(site + os.sep)), path)
+        return next(
+            (os.path.relpath(path, site) for site in self.sites if path.startswith(site + os.sep)),
+            path,
+        )
 
     def at(self, path: str) -> Module | None:
         """Parse a file; None where it is no Python that this interpreter understands."""
@@ -130,7 +150,10 @@ class Sources:
         return [dotted]
 
     def named(self, module: Module, parts: list[str], depth: int = 0) -> list[Thing | str]:
-        """Return what a name, with the attributes after it, may stand for within a module; each is looked for once."""
+        """Return what a name, with the attributes after it, may stand for within a module.
+
+        Each is looked for once.
+        """
         if depth > DEPTH:
             return []
         key = (module.name, *parts)
@@ -150,11 +173,19 @@ class Sources:
                 found += self.find(".".join([value, *parts[1:]]), depth + 1)
             elif isinstance(value, (ast.Name, ast.Attribute)):
                 chain = dotted_parts(value)
-                found += self.named(module, chain + parts[1:], depth + 1) if chain and chain[0] != parts[0] else []
+                found += (
+                    self.named(module, chain + parts[1:], depth + 1)
+                    if chain and chain[0] != parts[0]
+                    else []
+                )
             elif len(parts) == 1 and isinstance(value, (*Function, ast.ClassDef)):
                 found.append((module, value))
             elif isinstance(value, ast.ClassDef):
-                found += [(module, part) for part in value.body if isinstance(part, Function) and parts[1:] == [part.name]]
+                found += [
+                    (module, part)
+                    for part in value.body
+                    if isinstance(part, Function) and parts[1:] == [part.name]
+                ]
         return found
 
 

@@ -14,7 +14,13 @@ def matches_any(name: str, globs: Iterable[str]) -> bool:
 
 def _matches(name: str, glob: str) -> bool:
     start = _start(glob)
-    return fnmatchcase(name, glob) if start is None else name.startswith(start) if glob != start else name == start
+    return (
+        fnmatchcase(name, glob)
+        if start is None
+        else name.startswith(start)
+        if glob != start
+        else name == start
+    )
 
 
 @lru_cache(maxsize=1 << 14)

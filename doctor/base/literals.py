@@ -19,7 +19,10 @@ _OPTIONAL = ("*", "?", "{")
 
 @lru_cache(maxsize=8192)
 def needed(pattern: str) -> tuple[str, ...]:
-    """Return texts one of which stands in everything that a pattern matches; empty where there are none to be sure of."""
+    """Return texts one of which stands in everything that a pattern matches.
+
+    Empty where there are none to be sure of.
+    """
     pieces = deque(_PIECE.findall(pattern))
     special = any(piece == "(" and following[0] == "?" for piece, following in pairwise(pieces))
     if special or sum(map(len, pieces)) != len(pattern):
@@ -32,8 +35,12 @@ def standing(texts: Iterable[str], body: str) -> frozenset[str]:
     import ahocorasick_rs  # short bodies are searched without it
 
     wanted = sorted(set(texts))
-    automaton = ahocorasick_rs.AhoCorasick(wanted, implementation=ahocorasick_rs.Implementation.ContiguousNFA)
-    return frozenset(wanted[which] for which, _, _ in automaton.find_matches_as_indexes(body, overlapping=True))
+    automaton = ahocorasick_rs.AhoCorasick(
+        wanted, implementation=ahocorasick_rs.Implementation.ContiguousNFA
+    )
+    return frozenset(
+        wanted[which] for which, _, _ in automaton.find_matches_as_indexes(body, overlapping=True)
+    )
 
 
 def _either(pieces: deque[str]) -> tuple[str, ...]:
@@ -42,7 +49,11 @@ def _either(pieces: deque[str]) -> tuple[str, ...]:
     while pieces and pieces[0] == "|":
         pieces.popleft()
         branches.append(_sequence(pieces))
-    return tuple(dict.fromkeys(text for branch in branches for text in branch)) if all(branches) else ()
+    return (
+        tuple(dict.fromkeys(text for branch in branches for text in branch))
+        if all(branches)
+        else ()
+    )
 
 
 def _sequence(pieces: deque[str]) -> tuple[str, ...]:
@@ -78,7 +89,10 @@ def _worth(texts: tuple[str, ...]) -> int:
 
 
 def _letter(piece: str) -> str:
-    """Return the one character that a piece stands for; empty for a class, an anchor, a group or a quantifier."""
+    """Return the one character that a piece stands for.
+
+    Empty for a class, an anchor, a group or a quantifier.
+    """
     if piece.startswith("\\"):
         return "" if piece[1].isalnum() else piece[1]
     return "" if piece[0] in "[()|.^$*+?{" else piece

@@ -25,7 +25,10 @@ class Refusal(NamedTuple):
 
 
 class RefusedError(DoctorError):
-    """This machine does not grant what doctor cannot do without (exit code 3); no fault of doctor, and none of a patient."""
+    """This machine does not grant what doctor cannot do without (exit code 3).
+
+    No fault of doctor, and none of a patient.
+    """
 
     def __init__(self, words: str) -> None:
         super().__init__(f"this machine does not let doctor work: {words}")
@@ -33,7 +36,10 @@ class RefusedError(DoctorError):
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Raise RefusedError in place of what says that the machine refused something; errors of every other kind pass."""
+    """Raise RefusedError in place of what says that the machine refused something.
+
+    Errors of every other kind pass.
+    """
     try:
         yield
     except (OSError, MemoryError, RuntimeError) as error:
@@ -43,13 +49,19 @@ def told() -> Iterator[None]:
 
 
 def home() -> Path | None:
-    """Return the home folder of this user; None for a user without a name whose HOME is not set, where Path.home() raises."""
+    """Return the home folder of this user.
+
+    None for a user without a name whose HOME is not set, where Path.home() raises.
+    """
     found = os.path.expanduser("~")  # noqa: PTH111
     return None if found.startswith("~") else Path(found)
 
 
 def current() -> Path:
-    """Return the current folder; raises RefusedError where it has been deleted or may not be looked at."""
+    """Return the current folder.
+
+    Raises RefusedError where it has been deleted or may not be looked at.
+    """
     try:
         return Path.cwd()
     except OSError as error:
@@ -57,17 +69,23 @@ def current() -> Path:
 
 
 def whole(path: Path) -> Path:
-    """Return an absolute path, links followed; raises RefusedError where it is relative to a folder that is gone."""
+    """Return an absolute path, links followed.
+
+    Raises RefusedError where it is relative to a folder that is gone.
+    """
     return (path if path.is_absolute() else current() / path).resolve()
 
 
 def refusal(error: BaseException) -> Refusal | None:
     """Return what the machine refused where an error says so; None for an error of another kind.
 
-    `RuntimeError` is what CPython raises for a thread that cannot be started, and `BlockingIOError` (EAGAIN) for a process.
+    `RuntimeError` is what CPython raises for a thread that cannot be started, and `BlockingIOError`
+    (EAGAIN) for a process.
     """
     if isinstance(error, MemoryError):
-        return Refusal("memory", f"there is no memory left{bound('RLIMIT_AS', 'ulimit -v', _kilobytes)}")
+        return Refusal(
+            "memory", f"there is no memory left{bound('RLIMIT_AS', 'ulimit -v', _kilobytes)}"
+        )
     if isinstance(error, RuntimeError):
         return _processes() if "can't start new thread" in str(error) else None
     if not isinstance(error, OSError):
@@ -81,17 +99,29 @@ def refusal(error: BaseException) -> Refusal | None:
     if error.errno == errno.ENOENT and not error.filename:
         return Refusal("rights", _GONE)
     where = f": {error.filename}" if error.filename not in (None, "") else ""
-    return Refusal("room" if error.errno in _ROOM else "rights", f"{error.strerror or error}{where}")
+    return Refusal(
+        "room" if error.errno in _ROOM else "rights", f"{error.strerror or error}{where}"
+    )
 
 
 def _processes() -> Refusal:
     # A thread needs room for its stack: a bound on memory ends them as well.
-    words, memory = "no further process or thread may be started", bound("RLIMIT_AS", "ulimit -v", _kilobytes)
-    return Refusal("memory", words + memory) if memory else Refusal("processes", words + bound("RLIMIT_NPROC", "ulimit -u"))
+    words, memory = (
+        "no further process or thread may be started",
+        bound("RLIMIT_AS", "ulimit -v", _kilobytes),
+    )
+    return (
+        Refusal("memory", words + memory)
+        if memory
+        else Refusal("processes", words + bound("RLIMIT_NPROC", "ulimit -u"))
+    )
 
 
 def limit(name: str) -> int | None:
-    """Return a limit of this process by its name in `resource`; None where there is none, or no such limits at all."""
+    """Return a limit of this process by its name in `resource`.
+
+    None where there is none, or no such limits at all.
+    """
     try:
         import resource
 

@@ -1,6 +1,7 @@
 """Version specifiers and environment markers of METADATA lines, as `packaging` answers them.
 
-Importing packaging.requirements costs more than all probes of a healthy environment together; a test holds both to one answer.
+Importing packaging.requirements costs more than all probes of a healthy environment together; a
+test holds both to one answer.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _WORDS: dict[type[ast.cmpop], str] = {
 _VERSIONS = frozenset({"python_version", "python_full_version", "implementation_version"})
 
 
-class Nonsense(ValueError):
+class InvalidRequirement(ValueError):
     """A line, a marker or a specifier that cannot be understood."""
 
 
@@ -45,7 +46,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_line(text: str) -> Line:
-    """Split a `Requires-Dist` line into its parts; raises `Nonsense`."""
+    """Split a `Requires-Dist` line into its parts; raises `InvalidRequirement`."""
     body, _, marker = text.partition(";")
     body = body.strip()
     found = _NAME.match(body)
@@ -60,9 +61,11 @@ def read_line(text: str) -> Line:
     else:
         specifier, name = rest, "" if any(mark in rest for mark in "()@[]") else name
     clauses = [part.strip() for part in _clauses(specifier)]
-    whole = name[-1:].isascii() and name[-1:].isalnum() and len(address.split()) == rest.startswith("@")
+    whole = (
+        name[-1:].isascii() and name[-1:].isalnum() and len(address.split()) == rest.startswith("@")
+    )
     if not whole or not all(map(_CLAUSE.fullmatch, clauses)):
-        raise Nonsense(f"not a requirement: {text[:_SHOWN]!r}")
+        raise InvalidRequirement(f"not a requirement: {text[:_SHOWN]!r}")
     return Line(
         name=name,
         extras=frozenset(part.strip() for part in extras.split(",") if part.strip()),
@@ -73,35 +76,44 @@ def read_line(text: str) -> Line:
 
 
 def _bracketed(text: str, opening: str, closing: str) -> tuple[str, str]:
-    """Return what stands in the brackets that a text begins with, and what comes behind; raises `Nonsense` where they stay open."""
+    """Return what stands in the brackets that a text begins with, and what comes behind.
+
+    Raises `InvalidRequirement` where they stay open.
+    """
     if not text.startswith(opening):
         return "", text
     inside, closed, rest = text[1:].partition(closing)
     if not closed:
-        raise Nonsense(f"a bracket stays open: {text[:_SHOWN]!r}")
+        raise InvalidRequirement(f"a bracket stays open: {text[:_SHOWN]!r}")
     return inside, rest.strip()
 
 
 def applies(marker: str, environment: Mapping[str, str], extras: Collection[str] = ()) -> bool:
-    """Say whether a marker holds in an environment where these extras are asked for; raises `Nonsense`."""
+    """Say whether a marker holds in an environment where these extras are asked for.
+
+    Raises `InvalidRequirement`.
+    """
     if not marker:
         return True
     try:
-        # PEP 508 is a subset of Python's expressions but for `~=`, which becomes an operator that binds as tightly.
+        # PEP 508 is a subset of Python's expressions but for `~=`, which becomes an operator that
+        # binds as tightly.
         return _holds(ast.parse(marker.replace("~=", "@"), mode="eval").body, environment, extras)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise Nonsense(f"not a marker: {marker!r}") from error
+        raise InvalidRequirement(f"not a marker: {marker!r}") from error
 
 
 def meets(version: str, specifier: str) -> bool:
-    """Say whether a version meets every clause of a specifier; pre-releases count like releases. Raises `Nonsense`.
+    """Say whether a version meets every clause of a specifier; pre-releases count like releases.
+
+    Raises `InvalidRequirement`.
 
     A local part is ignored where the clause names none, so 2.4.1+cu121 meets ==2.4.1.
     """
     for clause in _clauses(specifier):
         match = _CLAUSE.fullmatch(clause.strip())
         if match is None:
-            raise Nonsense(f"not a specifier: {clause!r}")
+            raise InvalidRequirement(f"not a specifier: {clause!r}")
         if not _meets(version, match[1], match[2]):
             return False
     return True
@@ -120,11 +132,15 @@ def _holds(tree: ast.expr, environment: Mapping[str, str], extras: Collection[st
     elif isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
         left, word, right = tree.left, "~=", tree.right
     else:
-        raise Nonsense("neither a comparison nor several of them")
+        raise InvalidRequirement("neither a comparison nor several of them")
     names = {side.id for side in (left, right) if isinstance(side, ast.Name)}
     if names == {"extra"} and word == "==":
-        return any(isinstance(side, ast.Constant) and side.value in extras for side in (left, right))
-    return _compared(_value(left, environment), word, _value(right, environment), ordered=bool(names & _VERSIONS))
+        return any(
+            isinstance(side, ast.Constant) and side.value in extras for side in (left, right)
+        )
+    return _compared(
+        _value(left, environment), word, _value(right, environment), ordered=bool(names & _VERSIONS)
+    )
 
 
 def _compared(one: str, word: str, two: str, *, ordered: bool) -> bool:
@@ -134,7 +150,7 @@ def _compared(one: str, word: str, two: str, *, ordered: bool) -> bool:
         return _meets(one, word, two)
     if word in {"==", "!="}:
         return (one == two) is (word == "==")
-    raise Nonsense(f"{one!r} {word} {two!r}")
+    raise InvalidRequirement(f"{one!r} {word} {two!r}")
 
 
 def _value(side: ast.expr, environment: Mapping[str, str]) -> str:
@@ -142,7 +158,7 @@ def _value(side: ast.expr, environment: Mapping[str, str]) -> str:
         return side.value
     if isinstance(side, ast.Name) and side.id in environment:
         return environment[side.id]
-    raise Nonsense("neither a text nor the name of a variable")
+    raise InvalidRequirement("neither a text nor the name of a variable")
 
 
 def _meets(text: str, operator: str, wanted: str) -> bool:
@@ -150,16 +166,22 @@ def _meets(text: str, operator: str, wanted: str) -> bool:
         return text.lower() == wanted.lower()
     version, edge = parse(text), parse(wanted.removesuffix(".*"))
     if version is None or edge is None:
-        raise Nonsense(f"{text!r} {operator} {wanted!r}")
+        raise InvalidRequirement(f"{text!r} {operator} {wanted!r}")
     public = Version(version.public)
     match operator:
         case "==" | "!=":
-            same = _begins(public, edge) if wanted.endswith(".*") else (version if edge.local else public) == edge
+            same = (
+                _begins(public, edge)
+                if wanted.endswith(".*")
+                else (version if edge.local else public) == edge
+            )
             return same is (operator == "==")
         case "~=" if len(edge.release) < 2:
-            raise Nonsense(f"~= wants a release of two numbers, not {wanted!r}")
+            raise InvalidRequirement(f"~= wants a release of two numbers, not {wanted!r}")
         case "~=":
-            return public >= edge and _begins(public, Version(f"{edge.epoch}!" + ".".join(map(str, edge.release[:-1]))))
+            return public >= edge and _begins(
+                public, Version(f"{edge.epoch}!" + ".".join(map(str, edge.release[:-1])))
+            )
         case "<=":
             return public <= edge
         case ">=":
@@ -169,7 +191,9 @@ def _meets(text: str, operator: str, wanted: str) -> bool:
             early = version.is_prerelease and not edge.is_prerelease and same
             return version < edge and not early
         case _:
-            same = version.pre == edge.pre and Version(version.base_version) == Version(edge.base_version)
+            same = version.pre == edge.pre and Version(version.base_version) == Version(
+                edge.base_version
+            )
             late = version.is_postrelease and not edge.is_postrelease and same
             return public > edge and not late
 

@@ -6,9 +6,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-_ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[@-Z\\-_])")
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[@-Z\\-_])"
+)
 _COMMAND = re.compile(r"(?m)^[^\S\n]*:(:)|#(#\w{0,32}\[)|section_(?:start|end)(:)")
-"""What runners take for a command: GitHub `::` where a line begins and `##[` anywhere, Azure `##vso[`, TeamCity `##teamcity[`, GitLab
+"""What runners take for a command: GitHub `::`.
+
+Where a line begins and `##[` anywhere, Azure `##vso[`, TeamCity `##teamcity[`, GitLab
 `section_start:`.
 
 https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
@@ -19,15 +23,26 @@ https://docs.gitlab.com/ci/jobs/job_logs/#custom-collapsible-sections
 
 
 def plain(text: str) -> str:
-    """Strip terminal escapes, control characters and direction marks; line ends become plain, tabs stay."""
+    """Strip terminal escapes, control characters and direction marks.
+
+    Line ends become plain, tabs stay.
+    """
     text = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    bad = {ord(char): None for char in set(text) if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co")}
+    bad = {
+        ord(char): None
+        for char in set(text)
+        if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co")
+    }
     return text.translate(bad) if bad else text
 
 
 def harmless(text: str) -> str:
     """Break with a blank what a runner of continuous integration takes for a command."""
-    return spelled(text, " {}".format) if any(each in text for each in ("::", "##", "section_")) else text
+    return (
+        spelled(text, " {}".format)
+        if any(each in text for each in ("::", "##", "section_"))
+        else text
+    )
 
 
 def spelled(text: str, how: Callable[[str], str]) -> str:

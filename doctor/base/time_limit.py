@@ -13,11 +13,14 @@ from typing import NoReturn
 from doctor.base.errors import DoctorError
 
 PATIENCE = 60.0
-"""Seconds for a judgement, or for the writing of a report; a log of a mebibyte takes less than one."""
+"""Seconds for a judgement, or for the writing of a report.
+
+A log of a mebibyte takes less than one.
+"""
 _AGAIN = 0.5
 
 
-class OutOfTime(DoctorError):
+class TimeLimitExceeded(DoctorError):
     """Something that doctor does by itself took longer than it may."""
 
 
@@ -29,7 +32,8 @@ class _Rung(BaseException):
 def bounded(seconds: float, what: str) -> Iterator[None]:
     """Raise OutOfTime where the body takes longer; `what` begins the sentence that says so.
 
-    Python interrupts its main thread only: in another one, where a program may call doctor, the body is left alone.
+    Python interrupts its main thread only: in another one, where a program may call doctor, the
+    body is left alone.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -39,7 +43,7 @@ def bounded(seconds: float, what: str) -> Iterator[None]:
         with alarm(seconds):
             yield
     except _Rung:
-        raise OutOfTime(f"{what} within {seconds:.0f} s") from None
+        raise TimeLimitExceeded(f"{what} within {seconds:.0f} s") from None
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ _PARTS = 100
 _WORD, _BLANKS = re.compile(r"""[\w"'-]+"""), re.compile(r"[ \t]+")
 
 
-class NoToml(ValueError):
+class TomlError(ValueError):
     """A text is no TOML, or nests deeper than the parser follows; the message says where."""
 
 
@@ -21,13 +21,13 @@ def parsed(text: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     if any(len(line) > 2 * _PARTS and _is_endless(line) for line in text.split("\n")):
-        raise NoToml(f"a key of more than {_PARTS} parts")
+        raise TomlError(f"a key of more than {_PARTS} parts")
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise NoToml("it nests too deep") from None
+        raise TomlError("it nests too deep") from None
     except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
-        raise NoToml(str(error)) from None
+        raise TomlError(str(error)) from None
 
 
 def _is_endless(line: str) -> bool:

@@ -7,12 +7,18 @@ from functools import lru_cache
 from packaging.version import Version
 
 _LONGEST = 300
-"""Characters of a version; those of wheels that were built from a commit, with all they were built for, have some 60."""
+"""Characters of a version.
+
+Those of wheels that were built from a commit, with all they were built for, have some 60.
+"""
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Version | None:
-    """Parse a version of a package, driver, toolkit or compiler; None where it has no order (`abc`, an empty text)."""
+    """Parse a version of a package, driver, toolkit or compiler.
+
+    None where it has no order (`abc`, an empty text).
+    """
     if len(text) > _LONGEST:
         return None
     try:
@@ -33,8 +39,9 @@ def _is_edge(version: Version, edge: Version | None) -> bool:
 def in_range(text: str, *, introduced: str | None = None, fixed: str | None = None) -> bool | None:
     """Say whether a version lies in `[introduced, fixed)`, by the order of its public part.
 
-    None is "cannot tell": the text is no version, or it is a pre-release of the very release that brought the bug or its
-    fix. PEP 440 specifiers answer False to both `<2.7` and `>=2.7` for `2.7.0.dev20250115`, which is why they are not used.
+    None is "cannot tell": the text is no version, or it is a pre-release of the very release that
+    brought the bug or its fix. PEP 440 specifiers answer False to both `<2.7` and `>=2.7` for
+    `2.7.0.dev20250115`, which is why they are not used.
     """
     version = parse(public(text))
     low, high = (parse(edge) if edge else None for edge in (introduced, fixed))

@@ -25,7 +25,11 @@ class ScriptError(DoctorError):
 def load_checks(folder: Path | None = None) -> dict[str, Check]:
     """Return every check script under `folder` (doctor's own by default) by id, in the order of their paths."""
     folder = folder or bundled("checks")
-    found = [read_check(path) for kind in ("facts", "canaries") for path in sorted((folder / kind).glob("*.py"))]
+    found = [
+        read_check(path)
+        for kind in ("facts", "canaries")
+        for path in sorted((folder / kind).glob("*.py"))
+    ]
     return {check.id: check for check in found}
 
 
@@ -51,8 +55,11 @@ def read_header(text: str, path: Path) -> dict[str, Any]:
     block = _BLOCK.search(text)
     if block is None:
         raise ScriptError(f"{path}: no block '# /// script' (PEP 723)")
-    body = "".join(line[2:] if line.startswith("# ") else line[1:] for line in block["body"].splitlines(keepends=True))
+    body = "".join(
+        line[2:] if line.startswith("# ") else line[1:]
+        for line in block["body"].splitlines(keepends=True)
+    )
     try:
         return toml.parsed(body)
-    except toml.NoToml as error:
+    except toml.TomlError as error:
         raise ScriptError(f"{path}: {error}") from None

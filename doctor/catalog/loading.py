@@ -26,14 +26,18 @@ _T = TypeVar("_T")
 
 
 class CatalogError(DoctorError):
-    """One or more files of the catalog cannot be used; each line names the file and the place in it."""
+    """One or more files of the catalog cannot be used.
+
+    Each line names the file and the place in it.
+    """
 
 
 def load(extra: Sequence[Path] = ()) -> Catalog:
     """Load the catalog that came with doctor and then those of `extra`, whose entries win over entries of the same id.
 
-    Raises CatalogError for a folder that is not there, for entries that do not fit the schema, and for patterns that cannot be searched
-    in linear time, all of them at once. What came with doctor was linted when it was made.
+    Raises CatalogError for a folder that is not there, for entries that do not fit the schema, and
+    for patterns that cannot be searched in linear time, all of them at once. What came with doctor
+    was linted when it was made.
     """
     own = _load_own()
     return own if not extra else _merge([own, *(_of_others(folder) for folder in extra)])
@@ -41,10 +45,15 @@ def load(extra: Sequence[Path] = ()) -> Catalog:
 
 def _of_others(folder: Path) -> Catalog:
     catalog = load_folder(folder)
-    entries: dict[Path, KnownIssue | Table] = {folder / "issues" / f"{name}.yaml": issue for name, issue in catalog.issues.items()}
+    entries: dict[Path, KnownIssue | Table] = {
+        folder / "issues" / f"{name}.yaml": issue for name, issue in catalog.issues.items()
+    }
     entries |= {folder / "compat" / f"{name}.yaml": table for name, table in catalog.tables.items()}
     faults = [
-        f"{path}: {place}: {why}" for path, entry in entries.items() for place, pattern in patterns_of(entry) if (why := fault(pattern))
+        f"{path}: {place}: {why}"
+        for path, entry in entries.items()
+        for place, pattern in patterns_of(entry)
+        if (why := fault(pattern))
     ]
     if faults:
         raise CatalogError("\n".join(faults))
@@ -59,13 +68,17 @@ def patterns_of(entry: KnownIssue | Table) -> Iterator[tuple[str, str]]:
             yield from _of_conditions(f"columns.{name}.when", column.when)
             yield from _of_recipes(f"columns.{name}.fixes", column.fixes)
         for number, cells in enumerate(entry.rows):
-            if isinstance(models := cells.get("models"), str):  # the names of cards, which are searched for
+            if isinstance(
+                models := cells.get("models"), str
+            ):  # the names of cards, which are searched for
                 yield f"rows[{number}].models", models
         return
     for number, signature in enumerate(entry.signatures):
         yield f"signatures[{number}].pattern", signature.pattern
         for name, others in (("also", signature.also), ("unless", signature.unless)):
-            yield from ((f"signatures[{number}].{name}[{at}]", other) for at, other in enumerate(others))
+            yield from (
+                (f"signatures[{number}].{name}[{at}]", other) for at, other in enumerate(others)
+            )
     whens = {f"affected[{number}]": row.when for number, row in enumerate(entry.affected)}
     whens |= {f"milder[{number}]": one.when for number, one in enumerate(entry.milder)}
     for place, conditions in whens.items():
@@ -120,7 +133,9 @@ def _state(folder: Path) -> str:
     import hashlib
 
     told = hashlib.sha256()
-    for path in sorted([*folder.rglob("*.yaml"), *(Path(__file__).parent.parent / "model").glob("*.py")]):
+    for path in sorted(
+        [*folder.rglob("*.yaml"), *(Path(__file__).parent.parent / "model").glob("*.py")]
+    ):
         seen = path.stat()
         told.update(f"{path}\0{seen.st_mtime_ns}\0{seen.st_size}\n".encode())
     return told.hexdigest()
@@ -141,9 +156,12 @@ def load_folder(folder: Path) -> Catalog:
 def compiled(catalog: Catalog) -> bytes:
     """Return the catalog as data only, to be read by `load` without parsing YAML.
 
-    The examples are left out, a third of it: they are tests, and `doctor lint`, which runs them, reads the files.
+    The examples are left out, a third of it: they are tests, and `doctor lint`, which runs them,
+    reads the files.
     """
-    return msgspec.msgpack.encode(msgspec.structs.replace(catalog, issues=_without_examples(catalog.issues)))
+    return msgspec.msgpack.encode(
+        msgspec.structs.replace(catalog, issues=_without_examples(catalog.issues))
+    )
 
 
 def _without_examples(issues: Mapping[str, KnownIssue]) -> dict[str, KnownIssue]:
@@ -159,7 +177,10 @@ def _entries(folder: Path, kind: type[_T], faults: list[str]) -> Iterator[tuple[
 
 
 def read_entry(path: Path, kind: type[_T]) -> _T:
-    """Read one file as a known issue or a table; raises CatalogError with the file, the line or the place in it, and why."""
+    """Read one file as a known issue or a table.
+
+    Raises CatalogError with the file, the line or the place in it, and why.
+    """
     document = parse_yaml(path)
     try:
         return msgspec.convert(document, kind, strict=True)
@@ -168,7 +189,10 @@ def read_entry(path: Path, kind: type[_T]) -> _T:
 
 
 def parse_yaml(path: Path) -> Any:
-    """Parse a YAML file with plain values only; aliases are refused, since they let a small file grow without bound."""
+    """Parse a YAML file with plain values only.
+
+    Aliases are refused, since they let a small file grow without bound.
+    """
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -204,9 +228,14 @@ def lines_of(path: Path) -> dict[str, int]:
     while waiting:
         place, node = waiting.pop()
         if isinstance(node, yaml.MappingNode):
-            parts = [(f"{place}.{key.value}" if place else str(key.value), key, value) for key, value in node.value]
+            parts = [
+                (f"{place}.{key.value}" if place else str(key.value), key, value)
+                for key, value in node.value
+            ]
         elif isinstance(node, yaml.SequenceNode):
-            parts = [(f"{place}[{number}]", value, value) for number, value in enumerate(node.value)]
+            parts = [
+                (f"{place}[{number}]", value, value) for number, value in enumerate(node.value)
+            ]
         else:
             parts = []
         lines |= {name: shown.start_mark.line + 1 for name, shown, _ in parts}
@@ -226,7 +255,9 @@ def _merge(catalogs: Sequence[Catalog]) -> Catalog:
 def _stamped(issues: dict[str, KnownIssue], tables: dict[str, Table]) -> Catalog:
     import hashlib  # of the compiled catalog the digest is part
 
-    digest = hashlib.sha256(msgspec.msgpack.encode((_without_examples(issues), tables), order="sorted")).hexdigest()
+    digest = hashlib.sha256(
+        msgspec.msgpack.encode((_without_examples(issues), tables), order="sorted")
+    ).hexdigest()
     opened = [reference.opened for issue in issues.values() for reference in issue.references]
     opened += [source.opened for table in tables.values() for source in table.sources.values()]
     newest = max(opened).isoformat() if opened else ""

@@ -12,7 +12,13 @@ from doctor.model.document import ReportDocument
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation
 
-KINDS: Final = {"report": ReportDocument, "comparison": Comparison, "observation": Observation, "issue": KnownIssue, "table": Table}
+KINDS: Final = {
+    "report": ReportDocument,
+    "comparison": Comparison,
+    "observation": Observation,
+    "issue": KnownIssue,
+    "table": Table,
+}
 """What there is a schema of."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -23,14 +23,22 @@ from doctor.cli.program_names import shadow
 
 USAGE, FAULT, INTERRUPTED = 2, 3, 130
 
-_PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
+_PASSING = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": ["-h", "--help"],
+}
 
 
 class _Group(Commands):
     lessons: ClassVar[Mapping[str, Lesson]] = {
         "check": Lesson("doctor.cli.check:check", FIND),
         "diagnose": Lesson("doctor.cli.diagnose:diagnose", FIND),
-        "run": Lesson("doctor.cli.run:run", FIND, {"options_metavar": "-- COMMAND [ARGS]...", "context_settings": _PASSING}),
+        "run": Lesson(
+            "doctor.cli.run:run",
+            FIND,
+            {"options_metavar": "-- COMMAND [ARGS]...", "context_settings": _PASSING},
+        ),
         "demo": Lesson("doctor.cli.check:demo", FIND),
         "snapshot": Lesson("doctor.cli.check:snapshot", KEEP),
         "diff": Lesson("doctor.cli.diff:diff", KEEP),
@@ -42,7 +50,10 @@ class _Group(Commands):
         "config": Lesson(
             "doctor.cli.config:config",
             SETTLE,
-            {"options_metavar": "[OPTIONS] [-- OPTIONS OF CHECK]...", "context_settings": {"allow_extra_args": True}},
+            {
+                "options_metavar": "[OPTIONS] [-- OPTIONS OF CHECK]...",
+                "context_settings": {"allow_extra_args": True},
+            },
         ),
         "completion": Lesson("doctor.cli.completion:completion", SETTLE),
         "init": Lesson("doctor.cli.init:init", SETTLE),
@@ -56,7 +67,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=told((*EXAMPLES["check"][:2], EXAMPLES["diagnose"][0], EXAMPLES["explain"][0]), EXIT_CODES),
+    epilog=told(
+        (*EXAMPLES["check"][:2], EXAMPLES["diagnose"][0], EXAMPLES["explain"][0]), EXIT_CODES
+    ),
 )
 
 
@@ -69,7 +82,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def doctor(
     _version_wanted: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Examine the GPU stack of another interpreter or Cargo workspace, and say what heals it."""
@@ -114,8 +130,9 @@ def main() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """End at once, with everything written.
 
-    Python would take apart, object by object, what goes with the process anyway: an eighth of the static check. And where threads are left
-    it would end them, for which glibc opens a library, and aborts where no file may be opened.
+    Python would take apart, object by object, what goes with the process anyway: an eighth of the
+    static check. And where threads are left it would end them, for which glibc opens a library, and
+    aborts where no file may be opened.
     """
     atexit._run_exitfuncs()  # noqa: SLF001 - what libraries have asked for
     try:
@@ -134,7 +151,10 @@ def _tell(error: DoctorError) -> None:
 
 
 def _trace(error: BaseException) -> None:
-    """Show where an error comes from, to who asked for it; through the door that shows no secret."""
+    """Show where an error comes from, to who asked for it.
+
+    Through the door that shows no secret.
+    """
     if "--debug" in sys.argv:
         import traceback
 
@@ -142,7 +162,10 @@ def _trace(error: BaseException) -> None:
 
 
 def _show(error: Any) -> None:
-    """Say a mistake as click words it; it repeats what was typed, which may be a command for a runner of CI."""
+    """Say a mistake as click words it.
+
+    It repeats what was typed, which may be a command for a runner of CI.
+    """
     heard = io.StringIO()
     error.show(file=heard)
     say(heard.getvalue().rstrip("\n"))

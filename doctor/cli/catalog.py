@@ -21,7 +21,9 @@ def explain(
     id_: Annotated[
         str,
         typer.Argument(
-            metavar="ID", help="A known issue (torch/no-kernel-image) or a check (inductor-compile).", autocompletion=offered.ids
+            metavar="ID",
+            help="A known issue (torch/no-kernel-image) or a check (inductor-compile).",
+            autocompletion=offered.ids,
         ),
     ],
     matrices: options.Matrices = None,
@@ -31,11 +33,24 @@ def explain(
 
     known, checks, look = catalogs.load(matrices or ()), load_checks(), screen.style()
     if id_ in known.issues:
-        screen.put(reporter.render(id_, known.issues[id_], width=look.width, colour=look.colour, unicode=look.unicode))
+        screen.put(
+            reporter.render(
+                id_, known.issues[id_], width=look.width, colour=look.colour, unicode=look.unicode
+            )
+        )
     elif id_.removeprefix("canary/") in checks:
-        screen.put(reporter.render_check(checks[id_.removeprefix("canary/")], width=look.width, colour=look.colour, unicode=look.unicode))
+        screen.put(
+            reporter.render_check(
+                checks[id_.removeprefix("canary/")],
+                width=look.width,
+                colour=look.colour,
+                unicode=look.unicode,
+            )
+        )
     else:
-        raise UsageError(f"{id_}: no known issue and no check has this id{near(id_, [*known.issues, *checks])}")
+        raise UsageError(
+            f"{id_}: no known issue and no check has this id{near(id_, [*known.issues, *checks])}"
+        )
     return 0
 
 
@@ -44,16 +59,30 @@ def list_(matrices: options.Matrices = None) -> int:
     from doctor.report.reference import listing
 
     look = screen.style()
-    screen.put(listing.render(catalogs.load(matrices or ()), load_checks(), width=look.width, colour=look.colour, unicode=look.unicode))
+    screen.put(
+        listing.render(
+            catalogs.load(matrices or ()),
+            load_checks(),
+            width=look.width,
+            colour=look.colour,
+            unicode=look.unicode,
+        )
+    )
     return 0
 
 
 def lint(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="A folder with issues/ and compat/; default: doctor's own.")
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]", help="A folder with issues/ and compat/; default: doctor's own."
+        ),
     ] = None,
 ) -> int:
-    """Check a catalog: every fault at once, with its file, its place and a sentence; the examples inside are run."""
+    """Check a catalog: every fault at once, with its file, its place and a sentence.
+
+    The examples inside are run.
+    """
     from doctor.lint import lint as find_faults
 
     where = folder or bundled("matrices")
@@ -66,7 +95,12 @@ def lint(
 
 def schema(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="report, comparison, observation, issue or table.", autocompletion=offered.schemas)
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="report, comparison, observation, issue or table.",
+            autocompletion=offered.schemas,
+        ),
     ],
 ) -> int:
     """Print a JSON Schema: of the report, of what doctor diff says, of a snapshot, of a known issue, of a compatibility table."""

@@ -56,7 +56,8 @@ def check(
 ) -> int:
     """Examine an interpreter and a Cargo workspace, run the canaries there, and say what heals them.
 
-    Reads only: nothing is installed into the patient, no framework is imported into doctor, no connection is opened (but for --network).
+    Reads only: nothing is installed into the patient, no framework is imported into doctor, no
+    connection is opened (but for --network).
     """
     begun = time.monotonic()
     format_, beside = reports.settled(context, format_, report or ())
@@ -67,18 +68,48 @@ def check(
     if from_ is not None:
         seen = examine.replayed(from_, logs, declared)
     else:
-        bounds = observe.Bounds(tier=Tier(tier.value), timeout=timeout, budget=budget, canaries=not no_canaries, fresh=fresh)
-        request = _request(python, project, features, observe.chosen(checks, runs, skip or ()), bounds)
-        request = msgspec.structs.replace(request, settings=asking.sources(flash_attn, network=network), logs=logs)
-        seen = _look(msgspec.structs.replace(request, assumed=declared), partial(screen.reporter, format_))
-    wanted = examine.Wanted(fail_on=Severity(fail_on.value), expect=tuple(expect or ()), only=issues, skip=tuple(skip or ()))
-    wanted = msgspec.structs.replace(wanted, only_checks=bool(only) and runs != asking.NONE, gates=gates(context, baseline))
+        bounds = observe.Bounds(
+            tier=Tier(tier.value),
+            timeout=timeout,
+            budget=budget,
+            canaries=not no_canaries,
+            fresh=fresh,
+        )
+        request = _request(
+            python, project, features, observe.chosen(checks, runs, skip or ()), bounds
+        )
+        request = msgspec.structs.replace(
+            request, settings=asking.sources(flash_attn, network=network), logs=logs
+        )
+        seen = _look(
+            msgspec.structs.replace(request, assumed=declared), partial(screen.reporter, format_)
+        )
+    wanted = examine.Wanted(
+        fail_on=Severity(fail_on.value),
+        expect=tuple(expect or ()),
+        only=issues,
+        skip=tuple(skip or ()),
+    )
+    wanted = msgspec.structs.replace(
+        wanted, only_checks=bool(only) and runs != asking.NONE, gates=gates(context, baseline)
+    )
     left = observe.left_to_judge(budget, begun)
-    return tell(examine.examine(seen, known, wanted, seconds=left), format_, quiet=quiet, verbose=verbose, beside=beside)
+    return tell(
+        examine.examine(seen, known, wanted, seconds=left),
+        format_,
+        quiet=quiet,
+        verbose=verbose,
+        beside=beside,
+    )
 
 
 def snapshot(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The file to write; - is standard output."
+        ),
+    ],
     python: options.Python = None,
     project: options.Project = Path(),
     features: options.Features = None,
@@ -87,11 +118,20 @@ def snapshot(
     budget: options.Budget = None,
     _debug: options.Debug = False,
 ) -> int:
-    """Save what was seen, to be judged elsewhere with `doctor check --from FILE`; names and secrets are masked."""
+    """Save what was seen, to be judged elsewhere with `doctor check --from FILE`.
+
+    Names and secrets are masked.
+    """
     bounds = observe.Bounds(canaries=not no_canaries, timeout=timeout, budget=budget, fresh=True)
     seen = _look(_request(python, project, features, tuple(load_checks().values()), bounds))
-    text = msgspec.json.format(msgspec.json.encode(shareable(seen, who(Host().env))), indent=2).decode() + "\n"
-    # What was seen of a machine is for whoever looked, until they hand it on; a report is made to be read, by the umask's leave.
+    text = (
+        msgspec.json.format(
+            msgspec.json.encode(shareable(seen, who(Host().env))), indent=2
+        ).decode()
+        + "\n"
+    )
+    # What was seen of a machine is for whoever looked, until they hand it on; a report is made to
+    # be read, by the umask's leave.
     if screen.write(output, text, private=True):
         screen.say(f"wrote {output}")
     return 130 if seen.interrupted else 0
@@ -112,10 +152,16 @@ def demo(
 
 
 def _request(
-    python: str | None, project: Path, features: Sequence[str] | None, checks: Sequence[Check], bounds: observe.Bounds
+    python: str | None,
+    project: Path,
+    features: Sequence[str] | None,
+    checks: Sequence[Check],
+    bounds: observe.Bounds,
 ) -> observe.Request:
     named = asking.features(features or ())
-    return observe.Request(host=Host(), project=project, python=python, features=named, checks=checks, bounds=bounds)
+    return observe.Request(
+        host=Host(), project=project, python=python, features=named, checks=checks, bounds=bounds
+    )
 
 
 def _look(request: observe.Request, meanwhile: Callable[[], object] = bool) -> Observation:

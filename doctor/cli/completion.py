@@ -24,14 +24,22 @@ class Shell(str, Enum):
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell.", show_default=False)],
+    shell: Annotated[
+        Shell,
+        typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell.", show_default=False),
+    ],
 ) -> int:
     """Print what makes a shell complete commands, options, and the ids of known issues and checks."""
     from typer._completion_shared import get_completion_script
 
     # Where `doctor` is another tool, pressing Tab would run that one.
     names = _NAMES if shadow() is None else _NAMES[1:]
-    screen.put("\n\n".join(get_completion_script(prog_name=name, complete_var=_variable(name), shell=shell.value) for name in names))
+    screen.put(
+        "\n\n".join(
+            get_completion_script(prog_name=name, complete_var=_variable(name), shell=shell.value)
+            for name in names
+        )
+    )
     return 0
 
 

@@ -53,17 +53,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def config(
     context: typer.Context,
     project: options.Project = Path(),
-    format_: Annotated[str, typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output.")] = "text",
+    format_: Annotated[
+        str,
+        typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output."),
+    ] = "text",
     _debug: options.Debug = False,
 ) -> int:
     """Show every setting of doctor check, its value, and from where it came: a flag, DOCTOR_*, pyproject.toml or the default.
 
-    Flags win over variables, variables over [tool.doctor] in pyproject.toml. Flags to be weighed stand behind --.
+    Flags win over variables, variables over [tool.doctor] in pyproject.toml. Flags to be weighed
+    stand behind --.
     """
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
     found = settings(context, project, context.args)
-    screen.put(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() if format_ == "json" else text(found))
+    screen.put(
+        msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
+        if format_ == "json"
+        else text(found)
+    )
     return 0
 
 
@@ -72,7 +80,9 @@ def settings(context: typer.Context, project: Path, flags: Sequence[str]) -> Set
     check = getattr(context.find_root().command, "commands", {})["check"]
     given = [*flags, "--project", str(project)]
     with check.make_context("check", given, parent=context.parent) as inner:
-        known = {key: option for key, option in configuration.options(inner).items() if key != "project"}
+        known = {
+            key: option for key, option in configuration.options(inner).items() if key != "project"
+        }
         read = configuration.of(inner)
         told = tuple(_setting(inner, key, option) for key, option in known.items())
     variables = {str(option.envvar) for option in known.values()} | {"DOCTOR_PROJECT"}
@@ -80,14 +90,22 @@ def settings(context: typer.Context, project: Path, flags: Sequence[str]) -> Set
         file=str(read.manifest or ""),
         settings=told,
         ignores=tuple(_ignore(each) for each in read.ignores),
-        unknown_variables=tuple(sorted(name for name in os.environ if name.startswith("DOCTOR_") and name not in variables)),
+        unknown_variables=tuple(
+            sorted(
+                name for name in os.environ if name.startswith("DOCTOR_") and name not in variables
+            )
+        ),
     )
 
 
 def _setting(inner: typer.Context, key: str, option: Any) -> Setting:
     words = {"COMMANDLINE": "flag", "ENVIRONMENT": "environment", "DEFAULT_MAP": "file"}
     source = words.get(configuration.came_from(inner, option), "default")
-    place = "" if source == "default" else configuration.origin(inner, key).removesuffix(f": tool.doctor.{key}")
+    place = (
+        ""
+        if source == "default"
+        else configuration.origin(inner, key).removesuffix(f": tool.doctor.{key}")
+    )
     return Setting(key=key, value=_plain(inner.params.get(option.name)), source=source, place=place)
 
 
@@ -113,11 +131,23 @@ def text(found: Settings) -> str:
     """Return settings as lines: key, value, and where it is said."""
     rows = [(each.key, _shown(each.value), each.place or each.source) for each in found.settings]
     rows += [
-        (f"ignore {each.id}", f"{'expired' if each.expired else 'until'} {each.until}: {each.reason}", each.place) for each in found.ignores
+        (
+            f"ignore {each.id}",
+            f"{'expired' if each.expired else 'until'} {each.until}: {each.reason}",
+            each.place,
+        )
+        for each in found.ignores
     ]
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
     head = found.file or "no [tool.doctor] in a pyproject.toml from here upwards"
-    lines = [head, "", *(f"{key:{min(first, 40)}}  {value:{min(second, 40)}}  {place}" for key, value, place in rows)]
+    lines = [
+        head,
+        "",
+        *(
+            f"{key:{min(first, 40)}}  {value:{min(second, 40)}}  {place}"
+            for key, value, place in rows
+        ),
+    ]
     lines += [f"{name} is set, and is no setting" for name in found.unknown_variables]
     return harmless(without_secrets("\n".join(plain(line).replace("\n", " ") for line in lines)))
 

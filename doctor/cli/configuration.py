@@ -80,7 +80,11 @@ def of(context: typer.Context) -> Configuration:
 def options(context: typer.Context) -> dict[str, Any]:
     """Return the settings: the options of `doctor check` that a variable can set as well, by the key that a file would use."""
     check = getattr(context.find_root().command, "commands", {}).get("check")
-    return {_key(option): option for option in (check.params if check else ()) if getattr(option, "envvar", None)}
+    return {
+        _key(option): option
+        for option in (check.params if check else ())
+        if getattr(option, "envvar", None)
+    }
 
 
 def _key(option: Any) -> str:
@@ -106,14 +110,21 @@ def expected(context: typer.Context, words: list[str] | None) -> list[str]:
     for word in words or ():
         if not is_device(word):
             named = origin(context, "expect")
-            raise UsageError(f"{named}: {word or 'nothing'} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}")
+            raise UsageError(
+                f"{named}: {word or 'nothing'} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}"
+            )
     return words or []
 
 
 def name_origin(error: Any) -> None:
     """Let a complaint of click's about a value name the variable that it came from."""
     context, option = getattr(error, "ctx", None), getattr(error, "param", None)
-    if context is not None and option is not None and option.envvar and came_from(context, option) == "ENVIRONMENT":
+    if (
+        context is not None
+        and option is not None
+        and option.envvar
+        and came_from(context, option) == "ENVIRONMENT"
+    ):
         error.param_hint = f"'{option.envvar}'"
 
 
@@ -125,13 +136,23 @@ def _read(context: typer.Context, manifest: Manifest, folder: Path) -> Configura
             continue
         places[key] = f"{manifest.path}:{manifest.line(key)}: tool.doctor.{key}"
         if key not in known:
-            raise UsageError(f"{places[key]} is no setting{near(key, [*known, 'ignore'], '; doctor config shows them')}")
+            raise UsageError(
+                f"{places[key]} is no setting{near(key, [*known, 'ignore'], '; doctor config shows them')}"
+            )
         if key in _ELSEWHERE:
-            raise UsageError(f"{places[key]} is for flags and {known[key].envvar} alone: {_ELSEWHERE[key]}")
+            raise UsageError(
+                f"{places[key]} is for flags and {known[key].envvar} alone: {_ELSEWHERE[key]}"
+            )
         if key == "python" and not _RELEASE.fullmatch(str(value)):
-            raise UsageError(f"{places[key]} wants a version, such as 3.12: a project does not choose which program is run")
-        values[str(known[key].name)] = _value(context, known[key], value, places[key], manifest.path.parent)
-    return Configuration(manifest=manifest.path, values=values, places=places, ignores=read_ignores(manifest, folder))
+            raise UsageError(
+                f"{places[key]} wants a version, such as 3.12: a project does not choose which program is run"
+            )
+        values[str(known[key].name)] = _value(
+            context, known[key], value, places[key], manifest.path.parent
+        )
+    return Configuration(
+        manifest=manifest.path, values=values, places=places, ignores=read_ignores(manifest, folder)
+    )
 
 
 def _value(context: typer.Context, option: Any, value: Any, place: str, folder: Path) -> Any:
@@ -145,23 +166,38 @@ def _value(context: typer.Context, option: Any, value: Any, place: str, folder: 
         raise UsageError(f"{place}: {str(error).removeprefix(f'--{_key(option)}: ')}") from None
     except typer.BadParameter as error:
         choices = [str(choice) for choice in getattr(option.type, "choices", ())]
-        why = f"{value} is none of {', '.join(choices)}{near(value, choices, '')}" if choices else error.message
+        why = (
+            f"{value} is none of {', '.join(choices)}{near(value, choices, '')}"
+            if choices
+            else error.message
+        )
         raise UsageError(f"{place}: {why}") from None
     return value
 
 
 def _type(option: Any, value: Any) -> tuple[bool, str]:
     if option.multiple:
-        return isinstance(value, list) and all(isinstance(each, str) for each in value), "a list of texts"
+        return isinstance(value, list) and all(
+            isinstance(each, str) for each in value
+        ), "a list of texts"
     if option.is_flag:
         return isinstance(value, bool), "true or false"
     if "float" in option.type.name:
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12 and isfinite(value), "a number"
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(
+            value
+        ) < 1e12 and isfinite(value), "a number"
     return isinstance(value, str), "a text"
 
 
 def _shown(value: Any) -> str:
-    kinds = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a table"}
+    kinds = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "a table",
+    }
     return kinds.get(type(value), "that")
 
 
@@ -169,7 +205,9 @@ def _absolute(option: Any, value: Any, folder: Path) -> Any:
     """Take relative paths as the manifest means them: from its own folder."""
     if isinstance(value, list):
         return [_absolute(option, each, folder) for each in value]
-    is_path = option.type.name in ("path", "file", "directory") or (option.name == "python" and ("/" in value or os.sep in value))
+    is_path = option.type.name in ("path", "file", "directory") or (
+        option.name == "python" and ("/" in value or os.sep in value)
+    )
     return str(folder / Path(value).expanduser()) if is_path else value
 
 

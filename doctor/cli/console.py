@@ -48,15 +48,27 @@ def style(stream: object = None) -> Style:
     stream = stream or sys.stdout
     tty = bool(getattr(stream, "isatty", lambda: False)())
     encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
-    forced = os.environ.get("FORCE_COLOR", "") not in ("", "0") or os.environ.get("CLICOLOR_FORCE", "") not in ("", "0")
+    forced = os.environ.get("FORCE_COLOR", "") not in ("", "0") or os.environ.get(
+        "CLICOLOR_FORCE", ""
+    ) not in ("", "0")
     dumb = os.environ.get("TERM") == "dumb"
     colour = not os.environ.get("NO_COLOR") and (forced or (tty and not dumb))
-    columns = shutil.get_terminal_size((100, 24)).columns if tty or os.environ.get("COLUMNS") else 100
-    return Style(colour=colour, unicode=encoding.startswith("utf"), width=max(40, min(columns, 120)), interactive=tty and not dumb)
+    columns = (
+        shutil.get_terminal_size((100, 24)).columns if tty or os.environ.get("COLUMNS") else 100
+    )
+    return Style(
+        colour=colour,
+        unicode=encoding.startswith("utf"),
+        width=max(40, min(columns, 120)),
+        interactive=tty and not dumb,
+    )
 
 
 def put(text: str) -> None:
-    """Write the report to standard output; raises WriteError where that fails, and is silent where the reader has gone."""
+    """Write the report to standard output.
+
+    Raises WriteError where that fails, and is silent where the reader has gone.
+    """
     if sys.stdout is None:
         raise WriteError("the report cannot be written: standard output is closed")
     try:
@@ -78,7 +90,10 @@ def _close_quietly() -> None:
 
 
 def write(path: Path, text: str, *, private: bool = False) -> bool:
-    """Write a file (doctor.host.writing), or `-`, which is standard output everywhere; say whether it was a file. Raises WriteError."""
+    """Write a file (doctor.host.writing), or `-`, which is standard output everywhere.
+
+    Say whether it was a file. Raises WriteError.
+    """
     if str(path) == "-":
         put(text)
         return False
@@ -89,7 +104,10 @@ def write(path: Path, text: str, *, private: bool = False) -> bool:
 
 
 def create(path: Path, text: str) -> bool:
-    """Write a file that is not there yet, or `-`; say whether it was a file. Raises FileExistsError where it is there, else WriteError."""
+    """Write a file that is not there yet, or `-`; say whether it was a file.
+
+    Raises FileExistsError where it is there, else WriteError.
+    """
     if str(path) == "-":
         put(text)
         return False
@@ -99,17 +117,30 @@ def create(path: Path, text: str) -> bool:
     return True
 
 
-def render(report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False) -> str:
+def render(
+    report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False
+) -> str:
     """Render a report for a stream, standard output if no other is named, or for a file, which shows neither colours nor a width."""
     renders = reporter(kind).render
     if kind is not Format.TEXT:
         return str(renders(report))
-    look = Style(colour=False, unicode=True, width=_FILE_WIDTH, interactive=False) if file else style(stream)
-    return str(renders(report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode))
+    look = (
+        Style(colour=False, unicode=True, width=_FILE_WIDTH, interactive=False)
+        if file
+        else style(stream)
+    )
+    return str(
+        renders(
+            report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode
+        )
+    )
 
 
 def reporter(kind: Format) -> Any:
-    """Import the module that renders a format; the one for text brings rich along, which takes a while."""
+    """Import the module that renders a format.
+
+    The one for text brings rich along, which takes a while.
+    """
     return importlib.import_module(f"doctor.report.{_RENDERERS[kind]}")
 
 

@@ -18,10 +18,19 @@ from doctor.pipeline import examine
 
 def diagnose(
     context: typer.Context,
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="What was printed; - is standard input.", show_default=False)],
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG...", help="What was printed; - is standard input.", show_default=False
+        ),
+    ],
     env: Annotated[
         Path | None,
-        typer.Option("--env", metavar="FILE", help="The machine it failed on: a snapshot, a JSON report, or the text of collect_env."),
+        typer.Option(
+            "--env",
+            metavar="FILE",
+            help="The machine it failed on: a snapshot, a JSON report, or the text of collect_env.",
+        ),
     ] = None,
     _project: options.Project = Path(),
     format_: options.FormatOption = options.Format.TEXT,

@@ -31,10 +31,19 @@ _FORMATS = ("text", "json")
 
 def diff(
     context: typer.Context,
-    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="What was: a JSON report, a snapshot, or the text of collect_env.")],
+    before: Annotated[
+        Path,
+        typer.Argument(
+            metavar="BEFORE",
+            help="What was: a JSON report, a snapshot, or the text of collect_env.",
+        ),
+    ],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="What is, in any of these forms.")],
     _project: options.Project = Path(),
-    format_: Annotated[str, typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output.")] = "text",
+    format_: Annotated[
+        str,
+        typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output."),
+    ] = "text",
     fail_on: options.FailOn = options.SeverityChoice.ERROR,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
@@ -43,12 +52,15 @@ def diff(
 ) -> int:
     """Say what changed between two runs: what moved, what matters most first, and which findings came and went.
 
-    A JSON report has its findings; anything else is judged now. Exit code 1: a finding came, at or above --fail-on.
+    A JSON report has its findings; anything else is judged now. Exit code 1: a finding came, at or
+    above --fail-on.
     """
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
     known, passed = catalogs.load(matrices or ()), gates(context, None)
-    found = compare(_side(before, known, passed), _side(after, known, passed), Severity(fail_on.value))
+    found = compare(
+        _side(before, known, passed), _side(after, known, passed), Severity(fail_on.value)
+    )
     if format_ == "json":
         shared = shareable(found, who(Host().env))
         screen.put(msgspec.json.format(msgspec.json.encode(shared), indent=2).decode())
@@ -61,17 +73,28 @@ def _text(found: Comparison, verbosity: int) -> str:
     from doctor.report.terminal import comparison as terminal_comparison
 
     look = screen.style()
-    return terminal_comparison.render(found, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode)
+    return terminal_comparison.render(
+        found, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode
+    )
 
 
 def _side(path: Path, known: Catalog, passed: Gates) -> Judged:
     content = examine.content_of(path)
     told = None
     if saved.is_report(content):
-        with contextlib.suppress(InputError):  # what is wrong with its facts is told below, and what it found can be found again
+        with contextlib.suppress(
+            InputError
+        ):  # what is wrong with its facts is told below, and what it found can be found again
             told = saved.decoded(content, ReportDocument, str(path))
     if told is None:
-        judged = examine.examine(examine.observation_in(content, path), known, examine.Wanted(gates=passed))
+        judged = examine.examine(
+            examine.observation_in(content, path), known, examine.Wanted(gates=passed)
+        )
         told = json_reporter.document(judged)
-    side = Side(name=str(path), taken=told.taken, doctor_version=told.doctor.version, catalog=told.doctor.catalog.digest)
+    side = Side(
+        name=str(path),
+        taken=told.taken,
+        doctor_version=told.doctor.version,
+        catalog=told.doctor.catalog.digest,
+    )
     return Judged(side=side, facts=told.facts, findings=told.findings)

@@ -16,7 +16,12 @@ from typer.core import TyperCommand, TyperGroup
 Examples = tuple[tuple[str, str], ...]
 """Command lines, and what each is for."""
 
-FIND, KEEP, KNOW, SETTLE = "Find out what is wrong", "Keep and compare", "What doctor knows", "Make it yours"
+FIND, KEEP, KNOW, SETTLE = (
+    "Find out what is wrong",
+    "Keep and compare",
+    "What doctor knows",
+    "Make it yours",
+)
 """Groups of commands, in the order of `doctor --help`."""
 
 EXAMPLES: dict[str, Examples] = {
@@ -44,26 +49,39 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor diff green.json red.json", "two reports or snapshots"),
         ("doctor diff green.json red.json --fail-on warning", "in CI"),
     ),
-    "config": (("doctor config", "every setting, and where it comes from"), ("doctor config -- --fail-on note", "with a flag weighed in")),
+    "config": (
+        ("doctor config", "every setting, and where it comes from"),
+        ("doctor config -- --fail-on note", "with a flag weighed in"),
+    ),
     "demo": (("doctor demo", ""), ("doctor demo --format json", "what programs get")),
     "explain": (
         ("doctor explain torch/no-kernel-image", "a finding: cause, signs, fixes, sources"),
         ("doctor explain inductor-compile", "a check: what it does, what it needs"),
     ),
     "list": (("doctor list", ""), ("doctor list --matrices ours", "with a catalog of your own")),
-    "lint": (("doctor lint", "doctor's own catalog"), ("doctor lint ours", "a folder with issues/ and compat/")),
-    "new-issue": (("doctor new-issue build.log -o matrices/issues/torch/slug.yaml", ""), ("doctor lint", "what is missing")),
-    "schema": (("doctor schema issue > issue.json", "for an editor"), ("doctor schema report", "for programs that read --format json")),
-    "init": (("doctor init github", "a workflow; never over a file that is there"), ("doctor init docker -o -", "on standard output")),
+    "lint": (
+        ("doctor lint", "doctor's own catalog"),
+        ("doctor lint ours", "a folder with issues/ and compat/"),
+    ),
+    "new-issue": (
+        ("doctor new-issue build.log -o matrices/issues/torch/slug.yaml", ""),
+        ("doctor lint", "what is missing"),
+    ),
+    "schema": (
+        ("doctor schema issue > issue.json", "for an editor"),
+        ("doctor schema report", "for programs that read --format json"),
+    ),
+    "init": (
+        ("doctor init github", "a workflow; never over a file that is there"),
+        ("doctor init docker -o -", "on standard output"),
+    ),
     "completion": (
         ('eval "$(doctor completion bash)"', "in ~/.bashrc; zsh likewise"),
         ("doctor completion fish | source", "in config.fish"),
     ),
 }
 
-EXIT_CODES = (
-    "Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage; 3 doctor could not do its job; 4 nothing to judge; 130 interrupted."
-)
+EXIT_CODES = "Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage; 3 doctor could not do its job; 4 nothing to judge; 130 interrupted."
 
 
 class Command(TyperCommand):
@@ -72,13 +90,20 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
         shown = copy(self)
-        shown.help, shown.params = _plain(self.help or ""), [self._told(parameter) for parameter in self.params]
+        shown.help, shown.params = (
+            _plain(self.help or ""),
+            [self._told(parameter) for parameter in self.params],
+        )
         super(Command, shown).format_help(ctx, formatter)
 
     def _told(self, parameter: Any) -> Any:
         told = copy(parameter)
         argument = parameter.param_type_name == "argument"
-        told.help = _plain(getattr(parameter, "help", None) or (_meaning(self.callback, parameter.name) if argument else None) or "")
+        told.help = _plain(
+            getattr(parameter, "help", None)
+            or (_meaning(self.callback, parameter.name) if argument else None)
+            or ""
+        )
         return told
 
 
@@ -135,18 +160,30 @@ def _taught(name: str, lesson: Lesson) -> Any:
     """Make a command, in its group and with its examples."""
     module, _, function = lesson.function.partition(":")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    how = {"cls": Command, "rich_help_panel": lesson.panel, "epilog": told(EXAMPLES.get(name, ())), **lesson.more}
+    how = {
+        "cls": Command,
+        "rich_help_panel": lesson.panel,
+        "epilog": told(EXAMPLES.get(name, ())),
+        **lesson.more,
+    }
     alone.command(name, **how)(getattr(importlib.import_module(module), function))
     return typer.main.get_command(alone)
 
 
 def told(examples: Iterable[tuple[str, str]], *more: str) -> str:
-    """Return examples as the end of a help text, a line each; what they are for stands beside the short ones."""
+    """Return examples as the end of a help text, a line each.
+
+    What they are for stands beside the short ones.
+    """
     rows = list(examples)
     column = max((len(line) for line, _ in rows if len(line) <= _BESIDE), default=0) + 3
     lines = [f"[dim]{'Examples' if len(rows) > 1 else 'Example'}[/dim]"] if rows else []
     for line, purpose in rows:
-        lines.append(f"{_plain(line)}{' ' * max(column - len(line), 3)}[dim]{_plain(purpose)}[/dim]" if purpose else _plain(line))
+        lines.append(
+            f"{_plain(line)}{' ' * max(column - len(line), 3)}[dim]{_plain(purpose)}[/dim]"
+            if purpose
+            else _plain(line)
+        )
     return "\n\n".join([*lines, *([""] if rows and more else []), *more])
 
 

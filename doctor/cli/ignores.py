@@ -14,7 +14,11 @@ from doctor.judge.suppressions import Ignore
 from doctor.model.findings import Place
 
 _KEYS = ("id", "reason", "until", "match")
-_SAYS = {"id": "the id of a finding, or a glob of ids", "reason": "why it is ignored", "match": "a text in the finding's message"}
+_SAYS = {
+    "id": "the id of a finding, or a glob of ids",
+    "reason": "why it is ignored",
+    "match": "a text in the finding's message",
+}
 
 
 def read_ignores(manifest: Manifest, project: Path) -> tuple[Ignore, ...]:
@@ -22,11 +26,16 @@ def read_ignores(manifest: Manifest, project: Path) -> tuple[Ignore, ...]:
     entries = manifest.table.get("ignore", [])
     lines = manifest.ignores()
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise UsageError(f"{manifest.path}:{manifest.line('ignore')}: tool.doctor.ignore is a list of tables: [[tool.doctor.ignore]]")
+        raise UsageError(
+            f"{manifest.path}:{manifest.line('ignore')}: tool.doctor.ignore is a list of tables: [[tool.doctor.ignore]]"
+        )
     if len(lines) != len(entries):
         lines = [manifest.line("ignore")] * len(entries)
     named = _named(manifest.path, project)
-    return tuple(_ignore(entry, manifest.path, Place(path=named, line=line)) for entry, line in zip(entries, lines, strict=True))
+    return tuple(
+        _ignore(entry, manifest.path, Place(path=named, line=line))
+        for entry, line in zip(entries, lines, strict=True)
+    )
 
 
 def _named(path: Path, project: Path) -> str:
@@ -38,12 +47,20 @@ def _ignore(entry: dict[str, Any], path: Path, place: Place) -> Ignore:
     where = f"{path}:{place.line}: tool.doctor.ignore"
     for key in entry:
         if key not in _KEYS:
-            raise UsageError(f"{where}.{key} is no key of an ignore{near(key, _KEYS, '; it has ' + ', '.join(_KEYS))}")
+            raise UsageError(
+                f"{where}.{key} is no key of an ignore{near(key, _KEYS, '; it has ' + ', '.join(_KEYS))}"
+            )
     for key, says in _SAYS.items():
         value = entry.get(key, "" if key == "match" else None)
         if not isinstance(value, str) or (key != "match" and not value.strip()):
             raise UsageError(f"{where}.{key} has to be there as a text: {says}")
-    return Ignore(id=entry["id"], reason=entry["reason"], until=_day(entry, where), match=entry.get("match", ""), place=place)
+    return Ignore(
+        id=entry["id"],
+        reason=entry["reason"],
+        until=_day(entry, where),
+        match=entry.get("match", ""),
+        place=place,
+    )
 
 
 def _day(entry: dict[str, Any], where: str) -> date:

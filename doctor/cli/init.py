@@ -15,19 +15,31 @@ from doctor.cli.templates import PLACES, filled
 
 
 def init(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(PLACES)}.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help=f"{', '.join(PLACES)}.", show_default=False)
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The file to write instead of the usual one; - is standard output."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file to write instead of the usual one; - is standard output.",
+        ),
     ] = None,
     _debug: options.Debug = False,
 ) -> int:
-    """Write a file that makes doctor a step of your CI, a hook or a gate in a Dockerfile; never over one that is there.
+    """Write a file that makes doctor a step of your CI, a hook or a gate in a Dockerfile.
 
-    KIND is github, gitlab, pre-commit, docker, buildkite or jenkins. What is written asks for this release of doctor.
+    Never over one that is there.
+
+    KIND is github, gitlab, pre-commit, docker, buildkite or jenkins. What is written asks for this
+    release of doctor.
     """
     if kind not in PLACES:
-        raise UsageError(f"{kind} is nothing that can be written{near(kind, PLACES, '; choose from ' + ', '.join(PLACES))}")
+        raise UsageError(
+            f"{kind} is nothing that can be written{near(kind, PLACES, '; choose from ' + ', '.join(PLACES))}"
+        )
     text, path = filled(kind), output or Path(PLACES[kind].path)
     try:
         if screen.create(path, text):

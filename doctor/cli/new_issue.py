@@ -24,16 +24,29 @@ from doctor.redact.report import who
 
 
 def new_issue(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="What the failure printed; - is standard input.", show_default=False)],
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG", help="What the failure printed; - is standard input.", show_default=False
+        ),
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The file to write: matrices/issues/<component>/<slug>.yaml, or -."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file to write: matrices/issues/<component>/<slug>.yaml, or -.",
+        ),
     ] = None,
     _debug: options.Debug = False,
 ) -> int:
-    """Begin a known issue from the log of a failure that doctor does not know; doctor lint then says what is missing.
+    """Begin a known issue from the log of a failure that doctor does not know.
 
-    Secrets are blanked, and what names people or machines is masked: a known issue is made to be published.
+    Doctor lint then says what is missing.
+
+    Secrets are blanked, and what names people or machines is masked: a known issue is made to be
+    published.
     """
     catalog = catalogs.load()
     (read,) = read_logs((log,), catalog)
@@ -42,9 +55,13 @@ def new_issue(
     line = owner(masked)
     if line is None:
         raise UsageError(f"{log}: no line in it complains of anything; cut out the part that does")
-    known = examine.examine(examine.of_logs((read,)), catalog, examine.Wanted(), command="diagnose").diagnosis.findings
+    known = examine.examine(
+        examine.of_logs((read,)), catalog, examine.Wanted(), command="diagnose"
+    ).diagnosis.findings
     if known:
-        screen.say(f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})")
+        screen.say(
+            f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})"
+        )
     text = harmless(skeleton(masked.lines, line, datetime.now(timezone.utc).date()))
     try:
         if screen.create(output or Path("-"), text):

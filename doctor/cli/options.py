@@ -10,7 +10,8 @@ import typer
 
 from doctor.cli import suggestions as offered
 
-# Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X | None` keeps its help plain.
+# Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X |
+# None` keeps its help plain.
 
 _TARGET = "What to examine"
 _CHECKS = "Which checks"
@@ -48,7 +49,9 @@ class SeverityChoice(str, Enum):
 def _setting(*names: str, **how: Any) -> Any:
     """Make an option that a variable can set as well: DOCTOR_FAIL_ON for --fail-on (doctor.cli.configuration)."""
     name = names[0].partition("/")[0].removeprefix("--")
-    return typer.Option(*names, envvar=f"DOCTOR_{name.replace('-', '_').upper()}", show_envvar=False, **how)
+    return typer.Option(
+        *names, envvar=f"DOCTOR_{name.replace('-', '_').upper()}", show_envvar=False, **how
+    )
 
 
 def _project(context: typer.Context, folder: Path) -> Path:
@@ -66,7 +69,8 @@ def _expected(context: typer.Context, words: list[str] | None) -> list[str]:
 def _seconds(value: float | None) -> float | None:
     from doctor.observe import selection as asking
 
-    # `nan` is smaller and larger than nothing, so that a range alone lets it through, and no bound would be left.
+    # `nan` is smaller and larger than nothing, so that a range alone lets it through, and no bound
+    # would be left.
     if value is not None and not value <= asking.MOST_SECONDS:
         raise typer.BadParameter(f"{value:g} is no number of seconds up to {asking.MOST_SECONDS:g}")
     return value
@@ -97,12 +101,20 @@ Project = Annotated[
 Features = Annotated[
     list[str] | None,
     _setting(
-        "--features", metavar="LIST", help="Cargo features to judge the workspace with, written as for cargo.", rich_help_panel=_TARGET
+        "--features",
+        metavar="LIST",
+        help="Cargo features to judge the workspace with, written as for cargo.",
+        rich_help_panel=_TARGET,
     ),
 ]
 From = Annotated[
     Path | None,
-    typer.Option("--from", metavar="FILE", help="Judge a snapshot (or a JSON report) instead of this machine.", rich_help_panel=_TARGET),
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Judge a snapshot (or a JSON report) instead of this machine.",
+        rich_help_panel=_TARGET,
+    ),
 ]
 Assume = Annotated[
     list[str] | None,
@@ -142,7 +154,12 @@ Skip = Annotated[
         rich_help_panel=_CHECKS,
     ),
 ]
-Tier = Annotated[TierChoice, _setting("--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS)]
+Tier = Annotated[
+    TierChoice,
+    _setting(
+        "--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS
+    ),
+]
 NoCanaries = Annotated[
     bool,
     _setting(
@@ -170,15 +187,34 @@ FlashAttn = Annotated[
     ),
 ]
 Network = Annotated[
-    bool, _setting("--network", help="Let checks fetch such a source with the target's installer.", rich_help_panel=_CHECKS)
+    bool,
+    _setting(
+        "--network",
+        help="Let checks fetch such a source with the target's installer.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
 Timeout = Annotated[
     float | None,
-    _setting("--timeout", metavar="SECONDS", min=0.1, callback=_seconds, help="Bound on each check.", rich_help_panel=_CHECKS),
+    _setting(
+        "--timeout",
+        metavar="SECONDS",
+        min=0.1,
+        callback=_seconds,
+        help="Bound on each check.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
 Budget = Annotated[
     float | None,
-    _setting("--budget", metavar="SECONDS", min=0.1, callback=_seconds, help="Bound on the whole run.", rich_help_panel=_CHECKS),
+    _setting(
+        "--budget",
+        metavar="SECONDS",
+        min=0.1,
+        callback=_seconds,
+        help="Bound on the whole run.",
+        rich_help_panel=_CHECKS,
+    ),
 ]
 Expect = Annotated[
     list[str] | None,
@@ -191,7 +227,9 @@ Expect = Annotated[
         rich_help_panel=_CHECKS,
     ),
 ]
-FormatOption = Annotated[Format, _setting("--format", "-f", help="Format on standard output.", rich_help_panel=_OUTPUT)]
+FormatOption = Annotated[
+    Format, _setting("--format", "-f", help="Format on standard output.", rich_help_panel=_OUTPUT)
+]
 Reports = Annotated[
     list[str] | None,
     _setting(
@@ -203,7 +241,10 @@ Reports = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
-FailOn = Annotated[SeverityChoice, _setting("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT)]
+FailOn = Annotated[
+    SeverityChoice,
+    _setting("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT),
+]
 Baseline = Annotated[
     Path | None,
     _setting(
@@ -215,8 +256,29 @@ Baseline = Annotated[
 ]
 Matrices = Annotated[
     list[Path] | None,
-    _setting("--matrices", metavar="DIR", help="A folder with more known issues and tables.", rich_help_panel=_OUTPUT),
+    _setting(
+        "--matrices",
+        metavar="DIR",
+        help="A folder with more known issues and tables.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
-Quiet = Annotated[bool, _setting("--quiet", "-q", help="Findings and the last line only.", rich_help_panel=_OUTPUT)]
-Verbose = Annotated[bool, _setting("--verbose", "-v", help="All evidence, logs, what was ruled out and by what.", rich_help_panel=_OUTPUT)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the trace where doctor itself fails.", rich_help_panel=_OUTPUT)]
+Quiet = Annotated[
+    bool,
+    _setting("--quiet", "-q", help="Findings and the last line only.", rich_help_panel=_OUTPUT),
+]
+Verbose = Annotated[
+    bool,
+    _setting(
+        "--verbose",
+        "-v",
+        help="All evidence, logs, what was ruled out and by what.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug", help="Show the trace where doctor itself fails.", rich_help_panel=_OUTPUT
+    ),
+]

@@ -19,8 +19,14 @@ from doctor.redact.report import shareable, who, without_any_secrets
 
 
 def read_logs(paths: Sequence[Path], known: Catalog) -> tuple[Log, ...]:
-    """Read logs in their order; `-` is standard input. Raises UsageError for one that cannot be read."""
-    return tuple(_standard_input(known) if str(path) == "-" else examine.open_log(path, known) for path in paths)
+    """Read logs in their order; `-` is standard input.
+
+    Raises UsageError for one that cannot be read.
+    """
+    return tuple(
+        _standard_input(known) if str(path) == "-" else examine.open_log(path, known)
+        for path in paths
+    )
 
 
 def _standard_input(known: Catalog) -> Log:
@@ -32,14 +38,26 @@ def _standard_input(known: Catalog) -> Log:
         raise UsageError(f"-: {error.strerror or error}") from None
 
 
-def tell(report: Report, kind: options.Format, *, quiet: bool, verbose: bool, beside: Sequence[reports.Wanted] = ()) -> int:
+def tell(
+    report: Report,
+    kind: options.Format,
+    *,
+    quiet: bool,
+    verbose: bool,
+    beside: Sequence[reports.Wanted] = (),
+) -> int:
     """Put a report on standard output and into the files that were asked for; return its exit code.
 
-    Secrets are blanked everywhere; names are masked where a report is made to be shared, which is everything but text on standard output.
-    Raises WriteError where one of them cannot be written, once the others are.
+    Secrets are blanked everywhere; names are masked where a report is made to be shared, which is
+    everything but text on standard output. Raises WriteError where one of them cannot be written,
+    once the others are.
     """
     with bounded(PATIENCE, "the report could not be written"):
-        shared = shareable(report, who(Host().env)) if beside or kind is not options.Format.TEXT else report
+        shared = (
+            shareable(report, who(Host().env))
+            if beside or kind is not options.Format.TEXT
+            else report
+        )
         fit = shared if kind is not options.Format.TEXT else without_any_secrets(report)
         text = screen.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0)
     failed = []

@@ -16,9 +16,16 @@ _START = 64 << 10
 
 
 def shadow() -> str | None:
-    """Return the path of another tool's `doctor` that comes before ours on PATH; None where `doctor` is ours, or nobody's."""
+    """Return the path of another tool's `doctor` that comes before ours on PATH.
+
+    None where `doctor` is ours, or nobody's.
+    """
     first = shutil.which("doctor")
-    if first is None or Path(first).parent.resolve() == (Path(sys.prefix) / ("Scripts" if sys.platform == "win32" else "bin")).resolve():
+    if (
+        first is None
+        or Path(first).parent.resolve()
+        == (Path(sys.prefix) / ("Scripts" if sys.platform == "win32" else "bin")).resolve()
+    ):
         return None
     start = regular_bytes(first, _START)
     return None if start is None or b"canary_doctor" in start or b"doctor.cli" in start else first

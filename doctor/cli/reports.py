@@ -21,26 +21,40 @@ STANDARD_OUTPUT = Path("-")
 
 
 class Wanted(NamedTuple):
-    """A report that is to be written: its format, and the file, or `-`; without one, it goes where the runner of GitHub Actions looks."""
+    """A report that is to be written: its format, and the file, or `-`.
+
+    Without one, it goes where the runner of GitHub Actions looks.
+    """
 
     kind: Format
     path: Path | None
 
 
-def settled(context: typer.Context, kind: Format, asked: Sequence[str]) -> tuple[Format, tuple[Wanted, ...]]:
+def settled(
+    context: typer.Context, kind: Format, asked: Sequence[str]
+) -> tuple[Format, tuple[Wanted, ...]]:
     """Return the format on standard output, and the reports beside it (`parsed`): `--report json=-` is `--format json`.
 
     Raises UsageError where `--format` names another one as well.
     """
     wanted = parsed(asked)
     here = [one for one in wanted if one.path == STANDARD_OUTPUT]
-    if here and kind is not here[0].kind and getattr(context.get_parameter_source("format_"), "name", "") == "COMMANDLINE":
-        raise UsageError(f"--report {here[0].kind.value}=-: standard output is already that of --format {kind.value}")
+    if (
+        here
+        and kind is not here[0].kind
+        and getattr(context.get_parameter_source("format_"), "name", "") == "COMMANDLINE"
+    ):
+        raise UsageError(
+            f"--report {here[0].kind.value}=-: standard output is already that of --format {kind.value}"
+        )
     return here[0].kind if here else kind, tuple(one for one in wanted if one not in here)
 
 
 def parsed(asked: Sequence[str]) -> tuple[Wanted, ...]:
-    """Read `FORMAT=PATH` of each `--report`; raises UsageError for an unknown format, and for two reports in one file."""
+    """Read `FORMAT=PATH` of each `--report`.
+
+    Raises UsageError for an unknown format, and for two reports in one file.
+    """
     wanted = tuple(map(_parsed, asked))
     for number, one in enumerate(wanted):
         if one.path in [other.path for other in wanted[:number]]:
@@ -52,7 +66,9 @@ def _parsed(text: str) -> Wanted:
     name, _, path = text.partition("=")
     known = [kind.value for kind in Format]
     if name not in known:
-        raise UsageError(f"--report {text}: {name or 'nothing'} is no format{near(name, known, '; choose from ' + ', '.join(known))}")
+        raise UsageError(
+            f"--report {text}: {name or 'nothing'} is no format{near(name, known, '; choose from ' + ', '.join(known))}"
+        )
     if text == Format.GITHUB.value:
         return Wanted(Format.GITHUB, None)
     if not path:

@@ -26,7 +26,8 @@ from doctor.redact.report import without_any_secrets
 def run(context: typer.Context) -> int:
     """Run a command untouched, and say why on standard error when it fails.
 
-    For example: doctor run -- pip install flash-attn. Its output and its exit code are passed on as they are.
+    For example: doctor run -- pip install flash-attn. Its output and its exit code are passed on as
+    they are.
     """
     if not context.args:
         raise UsageError("say which command to run: doctor run -- pip install flash-attn")
@@ -57,7 +58,13 @@ def _seen(command: str, log: Log) -> Observation:
     host = Host()
     # Whatever failed, an environment that merely lies in this folder had no part in it.
     python = _environment_of(host, command)
-    request = observe.Request(host=host, project=current(), python=python, in_project=False, bounds=observe.Bounds(canaries=False))
+    request = observe.Request(
+        host=host,
+        project=current(),
+        python=python,
+        in_project=False,
+        bounds=observe.Bounds(canaries=False),
+    )
     try:
         seen = observe.observe(request, lambda _what, _seconds: None)
     except DoctorError:
@@ -69,4 +76,8 @@ def _environment_of(host: Host, command: str) -> str | None:
     """Return the environment that a command belongs to: the pip of a virtual environment installs into that one."""
     found = host.which(command)
     prefix = Path(found).absolute().parent.parent if found else None
-    return str(prefix) if prefix and any((prefix / mark).exists() for mark in ("pyvenv.cfg", "conda-meta")) else None
+    return (
+        str(prefix)
+        if prefix and any((prefix / mark).exists() for mark in ("pyvenv.cfg", "conda-meta"))
+        else None
+    )

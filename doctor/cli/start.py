@@ -1,8 +1,9 @@
 """What happens before anything of others is imported: doctor is set apart from the variables that are meant for the patient's Python.
 
-PYTHONPATH and its like are set for the interpreter under examination (modules of a cluster, images of NGC, ROS), hold packages that were
-built for that one, and break any other. So where one of them is set, the same command is started once more without them: a
-`sitecustomize` among them may have changed this process already. They are kept aside meanwhile, and stand in `os.environ` again before
+PYTHONPATH and its like are set for the interpreter under examination (modules of a cluster, images
+of NGC, ROS), hold packages that were built for that one, and break any other. So where one of them
+is set, the same command is started once more without them: a `sitecustomize` among them may have
+changed this process already. They are kept aside meanwhile, and stand in `os.environ` again before
 anything is looked at: to the patient they matter.
 """
 
@@ -12,12 +13,21 @@ import contextlib
 import os
 import sys
 
-TYPE_CHECKING = False  # importing `typing` costs more than all of this, and PYTHONPATH may hold another one
+TYPE_CHECKING = (
+    False  # importing `typing` costs more than all of this, and PYTHONPATH may hold another one
+)
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-_THEIRS = ("PYTHONPATH", "PYTHONHOME", "PYTHONWARNINGS", "PYTHONOPTIMIZE", "PYTHONSTARTUP", "PYTHONDEVMODE")
+_THEIRS = (
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONWARNINGS",
+    "PYTHONOPTIMIZE",
+    "PYTHONSTARTUP",
+    "PYTHONDEVMODE",
+)
 _ASIDE = "CANARY_ASIDE_"
 _HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - see above
 _FAULT, _INTERRUPTED = 3, 130
@@ -50,7 +60,11 @@ def _imported() -> Callable[[], NoReturn]:
         from doctor.cli.app import main as run
     except ModuleNotFoundError:
         # Somebody may have put what doctor leans on nowhere else.
-        sys.path += [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry and entry not in sys.path]
+        sys.path += [
+            entry
+            for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+            if entry and entry not in sys.path
+        ]
         from doctor.cli.app import main as run
     return run
 
@@ -71,7 +85,9 @@ def _hold_memory() -> None:
     try:
         mmap.mmap(-1, _LEAST_MEMORY).close()
     except OSError as error:
-        raise MemoryError(f"less than {_LEAST_MEMORY >> 20} MB of address space are left (ulimit -v)") from error
+        raise MemoryError(
+            f"less than {_LEAST_MEMORY >> 20} MB of address space are left (ulimit -v)"
+        ) from error
 
 
 def _set_apart() -> None:
@@ -86,14 +102,22 @@ def _set_apart() -> None:
     # CPython looks at this one once more when it ends, and would ask for input.
     inspect = os.environ.pop("PYTHONINSPECT", "")
     ours, foreign = _entries()
-    theirs = {name: value for name in _THEIRS if (value := os.environ.get(name, "")) and (foreign or name != "PYTHONPATH")}
+    theirs = {
+        name: value
+        for name in _THEIRS
+        if (value := os.environ.get(name, "")) and (foreign or name != "PYTHONPATH")
+    }
     if aside or sys.flags.ignore_environment or not (theirs or inspect):
         return
     if os.name == "posix" and _is_our_program():
         env = {name: value for name, value in os.environ.items() if name not in theirs}
         env |= {_ASIDE + name: os.environ.get(name, "") for name in ("PYTHONPATH", *theirs)}
         with contextlib.suppress(OSError):
-            os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**env, "PYTHONPATH": os.pathsep.join(ours)})  # noqa: S606
+            os.execve(  # noqa: S606
+                sys.executable,
+                [sys.executable, *sys.orig_argv[1:]],
+                {**env, "PYTHONPATH": os.pathsep.join(ours)},
+            )
     sys.path[:] = [entry for entry in sys.path if _real(entry) not in foreign]
     if "PYTHONWARNINGS" in theirs:
         import warnings
@@ -110,9 +134,17 @@ def _entries() -> tuple[list[str], set[str]]:
 
 
 def _is_our_program() -> bool:
-    """Say whether this process is the command, not a program that calls it; `os.execve` of Windows would not keep its number."""
+    """Say whether this process is the command, not a program that calls it.
+
+    `os.execve` of Windows would not keep its number.
+    """
     name = os.path.basename(sys.argv[0]).rpartition(".py")  # noqa: PTH119
-    return bool(sys.executable) and (name[0] or name[2]) in ("doctor", "canary-doctor", "canary_doctor", "__main__")
+    return bool(sys.executable) and (name[0] or name[2]) in (
+        "doctor",
+        "canary-doctor",
+        "canary_doctor",
+        "__main__",
+    )
 
 
 def _real(path: str) -> str:

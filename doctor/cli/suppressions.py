@@ -17,4 +17,6 @@ def gates(context: typer.Context, baseline: Path | None) -> Gates:
         from doctor.judge.baseline import read_baseline
 
         known = read_baseline(baseline)
-    return Gates(ignores=configuration.of(context).ignores, baseline=known, today=configuration.today())
+    return Gates(
+        ignores=configuration.of(context).ignores, baseline=known, today=configuration.today()
+    )

@@ -47,7 +47,9 @@ def any_holds(parts: Iterable[Held]) -> Held:
     for part in parts:
         if part.truth:
             return part
-    missing = tuple(dict.fromkeys(name for part in parts if part.truth is None for name in part.missing))
+    missing = tuple(
+        dict.fromkeys(name for part in parts if part.truth is None for name in part.missing)
+    )
     return Held(None if missing else False, (), missing)
 
 
@@ -59,7 +61,10 @@ def condition_holds(condition: Condition, facts: Facts) -> Held:
 
 
 def lookup(name: str, facts: Facts) -> Fact:
-    """Return a fact; one nobody observed is unknown, unless a complete list of its kind says that it is absent."""
+    """Return a fact.
+
+    One nobody observed is unknown, unless a complete list of its kind says that it is absent.
+    """
     if (fact := facts.get(name)) is not None:
         return fact
     kind, _, _ = name.partition(".")
@@ -78,7 +83,9 @@ def lookup(name: str, facts: Facts) -> Fact:
 
 def _package_holds(name: str, ranges: tuple[Range, ...], facts: Facts) -> Held:
     fact_name = "torch.version" if name == "torch" else f"package.{name}.version"
-    return any_holds(condition_holds(Condition(fact=fact_name, range=span), facts) for span in ranges)
+    return any_holds(
+        condition_holds(Condition(fact=fact_name, range=span), facts) for span in ranges
+    )
 
 
 def _holds_of(condition: Condition, fact: Fact) -> bool | None:
@@ -94,7 +101,9 @@ def _holds_of(condition: Condition, fact: Fact) -> bool | None:
 
 def _operator_holds(condition: Condition, value: Any) -> bool | None:
     if condition.range is not None:
-        return in_range(str(value), introduced=condition.range.introduced, fixed=condition.range.fixed)
+        return in_range(
+            str(value), introduced=condition.range.introduced, fixed=condition.range.fixed
+        )
     if condition.one_of is not None:
         return any(same(value, wanted) for wanted in condition.one_of)
     if condition.matches is not None:

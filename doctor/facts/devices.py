@@ -13,20 +13,32 @@ _STATES = {
     "busy": re.compile(
         r"devices?(?:\(s\))? (?:are|is|is/are) busy or unavailable|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
     ),
-    "full": re.compile(r"out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY", re.IGNORECASE),
+    "full": re.compile(
+        r"out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY", re.IGNORECASE
+    ),
 }
 
 
 def state_said(words: Any) -> str:
-    """Return what words of CUDA say that its GPUs are: "busy" or "full"; empty where they say something else."""
+    """Return what words of CUDA say that its GPUs are: "busy" or "full".
+
+    Empty where they say something else.
+    """
     text = words if isinstance(words, str) else ""
     return next((state for state, pattern in _STATES.items() if pattern.search(text)), "")
 
 
 def cards(facts: Facts, name: str) -> list[dict[str, Any]]:
-    """Return the entries of a list of GPUs (`nvidia.gpus`, `torch.cuda_devices`); a replayed snapshot may hold anything there."""
+    """Return the entries of a list of GPUs (`nvidia.gpus`, `torch.cuda_devices`).
+
+    A replayed snapshot may hold anything there.
+    """
     listed = value_of(facts, name)
-    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list | tuple) else []
+    return (
+        [entry for entry in listed if isinstance(entry, dict)]
+        if isinstance(listed, list | tuple)
+        else []
+    )
 
 
 def vendors(facts: Facts) -> list[str]:
@@ -37,11 +49,18 @@ def vendors(facts: Facts) -> list[str]:
 def texts(facts: Facts, name: str) -> list[str]:
     """Return the texts of a list; a replayed snapshot may hold anything there."""
     listed = value_of(facts, name)
-    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list | tuple) else []
+    return (
+        [each for each in listed if isinstance(each, str)]
+        if isinstance(listed, list | tuple)
+        else []
+    )
 
 
 def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool | None:
-    """Say whether two entries are one card, by UUID or else by PCI address; None where neither tells."""
+    """Say whether two entries are one card, by UUID or else by PCI address.
+
+    None where neither tells.
+    """
     for key, spelled in (("uuid", _uuid), ("pci_bus_id", _pci)):
         left, right = one.get(key), other.get(key)
         if left and right:
@@ -68,7 +87,10 @@ def seen_by_torch(device: str, facts: Facts) -> Mapping[str, Any]:
 
 
 def seen_by_nvml(device: str, facts: Facts) -> Mapping[str, Any]:
-    """Return what NVML says of the card behind a device of torch; empty where nothing tells which one it is."""
+    """Return what NVML says of the card behind a device of torch.
+
+    Empty where nothing tells which one it is.
+    """
     told, listed = seen_by_torch(device, facts), cards(facts, "nvidia.gpus")
     if not told or value_of(facts, "torch.build") == "rocm":
         return {}
@@ -76,11 +98,18 @@ def seen_by_nvml(device: str, facts: Facts) -> Mapping[str, Any]:
 
 
 def card(device: str, facts: Facts) -> str:
-    """Say which card a device is: `RTX 3060, 0000:41:00.0, nvidia-smi 0`; empty where nothing is known of it."""
+    """Say which card a device is: `RTX 3060, 0000:41:00.0, nvidia-smi 0`.
+
+    Empty where nothing is known of it.
+    """
     told, nvml = seen_by_torch(device, facts), seen_by_nvml(device, facts)
     address = told.get("pci_bus_id") or nvml.get("pci_bus_id")
     number = nvml.get("index")
-    parts = (told.get("name") or nvml.get("name"), address, None if number is None else f"nvidia-smi {number}")
+    parts = (
+        told.get("name") or nvml.get("name"),
+        address,
+        None if number is None else f"nvidia-smi {number}",
+    )
     return ", ".join(as_text(part) for part in parts if part)
 
 
@@ -92,6 +121,10 @@ def named(device: str, facts: Facts) -> str:
 
 def of_nvml(entry: Mapping[str, Any]) -> str:
     """Name a card as NVML lists it: `nvidia-smi 0 (RTX 3060, 0000:41:00.0)`."""
-    details = ", ".join(as_text(part) for part in (entry.get("name"), entry.get("pci_bus_id") or entry.get("uuid")) if part)
+    details = ", ".join(
+        as_text(part)
+        for part in (entry.get("name"), entry.get("pci_bus_id") or entry.get("uuid"))
+        if part
+    )
     number = entry.get("index")
     return f"nvidia-smi {'?' if number is None else number}" + (f" ({details})" if details else "")

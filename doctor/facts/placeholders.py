@@ -1,4 +1,7 @@
-"""Fill the holes of a template, `{torch.release}` or `{log.version}`, with what was seen; nothing is ever evaluated."""
+"""Fill the placeholders of a template, `{torch.release}` or `{log.version}`, with what was seen.
+
+Nothing is ever evaluated.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def names(template: str) -> tuple[str, ...]:
-    """Return the names of the holes in a template."""
+    """Return the names of the placeholders in a template."""
     return tuple(HOLE.findall(template))
 
 
@@ -26,7 +29,7 @@ def placeholders(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def seen(name: str, facts: Facts, captures: Mapping[str, str]) -> Any:
-    """Return what fills a hole: a value captured from a log (`log.NAME`) or the value of a fact; None where there is none."""
+    """Return what fills a placeholder: a value captured from a log (`log.NAME`) or the value of a fact; None where there is none."""
     if name.startswith("log."):
         return captures.get(name[4:])
     fact = facts.get(name)
@@ -40,12 +43,21 @@ def as_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(as_text(item) for item in value)
     if isinstance(value, dict):
-        return as_text(value.get("path") or value.get("name") or ", ".join(f"{key} {as_text(item)}" for key, item in value.items()))
+        return as_text(
+            value.get("path")
+            or value.get("name")
+            or ", ".join(f"{key} {as_text(item)}" for key, item in value.items())
+        )
     return _UNSAFE.sub(" ", str(value))
 
 
-def fill(template: str, facts: Facts, captures: Mapping[str, str], *, quote: Callable[[str], str] = str) -> str | None:
-    """Return the template with every hole filled, or None where one cannot be; `quote` is applied to what fills a hole."""
+def fill(
+    template: str, facts: Facts, captures: Mapping[str, str], *, quote: Callable[[str], str] = str
+) -> str | None:
+    """Return the template with every placeholder filled, or None where one cannot be.
+
+    `quote` is applied to what fills a placeholder.
+    """
     values = {name: seen(name, facts, captures) for name in names(template)}
     if any(value is None or value == [] for value in values.values()):
         return None
@@ -54,11 +66,19 @@ def fill(template: str, facts: Facts, captures: Mapping[str, str], *, quote: Cal
 
 def fill_sentence(template: str, facts: Facts, captures: Mapping[str, str]) -> str:
     """Fill a sentence; what is not known stands there as `?`."""
-    return HOLE.sub(lambda hole: "?" if (value := seen(hole[1], facts, captures)) is None else as_text(value), template)
+    return HOLE.sub(
+        lambda hole: "?" if (value := seen(hole[1], facts, captures)) is None else as_text(value),
+        template,
+    )
 
 
-def fill_each(templates: tuple[str, ...], facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Fill the arguments of a command; an argument that is one hole for a list becomes as many arguments."""
+def fill_each(
+    templates: tuple[str, ...], facts: Facts, captures: Mapping[str, str]
+) -> tuple[str, ...] | None:
+    """Fill the arguments of a command.
+
+    An argument that is one placeholder for a list becomes as many arguments.
+    """
     filled: list[str] = []
     for template in templates:
         whole = HOLE.fullmatch(template)

@@ -20,7 +20,8 @@ _TELLING = {
     ("nvidia.driver_version", "present"): "with an NVIDIA driver",
     ("libs.ld_library_path", "present"): "where LD_LIBRARY_PATH is set",
     ("python.uv", "present"): "with uv",
-    # How authors say "where nothing is known of torch": no circumstance that anybody could look for.
+    # How authors say "where nothing is known of torch": no circumstance that anybody could look
+    # for.
     ("torch.release", "absent"): "",
     ("torch.build", "absent"): "",
 }
@@ -47,14 +48,25 @@ _NAMES = {
 def circumstance(condition: Condition) -> str:
     """Say in words what a condition asks for; empty where it would tell nobody anything."""
     operator = next(
-        (name for name in ("range", "one_of", "matches", "present", "absent") if getattr(condition, name) is not None), "equals"
+        (
+            name
+            for name in ("range", "one_of", "matches", "present", "absent")
+            if getattr(condition, name) is not None
+        ),
+        "equals",
     )
     if (told := _TELLING.get((condition.fact, operator))) is not None:
         return told
     if condition.fact.startswith("env.") and operator == "present":
         return f"where {condition.fact[4:]} is set"
     value = getattr(condition, operator)
-    values = [as_text(one) for one in value] if operator == "one_of" else [as_text(value)] if operator == "equals" else []
+    values = (
+        [as_text(one) for one in value]
+        if operator == "one_of"
+        else [as_text(value)]
+        if operator == "equals"
+        else []
+    )
     if condition.fact == "nvidia.gpu_present":
         return "with an NVIDIA GPU" if value else "without an NVIDIA GPU"
     if condition.fact == "host.os":

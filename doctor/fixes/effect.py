@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from doctor.base.requirements import Line, Nonsense, meets, read_line
+from doctor.base.requirements import InvalidRequirement, Line, meets, read_line
 from doctor.facts.placeholders import fill, fill_each
 from doctor.model.facts import Facts, value_of
 from doctor.model.issues import Recipe
@@ -14,10 +14,12 @@ _PARTS = 3
 
 
 def joined(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return what a recipe installs, with those companions that are here; None where a hole of these stays open.
+    """Return what a recipe installs, with those companions that are here.
 
-    A companion may bring a bound for another package: `torchaudio torch<=2.14.1`. Where nobody could look what is installed,
-    companions stay out: most of them would be new there.
+    None where a placeholder of these stays open.
+
+    A companion may bring a bound for another package: `torchaudio torch<=2.14.1`. Where nobody
+    could look what is installed, companions stay out: most of them would be new there.
     """
     here = packages(facts) or {}
     present = tuple(part for one in recipe.companions if _name(one) in here for part in one.split())
@@ -30,29 +32,54 @@ def unlisted(recipe: Recipe, facts: Facts) -> tuple[str, ...]:
 
 
 def changes(recipe: Recipe, wanted: Sequence[str], unwanted: Sequence[str], facts: Facts) -> bool:
-    """Say whether a recipe does anything where these packages are; true where nobody looked, or only an installer can tell."""
+    """Say whether a recipe does anything where these packages are.
+
+    True where nobody looked, or only an installer can tell.
+    """
     if recipe.run or recipe.system or recipe.edit:
         return True
     if recipe.env and not (wanted or unwanted):
-        return any(value_of(facts, f"env.{name}") != fill(value, facts, {}) for name, value in recipe.env.items())
+        return any(
+            value_of(facts, f"env.{name}") != fill(value, facts, {})
+            for name, value in recipe.env.items()
+        )
     here = packages(facts)
     if here is None or ("reinstall" in recipe.options and wanted):
         return True
-    moved = any(_moves(one, recipe.options, here) for one in wanted) or ("no-deps" not in recipe.options and _lacks(wanted, facts))
+    moved = any(_moves(one, recipe.options, here) for one in wanted) or (
+        "no-deps" not in recipe.options and _lacks(wanted, facts)
+    )
     return moved or any(_name(name) in here for name in unwanted)
 
 
 def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...]:
     """Name who asks for exactly the release that is here of what a recipe moves, and would not find it any more."""
-    here, moved, wanted = packages(facts) or {}, dict[str, str](), joined(recipe, facts, captures) or ()
+    here, moved, wanted = (
+        packages(facts) or {},
+        dict[str, str](),
+        joined(recipe, facts, captures) or (),
+    )
     for one in wanted:
-        if (line := _line(one)) is not None and normalized(line.name) in here and _moves(one, recipe.options, here):
+        if (
+            (line := _line(one)) is not None
+            and normalized(line.name) in here
+            and _moves(one, recipe.options, here)
+        ):
             moved[normalized(line.name)] = here[normalized(line.name)]
     names = {_name(one) for one in wanted}
     told = list[str]()
     for name in facts:
-        _, package, other, rest = name.split(".", 3) if name.startswith("requires.") and name.count(".") == _PARTS else ("", "", "", "")
-        if rest == "specifier" and other in moved and package not in names and value_of(facts, name) == f"=={moved[other]}":
+        _, package, other, rest = (
+            name.split(".", 3)
+            if name.startswith("requires.") and name.count(".") == _PARTS
+            else ("", "", "", "")
+        )
+        if (
+            rest == "specifier"
+            and other in moved
+            and package not in names
+            and value_of(facts, name) == f"=={moved[other]}"
+        ):
             told.append(f"{package} asks for {other}=={moved[other]} and has to move as well")
     return tuple(told)
 
@@ -60,7 +87,12 @@ def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tupl
 def is_idle(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> bool:
     """Say whether a recipe that installs something would change nothing here."""
     wanted, unwanted = joined(recipe, facts, captures), fill_each(recipe.uninstall, facts, captures)
-    return bool(wanted) and wanted is not None and unwanted is not None and not changes(recipe, wanted, unwanted, facts)
+    return (
+        bool(wanted)
+        and wanted is not None
+        and unwanted is not None
+        and not changes(recipe, wanted, unwanted, facts)
+    )
 
 
 def packages(facts: Facts) -> Mapping[str, str] | None:
@@ -82,7 +114,7 @@ def _moves(requirement: str, options: Sequence[str], here: Mapping[str, str]) ->
         return True
     try:
         return not meets(here[normalized(line.name)], line.specifier)
-    except Nonsense:
+    except InvalidRequirement:
         return True
 
 
@@ -91,7 +123,9 @@ def _lacks(wanted: Sequence[str], facts: Facts) -> bool:
     asked: dict[str, list[tuple[str, bool]]] = {}
     for name in facts:
         if name.startswith("requires.") and name.endswith(".met"):
-            _, package, other, _ = name.split(".", 3) if name.count(".") == _PARTS else ("", "", "", "")
+            _, package, other, _ = (
+                name.split(".", 3) if name.count(".") == _PARTS else ("", "", "", "")
+            )
             asked.setdefault(package, []).append((other, value_of(facts, name) is False))
     known, new = set[str](), {_name(one) for one in wanted}
     while new:
@@ -105,7 +139,7 @@ def _lacks(wanted: Sequence[str], facts: Facts) -> bool:
 def _line(requirement: str) -> Line | None:
     try:
         return read_line(requirement)
-    except Nonsense:
+    except InvalidRequirement:
         return None
 
 

@@ -25,9 +25,24 @@ def above(facts: Facts) -> tuple[Facts, Command]:
     python = str(value_of(facts, "python.executable") or "python3")
     windows = value_of(facts, "host.os") == "windows"
     inner = f"{_ABOVE}\\Scripts\\python.exe" if windows else f"{_ABOVE}/bin/python"
-    known = {"python.executable": inner, "python.installer": "pip", "python.has_pip": True, "python.externally_managed": False}
+    known = {
+        "python.executable": inner,
+        "python.installer": "pip",
+        "python.has_pip": True,
+        "python.externally_managed": False,
+    }
     if value_of(facts, "python.uv"):
-        make: tuple[str, ...] = ("uv", "venv", "--seed", "--system-site-packages", "--python", python, _ABOVE)
+        make: tuple[str, ...] = (
+            "uv",
+            "venv",
+            "--seed",
+            "--system-site-packages",
+            "--python",
+            python,
+            _ABOVE,
+        )
     else:
         make = (python, "-m", "venv", "--system-site-packages", _ABOVE)
-    return {**facts, **{name: present(value, _ABOVE) for name, value in known.items()}}, Command(argv=make)
+    return {**facts, **{name: present(value, _ABOVE) for name, value in known.items()}}, Command(
+        argv=make
+    )

@@ -10,7 +10,12 @@ from doctor.model.fixes import Command
 
 _NAME = re.compile(r"^(?:[A-Za-z0-9][A-Za-z0-9._-]*|<[a-z-]+>)")
 _TORCH = re.compile(r"torch(?![A-Za-z0-9._-])")
-_UV = {"no-deps": "--no-deps", "no-build-isolation": "--no-build-isolation", "no-cache": "--no-cache", "pre": "--prerelease=allow"}
+_UV = {
+    "no-deps": "--no-deps",
+    "no-build-isolation": "--no-build-isolation",
+    "no-cache": "--no-cache",
+    "pre": "--prerelease=allow",
+}
 _PIP = {
     "no-deps": "--no-deps",
     "no-build-isolation": "--no-build-isolation",
@@ -29,20 +34,34 @@ _SYSTEM = {
 }
 
 
-def install(requirements: Sequence[str], options: Sequence[str], index: str | None, facts: Facts) -> tuple[Command, ...]:
+def install(
+    requirements: Sequence[str], options: Sequence[str], index: str | None, facts: Facts
+) -> tuple[Command, ...]:
     """Return the command that installs `requirements` into the target, preceded by what it needs to exist.
 
-    `hold-torch` gives the torch that is here to the same resolver, which then refuses what would move it.
+    `hold-torch` gives the torch that is here to the same resolver, which then refuses what would
+    move it.
     """
     where = ("--index-url", index) if index else ()
     torch = value_of(facts, "torch.release")
-    held = (f"torch=={torch}",) if torch and "hold-torch" in options and not any(map(_TORCH.match, requirements)) else ()
+    held = (
+        (f"torch=={torch}",)
+        if torch and "hold-torch" in options and not any(map(_TORCH.match, requirements))
+        else ()
+    )
     if _uses_uv(facts):
         flags = [_UV[option] for option in options if option in _UV]
-        return (_uv(facts, "install", (*flags, *_uv_choices(requirements, options), *where, *requirements, *held)),)
+        return (
+            _uv(
+                facts,
+                "install",
+                (*flags, *_uv_choices(requirements, options), *where, *requirements, *held),
+            ),
+        )
     flags = [_PIP[option] for option in options if option in _PIP]
     if "reinstall" in options:
-        # pip would install every dependency anew as well, torch among them; without dependencies torch stays by itself.
+        # pip would install every dependency anew as well, torch among them; without dependencies
+        # torch stays by itself.
         flags, held = [*flags, *(["--no-deps"] if "no-deps" not in options else [])], ()
     return (*_pip_first(facts), _pip(facts, "install", (*flags, *where, *requirements, *held)))
 
@@ -55,7 +74,9 @@ def uninstall(names: Sequence[str], facts: Facts) -> tuple[Command, ...]:
 
 
 def system(packages: dict[str, tuple[str, ...]], facts: Facts) -> Command | None:
-    """Return the command that installs packages of the operating system; None where its package manager is not named.
+    """Return the command that installs packages of the operating system.
+
+    None where its package manager is not named.
 
     Where nobody could look which one it is, the likely one.
     """
@@ -81,7 +102,13 @@ def _uv(facts: Facts, verb: str, arguments: Sequence[str]) -> Command:
 
 
 def _uv_choices(requirements: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
-    flag = "--reinstall-package" if "reinstall" in options else "--upgrade-package" if "upgrade" in options else None
+    flag = (
+        "--reinstall-package"
+        if "reinstall" in options
+        else "--upgrade-package"
+        if "upgrade" in options
+        else None
+    )
     if flag is None:
         return ()
     names = [found[0] for requirement in requirements if (found := _NAME.match(requirement))]

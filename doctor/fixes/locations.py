@@ -21,13 +21,17 @@ def placed(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
     """Return the diagnosis with the place of each finding that has one in this project."""
     if not any(name.startswith("manifest.") for name in facts):
         return diagnosis
-    findings = tuple(msgspec.structs.replace(found, place=found.place or _place(found, facts)) for found in diagnosis.findings)
+    findings = tuple(
+        msgspec.structs.replace(found, place=found.place or _place(found, facts))
+        for found in diagnosis.findings
+    )
     return msgspec.structs.replace(diagnosis, findings=findings)
 
 
 def _place(found: Finding, facts: Facts) -> Place | None:
     culprits = [name for name in _culprits(found, facts) if _pinned(name, facts)]
-    # Of several that a fix moves, the one that the finding is called after is the one that does not fit.
+    # Of several that a fix moves, the one that the finding is called after is the one that does not
+    # fit.
     own = [name for name in culprits if name in found.id.split("/")]
     return next((_pinned(name, facts) for name in (*own, *culprits)), None)
 
@@ -41,8 +45,15 @@ def _pinned(name: str, facts: Facts) -> Place | None:
 
 
 def _culprits(found: Finding, facts: Facts) -> Iterator[str]:
-    """Yield what the first fix that installs anything moves; where none does, what the evidence speaks of."""
-    moved = [names for fix in found.fixes if (names := _moved([word for step in fix.steps for word in _arguments(step.argv)], facts))]
+    """Yield what the first fix that installs anything moves.
+
+    Where none does, what the evidence speaks of.
+    """
+    moved = [
+        names
+        for fix in found.fixes
+        if (names := _moved([word for step in fix.steps for word in _arguments(step.argv)], facts))
+    ]
     if moved:
         yield from moved[0]
     else:
@@ -51,19 +62,30 @@ def _culprits(found: Finding, facts: Facts) -> Iterator[str]:
 
 def _arguments(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Return what an installer is told to install or update."""
-    verbs = [number for number, word in enumerate(argv) if word in ("install", "uninstall", "add", "update")]
+    verbs = [
+        number
+        for number, word in enumerate(argv)
+        if word in ("install", "uninstall", "add", "update")
+    ]
     return argv[verbs[0] + 1 :] if verbs else ()
 
 
 def _moved(words: list[str], facts: Facts) -> list[str]:
     """Return the packages of an install command, those that it holds where they are last."""
     told = [_split(word) for word in words]
-    known = [(name, version in _versions(name, facts)) for name, version in told if name and _pinned(name, facts)]
+    known = [
+        (name, version in _versions(name, facts))
+        for name, version in told
+        if name and _pinned(name, facts)
+    ]
     return [name for name, held in sorted(known, key=lambda each: each[1])]
 
 
 def _split(word: str) -> tuple[str, str]:
-    """Return name and exact version of a requirement; both are empty for an option, an address or a program."""
+    """Return name and exact version of a requirement.
+
+    Both are empty for an option, an address or a program.
+    """
     rest = word.lstrip(_IN_NAMES)
     name = word[: len(word) - len(rest)]
     fits = name[:1].isalnum() and (not rest or rest[0] in "[=<>!~@")
@@ -71,7 +93,13 @@ def _split(word: str) -> tuple[str, str]:
 
 
 def _versions(name: str, facts: Facts) -> set[object]:
-    return {value_of(facts, fact) for fact in (f"package.{name}.version", *(("torch.version", "torch.release") if name == "torch" else ()))}
+    return {
+        value_of(facts, fact)
+        for fact in (
+            f"package.{name}.version",
+            *(("torch.version", "torch.release") if name == "torch" else ()),
+        )
+    }
 
 
 def _normalized(name: str) -> str:

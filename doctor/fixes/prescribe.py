@@ -25,23 +25,33 @@ _IDLE = "What its known fixes would install is here already, so none of them is 
 
 def prescribe(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
     """Return the diagnosis with the fixes of each finding written out, in the order of preference of their authors."""
-    return msgspec.structs.replace(diagnosis, findings=tuple(_prescribed(found, facts) for found in diagnosis.findings))
+    return msgspec.structs.replace(
+        diagnosis, findings=tuple(_prescribed(found, facts) for found in diagnosis.findings)
+    )
 
 
 def _prescribed(found: Finding, facts: Facts) -> Finding:
-    """Write out the fixes of a finding; where none is left because what they would install is here, say so."""
+    """Write out the fixes of a finding.
+
+    Where none is left because what they would install is here, say so.
+    """
     fixes = tuple(fixes_for(found, facts))
-    idle = not fixes and any(_fits(recipe, facts) and is_idle(recipe, facts, found.captures) for recipe in found.recipes)
-    return msgspec.structs.replace(found, fixes=fixes, message=f"{found.message} {_IDLE}" if idle else found.message)
+    idle = not fixes and any(
+        _fits(recipe, facts) and is_idle(recipe, facts, found.captures) for recipe in found.recipes
+    )
+    return msgspec.structs.replace(
+        found, fixes=fixes, message=f"{found.message} {_IDLE}" if idle else found.message
+    )
 
 
 def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
-    """Return the fixes of one finding that apply here, change something here, and whose holes can all be filled.
+    """Return the fixes of one finding that apply here, change something here, and whose placeholders can all be filled.
 
     What takes from another package the very release that it asks for comes last.
     """
     fitting = sorted(
-        (recipe for recipe in found.recipes if _fits(recipe, facts)), key=lambda one: bool(pinned_by(one, facts, found.captures))
+        (recipe for recipe in found.recipes if _fits(recipe, facts)),
+        key=lambda one: bool(pinned_by(one, facts, found.captures)),
     )
     written = [_grounded(recipe, facts, found.captures) for recipe in fitting]
     kept = kept_to_lock(found, [fix for fix in written if fix is not None], facts)
@@ -60,19 +70,34 @@ def _grounded(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix 
     fix = _write(msgspec.structs.replace(recipe, uninstall=()), there, captures)
     if fix is None:
         return None
-    when = "; ".join(filter(None, (fix.when, f"{why}: a new environment sees its packages and takes what is installed here first")))
+    when = "; ".join(
+        filter(
+            None,
+            (
+                fix.when,
+                f"{why}: a new environment sees its packages and takes what is installed here first",
+            ),
+        )
+    )
     return msgspec.structs.replace(fix, steps=(make, *fix.steps), when=when)
 
 
 def _standing(fix: Fix, workspace: str) -> Fix:
     """Have cargo's commands run in the workspace; everything else names its target itself."""
-    steps = tuple(msgspec.structs.replace(step, cwd=workspace) if step.argv[:1] == ("cargo",) else step for step in fix.steps)
-    verify = f"cd {quoted(workspace)} && {fix.verify}" if fix.verify.startswith("cargo ") else fix.verify
+    steps = tuple(
+        msgspec.structs.replace(step, cwd=workspace) if step.argv[:1] == ("cargo",) else step
+        for step in fix.steps
+    )
+    verify = (
+        f"cd {quoted(workspace)} && {fix.verify}" if fix.verify.startswith("cargo ") else fix.verify
+    )
     return msgspec.structs.replace(fix, steps=steps, verify=verify)
 
 
 def _fits(recipe: Recipe, facts: Facts) -> bool:
-    return all_hold(condition_holds(condition, facts) for condition in recipe.when).truth is not False
+    return (
+        all_hold(condition_holds(condition, facts) for condition in recipe.when).truth is not False
+    )
 
 
 def _when(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> str:
@@ -83,13 +108,18 @@ def _when(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> str:
         words.insert(0, f"with {installer.likely(recipe.system)}")
     words.append(fill_sentence(recipe.condition, facts, captures))
     if companions := unlisted(recipe, facts):
-        words.append(f"with {' and '.join(companions)} in the same command where they are installed")
+        words.append(
+            f"with {' and '.join(companions)} in the same command where they are installed"
+        )
     words += pinned_by(recipe, facts, captures)
     return "; ".join(dict.fromkeys(filter(None, words)))
 
 
 def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | None:
-    steps, edit = _steps(recipe, facts, captures), {name: fill(text, facts, captures) for name, text in recipe.edit.items()}
+    steps, edit = (
+        _steps(recipe, facts, captures),
+        {name: fill(text, facts, captures) for name, text in recipe.edit.items()},
+    )
     if steps is None or None in edit.values():
         return None
     asks = placeholders(word for step in steps for word in (*step.argv, *step.env.values()))
@@ -104,14 +134,18 @@ def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | N
         asks=asks,
         safe=recipe.safe and not asks,
         lasting=recipe.lasting,
-        sudo=recipe.sudo or (bool(recipe.system) and value_of(facts, "host.package_manager") != "brew"),
+        sudo=recipe.sudo
+        or (bool(recipe.system) and value_of(facts, "host.package_manager") != "brew"),
         reboot=recipe.reboot,
         verify=fill(recipe.verify, facts, captures, quote=quoted) or "",
     )
 
 
 def _steps(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[Command, ...] | None:
-    """Return the commands in the order in which they are to be run; None where a hole stays open."""
+    """Return the commands in the order in which they are to be run.
+
+    None where a placeholder stays open.
+    """
     env = {name: fill(value, facts, captures) for name, value in recipe.env.items()}
     known = {name: value for name, value in env.items() if value is not None}
     runs = [fill_each(argv, facts, captures) for argv in recipe.run]
@@ -119,14 +153,26 @@ def _steps(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[C
     unwanted = fill_each(recipe.uninstall, facts, captures)
     index = fill(recipe.index, facts, captures) if recipe.index else None
     system = installer.system(recipe.system, facts) if recipe.system else None
-    if len(known) < len(env) or None in runs or wanted is None or unwanted is None or (recipe.index and not index):
+    if (
+        len(known) < len(env)
+        or None in runs
+        or wanted is None
+        or unwanted is None
+        or (recipe.index and not index)
+    ):
         return None
-    if (recipe.system and system is None and not (wanted or runs)) or not changes(recipe, wanted, unwanted, facts):
+    if (recipe.system and system is None and not (wanted or runs)) or not changes(
+        recipe, wanted, unwanted, facts
+    ):
         return None
     steps = [system] if system else []
     steps += installer.uninstall(unwanted, facts) if unwanted else ()
     steps += [Command(argv=argv) for argv in runs if argv]
     if wanted:
         *before, last = installer.install(wanted, recipe.options, index, facts)
-        return (*steps, *(one for one in before if one not in steps), msgspec.structs.replace(last, env=known))
+        return (
+            *steps,
+            *(one for one in before if one not in steps),
+            msgspec.structs.replace(last, env=known),
+        )
     return (*steps, *([Command(argv=(), env=known)] if known else []))

@@ -23,7 +23,11 @@ def kept_to_lock(found: Finding, fixes: Sequence[Fix], facts: Facts) -> tuple[Fi
         return tuple(fixes)
     told = tuple(_undone(fix) for fix in fixes)
     differs = value_of(facts, "python.lock_differs")
-    moved = sorted(name for name in (differs if isinstance(differs, dict) else {}) if name in _about(found, fixes))
+    moved = sorted(
+        name
+        for name in (differs if isinstance(differs, dict) else {})
+        if name in _about(found, fixes)
+    )
     return (_sync(lock, moved), *told) if moved else told
 
 
@@ -32,14 +36,21 @@ def _sync(lock: str, moved: Sequence[str]) -> Fix:
     return Fix(
         kind=FixKind.REINSTALL.value,
         title=f"Put back what uv.lock says; it names another release of {named}",
-        steps=(Command(argv=("uv", "sync", "--inexact"), cwd=lock.removesuffix("uv.lock").rstrip("/\\") or None),),
+        steps=(
+            Command(
+                argv=("uv", "sync", "--inexact"),
+                cwd=lock.removesuffix("uv.lock").rstrip("/\\") or None,
+            ),
+        ),
     )
 
 
 def _undone(fix: Fix) -> Fix:
     if not any(_is_install(step) for step in fix.steps):
         return fix
-    return msgspec.structs.replace(fix, when="; ".join(filter(None, (fix.when, _UNDONE))), lasting=False)
+    return msgspec.structs.replace(
+        fix, when="; ".join(filter(None, (fix.when, _UNDONE))), lasting=False
+    )
 
 
 def _is_install(step: Command) -> bool:
@@ -59,4 +70,6 @@ def _cited(found: Finding) -> Iterator[str]:
 
 def _moved(fixes: Sequence[Fix]) -> Iterator[str]:
     for step in (step for fix in fixes for step in fix.steps if _is_install(step)):
-        yield from (word.partition("=")[0].rstrip("<>~!") for word in step.argv if word[:1].isalpha())
+        yield from (
+            word.partition("=")[0].rstrip("<>~!") for word in step.argv if word[:1].isalpha()
+        )

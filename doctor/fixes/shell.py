@@ -15,7 +15,10 @@ _CONSOLE = re.compile(r"[<>|&^]")
 
 
 def line(command: Command, *, windows: bool = False, home: str = "") -> str:
-    """Write one command for a POSIX shell, or for the Windows console; `home` is written as `$HOME`, so that it can be shared."""
+    """Write one command for a POSIX shell, or for the Windows console.
+
+    `home` is written as `$HOME`, so that it can be shared.
+    """
     if windows:
         settings = [f'set "{name}={value}"' for name, value in command.env.items()]
         run = [" ".join(map(_in_console, command.argv))] if command.argv else []
@@ -36,8 +39,15 @@ def quoted(word: str, home: str = "") -> str:
     """Quote one word for a POSIX shell; the variables that recipes build on stay variables."""
     if home and (word == home or word.startswith(home.rstrip("/") + "/")):
         rest = word[len(home.rstrip("/")) :]
-        return f"$HOME{rest}" if not rest or shlex.quote(rest) == rest else f'"$HOME"{shlex.quote(rest)}'
+        return (
+            f"$HOME{rest}"
+            if not rest or shlex.quote(rest) == rest
+            else f'"$HOME"{shlex.quote(rest)}'
+        )
     parts = _VARIABLE.split(word)
     if len(parts) == 1:
         return shlex.quote(word)
-    return "".join(f'"${part}"' if number % 2 else shlex.quote(part) if part else "" for number, part in enumerate(parts))
+    return "".join(
+        f'"${part}"' if number % 2 else shlex.quote(part) if part else ""
+        for number, part in enumerate(parts)
+    )

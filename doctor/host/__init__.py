@@ -1,12 +1,13 @@
 """The one door to the outside: run a tool, read a file, find a command.
 
-What the checks alone need (doctor.host.scratch, doctor.host.fork_server) is imported where it is used: the static check does without.
+What the checks alone need (doctor.host.scratch, doctor.host.fork_server) is imported where it is
+used: the static check does without.
 """
 
 from __future__ import annotations
 
 from doctor.host.access import Host
-from doctor.host.process import Bounds, Ended, Ran, run
+from doctor.host.process import Bounds, CompletedCommand, Termination, run
 from doctor.host.reading import Unread, regular_bytes
 
-__all__ = ["Bounds", "Ended", "Host", "Ran", "Unread", "regular_bytes", "run"]
+__all__ = ["Bounds", "CompletedCommand", "Host", "Termination", "Unread", "regular_bytes", "run"]

@@ -1,4 +1,7 @@
-"""The host as probes see it; a test hands in another root and another environment instead of patching modules."""
+"""The host as probes see it.
+
+A test hands in another root and another environment instead of patching modules.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from doctor.base.refusals import current
-from doctor.host.process import Ended, Ran, run
+from doctor.host.process import CompletedCommand, Termination, run
 from doctor.host.reading import regular_bytes, whole_text
 
 
 class Host:
     """A machine to look at.
 
-    `root` is where absolute paths of the operating system (`/proc`, `/sys`, `/etc`, `/usr`) are looked up: `/`, or a folder that
-    stands for a machine. `env` is the environment that tools are started with and that `which` searches. `platform` is what
-    `sys.platform` says there.
+    `root` is where absolute paths of the operating system (`/proc`, `/sys`, `/etc`, `/usr`) are
+    looked up: `/`, or a folder that stands for a machine. `env` is the environment that tools are
+    started with and that `which` searches. `platform` is what `sys.platform` says there.
     """
 
     def __init__(
@@ -49,16 +52,25 @@ class Host:
         return self.root / path.relative_to(path.anchor)
 
     def read(self, path: str | Path, *, limit: int) -> str | None:
-        """Return the beginning of a regular file as text, at most `limit` bytes; None where it cannot be read. Never blocks on a pipe."""
+        """Return the beginning of a regular file as text, at most `limit` bytes.
+
+        None where it cannot be read. Never blocks on a pipe.
+        """
         data = self.read_bytes(path, limit=limit)
         return None if data is None else data.decode("utf-8", "replace")
 
     def read_bytes(self, path: str | Path, *, limit: int) -> bytes | None:
-        """Return the first bytes of a regular file, at most `limit`; None where it cannot be read."""
+        """Return the first bytes of a regular file, at most `limit`.
+
+        None where it cannot be read.
+        """
         return regular_bytes(self.at(path), limit)
 
     def whole(self, path: str | Path, limit: int) -> str | None:
-        """Return the text of a regular file, None where there is none; raises Unread as doctor.host.reading does."""
+        """Return the text of a regular file, None where there is none.
+
+        Raises Unread as doctor.host.reading does.
+        """
         return whole_text(self.at(path), limit)
 
     def exists(self, path: str | Path) -> bool:
@@ -83,12 +95,20 @@ class Host:
             return
 
     def which(self, command: str) -> str | None:
-        """Return the path of a command, as a shell would find it on this host's PATH; relative entries of that are passed over."""
+        """Return the path of a command, as a shell would find it on this host's PATH.
+
+        Relative entries of that are passed over.
+        """
         if os.path.dirname(command):  # noqa: PTH120 - "./x" has one, and none as a Path
             return shutil.which(command)
-        folders = (folder for folder in self.env.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute())
+        folders = (
+            folder
+            for folder in self.env.get("PATH", os.defpath).split(os.pathsep)
+            if Path(folder).is_absolute()
+        )
         found = shutil.which(command, path=os.pathsep.join(folders))
-        # On Windows the current folder is searched as well, and what lies there is found by a relative path.
+        # On Windows the current folder is searched as well, and what lies there is found by a
+        # relative path.
         return found if found and Path(found).is_absolute() else None
 
     def run(
@@ -100,10 +120,20 @@ class Host:
         limit: int = 1 << 20,
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
-    ) -> Ran:
-        """Run a tool with this host's environment and `env` on top; a tool that is not there gives a `Ran` that says so."""
+    ) -> CompletedCommand:
+        """Run a tool with this host's environment and `env` on top.
+
+        A tool that is not there gives a `CompletedCommand` that says so.
+        """
         found = self.which(argv[0])
         if found is None:
-            return Ran(ended=Ended.NOT_STARTED, why=f"{argv[0]} is not on PATH")
+            return CompletedCommand(ended=Termination.NOT_STARTED, why=f"{argv[0]} is not on PATH")
         env = {**self.env, **(env or {})}
-        return run([found, *argv[1:]], timeout=timeout, silence=silence, limit=limit, env=env, cwd=cwd or self.cwd)
+        return run(
+            [found, *argv[1:]],
+            timeout=timeout,
+            silence=silence,
+            limit=limit,
+            env=env,
+            cwd=cwd or self.cwd,
+        )

@@ -1,4 +1,4 @@
-"""A process of the target that has done the dear imports and forks for every check (its own side: checks/nursery.py)."""
+"""A process of the target that has done the dear imports and forks for every check (its own side: checks/fork_server.py)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from typing import IO, Annotated
 import msgspec
 
 from doctor.base.errors import DoctorError
-from doctor.host.process import Bounds, Ended, Ran, follow
+from doctor.host.process import Bounds, CompletedCommand, Termination, follow
 from doctor.host.process_tree import MARK, may_be_child
-from doctor.host.supervisor import Ward, Warden, WardenGone
+from doctor.host.supervisor import SupervisedProcess, Supervisor, SupervisorGone
 
 _ANSWER_SECONDS = 10.0
 _NEWS_LIMIT = 4096
 _MOST_JUNK = 1000
 """Messages that are no news, after which nobody listens any more."""
 _LOST = -9
-"""The exit code of a child whose nursery is gone: nobody can tell its own any more, and it is killed."""
+"""The exit code of a child whose fork server is gone: nobody can tell its own any more, and it is killed."""
 _Pid = Annotated[int, msgspec.Meta(gt=1, lt=1 << 31)]
 
 
-class NurseryError(DoctorError):
-    """The nursery made no child."""
+class ForkServerError(DoctorError):
+    """The fork server made no child."""
 
 
 class _News(msgspec.Struct, frozen=True, kw_only=True):
-    """What the nursery says; it runs the patient's code, so that anything may be said in its name."""
+    """What the fork server says.
+
+    It runs the patient's code, so that anything may be said in its name.
+    """
 
     made: _Pid | None = None
     ended: _Pid | None = None
@@ -41,10 +44,10 @@ class _News(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Forked:
-    """A child of the nursery; it leads a session of its own."""
+    """A child of the fork server; it leads a session of its own."""
 
-    def __init__(self, nursery: Nursery, pid: int, mark: str) -> None:
-        self._nursery, self.pid, self.mark = nursery, pid, mark
+    def __init__(self, fork_server: ForkServer, pid: int, mark: str) -> None:
+        self._fork_server, self.pid, self.mark = fork_server, pid, mark
         self._code, self._over = _LOST, threading.Event()
 
     @property
@@ -64,21 +67,22 @@ class _Forked:
 
     def kill(self) -> None:
         """End it, with what it has started or left."""
-        self._nursery.end(self)
+        self._fork_server.end(self)
 
 
-class Nursery:
+class ForkServer:
     """Opened by the first script that is run in it; serves others once that script has settled.
 
-    News come as messages of their own over a socket, which children close before they run anything. Until then, and in the nursery
-    itself, the patient's code could write to it. So no number is believed: one is taken for a child where the kernel says so, and to
-    kill is left to the guard, which ends nothing that does not descend from it.
+    News come as messages of their own over a socket, which children close before they run anything.
+    Until then, and in the fork server itself, the patient's code could write to it. So no number is
+    believed: one is taken for a child where the kernel says so, and to kill is left to the guard,
+    which ends nothing that does not descend from it.
     """
 
-    def __init__(self, mark: str, warden: Warden) -> None:
-        self._mark, self._warden = mark, warden
+    def __init__(self, mark: str, supervisor: Supervisor) -> None:
+        self._mark, self._supervisor = mark, supervisor
         self._channel, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._root: Ward | None = None
+        self._root: SupervisedProcess | None = None
         self._children: dict[int, _Forked] = {}
         self._first: _Forked | None = None
         self._first_mark = ""
@@ -88,7 +92,10 @@ class Nursery:
         self._logs: list[IO[bytes]] = []
         self._answered, self._turn = threading.Event(), threading.Lock()
         self.answers: dict[str, bool] = {}
-        """By kind of device: whether a fork came to its own end on one; false where only a process of its own did."""
+        """By kind of device: whether a fork came to its own end on one.
+
+        False where only a process of its own did.
+        """
 
     @property
     def has_forked(self) -> bool:
@@ -98,7 +105,12 @@ class Nursery:
     @property
     def settled(self) -> bool:
         """Whether it forks."""
-        return self._first is not None and not self._is_lost and self._root is not None and self._root.within(0) is None
+        return (
+            self._first is not None
+            and not self._is_lost
+            and self._root is not None
+            and self._root.within(0) is None
+        )
 
     @property
     def pid(self) -> int:
@@ -121,32 +133,48 @@ class Nursery:
         elif self._root is not None:
             self._root.kill()
 
-    def open(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, mark: str, bounds: Bounds) -> Ran:
-        """Run the first script, `argv` being the command that becomes the nursery; returns what the script gave.
+    def open(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, mark: str, bounds: Bounds
+    ) -> CompletedCommand:
+        """Run the first script, `argv` being the command that becomes the fork server.
 
-        Raises NurseryError where there is no warden to start it.
+        Returns what the script gave.
+
+        Raises NurseryError where there is no supervisor to start it.
         """
-        told, self._first_mark = {**env, MARK: self._mark, "CANARY_NURSERY": mark}, mark
+        told, self._first_mark = {**env, MARK: self._mark, "CANARY_FORK_SERVER": mark}, mark
         try:
             with self._theirs as theirs:
-                self._root = self._warden.start(argv, told, cwd, self._mark, merge=True, channel=("CANARY_CHANNEL", theirs))
-        except WardenGone:
-            raise NurseryError("nobody can start it") from None
+                self._root = self._supervisor.start(
+                    argv, told, cwd, self._mark, merge=True, channel=("CANARY_CHANNEL", theirs)
+                )
+        except SupervisorGone:
+            raise ForkServerError("nobody can start it") from None
         except (OSError, ValueError) as error:
-            return Ran(ended=Ended.NOT_STARTED, why=str(error))
+            return CompletedCommand(ended=Termination.NOT_STARTED, why=str(error))
         threading.Thread(target=self._listen, daemon=True).start()
         return follow(self, self._root.pipes, bounds)
 
-    def run(self, script: Path, env: Mapping[str, str], cwd: Path, mark: str, bounds: Bounds) -> Ran:
+    def run(
+        self, script: Path, env: Mapping[str, str], cwd: Path, mark: str, bounds: Bounds
+    ) -> CompletedCommand:
         """Run another script in a child of its own; raises NurseryError where none is made."""
         log = cwd / "log"
         try:
             os.mkfifo(log)
             pipe = os.fdopen(os.open(log, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0)
         except OSError as error:
-            raise NurseryError(str(error)) from None
+            raise ForkServerError(str(error)) from None
         try:
-            child = self._ask({"script": str(script), "folder": str(cwd), "log": str(log), "env": {**env, MARK: mark}}, mark)
+            child = self._ask(
+                {
+                    "script": str(script),
+                    "folder": str(cwd),
+                    "log": str(log),
+                    "env": {**env, MARK: mark},
+                },
+                mark,
+            )
         except BaseException:
             pipe.close()
             raise
@@ -158,7 +186,13 @@ class Nursery:
         """End a child, with what it has started or left."""
         if self._root is not None:
             self._root.end(
-                child.pid, child.mark, [each.mark for each in tuple(self._children.values()) if each.lives and each is not child]
+                child.pid,
+                child.mark,
+                [
+                    each.mark
+                    for each in tuple(self._children.values())
+                    if each.lives and each is not child
+                ],
             )
 
     def close(self) -> None:
@@ -181,18 +215,18 @@ class Nursery:
                 self._channel.send(json.dumps(order).encode())
                 answered = self._answered.wait(_ANSWER_SECONDS)
             except OSError as error:
-                raise NurseryError(f"the nursery is gone: {error}") from None
+                raise ForkServerError(f"the fork server is gone: {error}") from None
             finally:
                 self._asked = ""
             self._is_lost = self._is_lost or not answered
             if isinstance(self._answer, str):
-                raise NurseryError(self._answer)
+                raise ForkServerError(self._answer)
             return self._answer
 
     def _expect(self, mark: str) -> None:
         """Be ready for the answer to an order."""
         self._answered.clear()
-        self._answer, self._asked = "the nursery does not answer", mark
+        self._answer, self._asked = "the fork server does not answer", mark
 
     def _listen(self) -> None:
         """Read news until there are none any more."""
@@ -223,7 +257,9 @@ class Nursery:
         elif (known := self._children.get(news.made)) is not None and known.lives:
             return False
         elif self._root is not None and may_be_child(news.made, self._root.command):
-            child = self._children[news.made] = _Forked(self, news.made, self._first_mark if is_first else self._asked)
+            child = self._children[news.made] = _Forked(
+                self, news.made, self._first_mark if is_first else self._asked
+            )
             if is_first:
                 self._first = child
                 return True

@@ -1,9 +1,13 @@
-"""The guard of one command: starts it, adopts what it leaves behind, and ends all of it. A fork of the supervisor.
+"""The guard of one command: starts it, adopts what it leaves behind, and ends all of it.
 
-Over its control socket it reads the order, eight bytes of length and JSON ({"argv", "env", "cwd", "merge", "channel"}), then lines of
-JSON: {"end": null} is for everything, {"end": pid, "mark", "spare"} for one descendant and what it has left; while marks are to be
-spared, what carries none is. It answers in lines: {"made": pid, "guard": its own} or {"refused": why}, then {"ended": exit code,
-negative for a signal}. It runs nothing of others, and what it starts holds neither this socket nor its end.
+A fork of the supervisor.
+
+Over its control socket it reads the order, eight bytes of length and JSON ({"argv", "env", "cwd",
+"merge", "channel"}), then lines of JSON: {"end": null} is for everything, {"end": pid, "mark",
+"spare"} for one descendant and what it has left; while marks are to be spared, what carries none
+is. It answers in lines: {"made": pid, "guard": its own} or {"refused": why}, then {"ended": exit
+code, negative for a signal}. It runs nothing of others, and what it starts holds neither this
+socket nor its end.
 """
 
 from __future__ import annotations
@@ -34,7 +38,10 @@ _SUBREAPER = 36
 
 
 def adopt() -> None:
-    """Become the parent of whatever loses its own below this process; where the kernel knows nothing of that, marks have to do."""
+    """Become the parent of whatever loses its own below this process.
+
+    Where the kernel knows nothing of that, marks have to do.
+    """
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):
@@ -42,17 +49,25 @@ def adopt() -> None:
 
 
 def end_descendants(spare: Collection[int] = ()) -> dict[int, int]:
-    """Kill whatever descends from this process, but for some of its children; return the exit statuses of those that it reaped.
+    """Kill whatever descends from this process, but for some of its children.
 
-    It is the reaper of all of them: what loses its parent becomes its child, so there is no end before there is nothing left.
+    Return the exit statuses of those that it reaped.
+
+    It is the reaper of all of them: what loses its parent becomes its child, so there is no end
+    before there is nothing left.
     """
     statuses: dict[int, int] = {}
     deadline, idle = time.monotonic() + _END_SECONDS, 0
-    # A look takes a while: what changes parents meanwhile may be in it under neither. Two that found nothing are believed.
+    # A look takes a while: what changes parents meanwhile may be in it under neither. Two that
+    # found nothing are believed.
     while reaped(statuses) and time.monotonic() < deadline and not (spare and idle > 1):
         children = children_by_parent()
         own = [pid for pid in children.get(os.getpid(), []) if pid not in spare]
-        idle = 0 if kill([pid for each in own for pid in (each, *descendants(each, children))]) else idle + 1
+        idle = (
+            0
+            if kill([pid for each in own for pid in (each, *descendants(each, children))])
+            else idle + 1
+        )
         time.sleep(_PAUSE)
     return statuses
 
@@ -180,7 +195,9 @@ class _Guard:
             roots = [pid] if pid in mine and pid != self._command else []
             for orphan in children.get(os.getpid(), []):
                 seen, theirs = stat(orphan), mark_of(orphan)
-                if orphan != self._command and ((seen and seen.session == pid) or theirs == mark or not spare):
+                if orphan != self._command and (
+                    (seen and seen.session == pid) or theirs == mark or not spare
+                ):
                     roots.append(orphan)
             if not kill([each for root in roots for each in (root, *descendants(root, children))]):
                 return

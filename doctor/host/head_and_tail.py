@@ -8,8 +8,11 @@ _LINE = 4096
 """How far a line, or a word, that is cut in two is given up."""
 
 
-class Kept:
-    """Keeps the first and the last bytes of what it is given, `limit` at most; several threads may give."""
+class HeadAndTail:
+    """Keeps the first and the last bytes of what it is given, `limit` at most.
+
+    Several threads may give.
+    """
 
     def __init__(self, limit: int) -> None:
         self._half, self._lock = max(limit // 2, 1), threading.Lock()

@@ -39,7 +39,10 @@ class ExtendedLimits(ctypes.Structure):
 
 
 class Job:
-    """Holds a process that was just started, and what it starts from now on; nothing where Windows does not let it."""
+    """Holds a process that was just started, and what it starts from now on.
+
+    Nothing where Windows does not let it.
+    """
 
     def __init__(self, process: Any) -> None:
         self._kernel: Any = None
@@ -51,14 +54,19 @@ class Job:
     def _hold(self, process: Any) -> None:
         self._kernel = kernel = getattr(ctypes, "WinDLL")("kernel32", use_last_error=True)  # noqa: B009 - other systems have none
         handle = ctypes.c_void_p
-        kernel.CreateJobObjectW.restype, kernel.CreateJobObjectW.argtypes = handle, (handle, ctypes.c_wchar_p)
+        kernel.CreateJobObjectW.restype, kernel.CreateJobObjectW.argtypes = (
+            handle,
+            (handle, ctypes.c_wchar_p),
+        )
         kernel.SetInformationJobObject.argtypes = (handle, ctypes.c_int, handle, ctypes.c_uint32)
         kernel.AssignProcessToJobObject.argtypes = (handle, handle)
         kernel.TerminateJobObject.argtypes = (handle, ctypes.c_uint32)
         kernel.CloseHandle.argtypes = (handle,)
         job, limits = kernel.CreateJobObjectW(None, None), ExtendedLimits()
         limits.basic.flags = _KILL_ON_CLOSE
-        kernel.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits))
+        kernel.SetInformationJobObject(
+            job, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits)
+        )
         if kernel.AssignProcessToJobObject(job, int(process._handle)):  # noqa: SLF001 - subprocess names it nowhere else
             self._handle = job
         else:

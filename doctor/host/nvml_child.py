@@ -1,9 +1,10 @@
 """Asks NVML in a process of its own, which may be killed: one JSON object per line, so that a hang keeps what came before it.
 
-Started as a script with the folder that holds `pynvml` as its only argument; it imports nothing of doctor.
+Started as a script with the folder that holds `pynvml` as its only argument; it imports nothing of
+doctor.
 
-Every call stands by itself. First each GPU says who it is, then each says how it is, so that a GPU that hangs in a rare call
-costs little.
+Every call stands by itself. First each GPU says who it is, then each says how it is, so that a GPU
+that hangs in a rare call costs little.
 """
 
 from __future__ import annotations
@@ -19,8 +20,16 @@ GONE = ("NVML_ERROR_GPU_IS_LOST", "NVML_ERROR_RESET_REQUIRED")
 
 COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
 FABRIC_STATES = {1: "not started", 2: "in progress", 3: "completed"}
-SLOWDOWNS = {0x08: "hardware slowdown", 0x40: "hardware thermal slowdown", 0x80: "hardware power brake", 0x20: "software thermal slowdown"}
-"""Bits of nvmlDeviceGetCurrentClocksEventReasons that say that something is amiss; the others are ordinary (nvml.h)."""
+SLOWDOWNS = {
+    0x08: "hardware slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "hardware power brake",
+    0x20: "software thermal slowdown",
+}
+"""Bits of nvmlDeviceGetCurrentClocksEventReasons that say that something is amiss.
+
+The others are ordinary (nvml.h).
+"""
 
 
 def say(**facts: Any) -> None:
@@ -104,7 +113,10 @@ def state(ask: Asking, index: int, *, mig: bool) -> dict[str, Any]:
 
 
 def slices(ask: Asking) -> list[dict[str, Any]] | None:
-    """Return the MIG devices of a GPU; None where this user is refused some, for then none need not mean that there are none."""
+    """Return the MIG devices of a GPU.
+
+    None where this user is refused some, for then none need not mean that there are none.
+    """
     found, refused = [], False
     for number in range(ask("MaxMigDeviceCount") or 0):
         device = ask("MigDeviceHandleByIndex", number)
@@ -113,26 +125,46 @@ def slices(ask: Asking) -> list[dict[str, Any]] | None:
             continue
         part = Asking(ask.nvml, device)
         uuid, name = part("UUID"), part("Name")
-        told = {"index": number, "uuid": text(uuid) if uuid else None, "name": text(name) if name else None}
-        found.append({**told, "gpu_instance": part("GpuInstanceId"), "compute_instance": part("ComputeInstanceId")})
+        told = {
+            "index": number,
+            "uuid": text(uuid) if uuid else None,
+            "name": text(name) if name else None,
+        }
+        found.append(
+            {
+                **told,
+                "gpu_instance": part("GpuInstanceId"),
+                "compute_instance": part("ComputeInstanceId"),
+            }
+        )
     return found if found or not refused else None
 
 
 def health(ask: Asking) -> dict[str, Any]:
-    """Return what NVML tells of a GPU's health; each value None where this GPU or driver does not tell."""
+    """Return what NVML tells of a GPU's health.
+
+    Each value None where this GPU or driver does not tell.
+    """
     rows, reasons = ask("RemappedRows"), ask("CurrentClocksEventReasons")
     if reasons is None:
         reasons = ask("CurrentClocksThrottleReasons")
-    retired, limit, usual = ask("RetiredPagesPendingStatus"), ask("PowerManagementLimit"), ask("PowerManagementDefaultLimit")
+    retired, limit, usual = (
+        ask("RetiredPagesPendingStatus"),
+        ask("PowerManagementLimit"),
+        ask("PowerManagementDefaultLimit"),
+    )
     return {
-        # The kinds are NVML_MEMORY_ERROR_TYPE_UNCORRECTED, and NVML_VOLATILE_ECC or NVML_AGGREGATE_ECC.
+        # The kinds are NVML_MEMORY_ERROR_TYPE_UNCORRECTED, and NVML_VOLATILE_ECC or
+        # NVML_AGGREGATE_ECC.
         "ecc_uncorrected": ask("TotalEccErrors", 1, 0),
         "ecc_uncorrected_ever": ask("TotalEccErrors", 1, 1),
         "remapped_uncorrectable": rows[1] if rows else None,
         "remap_pending": bool(rows[2]) if rows else None,
         "remap_failed": bool(rows[3]) if rows else None,
         "retired_pending": None if retired is None else bool(retired),
-        "slowdown": None if reasons is None else [words for bit, words in SLOWDOWNS.items() if reasons & bit],
+        "slowdown": None
+        if reasons is None
+        else [words for bit, words in SLOWDOWNS.items() if reasons & bit],
         "power_limit_w": None if limit is None else round(limit / 1000),
         "power_default_w": None if usual is None else round(usual / 1000),
         "pcie_width": ask("CurrPcieLinkWidth"),
@@ -144,7 +176,10 @@ def health(ask: Asking) -> dict[str, Any]:
 
 
 def licensed(ask: Asking) -> bool | None:
-    """Say whether a virtual GPU has its licence; None for a GPU that needs none, or of which this is not told."""
+    """Say whether a virtual GPU has its licence.
+
+    None for a GPU that needs none, or of which this is not told.
+    """
     virtual = getattr(ask.nvml, "NVML_GPU_VIRTUALIZATION_MODE_VGPU", 2)
     if ask("VirtualizationMode") != virtual:
         return None
@@ -201,12 +236,17 @@ def main(folder: str) -> None:
         return
     for name, call, told in (
         ("driver_version", nvml.nvmlSystemGetDriverVersion, text),
-        ("cuda_version", nvml.nvmlSystemGetCudaDriverVersion_v2, lambda cuda: f"{cuda // 1000}.{cuda % 1000 // 10}"),
+        (
+            "cuda_version",
+            nvml.nvmlSystemGetCudaDriverVersion_v2,
+            lambda cuda: f"{cuda // 1000}.{cuda % 1000 // 10}",
+        ),
     ):
         try:
             say(**{name: told(call())})
         except nvml.NVMLError as error:
-            # The newest CUDA is asked of libcuda, which a container may lack: the GPUs are there all the same.
+            # The newest CUDA is asked of libcuda, which a container may lack: the GPUs are there
+            # all the same.
             say(why={name: reason(nvml, error)})
     try:
         count = nvml.nvmlDeviceGetCount()

@@ -12,13 +12,30 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from doctor.host.head_and_tail import Kept
+from doctor.host.head_and_tail import HeadAndTail
 
 _LIMIT = 32 << 20
 _NOT_FOUND, _NOT_RUNNABLE = 127, 126
 """What shells say of a command that is not there, or that cannot be started."""
-_ITS_OWN = ("KILL", "STOP", "CHLD", "PIPE", "SEGV", "BUS", "FPE", "ILL", "TRAP", "ABRT", "SYS", "TTIN", "TTOU")
-"""Signals that a process has no say in, or that speak of what it did itself; every other one is meant for the command."""
+_ITS_OWN = (
+    "KILL",
+    "STOP",
+    "CHLD",
+    "PIPE",
+    "SEGV",
+    "BUS",
+    "FPE",
+    "ILL",
+    "TRAP",
+    "ABRT",
+    "SYS",
+    "TTIN",
+    "TTOU",
+)
+"""Signals that a process has no say in, or that speak of what it did itself.
+
+Every other one is meant for the command.
+"""
 _TO_END = ("HUP", "INT", "QUIT", "TERM")
 _OF_TERMINALS = ("INT", "QUIT", "TSTP", "WINCH")
 _JOIN_SECONDS = 2.0
@@ -38,9 +55,12 @@ class Passed(NamedTuple):
 
 
 def pass_through(argv: Sequence[str]) -> Passed:
-    """Run a command with this process's terminal, input and environment; what it prints is passed on as it comes.
+    """Run a command with this process's terminal, input and environment.
 
-    Signals that this process gets are handed on, it stops where the command stops, and the sizes of both terminals are one.
+    What it prints is passed on as it comes.
+
+    Signals that this process gets are handed on, it stops where the command stops, and the sizes of
+    both terminals are one.
     """
     try:
         return _without_signals(argv) if sys.platform == "win32" else _Command().run(argv)
@@ -48,7 +68,9 @@ def pass_through(argv: Sequence[str]) -> Passed:
         return Passed(_NOT_FOUND, b"", f"{argv[0]!r}: {error}")
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
-        return Passed(_NOT_FOUND if missing else _NOT_RUNNABLE, b"", f"{argv[0]}: {error.strerror or error}")
+        return Passed(
+            _NOT_FOUND if missing else _NOT_RUNNABLE, b"", f"{argv[0]}: {error.strerror or error}"
+        )
 
 
 def _without_signals(argv: Sequence[str]) -> Passed:
@@ -69,11 +91,13 @@ class _Copies:
     """Threads that read what a command prints, pass it on and keep it."""
 
     def __init__(self) -> None:
-        self._kept, self._threads, self.cut = Kept(_LIMIT), list[threading.Thread](), False
+        self._kept, self._threads, self.cut = HeadAndTail(_LIMIT), list[threading.Thread](), False
 
     def start(self, source: int, target: int) -> None:
         """Copy from one descriptor to another."""
-        self._threads.append(threading.Thread(target=self._copy, args=(source, target), daemon=True))
+        self._threads.append(
+            threading.Thread(target=self._copy, args=(source, target), daemon=True)
+        )
         self._threads[-1].start()
 
     def ended(self) -> bytes:
@@ -90,7 +114,8 @@ class _Copies:
                 try:
                     _write(target, data)
                 except OSError:
-                    # The reader has gone, or the disk is full: the command is to meet that as well when it writes.
+                    # The reader has gone, or the disk is full: the command is to meet that as well
+                    # when it writes.
                     self.cut = True
                     break
         with contextlib.suppress(OSError):
@@ -110,12 +135,17 @@ class _Command:
         self._copies, self._pid, self._over, self._was_told = _Copies(), 0, False, False
         self._terminal = _terminal()
         unsaid = {getattr(signal, f"SIG{name}", None) for name in _ITS_OWN}
-        ignored = {number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN}
+        ignored = {
+            number
+            for number in signal.valid_signals()
+            if signal.getsignal(number) is signal.SIG_IGN
+        }
         self._orders = signal.valid_signals() - unsaid - ignored
 
     def run(self, argv: Sequence[str]) -> Passed:
         """Run it to its end; raises OSError where it cannot be started."""
-        # Blocked before it starts, so that nothing said meanwhile is lost; every thread here inherits that, the command does not.
+        # Blocked before it starts, so that nothing said meanwhile is lost; every thread here
+        # inherits that, the command does not.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, self._orders)
         try:
             self._start(argv, before)
@@ -128,13 +158,22 @@ class _Command:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         output = self._copies.ended()
-        return Passed(128 - code if code < 0 else code, output, was_told=self._was_told or self._copies.cut)
+        return Passed(
+            128 - code if code < 0 else code, output, was_told=self._was_told or self._copies.cut
+        )
 
     def _start(self, argv: Sequence[str], mask: set[signal.Signals] | set[int]) -> None:
-        # A stream that is closed here is closed for the command as well. Its number may be that of a pipe of ours by now.
-        streams = [number for number, stream in ((1, sys.stdout), (2, sys.stderr)) if stream is not None]
+        # A stream that is closed here is closed for the command as well. Its number may be that of
+        # a pipe of ours by now.
+        streams = [
+            number for number, stream in ((1, sys.stdout), (2, sys.stderr)) if stream is not None
+        ]
         pipes = {} if self._terminal else {number: os.pipe() for number in streams}
-        ends = dict.fromkeys(streams, self._terminal[1]) if self._terminal else {number: pipes[number][1] for number in streams}
+        ends = (
+            dict.fromkeys(streams, self._terminal[1])
+            if self._terminal
+            else {number: pipes[number][1] for number in streams}
+        )
         try:
             self._pid = os.posix_spawnp(
                 argv[0],
@@ -162,7 +201,8 @@ class _Command:
             if not os.WIFSTOPPED(status):
                 return os.waitstatus_to_exitcode(status)
             if os.WSTOPSIG(status) != signal.SIGSTOP:
-                # Its shell knows this process, not the command: it sees a job that stopped, and lets it go on again.
+                # Its shell knows this process, not the command: it sees a job that stopped, and
+                # lets it go on again.
                 os.kill(os.getpid(), signal.SIGSTOP)
                 self._send(signal.SIGCONT)
 
@@ -183,10 +223,15 @@ class _Command:
         """Wait for a signal; say whether the command has got it as well: what the terminal sends goes to all of the foreground."""
         if hasattr(signal, "sigwaitinfo"):
             told = signal.sigwaitinfo(self._orders)
-            return told.si_signo, told.si_code > 0  # what a process sends has SI_USER, 0, or less (sigaction(2))
+            return (
+                told.si_signo,
+                told.si_code > 0,
+            )  # what a process sends has SI_USER, 0, or less (sigaction(2))
         # macOS does not tell who sends.
         number = signal.sigwait(self._orders)
-        return number, number in [getattr(signal, f"SIG{name}") for name in _OF_TERMINALS] and os.isatty(0)
+        return number, number in [
+            getattr(signal, f"SIG{name}") for name in _OF_TERMINALS
+        ] and os.isatty(0)
 
     def _send(self, number: int) -> None:
         if not self._over:
@@ -202,7 +247,8 @@ def _terminal() -> tuple[int, int] | None:
 
     leader, follower = os.openpty()
     with contextlib.suppress(OSError, termios.error):
-        # The real terminal turns line ends into what it wants; here they stay as the command wrote them.
+        # The real terminal turns line ends into what it wants; here they stay as the command wrote
+        # them.
         modes = termios.tcgetattr(follower)
         modes[1] &= ~termios.OPOST
         termios.tcsetattr(follower, termios.TCSANOW, modes)

@@ -18,21 +18,24 @@ from typing import IO, TYPE_CHECKING, Protocol
 import msgspec
 
 from doctor.base.refusals import refusal
-from doctor.host.head_and_tail import Kept
+from doctor.host.head_and_tail import HeadAndTail
 from doctor.host.process_tree import MARK, end_of_job, kill_tree, tree_memory
 
 if TYPE_CHECKING:
-    from doctor.host.supervisor import Warden
+    from doctor.host.supervisor import Supervisor
 
 _DRAIN_SECONDS = 0.5
 _POLL_SECONDS = 0.02
 _WEIGH_SECONDS = 0.2
 _LONGEST_POLL = (1 << 31) - 1
 _REAP_SECONDS = 10.0
-"""How long the end of what was killed may take; something that hangs in the kernel is left to it."""
+"""How long the end of what was killed may take.
+
+Something that hangs in the kernel is left to it.
+"""
 
 
-class Ended(Enum):
+class Termination(Enum):
     """How a command came to its end."""
 
     ITSELF = "itself"
@@ -41,10 +44,13 @@ class Ended(Enum):
     NOT_STARTED = "not started"
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command gave; `code` is negative for a signal, and None where it never started; `refused`: what the machine does not grant."""
+class CompletedCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command gave; `code` is negative for a signal, and None where it never started.
 
-    ended: Ended
+    `refused`: what the machine does not grant.
+    """
+
+    ended: Termination
     code: int | None = None
     output: str = ""
     errors: str = ""
@@ -55,7 +61,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         """Whether the command ended by itself with exit code 0."""
-        return self.ended is Ended.ITSELF and self.code == 0
+        return self.ended is Termination.ITSELF and self.code == 0
 
 
 class Leader(Protocol):
@@ -66,14 +72,19 @@ class Leader(Protocol):
         """Its number."""
 
     def within(self, seconds: float | None) -> int | None:
-        """Wait for its end, and return its exit code (negative for a signal); None where that takes longer."""
+        """Wait for its end, and return its exit code (negative for a signal).
+
+        None where that takes longer.
+        """
 
     def kill(self) -> None:
         """End it with everything that it has started, or left behind where it has ended."""
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command may take: seconds, bytes kept of each stream, resident bytes; `tick` is called with the seconds passed.
+    """What a command may take: seconds, bytes kept of each stream, resident bytes.
+
+    `tick` is called with the seconds passed.
 
     `silence` is how many of the seconds may pass without a word on any stream.
     """
@@ -102,15 +113,21 @@ class Child:
             return None
 
     def kill(self) -> None:
-        """End it with its group, what descends from it and what carries its mark; on Windows with its job."""
+        """End it with its group, what descends from it and what carries its mark.
+
+        On Windows with its job.
+        """
         self._end_job()
         kill_tree(self.pid, self._mark)
 
 
 def _waited(pid: int, seconds: float) -> bool:
-    """Wait for the end of a child, or for the time to pass, and return at once then; false where the system cannot tell the end.
+    """Wait for the end of a child, or for the time to pass, and return at once then.
 
-    `Popen.wait` looks again after ever longer naps, of up to 50 ms; a descriptor of the process is told (pidfd_open(2), Linux 5.3).
+    False where the system cannot tell the end.
+
+    `Popen.wait` looks again after ever longer naps, of up to 50 ms; a descriptor of the process is
+    told (pidfd_open(2), Linux 5.3).
     """
     try:
         descriptor = os.pidfd_open(pid) if sys.platform == "linux" else -1
@@ -131,7 +148,7 @@ class _Drain:
     """Reads a pipe to its end, keeping its first and last bytes; never more than `limit`."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
-        self._pipe, self._kept, self.heard = pipe, Kept(limit), 0.0
+        self._pipe, self._kept, self.heard = pipe, HeadAndTail(limit), 0.0
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -142,7 +159,10 @@ class _Drain:
                 self.heard = time.monotonic()
 
     def ended(self) -> bool:
-        """Say whether the pipe came to its end; waits a moment, not longer, since a grandchild may hold it open for ever."""
+        """Say whether the pipe came to its end.
+
+        Waits a moment, not longer, since a grandchild may hold it open for ever.
+        """
         self._thread.join(_DRAIN_SECONDS)
         return not self._thread.is_alive()
 
@@ -165,30 +185,45 @@ def run(
     merge: bool = False,
     tick: Callable[[float], None] | None = None,
     mark: str | None = None,
-    warden: Warden | None = None,
-) -> Ran:
-    """Run `argv` to its end within bounds (see `follow`); standard input is closed. Never raises for what the command does.
+    supervisor: Supervisor | None = None,
+) -> CompletedCommand:
+    """Run `argv` to its end within bounds (see `follow`); standard input is closed.
 
-    Where there is a `warden` that starts commands, nothing that the command leaves behind escapes it.
+    Never raises for what the command does.
+
+    Where there is a `supervisor` that starts commands, nothing that the command leaves behind
+    escapes it.
     """
     bounds = Bounds(timeout=timeout, silence=silence, limit=limit, memory=memory, tick=tick)
     mark = mark or uuid.uuid4().hex
     env = {**(os.environ if env is None else env), MARK: mark}
     try:
-        if warden is not None and (ward := warden.started(argv, env, cwd, mark, merge=merge)) is not None:
+        if (
+            supervisor is not None
+            and (ward := supervisor.started(argv, env, cwd, mark, merge=merge)) is not None
+        ):
             return follow(ward, ward.pipes, bounds)
         child = _start(argv, env, cwd, merge=merge)
     except (OSError, ValueError) as error:
         no = refusal(error)
-        return Ran(ended=Ended.NOT_STARTED, why=str(error), refused=no.words if no and no.what != "rights" else "")
-    return follow(Child(child, mark), [pipe for pipe in (child.stdout, child.stderr) if pipe is not None], bounds)
+        return CompletedCommand(
+            ended=Termination.NOT_STARTED,
+            why=str(error),
+            refused=no.words if no and no.what != "rights" else "",
+        )
+    return follow(
+        Child(child, mark),
+        [pipe for pipe in (child.stdout, child.stderr) if pipe is not None],
+        bounds,
+    )
 
 
-def follow(leader: Leader, pipes: Sequence[IO[bytes]], bounds: Bounds) -> Ran:
+def follow(leader: Leader, pipes: Sequence[IO[bytes]], bounds: Bounds) -> CompletedCommand:
     """Stay with a command to its end, or kill its whole process tree when it goes beyond its bounds.
 
-    The beginning and the end of each stream are kept. A command with a `tick`, which is called some fifty times a second, leaves
-    nothing behind even where it ended well. Whatever `tick` raises, or an interrupt of doctor itself, kills the tree and is raised again.
+    The beginning and the end of each stream are kept. A command with a `tick`, which is called some
+    fifty times a second, leaves nothing behind even where it ended well. Whatever `tick` raises, or
+    an interrupt of doctor itself, kills the tree and is raised again.
     """
     started = time.monotonic()
     drains: list[_Drain] = []
@@ -202,15 +237,24 @@ def follow(leader: Leader, pipes: Sequence[IO[bytes]], bounds: Bounds) -> Ran:
             drain.text()
         raise
     seconds = time.monotonic() - started
-    if ended is not Ended.ITSELF or bounds.tick is not None or not all(drain.ended() for drain in drains):
+    if (
+        ended is not Termination.ITSELF
+        or bounds.tick is not None
+        or not all(drain.ended() for drain in drains)
+    ):
         leader.kill()
     code = leader.within(_REAP_SECONDS)
     output, errors = ([drain.text() for drain in drains] + [""])[:2]
-    return Ran(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
+    return CompletedCommand(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
 
 
-def _start(argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, merge: bool) -> subprocess.Popen[bytes]:
-    """Start a command in a session of its own; raises OSError or ValueError where it does not start."""
+def _start(
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, merge: bool
+) -> subprocess.Popen[bytes]:
+    """Start a command in a session of its own.
+
+    Raises OSError or ValueError where it does not start.
+    """
     return subprocess.Popen(
         list(argv),
         stdin=subprocess.DEVNULL,
@@ -230,18 +274,21 @@ def _deadline(drains: Sequence[_Drain], started: float, bounds: Bounds) -> float
     return min(end, max([started, *(drain.heard for drain in drains)]) + bounds.silence)
 
 
-def _wait(leader: Leader, drains: Sequence[_Drain], started: float, bounds: Bounds) -> Ended:
+def _wait(leader: Leader, drains: Sequence[_Drain], started: float, bounds: Bounds) -> Termination:
     weighed = started
     while True:
         now, deadline = time.monotonic(), _deadline(drains, started, bounds)
-        if leader.within(_POLL_SECONDS if bounds.tick or bounds.memory else max(deadline - now, 0)) is not None:
-            return Ended.ITSELF
+        if (
+            leader.within(_POLL_SECONDS if bounds.tick or bounds.memory else max(deadline - now, 0))
+            is not None
+        ):
+            return Termination.ITSELF
         now = time.monotonic()
         if bounds.tick:
             bounds.tick(now - started)
         if now >= _deadline(drains, started, bounds):
-            return Ended.TIMEOUT
+            return Termination.TIMEOUT
         if bounds.memory and now - weighed > _WEIGH_SECONDS:
             weighed = now
             if tree_memory(leader.pid) > bounds.memory:
-                return Ended.MEMORY
+                return Termination.MEMORY

@@ -1,4 +1,6 @@
-"""Process trees: who descends from whom, who carries a mark, and how to end them all. As /proc shows them, elsewhere psutil.
+"""Process trees: who descends from whom, who carries a mark, and how to end them all.
+
+As /proc shows them, elsewhere psutil.
 
 Stands alone: psutil is asked where there is no /proc, and where it is.
 """
@@ -32,7 +34,12 @@ def stat(pid: int) -> Stat | None:
     if not _PROC.is_dir():
         return _asked(pid)
     try:
-        fields = Path(f"{_PROC}/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        fields = (
+            Path(f"{_PROC}/{pid}/stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
         return Stat(fields[0], int(fields[1]), int(fields[3]))
     except (OSError, ValueError, IndexError):
         return None
@@ -52,7 +59,9 @@ def _asked(pid: int) -> Stat | None:
         return None
     try:
         one = psutil.Process(pid)
-        return Stat("Z" if one.status() == psutil.STATUS_ZOMBIE else "S", one.ppid() or 0, os.getsid(pid))
+        return Stat(
+            "Z" if one.status() == psutil.STATUS_ZOMBIE else "S", one.ppid() or 0, os.getsid(pid)
+        )
     except (psutil.Error, OSError):
         return None
 
@@ -78,7 +87,10 @@ def descendants(pid: int, children: dict[int, list[int]] | None = None) -> list[
 
 
 def mark_of(pid: int) -> str:
-    """Return the mark that a process inherited; empty where it has none, or where somebody took its environment away."""
+    """Return the mark that a process inherited.
+
+    Empty where it has none, or where somebody took its environment away.
+    """
     if not _PROC.is_dir():
         return _asked_mark(pid)
     with contextlib.suppress(OSError):
@@ -90,7 +102,11 @@ def mark_of(pid: int) -> str:
 
 def marked(mark: str) -> list[int]:
     """Return the processes that carry a mark, or one of the run that it stands for."""
-    return [int(name) for name in _processes() if (theirs := mark_of(int(name))) == mark or theirs.startswith(mark + ".")]
+    return [
+        int(name)
+        for name in _processes()
+        if (theirs := mark_of(int(name))) == mark or theirs.startswith(mark + ".")
+    ]
 
 
 def _asked_mark(pid: int) -> str:
@@ -122,7 +138,10 @@ def kill(pids: Collection[int]) -> bool:
 
 
 def end_of_job(process: object) -> Callable[[], object]:
-    """Put a process that was just started into a job, on Windows; return what ends that with all that is in it."""
+    """Put a process that was just started into a job, on Windows.
+
+    Return what ends that with all that is in it.
+    """
     if POSIX:
         return bool
     from doctor.host.jobs import Job
@@ -147,7 +166,10 @@ def kill_tree(leader: int, mark: str) -> None:
 
 
 def kill_marked(mark: str) -> None:
-    """Kill the processes that inherited a mark; a child loses it only where somebody takes its environment away."""
+    """Kill the processes that inherited a mark.
+
+    A child loses it only where somebody takes its environment away.
+    """
     kill([pid for pid in marked(mark) if pid not in _lineage()])
 
 
@@ -166,7 +188,10 @@ def _lineage() -> set[int]:
 
 
 def tree_memory(pid: int) -> int:
-    """Return the resident bytes of a process and all its descendants; 0 where /proc does not tell."""
+    """Return the resident bytes of a process and all its descendants.
+
+    0 where /proc does not tell.
+    """
     page = os.sysconf("SC_PAGE_SIZE") if POSIX else 4096
     total = 0
     for member in (pid, *descendants(pid)):

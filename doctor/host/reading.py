@@ -1,7 +1,8 @@
 """The one reader of files that are not doctor's own: regular files only, and of each no more than its reader names.
 
-Whoever reads names a bound. A file beyond it is refused as a whole (`whole`), or its beginning is all that is looked at (`regular_bytes`).
-What is no file is not opened at all: opening some devices already does something, and a pipe may never be filled.
+Whoever reads names a bound. A file beyond it is refused as a whole (`whole`), or its beginning is
+all that is looked at (`regular_bytes`). What is no file is not opened at all: opening some devices
+already does something, and a pipe may never be filled.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from typing import Final
 from doctor.base.errors import DoctorError
 
 METADATA: Final = 1 << 20
-"""Bytes of a METADATA or PKG-INFO; with their long descriptions the largest on the package index hold some 400,000."""
+"""Bytes of a METADATA or PKG-INFO.
+
+With their long descriptions the largest on the package index hold some 400,000.
+"""
 RECORD: Final = 8 << 20
 """Bytes of a RECORD: that of torch 2.13.0 holds 1.3 million, for 12,000 files."""
 VERSION_FILE: Final = 64 << 10
@@ -28,7 +32,12 @@ LOCK: Final = 16 << 20
 DOCUMENT: Final = 64 << 20
 """Bytes of what a person hands in whole: a snapshot, a report, the text of collect_env."""
 _BLOCK = 64 << 10
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 
 
 class Unread(DoctorError):
@@ -38,7 +47,8 @@ class Unread(DoctorError):
 def whole(path: str | Path, limit: int) -> bytes | None:
     """Return the bytes of a file; None where there is none.
 
-    Raises Unread for what is no regular file, for one of more than `limit` bytes, and for one that this user may not read.
+    Raises Unread for what is no regular file, for one of more than `limit` bytes, and for one that
+    this user may not read.
     """
     try:
         with descriptor_of(path) as descriptor:
@@ -49,7 +59,9 @@ def whole(path: str | Path, limit: int) -> bytes | None:
     except (OSError, ValueError) as error:
         raise Unread(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     if data is None or len(data) > limit:
-        raise Unread(f"{path} is larger than {_spoken(limit)}, which is more than doctor reads of such a file")
+        raise Unread(
+            f"{path} is larger than {_spoken(limit)}, which is more than doctor reads of such a file"
+        )
     return data
 
 
@@ -69,7 +81,9 @@ def regular_bytes(path: str | Path, limit: int) -> bytes | None:
 
 
 def given(path: Path, limit: int) -> bytes:
-    """Return what a person handed in: a file, or a pipe that somebody fills. Raises OSError where it cannot be read.
+    """Return what a person handed in: a file, or a pipe that somebody fills.
+
+    Raises OSError where it cannot be read.
 
     Raises Unread for more than `limit` bytes, and for a device, which has no end.
     """
@@ -85,7 +99,8 @@ def given(path: Path, limit: int) -> bytes:
 @contextmanager
 def descriptor_of(path: str | Path) -> Iterator[int]:
     """Open a regular file; raises Unread for what is none, OSError where it cannot be opened."""
-    # Looked at by its name first, since opening a device may be an act (a watchdog), and then as what was opened.
+    # Looked at by its name first, since opening a device may be an act (a watchdog), and then as
+    # what was opened.
     if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a thousand times, and a Path costs more than the call
         raise Unread(f"{path} is no regular file")
     descriptor = os.open(path, _FLAGS)
@@ -98,7 +113,10 @@ def descriptor_of(path: str | Path) -> Iterator[int]:
 
 
 def _read(descriptor: int, limit: int, size: int) -> bytes:
-    """Read at most `limit` bytes of a file that says to have `size`; those of /proc and /sys say 0, or a page."""
+    """Read at most `limit` bytes of a file that says to have `size`.
+
+    Those of /proc and /sys say 0, or a page.
+    """
     parts: list[bytes] = []
     left, wanted = limit, size + 1 if size else _BLOCK
     while left > 0 and (part := os.read(descriptor, min(left, wanted))):
@@ -110,4 +128,10 @@ def _read(descriptor: int, limit: int, size: int) -> bytes:
 
 
 def _spoken(size: int) -> str:
-    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB" if size >= 1 << 10 else f"{size} bytes"
+    return (
+        f"{size >> 20} MiB"
+        if size >= 1 << 20
+        else f"{size >> 10} KiB"
+        if size >= 1 << 10
+        else f"{size} bytes"
+    )

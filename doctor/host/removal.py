@@ -1,4 +1,4 @@
-"""Remove a folder that holds whatever a check has left. Stands alone: the warden's own side leans on it."""
+"""Remove a folder that holds whatever a check has left. Stands alone: the supervisor's own side leans on it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _LONG = 1000
 def put_away(folder: Path) -> bool:
     """Remove a folder as far as that is possible, and say whether it is gone.
 
-    However deep it is: a folder whose path is long is moved to the top before it is looked into, so that neither the stack nor the path
-    grows without end (`shutil.rmtree` gives up at a thousand folders). Links are removed, never followed.
+    However deep it is: a folder whose path is long is moved to the top before it is looked into, so
+    that neither the stack nor the path grows without end (`shutil.rmtree` gives up at a thousand
+    folders). Links are removed, never followed.
     """
     waiting, emptied = [folder], []
     names = (folder / f".{os.getpid()}-{number}" for number in itertools.count())
@@ -28,7 +29,11 @@ def put_away(folder: Path) -> bool:
         for entry in _entries(place):
             with contextlib.suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(_moved(Path(entry.path), names) if len(entry.path) > _LONG else Path(entry.path))
+                    waiting.append(
+                        _moved(Path(entry.path), names)
+                        if len(entry.path) > _LONG
+                        else Path(entry.path)
+                    )
                 else:
                     _unlink(Path(entry.path))
     for place in reversed(emptied):

@@ -1,4 +1,4 @@
-"""The temporary folder of one run, and the warden that starts what runs in it and clears up behind it."""
+"""The temporary folder of one run, and the supervisor that starts what runs in it and clears up behind it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from types import TracebackType
 
 from doctor.base.errors import DoctorError
 from doctor.base.refusals import refusal
-from doctor.host.fork_server import Nursery
+from doctor.host.fork_server import ForkServer
 from doctor.host.removal import put_away
-from doctor.host.supervisor import Warden
+from doctor.host.supervisor import Supervisor
 
 
 class ScratchError(DoctorError):
-    """No temporary folder can be made, so no check can run; `what` is what the machine refuses (`doctor.base.refusals`)."""
+    """No temporary folder can be made, so no check can run.
+
+    `what` is what the machine refuses (`doctor.base.refusals`).
+    """
 
     def __init__(self, text: str, what: str = "rights") -> None:
         super().__init__(text)
@@ -31,34 +34,40 @@ class Scratch:
 
     def __init__(self) -> None:
         self._mark, self._numbers = uuid.uuid4().hex, itertools.count()
-        self.nursery: Nursery | None = None
+        self.fork_server: ForkServer | None = None
         self.forks = True
         self.folder = _made(os.environ)
-        self.warden = Warden(self.folder, self._mark)
+        self.supervisor = Supervisor(self.folder, self._mark)
 
     def mark(self) -> str:
         """Return a mark for one command; all of a run begin alike."""
         return f"{self._mark}.{next(self._numbers)}"
 
-    def new_nursery(self) -> Nursery:
-        """Return the nursery of this run, to be opened."""
-        self.nursery = Nursery(self.mark(), self.warden)
-        return self.nursery
+    def new_fork_server(self) -> ForkServer:
+        """Return the fork server of this run, to be opened."""
+        self.fork_server = ForkServer(self.mark(), self.supervisor)
+        return self.fork_server
 
     def __enter__(self) -> Scratch:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self.nursery:
-            self.nursery.close()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.fork_server:
+            self.fork_server.close()
         put_away(self.folder)
-        self.warden.close()
+        self.supervisor.close()
 
 
 def _made(env: Mapping[str, str]) -> Path:
     """Make the folder where temporary files belong; raises ScratchError.
 
-    `tempfile` by itself ends with the current folder, which is the user's: there nothing of ours is ever written.
+    `tempfile` by itself ends with the current folder, which is the user's: there nothing of ours is
+    ever written.
     """
     failed: dict[str, Exception] = {}
     for place in dict.fromkeys(places(env)):
@@ -66,9 +75,14 @@ def _made(env: Mapping[str, str]) -> Path:
             return Path(tempfile.mkdtemp(prefix="doctor-", dir=place))
         except (OSError, ValueError) as error:
             failed[place] = error
-    tried = "; ".join(f"{place}: {getattr(error, 'strerror', None) or error}" for place, error in failed.items())
+    tried = "; ".join(
+        f"{place}: {getattr(error, 'strerror', None) or error}" for place, error in failed.items()
+    )
     refused = [no.what for error in failed.values() if (no := refusal(error))]
-    raise ScratchError(f"no temporary folder can be made ({tried})", next((what for what in refused if what != "rights"), "rights"))
+    raise ScratchError(
+        f"no temporary folder can be made ({tried})",
+        next((what for what in refused if what != "rights"), "rights"),
+    )
 
 
 def places(env: Mapping[str, str], platform: str = sys.platform) -> Iterator[str]:
@@ -76,6 +90,8 @@ def places(env: Mapping[str, str], platform: str = sys.platform) -> Iterator[str
     named = (env.get(name, "") for name in ("TMPDIR", "TEMP", "TMP"))
     yield from (name for name in named if Path(name).is_absolute())
     if platform == "win32":
-        yield from (f"{home}\\Temp" for name in ("LOCALAPPDATA", "SYSTEMROOT") if (home := env.get(name)))
+        yield from (
+            f"{home}\\Temp" for name in ("LOCALAPPDATA", "SYSTEMROOT") if (home := env.get(name))
+        )
     else:
         yield from ("/tmp", "/var/tmp")  # noqa: S108 - mkdtemp makes a folder that is ours alone

@@ -25,7 +25,7 @@ _LOST = -9
 _NEWS_LIMIT = 1 << 16
 
 
-class WardenGone(Exception):
+class SupervisorGone(Exception):
     """Nobody answers: a command has to be started without it."""
 
 
@@ -38,7 +38,7 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     ended: int | None = None
 
 
-class Ward:
+class SupervisedProcess:
     """A command that a guard started. Its number is the guard's: what descends from that is all the command's."""
 
     def __init__(self, control: socket.socket, pipes: Sequence[IO[bytes]], mark: str) -> None:
@@ -57,7 +57,10 @@ class Ward:
             kill_marked(self._mark)
 
     def end(self, pid: int, mark: str, spare: Collection[str]) -> None:
-        """End one of its descendants with what that has left; a number that is none of theirs does nothing."""
+        """End one of its descendants with what that has left.
+
+        A number that is none of theirs does nothing.
+        """
         self._order({"end": pid, "mark": mark, "spare": list(spare)})
 
     def give(self, order: Mapping[str, object]) -> None:
@@ -70,7 +73,7 @@ class Ward:
             self.kill()
             for pipe in self.pipes:
                 pipe.close()
-            raise OSError(self._why) if self._why else WardenGone
+            raise OSError(self._why) if self._why else SupervisorGone
 
     def _order(self, order: Mapping[str, object]) -> bool:
         with contextlib.suppress(OSError):
@@ -80,7 +83,10 @@ class Ward:
 
     def _listen(self) -> None:
         """Read what the guard says. What it starts does not hold this socket."""
-        with contextlib.suppress(OSError, ValueError, msgspec.DecodeError), self._control.makefile("rb") as lines:
+        with (
+            contextlib.suppress(OSError, ValueError, msgspec.DecodeError),
+            self._control.makefile("rb") as lines,
+        ):
             while line := lines.readline(_NEWS_LIMIT):
                 news = msgspec.json.decode(line, type=News)
                 self.pid, self.command = news.guard or self.pid, news.made or self.command
@@ -92,8 +98,10 @@ class Ward:
         self._control.close()
 
 
-class Warden:
-    """Outlives doctor: where that is killed, it ends what was started and removes the folder. Only Linux lets it start commands.
+class Supervisor:
+    """Outlives doctor: where that is killed, it ends what was started and removes the folder.
+
+    Only Linux lets it start commands.
 
     `mark` is what the marks of the run begin with.
     """
@@ -108,9 +116,23 @@ class Warden:
             if sys.platform == "linux":
                 self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
                 with theirs:
-                    self._child = subprocess.Popen(argv, stdin=theirs.fileno(), stdout=quiet, stderr=quiet, cwd="/", start_new_session=True)
+                    self._child = subprocess.Popen(
+                        argv,
+                        stdin=theirs.fileno(),
+                        stdout=quiet,
+                        stderr=quiet,
+                        cwd="/",
+                        start_new_session=True,
+                    )
             else:
-                self._child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd="/", start_new_session=True)
+                self._child = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.PIPE,
+                    stdout=quiet,
+                    stderr=quiet,
+                    cwd="/",
+                    start_new_session=True,
+                )
         except (OSError, ValueError):
             return
 
@@ -128,17 +150,30 @@ class Warden:
         *,
         merge: bool,
         channel: tuple[str, socket.socket] | None = None,
-    ) -> Ward:
-        """Start a command in a session of its own; raises OSError or ValueError where it does not start, WardenGone where nobody answers.
+    ) -> SupervisedProcess:
+        """Start a command in a session of its own.
 
-        `channel` is a socket that the command is to hold, and the variable that tells it which descriptor that is.
+        Raises OSError or ValueError where it does not start, WardenGone where nobody answers.
+
+        `channel` is a socket that the command is to hold, and the variable that tells it which
+        descriptor that is.
         """
         if self._orders is None:
-            raise WardenGone
-        order = {"argv": list(argv), "env": dict(env), "cwd": str(cwd or Path.cwd()), "merge": merge, "channel": channel and channel[0]}
+            raise SupervisorGone
+        order = {
+            "argv": list(argv),
+            "env": dict(env),
+            "cwd": str(cwd or Path.cwd()),
+            "merge": merge,
+            "channel": channel and channel[0],
+        }
         ours, theirs = socket.socketpair()
         pipes = [os.pipe() for _ in range(1 if merge else 2)]
-        handed = [theirs.fileno(), *(write for _, write in pipes), *([channel[1].fileno()] if channel else [])]
+        handed = [
+            theirs.fileno(),
+            *(write for _, write in pipes),
+            *([channel[1].fileno()] if channel else []),
+        ]
         try:
             with self._turn:
                 socket.send_fds(self._orders, [b"+"], handed)
@@ -146,20 +181,30 @@ class Warden:
             ours.close()
             for read, _ in pipes:
                 os.close(read)
-            raise WardenGone from None
+            raise SupervisorGone from None
         finally:
             theirs.close()
             for _, write in pipes:
                 os.close(write)
-        ward = Ward(ours, [os.fdopen(read, "rb", buffering=0) for read, _ in pipes], mark)
+        ward = SupervisedProcess(
+            ours, [os.fdopen(read, "rb", buffering=0) for read, _ in pipes], mark
+        )
         ward.give(order)
         return ward
 
-    def started(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, mark: str, *, merge: bool) -> Ward | None:
+    def started(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path | None,
+        mark: str,
+        *,
+        merge: bool,
+    ) -> SupervisedProcess | None:
         """Start a command as `start` does; None where somebody else has to."""
         if not self.starts:
             return None
-        with contextlib.suppress(WardenGone):
+        with contextlib.suppress(SupervisorGone):
             return self.start(argv, env, cwd, mark, merge=merge)
         return None
 

@@ -1,14 +1,15 @@
-"""The warden of a run: has a guard for each of its commands, and puts away what doctor could not where that is killed.
+"""The supervisor of a run: has a guard for each of its commands, and puts away what doctor could not where that is killed.
 
     python supervisor_child.py FOLDER MARK
 
-On Linux standard input is a socket. A message of `+` carries the descriptors of one command: its control socket, its output, its
-errors where they are apart, and a channel where it has one. Each command gets a guard (`guard`): a child of this process that the
-kernel makes the parent of what loses its own below it (PR_SET_CHILD_SUBREAPER of prctl(2)), so that neither a second fork nor an
+On Linux standard input is a socket. A message of `+` carries the descriptors of one command: its
+control socket, its output, its errors where they are apart, and a channel where it has one. Each
+command gets a guard (`guard`): a child of this process that the kernel makes the parent of what
+loses its own below it (PR_SET_CHILD_SUBREAPER of prctl(2)), so that neither a second fork nor an
 emptied environment hides a process from it. It ends all of that before it ends itself.
 
-`.` means that doctor has put everything away; the end of standard input without it, that doctor is gone. Elsewhere that is all that
-it listens to.
+`.` means that doctor has put everything away; the end of standard input without it, that doctor is
+gone. Elsewhere that is all that it listens to.
 
 doctor's own interpreter starts this file bare: what it leans on lies beside it.
 """
@@ -41,7 +42,10 @@ _END_SECONDS = 5.0
 
 
 def _serve(orders: socket.socket) -> bool:
-    """Make a guard for each command that is ordered; true where doctor said that it has put everything away."""
+    """Make a guard for each command that is ordered.
+
+    True where doctor said that it has put everything away.
+    """
     guard.adopt()
     alarm, guards = guard.Alarm(), set[int]()
     waiting: list[Any] = [orders, alarm.wake]
@@ -52,7 +56,8 @@ def _serve(orders: socket.socket) -> bool:
         guard.reaped(statuses)
         guards -= set(statuses)
         if any(statuses.values()):
-            # A guard that was killed could not put away what was its own, and that is this process's now.
+            # A guard that was killed could not put away what was its own, and that is this
+            # process's now.
             guard.end_descendants(spare=guards)
         if orders not in ready:
             continue
@@ -75,7 +80,8 @@ def main(folder: str, mark: str) -> None:
         try:
             done = _serve(socket.socket(fileno=0))
         finally:
-            # Guards notice doctor's end as well, and put away their own; what they could not is adopted by now.
+            # Guards notice doctor's end as well, and put away their own; what they could not is
+            # adopted by now.
             _await_guards()
             guard.end_descendants()
     else:

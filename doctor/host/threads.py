@@ -10,10 +10,13 @@ _K = TypeVar("_K")
 _T = TypeVar("_T")
 
 
-def together(calls: Mapping[_K, Callable[[], _T]], meanwhile: Callable[[], object] = bool) -> dict[_K, _T]:
+def together(
+    calls: Mapping[_K, Callable[[], _T]], meanwhile: Callable[[], object] = bool
+) -> dict[_K, _T]:
     """Return what each call gives, all of them made at once, and do something in the meantime.
 
-    Raises what one of them raised, once all have ended. concurrent.futures would cost more to import than a thread does.
+    Raises what one of them raised, once all have ended. concurrent.futures would cost more to
+    import than a thread does.
     """
     given: dict[_K, _T] = {}
     raised: list[BaseException] = []

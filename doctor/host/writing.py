@@ -1,8 +1,9 @@
 """The one writer of the files that a person asks for: reports, snapshots, summaries, what `doctor init` begins.
 
-A file is written whole or not at all. A pipe, a device and a descriptor are written to as what they are, and never replaced. A checkout
-can bring links along, so links decide nothing: the last name of a path is no link that is followed, but for those of /dev and /proc,
-which are the system's; and a path that begins at the current folder does not leave it through one.
+A file is written whole or not at all. A pipe, a device and a descriptor are written to as what they
+are, and never replaced. A checkout can bring links along, so links decide nothing: the last name of
+a path is no link that is followed, but for those of /dev and /proc, which are the system's; and a
+path that begins at the current folder does not leave it through one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from typing import NoReturn
 from doctor.base.errors import WriteError
 
 _SYSTEM = (Path("/dev"), Path("/proc"))
-_DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/(?P<pid>self|thread-self|[0-9]{1,9})/fd)/(?P<number>[0-9]{1,9})")
+_DESCRIPTOR = re.compile(
+    r"(?:/dev/fd|/proc/(?P<pid>self|thread-self|[0-9]{1,9})/fd)/(?P<number>[0-9]{1,9})"
+)
 _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _READER_SECONDS = 10.0
 """How long a named pipe may wait for whoever reads it."""
@@ -38,8 +41,8 @@ class _Link(WriteError):
 def write(path: Path, text: str, *, private: bool = False) -> None:
     """Write a file as a whole or not at all; raises WriteError.
 
-    A file that is there keeps its mode, and its owner where this user may give files away. A new one has the mode that the umask leaves;
-    a `private` one is for its owner alone.
+    A file that is there keeps its mode, and its owner where this user may give files away. A new
+    one has the mode that the umask leaves; a `private` one is for its owner alone.
     """
     with _told(path):
         place = _place(path)
@@ -51,7 +54,10 @@ def write(path: Path, text: str, *, private: bool = False) -> None:
 
 
 def create(path: Path, text: str) -> None:
-    """Write a file that is not there yet, and the folders above it; raises FileExistsError where it is there, else WriteError."""
+    """Write a file that is not there yet, and the folders above it.
+
+    Raises FileExistsError where it is there, else WriteError.
+    """
     with _told(path):
         place = _place(path)
         try:
@@ -105,17 +111,25 @@ def _bytes(text: str) -> bytes:
 
 
 def _place(path: Path) -> Path:
-    """Return a path whose folders are followed to where they are; raises WriteError where a link leads out of where the path begins."""
+    """Return a path whose folders are followed to where they are.
+
+    Raises WriteError where a link leads out of where the path begins.
+    """
     folder = Path(os.path.realpath(path.parent))
     if not path.is_absolute():
         upwards = takewhile(lambda part: part == "..", Path(os.path.normpath(path.parent)).parts)
         if not folder.is_relative_to(os.path.realpath(Path(*upwards))):
-            _refuse(path, f"a link in it leads elsewhere, and a checkout may bring links; to mean that file, name it {folder / path.name}")
+            _refuse(
+                path,
+                f"a link in it leads elsewhere, and a checkout may bring links; to mean that file, name it {folder / path.name}",
+            )
     return folder / path.name
 
 
 def _as_it_is(place: Path, path: Path) -> int | None:
-    """Open what is there and no file: a descriptor of this process, a pipe, a device; None where a file is, or is to be.
+    """Open what is there and no file: a descriptor of this process, a pipe, a device.
+
+    None where a file is, or is to be.
 
     Raises WriteError for a link that is not followed, and for what takes no text.
     """
@@ -123,16 +137,27 @@ def _as_it_is(place: Path, path: Path) -> int | None:
         return os.dup(number)
     try:
         seen = place.lstat()
-        of_system = stat.S_ISLNK(seen.st_mode) and any(place.is_relative_to(folder) for folder in _SYSTEM)
+        of_system = stat.S_ISLNK(seen.st_mode) and any(
+            place.is_relative_to(folder) for folder in _SYSTEM
+        )
         seen = place.stat() if of_system else seen
     except FileNotFoundError:
         return None
     if stat.S_ISLNK(seen.st_mode) or (of_system and stat.S_ISREG(seen.st_mode)):
-        _refuse(path, f"it is a link, and a checkout may bring links; to mean that file, name it {os.path.realpath(place)}", _Link)
+        _refuse(
+            path,
+            f"it is a link, and a checkout may bring links; to mean that file, name it {os.path.realpath(place)}",
+            _Link,
+        )
     if stat.S_ISREG(seen.st_mode):
         return None
     if not _takes_text(seen.st_mode):
-        _refuse(path, "it is a folder" if stat.S_ISDIR(seen.st_mode) else "it is neither a file nor a pipe nor a terminal")
+        _refuse(
+            path,
+            "it is a folder"
+            if stat.S_ISDIR(seen.st_mode)
+            else "it is neither a file nor a pipe nor a terminal",
+        )
     return _open_as_it_is(place, path, follow=of_system, is_pipe=stat.S_ISFIFO(seen.st_mode))
 
 
@@ -190,14 +215,20 @@ def _put(descriptor: int, data: bytes) -> None:
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it; raises TimeoutError where the reader of a pipe that was opened here takes nothing for some seconds."""
+    """Write all of it.
+
+    Raises TimeoutError where the reader of a pipe that was opened here takes nothing for some
+    seconds.
+    """
     view = memoryview(data)
     while view:
         try:
             view = view[os.write(descriptor, view) :]
         except BlockingIOError:
             if not select.select([], [descriptor], [], _READER_SECONDS)[1]:
-                raise TimeoutError(errno.ETIMEDOUT, f"nobody has read from it for {_READER_SECONDS:g} s") from None
+                raise TimeoutError(
+                    errno.ETIMEDOUT, f"nobody has read from it for {_READER_SECONDS:g} s"
+                ) from None
 
 
 def _make_folder(folder: Path, path: Path) -> None:
@@ -218,7 +249,11 @@ def _undone_by_failure(place: Path) -> Iterator[None]:
 
 
 def _replace(place: Path, data: bytes, *, private: bool) -> None:
-    """Put a new file in a place. It is written under a name that nobody can foresee, which may not be there (O_EXCL follows no link)."""
+    """Put a new file in a place.
+
+    It is written under a name that nobody can foresee, which may not be there (O_EXCL follows no
+    link).
+    """
     try:
         before = place.lstat()
     except FileNotFoundError:
@@ -235,7 +270,10 @@ def _replace(place: Path, data: bytes, *, private: bool) -> None:
 def _give(descriptor: int, before: os.stat_result) -> None:
     """Give a new file the owner and the mode of the one that it stands for, as far as this user and the file system let it."""
     with contextlib.suppress(OSError, AttributeError):
-        if (before.st_uid, before.st_gid) != (os.fstat(descriptor).st_uid, os.fstat(descriptor).st_gid):
+        if (before.st_uid, before.st_gid) != (
+            os.fstat(descriptor).st_uid,
+            os.fstat(descriptor).st_gid,
+        ):
             os.fchown(descriptor, before.st_uid, before.st_gid)
     with contextlib.suppress(OSError, AttributeError):
         os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)

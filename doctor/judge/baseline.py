@@ -36,7 +36,9 @@ def read_baseline(path: Path) -> tuple[Known, ...]:
     """
     advice = f"(doctor check --report json={path} writes one)"
     try:
-        told = saved.decoded(given(path, DOCUMENT), _Report, f"--baseline {path}", what="JSON report")
+        told = saved.decoded(
+            given(path, DOCUMENT), _Report, f"--baseline {path}", what="JSON report"
+        )
     except Unread as error:
         raise InputError(f"--baseline {error}") from None
     except InputError as error:
@@ -45,7 +47,11 @@ def read_baseline(path: Path) -> tuple[Known, ...]:
         raise UsageError(f"--baseline {path}: {error.strerror or error} {advice}") from None
     if told is None:
         raise InputError(f"--baseline {path}: no JSON report of doctor {advice}")
-    counted = [found for found in told.findings if found.suppressed is None or found.suppressed.by != "ignore"]
+    counted = [
+        found
+        for found in told.findings
+        if found.suppressed is None or found.suppressed.by != "ignore"
+    ]
     return tuple(
         Known(id=found.id, target=found.target, severity=found.severity, title=found.title)
         for found in counted

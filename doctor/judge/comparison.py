@@ -17,9 +17,31 @@ _SEVERITIES = list(Severity)
 _REMARKS = "ignore/"
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "torch": ("torch.version", "torch.imports", "torch.build", "torch.cuda_version", "torch.hip_version", "torch.cxx11_abi", "torch.*"),
-    "driver": ("nvidia.driver_version", "nvidia.cuda_version", "nvidia.libcuda*", "nvidia.forward_compatibility", "nvidia.fabric_manager"),
-    "GPU": ("nvidia.gpu_names", "nvidia.capabilities", "torch.devices", "nvidia.*", "metal.*", "host.iommu", "host.acs"),
+    "torch": (
+        "torch.version",
+        "torch.imports",
+        "torch.build",
+        "torch.cuda_version",
+        "torch.hip_version",
+        "torch.cxx11_abi",
+        "torch.*",
+    ),
+    "driver": (
+        "nvidia.driver_version",
+        "nvidia.cuda_version",
+        "nvidia.libcuda*",
+        "nvidia.forward_compatibility",
+        "nvidia.fabric_manager",
+    ),
+    "GPU": (
+        "nvidia.gpu_names",
+        "nvidia.capabilities",
+        "torch.devices",
+        "nvidia.*",
+        "metal.*",
+        "host.iommu",
+        "host.acs",
+    ),
     "toolkit": ("cuda.version", "cuda.home", "cuda.*", "compiler.*", "triton.ptxas*"),
     "libraries": ("libs.resolved.*", "libs.*"),
     "packages": (
@@ -33,7 +55,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "cudarc.*",
     ),
     "environment": ("env.*",),
-    "the rest": ("python.version", "host.kernel", "host.distribution", "host.glibc", "host.container", "python.*", "host.*", "rust.*", "*"),
+    "the rest": (
+        "python.version",
+        "host.kernel",
+        "host.distribution",
+        "host.glibc",
+        "host.container",
+        "python.*",
+        "host.*",
+        "rust.*",
+        "*",
+    ),
 }
 """Groups in the order in which they are told, each with its facts in theirs."""
 
@@ -89,40 +121,70 @@ def compare(before: Judged, after: Judged, fail_on: Severity) -> Comparison:
         after=after.side,
         changes=tuple(changes(before.facts, after.facts)),
         came=came,
-        worse={found.id: was[found.id] for found in came if found.id in was and was[found.id] is not found.severity},
+        worse={
+            found.id: was[found.id]
+            for found in came
+            if found.id in was and was[found.id] is not found.severity
+        },
         went=_went(before, after),
         exit_code=int(failing),
     )
 
 
 def _came(before: Judged, after: Judged) -> tuple[FindingDocument, ...]:
-    known = tuple(Known(id=one.id, target=one.target, severity=one.severity, title=one.title) for one in before.findings)
-    counted = [one for one in after.findings if one.suppressed is None and not one.id.startswith(_REMARKS)]
+    known = tuple(
+        Known(id=one.id, target=one.target, severity=one.severity, title=one.title)
+        for one in before.findings
+    )
+    counted = [
+        one for one in after.findings if one.suppressed is None and not one.id.startswith(_REMARKS)
+    ]
     gated = gate([_bare(one) for one in counted], Gates(baseline=known)).findings
-    return tuple(one for one, judged in zip(counted, gated, strict=True) if judged.suppressed is None)
+    return tuple(
+        one for one, judged in zip(counted, gated, strict=True) if judged.suppressed is None
+    )
 
 
 def _bare(one: FindingDocument) -> Finding:
-    return Finding(id=one.id, target=one.target, title=one.title, severity=one.severity, confidence=one.confidence, message=one.message)
+    return Finding(
+        id=one.id,
+        target=one.target,
+        title=one.title,
+        severity=one.severity,
+        confidence=one.confidence,
+        message=one.message,
+    )
 
 
 def _went(before: Judged, after: Judged) -> tuple[FindingDocument, ...]:
     there = {(one.id, one.target) for one in after.findings}
-    counted = [one for one in before.findings if one.suppressed is None and not one.id.startswith(_REMARKS)]
+    counted = [
+        one for one in before.findings if one.suppressed is None and not one.id.startswith(_REMARKS)
+    ]
     return tuple(one for one in counted if (one.id, one.target) not in there)
 
 
 def changes(before: Facts, after: Facts) -> list[Change]:
     """Return the facts that both sides tell and that differ, in the order in which they matter."""
     old, new = _at_home(before, after), _at_home(after, before)
-    both = {name for name in (*old, *new) if (name in old and name in new) or _is_listed(name, before, after)}
+    both = {
+        name
+        for name in (*old, *new)
+        if (name in old and name in new) or _is_listed(name, before, after)
+    }
     moved = [name for name in both if old.get(name) != new.get(name)]
     ordered = sorted(moved, key=lambda name: _rank(name, before, after))
-    return [Change(group=_group(name), fact=name, before=old.get(name), after=new.get(name)) for name in ordered]
+    return [
+        Change(group=_group(name), fact=name, before=old.get(name), after=new.get(name))
+        for name in ordered
+    ]
 
 
 def _at_home(facts: Facts, other: Facts) -> dict[str, Any]:
-    """Return what a side tells; where the other has its environment elsewhere, paths within are named from it, and so are alike."""
+    """Return what a side tells.
+
+    Where the other has its environment elsewhere, paths within are named from it, and so are alike.
+    """
     home = value_of(facts, _HOME)
     told = dict(_told(facts))
     if not isinstance(home, str) or len(home) < _SHORTEST or value_of(other, _HOME) in (None, home):
@@ -135,7 +197,11 @@ def _from(home: str, value: Any) -> Any:
         return value.replace(home, "<environment>")
     if isinstance(value, list | tuple):
         return [_from(home, each) for each in value]
-    return {key: _from(home, each) for key, each in value.items()} if isinstance(value, dict) else value
+    return (
+        {key: _from(home, each) for key, each in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _is_listed(name: str, before: Facts, after: Facts) -> bool:
@@ -148,11 +214,15 @@ def _is_listed(name: str, before: Facts, after: Facts) -> bool:
 
 def _told(facts: Facts) -> Iterator[tuple[str, Any]]:
     """Yield what is known to be there, or known not to be: None."""
-    yield from ((f"package.{name}.version", version) for name, version in _entries(facts, "packages"))
+    yield from (
+        (f"package.{name}.version", version) for name, version in _entries(facts, "packages")
+    )
     for name, one in _entries(facts, "libs.resolved"):
         yield f"libs.resolved.{name}", one.get("path") if isinstance(one, dict) else one
     for name, fact in facts.items():
-        if fact.state is not State.UNKNOWN and not any(fnmatchcase(name, pattern) for pattern in _UNTOLD):
+        if fact.state is not State.UNKNOWN and not any(
+            fnmatchcase(name, pattern) for pattern in _UNTOLD
+        ):
             yield name, fact.value if fact.state is State.PRESENT else None
 
 
@@ -163,14 +233,23 @@ def _entries(facts: Facts, name: str) -> Iterable[tuple[str, Any]]:
 
 
 def _group(name: str) -> str:
-    found = (group for group, patterns in GROUPS.items() if any(fnmatchcase(name, pattern) for pattern in patterns))
+    found = (
+        group
+        for group, patterns in GROUPS.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    )
     return _ELSEWHERE.get(name) or next(found)
 
 
 def _rank(name: str, before: Facts, after: Facts) -> tuple[int, int, bool, str]:
-    """Order by group, then by its facts; of the packages, those of the GPU stack first, which are the ones whose folder was noted."""
+    """Order by group, then by its facts.
+
+    Of the packages, those of the GPU stack first, which are the ones whose folder was noted.
+    """
     group = _group(name)
-    fact = next(number for number, pattern in enumerate(GROUPS[group]) if fnmatchcase(name, pattern))
+    fact = next(
+        number for number, pattern in enumerate(GROUPS[group]) if fnmatchcase(name, pattern)
+    )
     place = name.rpartition(".")[0] + ".location"
     aside = name.startswith("package.") and place not in before and place not in after
     return list(GROUPS).index(group), fact, aside, name

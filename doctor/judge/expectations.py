@@ -28,7 +28,9 @@ def is_device(word: str) -> bool:
 def unmet(expected: Iterable[str], seen: Observation) -> tuple[Finding, ...]:
     """Return an error for each expected device that no check reached, with why where that is known."""
     return tuple(
-        _of_candle(word, seen) if word.startswith("candle-") else _of_torch(word, seen) for word in expected if not _met(word, seen)
+        _of_candle(word, seen) if word.startswith("candle-") else _of_torch(word, seen)
+        for word in expected
+        if not _met(word, seen)
     )
 
 
@@ -40,40 +42,74 @@ def _met(word: str, seen: Observation) -> bool:
 
 
 def _alive(kind: str, facts: Facts) -> list[str]:
-    """Return the devices of a kind that answered; torch calls AMD's GPUs cuda:N as well, and only its build tells them apart."""
+    """Return the devices of a kind that answered.
+
+    Torch calls AMD's GPUs cuda:N as well, and only its build tells them apart.
+    """
     told = value_of(facts, "torch.devices")
     if kind == "rocm" and value_of(facts, "torch.build") != "rocm":
         return []
     called = "cuda" if kind == "rocm" else kind
-    return [str(name) for name in (told if isinstance(told, list) else []) if str(name).partition(":")[0] == called]
+    return [
+        str(name)
+        for name in (told if isinstance(told, list) else [])
+        if str(name).partition(":")[0] == called
+    ]
 
 
 def _candles(kind: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    return [each for each in outcomes if each.id.startswith("candle-") and (each.device or "").partition(":")[0] == kind]
+    return [
+        each
+        for each in outcomes
+        if each.id.startswith("candle-") and (each.device or "").partition(":")[0] == kind
+    ]
 
 
 def _computed(outcome: Outcome) -> bool:
     """Say whether a program of Candle's came to a right number there: that it was built is not enough."""
     if not outcome.cases:
         return outcome.verdict is Verdict.PASSED
-    return any(case.verdict is Verdict.PASSED for name, case in outcome.cases.items() if name != _BUILT)
+    return any(
+        case.verdict is Verdict.PASSED for name, case in outcome.cases.items() if name != _BUILT
+    )
 
 
 def _of_torch(word: str, seen: Observation) -> Finding:
     kind, _, count = word.partition(":")
     alive = _alive(kind, seen.facts)
-    why = _other_build(kind, seen.facts) or value_of(seen.facts, _ERRORS.get(kind, "")) if not alive else None
-    said = f"{len(alive)} of {count} answered: {', '.join(alive)}." if alive else str(why or _unseen(seen) or "None of that kind did.")
-    return _finding(word, "interpreter", f"{count} devices that answer" if count else "a device that answers", said)
+    why = (
+        _other_build(kind, seen.facts) or value_of(seen.facts, _ERRORS.get(kind, ""))
+        if not alive
+        else None
+    )
+    said = (
+        f"{len(alive)} of {count} answered: {', '.join(alive)}."
+        if alive
+        else str(why or _unseen(seen) or "None of that kind did.")
+    )
+    return _finding(
+        word,
+        "interpreter",
+        f"{count} devices that answer" if count else "a device that answers",
+        said,
+    )
 
 
 def _other_build(kind: str, facts: Facts) -> str:
     build = value_of(facts, "torch.build")
-    return f"This torch is built for {build}." if kind in ("rocm", "xpu") and build and build != kind else ""
+    return (
+        f"This torch is built for {build}."
+        if kind in ("rocm", "xpu") and build and build != kind
+        else ""
+    )
 
 
 def _unseen(seen: Observation) -> str:
-    return "" if any(each.id == "torch-runtime" for each in seen.outcomes) else "The check that asks torch for its devices did not run."
+    return (
+        ""
+        if any(each.id == "torch-runtime" for each in seen.outcomes)
+        else "The check that asks torch for its devices did not run."
+    )
 
 
 def _of_candle(word: str, seen: Observation) -> Finding:

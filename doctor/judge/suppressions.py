@@ -29,7 +29,9 @@ class Ignore(msgspec.Struct, frozen=True, kw_only=True):
 
     def covers(self, found: Finding) -> bool:
         """Say whether a finding is meant, be the ignore still in force or not."""
-        return matches_any(found.id, (self.id,)) and (self.match in found.title or self.match in found.message)
+        return matches_any(found.id, (self.id,)) and (
+            self.match in found.title or self.match in found.message
+        )
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,17 +52,23 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gated(NamedTuple):
-    """Findings with what suppresses them; what is to be said of the ignores; ids of the baseline that are gone."""
+    """Findings with what suppresses them; what is to be said of the ignores.
+
+    Ids of the baseline that are gone.
+    """
 
     findings: tuple[Finding, ...]
     remarks: tuple[Finding, ...] = ()
     gone: tuple[str, ...] = ()
 
 
-def gate(findings: Sequence[Finding], gates: Gates, *, open_ids: Collection[str] | None = None) -> Gated:
+def gate(
+    findings: Sequence[Finding], gates: Gates, *, open_ids: Collection[str] | None = None
+) -> Gated:
     """Suppress what is ignored, then what the baseline knows.
 
-    `open_ids` are those that could not be told this time; None where so little was looked at that nothing is known to be gone or unused.
+    `open_ids` are those that could not be told this time; None where so little was looked at that
+    nothing is known to be gone or unused.
     """
     valid = [ignore for ignore in gates.ignores if gates.today <= ignore.until]
     judged = _baselined([_ignored(found, valid) for found in findings], gates.baseline or ())
@@ -75,7 +83,10 @@ def _ignored(found: Finding, valid: Iterable[Ignore]) -> Finding:
     ignore = next((each for each in valid if each.covers(found)), None)
     if ignore is None:
         return found
-    return msgspec.structs.replace(found, suppressed=Suppression(by="ignore", reason=ignore.reason, until=ignore.until.isoformat()))
+    return msgspec.structs.replace(
+        found,
+        suppressed=Suppression(by="ignore", reason=ignore.reason, until=ignore.until.isoformat()),
+    )
 
 
 def _baselined(findings: Sequence[Finding], baseline: Sequence[Known]) -> list[Finding]:
@@ -83,7 +94,14 @@ def _baselined(findings: Sequence[Finding], baseline: Sequence[Known]) -> list[F
     left, kept = list(baseline), list(findings)
     for same_title in (True, False):
         for number, found in enumerate(kept):
-            known = next((each for each in left if _stands_for(each, found) and (not same_title or each.title == found.title)), None)
+            known = next(
+                (
+                    each
+                    for each in left
+                    if _stands_for(each, found) and (not same_title or each.title == found.title)
+                ),
+                None,
+            )
             if found.suppressed is None and known is not None:
                 left.remove(known)
                 kept[number] = msgspec.structs.replace(found, suppressed=Suppression(by="baseline"))
@@ -95,19 +113,31 @@ def _stands_for(known: Known, found: Finding) -> bool:
     return (known.id, known.target) == (found.id, found.target) and no_worse
 
 
-def _gone(findings: Sequence[Finding], baseline: Iterable[Known], open_ids: Collection[str]) -> Iterable[str]:
+def _gone(
+    findings: Sequence[Finding], baseline: Iterable[Known], open_ids: Collection[str]
+) -> Iterable[str]:
     there = {(found.id, found.target) for found in findings}
-    return dict.fromkeys(known.id for known in baseline if (known.id, known.target) not in there and known.id not in open_ids)
+    return dict.fromkeys(
+        known.id
+        for known in baseline
+        if (known.id, known.target) not in there and known.id not in open_ids
+    )
 
 
-def _remarks(findings: Sequence[Finding], gates: Gates, open_ids: Collection[str] | None) -> Iterable[Finding]:
+def _remarks(
+    findings: Sequence[Finding], gates: Gates, open_ids: Collection[str] | None
+) -> Iterable[Finding]:
     target = next((found.target for found in findings), "")
     unused: list[Ignore] = []
     for ignore in gates.ignores:
         back = [found for found in findings if ignore.covers(found)]
         if back and gates.today > ignore.until:
             yield _expired(ignore, back, target)
-        elif not back and open_ids is not None and not any(matches_any(name, (ignore.id,)) for name in open_ids):
+        elif (
+            not back
+            and open_ids is not None
+            and not any(matches_any(name, (ignore.id,)) for name in open_ids)
+        ):
             unused.append(ignore)
     yield from (_unused(ignore, target) for ignore in unused[:_MOST_UNUSED])
     if rest := unused[_MOST_UNUSED:]:
@@ -155,7 +185,9 @@ def _unused_as_well(rest: Sequence[Ignore], target: str) -> Finding:
     )
 
 
-def _remark(id_: str, ignore: Ignore, target: str, severity: Severity, *, title: str, message: str, fix: str) -> Finding:
+def _remark(
+    id_: str, ignore: Ignore, target: str, severity: Severity, *, title: str, message: str, fix: str
+) -> Finding:
     return Finding(
         id=id_,
         target=target,

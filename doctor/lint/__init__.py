@@ -1,4 +1,7 @@
-"""Rules for catalog entries, the examples inside them included; every fault at once, each with its file, line and place."""
+"""Rules for catalog entries, the examples inside them included.
+
+Every fault at once, each with its file, line and place.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,19 @@ _T = TypeVar("_T")
 
 
 def lint(folder: Path, checks: dict[str, Check]) -> tuple[str, ...]:
-    """Return every fault of a catalog folder, as `file:line: place: sentence`; empty where there is none.
+    """Return every fault of a catalog folder, as `file:line: place: sentence`.
+
+    Empty where there is none.
 
     Examples are run once nothing else is wrong: they are judged beside all other entries.
     """
     issues, tables = _entries(folder / "issues", KnownIssue), _entries(folder / "compat", Table)
     for name, entry in issues.items():
-        entry.faults += lint_issue(name, entry.value, frozenset(issues), checks) if entry.value is not None else ()
+        entry.faults += (
+            lint_issue(name, entry.value, frozenset(issues), checks)
+            if entry.value is not None
+            else ()
+        )
     for table in tables.values():
         table.faults += lint_table(table.value) if table.value is not None else ()
     faults = [told for entry in issues.values() for told in entry.told(entry.faults)]
@@ -38,4 +47,6 @@ def lint(folder: Path, checks: dict[str, Check]) -> tuple[str, ...]:
 
 def _entries(folder: Path, kind: type[_T]) -> dict[str, Entry[_T]]:
     paths = sorted(folder.rglob("*.yaml"))
-    return {path.relative_to(folder).with_suffix("").as_posix(): Entry(path, kind) for path in paths}
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): Entry(path, kind) for path in paths
+    }

@@ -23,7 +23,9 @@ from doctor.model.outcomes import Case, Outcome, Verdict
 def lint_examples(folder: Path) -> dict[str, list[str]]:
     """Return what is wrong with the examples of a folder that has no other faults, by issue."""
     catalog = load_folder(folder)
-    return {name: list(_lint_examples(name, issue, catalog)) for name, issue in catalog.issues.items()}
+    return {
+        name: list(_lint_examples(name, issue, catalog)) for name, issue in catalog.issues.items()
+    }
 
 
 def _lint_examples(name: str, issue: KnownIssue, catalog: Catalog) -> Iterator[str]:
@@ -32,14 +34,23 @@ def _lint_examples(name: str, issue: KnownIssue, catalog: Catalog) -> Iterator[s
         place = f"examples[{number}]: {example.name!r}"
         if fault := run_example(name, example, alone):
             yield f"{place}: {fault}"
-        elif example.expect == "match" and example.log and not example.facts and not _fixes(name, example, alone):
-            yield f"{place}: by its log alone no fix can be written; give one without holes that only a machine fills"
+        elif (
+            example.expect == "match"
+            and example.log
+            and not example.facts
+            and not _fixes(name, example, alone)
+        ):
+            yield f"{place}: by its log alone no fix can be written; give one without placeholders that only a machine fills"
         yield from (f"{place}: {rival}" for rival in _rivals(name, example, catalog))
 
 
 def _fixes(name: str, example: Example, catalog: Catalog) -> bool:
     seen = _observation(example, catalog)
-    return any(found.fixes for found in prescribe(diagnose(seen, catalog), seen.facts).findings if found.id == name)
+    return any(
+        found.fixes
+        for found in prescribe(diagnose(seen, catalog), seen.facts).findings
+        if found.id == name
+    )
 
 
 def _rivals(name: str, example: Example, catalog: Catalog) -> Iterator[str]:
@@ -50,16 +61,26 @@ def _rivals(name: str, example: Example, catalog: Catalog) -> Iterator[str]:
     findings = diagnose(_observation(example, catalog), catalog).findings
     for found in findings:
         other = catalog.issues.get(found.id)
-        if other is None or found.id == name or all(evidence.kind is not EvidenceKind.LOG for evidence in found.evidence):
+        if (
+            other is None
+            or found.id == name
+            or all(evidence.kind is not EvidenceKind.LOG for evidence in found.evidence)
+        ):
             continue
-        if found.id not in (*issue.related, *issue.symptoms) and name not in (*other.related, *other.symptoms):
+        if found.id not in (*issue.related, *issue.symptoms) and name not in (
+            *other.related,
+            *other.symptoms,
+        ):
             yield f"{found.id} claims it too; one has to name the other (related)"
         if found is findings[0] and not matches_any(name, other.symptoms):
             yield f"{found.id} comes before it; make that one general or this one its cause (symptoms), or tell them apart"
 
 
 def run_example(name: str, example: Example, catalog: Catalog) -> str:
-    """Judge one example against a catalog that holds its issue alone; return what is wrong, or an empty text."""
+    """Judge one example against a catalog that holds its issue alone.
+
+    Return what is wrong, or an empty text.
+    """
     diagnosis = diagnose(_observation(example, catalog), catalog)
     found = next((finding for finding in diagnosis.findings if finding.id == name), None)
     got = "match" if found else "no-match"
@@ -78,7 +99,8 @@ def run_example(name: str, example: Example, catalog: Catalog) -> str:
 
 def _observation(example: Example, catalog: Catalog) -> Observation:
     facts: dict[str, Fact] = {
-        key: absent("example") if value is None else present(value, "example") for key, value in example.facts.items()
+        key: absent("example") if value is None else present(value, "example")
+        for key, value in example.facts.items()
     }
     target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path="example")
     workspace = Target(name="cargo", kind=TargetKind.CARGO, path="example")
@@ -94,4 +116,6 @@ def _outcome(spot: str, verdict: str) -> Outcome:
     path, _, device = spot.partition("@")
     check, _, case = path.partition("/")
     cases = {case: Case(verdict=Verdict(verdict))} if case else {}
-    return Outcome(id=check, target="interpreter", device=device or None, verdict=Verdict(verdict), cases=cases)
+    return Outcome(
+        id=check, target="interpreter", device=device or None, verdict=Verdict(verdict), cases=cases
+    )

@@ -18,12 +18,22 @@ from doctor.model.vocabulary import is_known
 _OPERATORS = ("range", "one_of", "matches", "present", "absent")
 _EXPECT = ("match", "no-match", "undecided", "ruled-out")
 _HOW = ("reproduced", "thread", "documented")
-_OPTIONS = ("no-deps", "no-build-isolation", "reinstall", "no-cache", "pre", "upgrade", "hold-torch")
+_OPTIONS = (
+    "no-deps",
+    "no-build-isolation",
+    "reinstall",
+    "no-cache",
+    "pre",
+    "upgrade",
+    "hold-torch",
+)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?$")
 _ADDRESS = re.compile(r"https?://[^/\s.]+\.[^/\s]")
 
 
-def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict[str, Check]) -> Iterator[str]:
+def lint_issue(
+    name: str, issue: KnownIssue, names: frozenset[str], checks: dict[str, Check]
+) -> Iterator[str]:
     """Yield the faults of one known issue."""
     if not _SLUG.match(name):
         yield "the path is not component/slug in kebab case"
@@ -41,15 +51,27 @@ def lint_issue(name: str, issue: KnownIssue, names: frozenset[str], checks: dict
     yield from _lint_conditions(issue)
     yield from _lint_patterns(issue)
     yield from _lint_proofs(issue, checks)
-    groups = {name for signature in issue.signatures for name in re.findall(r"\(\?P<(\w+)>", signature.pattern)}
+    groups = {
+        name
+        for signature in issue.signatures
+        for name in re.findall(r"\(\?P<(\w+)>", signature.pattern)
+    }
     for number, recipe in enumerate(issue.fixes):
-        yield from (f"fixes[{number}]: {fault}" for fault in (*lint_recipe(recipe, groups), *lint_advice(recipe, name.partition("/")[0])))
+        yield from (
+            f"fixes[{number}]: {fault}"
+            for fault in (
+                *lint_recipe(recipe, groups),
+                *lint_advice(recipe, name.partition("/")[0]),
+            )
+        )
     yield from _lint_example_kinds(issue)
 
 
 def _lint_claims(issue: KnownIssue) -> Iterator[str]:
     """Say where an entry claims more than what it gives can carry."""
-    if issue.certain and not all(row.exposes or not (row.when or row.packages) for row in issue.affected):
+    if issue.certain and not all(
+        row.exposes or not (row.when or row.packages) for row in issue.affected
+    ):
         yield "certain: facts that prove it tell of it; only a row without conditions, for texts that need no facts, can say exposes: false"
     if any(row.predicts and not row.exposes for row in issue.affected):
         yield "affected: a row that predicts a severity cannot say exposes: false"
@@ -65,10 +87,17 @@ def _lint_unwritten(issue: KnownIssue) -> Iterator[str]:
     """Name what `doctor new-issue` left to be said, in brackets."""
     texts = {"title": issue.title, "cause": issue.cause}
     texts |= {f"fixes[{number}].title": recipe.title for number, recipe in enumerate(issue.fixes)}
-    texts |= {f"references[{number}].what": reference.what for number, reference in enumerate(issue.references)}
+    texts |= {
+        f"references[{number}].what": reference.what
+        for number, reference in enumerate(issue.references)
+    }
     for number, example in enumerate(issue.examples):
         texts |= {f"examples[{number}].name": example.name, f"examples[{number}].log": example.log}
-    yield from (f"{place}: still to be written" for place, text in texts.items() if re.fullmatch(r"\([^()]*\)", text.strip()))
+    yield from (
+        f"{place}: still to be written"
+        for place, text in texts.items()
+        if re.fullmatch(r"\([^()]*\)", text.strip())
+    )
     for number, reference in enumerate(issue.references):
         if not _ADDRESS.match(reference.url):
             yield f"references[{number}].url: {reference.url!r} is no address"
@@ -78,8 +107,17 @@ def _lint_conditions(issue: KnownIssue) -> Iterator[str]:
     rows = [(f"affected[{number}]", row.when) for number, row in enumerate(issue.affected)]
     rows += [(f"milder[{number}]", one.when) for number, one in enumerate(issue.milder)]
     rows += [(f"fixes[{number}]", recipe.when) for number, recipe in enumerate(issue.fixes)]
-    texts = [(f"affected[{number}]", text) for number, row in enumerate(issue.affected) for text in (row.title, row.cause)]
-    yield from (f"{place}: no such fact: {hole}" for place, text in texts for hole in names(text) if not is_known(hole))
+    texts = [
+        (f"affected[{number}]", text)
+        for number, row in enumerate(issue.affected)
+        for text in (row.title, row.cause)
+    ]
+    yield from (
+        f"{place}: no such fact: {placeholder}"
+        for place, text in texts
+        for placeholder in names(text)
+        if not is_known(placeholder)
+    )
     for place, conditions in rows:
         for number, condition in enumerate(conditions):
             yield from (f"{place}.when[{number}]: {fault}" for fault in lint_condition(condition))
@@ -122,8 +160,18 @@ def _lint_proofs(issue: KnownIssue, checks: dict[str, Check]) -> Iterator[str]:
 
 
 def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
-    """Yield the faults of a fix; `groups` are the names that its holes may take out of a log."""
-    acts = [bool(recipe.install), bool(recipe.uninstall), bool(recipe.system), bool(recipe.env), bool(recipe.run), bool(recipe.edit)]
+    """Yield the faults of a fix.
+
+    `groups` are the names that its placeholders may take out of a log.
+    """
+    acts = [
+        bool(recipe.install),
+        bool(recipe.uninstall),
+        bool(recipe.system),
+        bool(recipe.env),
+        bool(recipe.run),
+        bool(recipe.edit),
+    ]
     if not any(acts):
         yield "it does nothing: give install, uninstall, system, env, run or edit"
     yield from lint_placeholders(recipe)
@@ -138,16 +186,20 @@ def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
         *recipe.edit.values(),
     ]
     texts += [part for argv in recipe.run for part in argv]
-    for hole in {hole for text in texts for hole in names(text)}:
-        if hole.startswith("log.") and hole[4:] not in groups:
-            yield f"{{{hole}}}: no signature has a group of that name"
-        elif not hole.startswith("log.") and not is_known(hole):
-            yield f"{{{hole}}}: no such fact"
+    for placeholder in {placeholder for text in texts for placeholder in names(text)}:
+        if placeholder.startswith("log.") and placeholder[4:] not in groups:
+            yield f"{{{placeholder}}}: no signature has a group of that name"
+        elif not placeholder.startswith("log.") and not is_known(placeholder):
+            yield f"{{{placeholder}}}: no such fact"
 
 
 def _lint_example_kinds(issue: KnownIssue) -> Iterator[str]:
     kinds = [example.expect for example in issue.examples]
-    yield from (f"examples: expect: {kind!r} is none of {', '.join(_EXPECT)}" for kind in kinds if kind not in _EXPECT)
+    yield from (
+        f"examples: expect: {kind!r} is none of {', '.join(_EXPECT)}"
+        for kind in kinds
+        if kind not in _EXPECT
+    )
     read = {reference.url for reference in issue.references}
     for number, example in enumerate(issue.examples):
         if example.source and not _ADDRESS.match(example.source):

@@ -17,7 +17,18 @@ _PLACE = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
 _FIELD = re.compile(r"^Object (?P<fault>contains unknown|missing required) field `(?P<name>[^`]+)`")
 _STEP = re.compile(r"[^.\[\]]+")
 _TEXTS = ("title", "cause", "name", "expect", "url", "what", "pattern", "fact", "check")
-_LISTS = ("references", "examples", "affected", "signatures", "proofs", "fixes", "related", "symptoms", "milder", "rows")
+_LISTS = (
+    "references",
+    "examples",
+    "affected",
+    "signatures",
+    "proofs",
+    "fixes",
+    "related",
+    "symptoms",
+    "milder",
+    "rows",
+)
 _PARTS = ("install", "uninstall", "options", "when", "also", "unless", "run", "devices")
 _DAY = date(2000, 1, 1)
 _STAND_IN: dict[str, Any] = {
@@ -54,13 +65,22 @@ class Entry(Generic[_T]):
         if self._unreadable:
             return [self._unreadable]
         lines = lines_of(self.path) if faults else {}
-        return [f"{self.path}:{_line(fault.partition(': ')[0], lines)}: {fault}" for fault in faults]
+        return [
+            f"{self.path}:{_line(fault.partition(': ')[0], lines)}: {fault}" for fault in faults
+        ]
 
 
 def _line(place: str, lines: dict[str, int]) -> int:
     """Return the line of a place, or of what it is part of."""
     steps = re.split(r"(?=[.\[])", place)
-    return next((lines[part] for end in range(len(steps), 0, -1) if (part := "".join(steps[:end])) in lines), 1)
+    return next(
+        (
+            lines[part]
+            for end in range(len(steps), 0, -1)
+            if (part := "".join(steps[:end])) in lines
+        ),
+        1,
+    )
 
 
 def _converted(document: Any, kind: type[_T]) -> tuple[_T | None, list[str]]:
@@ -79,7 +99,10 @@ def _converted(document: Any, kind: type[_T]) -> tuple[_T | None, list[str]]:
 
 
 def _mended(document: Any, said: str) -> tuple[str, bool]:
-    """Turn what msgspec says into `place: sentence`, and mend the document at that place; the second value says whether it could."""
+    """Turn what msgspec says into `place: sentence`, and mend the document at that place.
+
+    The second value says whether it could.
+    """
     found = _PLACE.search(said)
     place, sentence = (found["place"], said[: found.start()]) if found else ("", said)
     steps: list[Any] = [int(step) if step.isdigit() else step for step in _STEP.findall(place)]
@@ -87,7 +110,9 @@ def _mended(document: Any, said: str) -> tuple[str, bool]:
         steps.append(field["name"])
         place = f"{place}.{field['name']}" if place else field["name"]
         sentence = "no such field" if "unknown" in field["fault"] else "it is missing"
-    return f"{place or 'file'}: {sentence}", _mend(document, steps, unknown=sentence == "no such field")
+    return f"{place or 'file'}: {sentence}", _mend(
+        document, steps, unknown=sentence == "no such field"
+    )
 
 
 def _mend(document: Any, steps: list[Any], *, unknown: bool) -> bool:
@@ -98,7 +123,9 @@ def _mend(document: Any, steps: list[Any], *, unknown: bool) -> bool:
         if unknown:
             del parent[last]
             return True
-        if last not in _STAND_IN or (isinstance(parent, dict) and parent.get(last) == _STAND_IN[last]):
+        if last not in _STAND_IN or (
+            isinstance(parent, dict) and parent.get(last) == _STAND_IN[last]
+        ):
             return False
         parent[last] = _STAND_IN[last]
     except (KeyError, IndexError, TypeError):

@@ -18,7 +18,9 @@ def lint_table(table: Table) -> Iterator[str]:
     """Yield the faults of one table."""
     for name, column in table.columns.items():
         yield from (f"columns.{name}{fault}" for fault in _lint_column(column))
-    yield from (f"applies: {fault}" for condition in table.applies for fault in lint_condition(condition))
+    yield from (
+        f"applies: {fault}" for condition in table.applies for fault in lint_condition(condition)
+    )
     if not any(column.key for column in table.columns.values()):
         yield "columns: none is a key"
     elif table.newest is None:
@@ -41,7 +43,9 @@ def _lint_column(column: Column) -> Iterator[str]:
         yield ".fixes: a violation ends in something to do"
     for recipe in column.fixes:
         yield from (f".fixes: {fault}" for fault in lint_recipe(recipe))
-        yield from (f".fixes: {fault}" for condition in recipe.when for fault in lint_condition(condition))
+        yield from (
+            f".fixes: {fault}" for condition in recipe.when for fault in lint_condition(condition)
+        )
 
 
 def _lint_newest(newest: Newest, table: Table) -> Iterator[str]:
@@ -57,9 +61,16 @@ def _lint_newest(newest: Newest, table: Table) -> Iterator[str]:
 
 def _lint_row(row: dict[str, Any], table: Table) -> Iterator[str]:
     for name, cell in row.items():
-        if name in table.columns and table.columns[name].key and isinstance(cell, dict) and "before" not in cell:
+        if (
+            name in table.columns
+            and table.columns[name].key
+            and isinstance(cell, dict)
+            and "before" not in cell
+        ):
             yield f"{name}: say where it ends (before), for nothing is known of releases to come"
-    yield from (f"no such column: {name}" for name in row if name not in table.columns and name != "source")
+    yield from (
+        f"no such column: {name}" for name in row if name not in table.columns and name != "source"
+    )
     sources = row.get("source") or ()
     if not sources:
         yield "a row needs a source"

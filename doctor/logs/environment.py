@@ -12,11 +12,26 @@ from doctor.model.facts import Fact, absent, present, unknown
 SOURCE = "collect_env"
 
 _KEY = re.compile(r"^[\s>*-]{0,8}([A-Za-z][A-Za-z0-9 _/()+.-]{1,48}?)\s{0,24}:\s{0,4}(\S.*)?$")
-_LISTED = re.compile(r"^[\s>]{0,8}\[(?:pip3?|conda)\]\s+([A-Za-z0-9._-]{1,80})(?:==|\s+)(\d\S{0,60})")
-_GPU = re.compile(r"^(?:[\s>]{0,8}GPU models and configuration\s{0,8}:)?[\s>]{0,8}GPU (\d{1,3}): (.{1,80}?)\s{0,8}$")
+_LISTED = re.compile(
+    r"^[\s>]{0,8}\[(?:pip3?|conda)\]\s+([A-Za-z0-9._-]{1,80})(?:==|\s+)(\d\S{0,60})"
+)
+_GPU = re.compile(
+    r"^(?:[\s>]{0,8}GPU models and configuration\s{0,8}:)?[\s>]{0,8}GPU (\d{1,3}): (.{1,80}?)\s{0,8}$"
+)
 _NOTHING = frozenset({"n/a", "none", "no cuda", "no rocm", "no"})
 _TELLTALE = ("pytorch version", "cuda used to build pytorch")
-_WITH_CUDA = ("ubuntu", "debian", "centos", "rocky", "red hat", "fedora", "arch", "linux", "microsoft windows", "windows")
+_WITH_CUDA = (
+    "ubuntu",
+    "debian",
+    "centos",
+    "rocky",
+    "red hat",
+    "fedora",
+    "arch",
+    "linux",
+    "microsoft windows",
+    "windows",
+)
 _SYSTEMS = {"windows": "windows", "macos": "macos", "mac os": "macos"}
 
 Told: TypeAlias = Iterator[tuple[str, Fact]]
@@ -76,7 +91,10 @@ def _system(value: str) -> Told:
     lower = value.lower()
     system = next((name for word, name in _SYSTEMS.items() if word in lower), "linux")
     yield "host.os", present(system, SOURCE)
-    yield "host.distribution", present(re.sub(r"\((?:x86_64|aarch64|arm64)\)$", "", value).rstrip(), SOURCE)
+    yield (
+        "host.distribution",
+        present(re.sub(r"\((?:x86_64|aarch64|arm64)\)$", "", value).rstrip(), SOURCE),
+    )
     if machine := re.search(r"\((x86_64|aarch64|arm64)\)", value):
         yield "host.machine", present(machine[1], SOURCE)
     if named := re.match(r"(ubuntu|debian|fedora|rocky|almalinux|centos)\b", lower):
@@ -85,7 +103,10 @@ def _system(value: str) -> Told:
 
 def _compiler(value: str) -> Told:
     found = _number(value.rpartition(")")[2]) or _number(value)
-    for name, part in (("compiler.cxx_version", found), ("compiler.cxx_major", found.partition(".")[0] if found else None)):
+    for name, part in (
+        ("compiler.cxx_version", found),
+        ("compiler.cxx_major", found.partition(".")[0] if found else None),
+    ):
         yield from _or_none(name, value, part)
     if found:
         # What the report asks is `gcc`, which is what nvcc calls as well.
@@ -138,12 +159,18 @@ def _build(told: Mapping[str, str]) -> Told:
         yield "torch.build", present(local[:3], SOURCE)
     elif _number(cuda := told.get("cuda used to build pytorch", "")):
         yield "torch.build", present("cuda", SOURCE)
-    elif _number(version) and cuda in ("None", "Could not collect") and told.get("os", "").lower().startswith(_WITH_CUDA):
-        # torch was imported and names no CUDA; older releases of the report wrote None so, and that they could not collect it.
+    elif (
+        _number(version)
+        and cuda in ("None", "Could not collect")
+        and told.get("os", "").lower().startswith(_WITH_CUDA)
+    ):
+        # torch was imported and names no CUDA; older releases of the report wrote None so, and that
+        # they could not collect it.
         yield "torch.build", present("cpu", SOURCE)
         yield "torch.cuda_version", absent(SOURCE)
     if local.startswith(("cu", "rocm", "xpu", "cpu")):
-        # Only wheels say what they were built for behind a plus; conda's packages and one's own builds do not.
+        # Only wheels say what they were built for behind a plus; conda's packages and one's own
+        # builds do not.
         yield "package.torch.installer", present("pip", SOURCE)
 
 
@@ -155,7 +182,10 @@ def _gpus(lines: Sequence[str]) -> Told:
 
 
 def _packages(lines: Sequence[str]) -> Told:
-    """Yield the packages that the report lists; it lists a few dozen, so that others are unknown."""
+    """Yield the packages that the report lists.
+
+    It lists a few dozen, so that others are unknown.
+    """
     for found in filter(None, map(_LISTED.match, lines)):
         name = re.sub(r"[._-]+", "-", found[1]).lower()
         if parse(found[2].partition("+")[0]) is not None and name != "torch":

@@ -20,7 +20,10 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
         r"NVIDIA-SMI\s+[\d.]{1,16}\s+Driver Version:\s+([\d.]{1,16})\s+CUDA Version:\s+(\d+\.\d+)",
         ("nvidia.driver_version", "nvidia.cuda_version"),
     ),
-    (r"Cuda compilation tools, release (\d+\.\d+), V(\d[\d.]{1,12})", ("cuda.version", "cuda.nvcc_version")),
+    (
+        r"Cuda compilation tools, release (\d+\.\d+), V(\d[\d.]{1,12})",
+        ("cuda.version", "cuda.nvcc_version"),
+    ),
     (
         r"detected CUDA version \((\d+\.\d+)\) mismatches the version that was used to compile\s*PyTorch \((\d+\.\d+)\)",
         ("cuda.version", "torch.cuda_version"),
@@ -38,29 +41,51 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\bgcc \([^)\n]{1,60}\) (\d+\.\d+\.\d+)", ("compiler.cxx_version",)),
     (
         r"\bflash_attn-(\d[\w.]{2,20})\+cu\d{2,3}torch(\d+\.\d+)cxx11abi(TRUE|FALSE)-cp",
-        ("package.flash-attn.version", "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"),
+        (
+            "package.flash-attn.version",
+            "package.flash-attn.wheel_torch",
+            "package.flash-attn.wheel_abi",
+        ),
     ),
     (r"\brustc (\d+\.\d+\.\d+) \(", ("rust.rustc",)),
     (r"(?:Compiling|Checking) candle-core v(\d[\w.-]{1,20})", ("crate.candle-core.version",)),
-    (r"(?:Compiling|Checking) candle-flash-attn v(\d[\w.-]{1,20})", ("crate.candle-flash-attn.version",)),
+    (
+        r"(?:Compiling|Checking) candle-flash-attn v(\d[\w.-]{1,20})",
+        ("crate.candle-flash-attn.version",),
+    ),
     (r"(?:Compiling|Checking) cudarc v(\d[\w.-]{1,20})", ("crate.cudarc.version",)),
 )
 _CAPABILITY = re.compile(r"with CUDA capability sm_(\d{1,2})(\d) is not compatible")
-_ARCHS = re.compile(r"PyTorch install(?:ation)? supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]? ?){1,40})")
+_ARCHS = re.compile(
+    r"PyTorch install(?:ation)? supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]? ?){1,40})"
+)
 _GPU = re.compile(
     r"(?:^\|\s{1,6}\d{1,2}\s{1,4}|\bGPU \d{1,2}: |\bDevice: cuda:\d{1,2} )(NVIDIA [A-Za-z][\w -]{2,40}?)(?: ?\.\.\.|\s{2}| \(| : |$)"
 )
 _SYSTEMS = {
     "windows": re.compile(r"\b[A-Z]:\\{1,2}[\w.]|\bwin_amd64\b"),
     "macos": re.compile(r"(?:^|[\s'\"(=:])/(?:opt/homebrew|Users)/|\bmacosx[_-]\d"),
-    "linux": re.compile(r"(?:^|[\s'\"(=:])/(?:usr/lib|usr/local|home|root|opt/conda|mnt)/|\blinux[-_](?:gnu|x86_64|aarch64)\b"),
+    "linux": re.compile(
+        r"(?:^|[\s'\"(=:])/(?:usr/lib|usr/local|home|root|opt/conda|mnt)/|\blinux[-_](?:gnu|x86_64|aarch64)\b"
+    ),
 }
 _ERROR = re.compile(
     r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: |$)|\bCUDA error: |\bundefined symbol: "
     r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread '.{1,60}' panicked at |\bKilled$"
     r"|\bFATAL: |\bERROR: "
 )
-_WORDS = ("rror", "xception", "atal", "FATAL", "ERROR", "undefined ", "ault", "cannot open", "panicked", "Killed")
+_WORDS = (
+    "rror",
+    "xception",
+    "atal",
+    "FATAL",
+    "ERROR",
+    "undefined ",
+    "ault",
+    "cannot open",
+    "panicked",
+    "Killed",
+)
 """One of them stands in every complaint."""
 WRAPPER = re.compile(
     r"ninja: build stopped|Error compiling objects|command '.{1,400}' (?:failed|returned non-zero)|Failed to build|Failed building wheel"
@@ -74,7 +99,12 @@ WRAPPER = re.compile(
 _LONGEST = 2000
 
 WORDS = frozenset(
-    [*_WORDS, "with CUDA capability sm_", "supports CUDA capabilities ", *(text for pattern, _ in _TELLS for text in needed(pattern))]
+    [
+        *_WORDS,
+        "with CUDA capability sm_",
+        "supports CUDA capabilities ",
+        *(text for pattern, _ in _TELLS for text in needed(pattern)),
+    ]
 )
 """What the lines hold that a log's facts, or the owner of its failure, are read from."""
 
@@ -93,37 +123,75 @@ def bare(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def log_facts(log: Log) -> dict[str, Fact]:
-    """Return what a log tells of its machine; where it tells two values of one thing, it tells nothing of it."""
+    """Return what a log tells of its machine.
+
+    Where it tells two values of one thing, it tells nothing of it.
+    """
     lines = log.lines
     text = "\n".join(line[:_LONGEST] for line in lines)
-    facts = {name: _only(log, text, values) for name, values in _told(text).items() if len(values) == 1}
-    capabilities = sorted({f"{found[1]}.{found[2]}" for line in lines for found in _CAPABILITY.finditer(line[:_LONGEST])})
+    facts = {
+        name: _only(log, text, values) for name, values in _told(text).items() if len(values) == 1
+    }
+    capabilities = sorted(
+        {
+            f"{found[1]}.{found[2]}"
+            for line in lines
+            for found in _CAPABILITY.finditer(line[:_LONGEST])
+        }
+    )
     if capabilities:
         facts["nvidia.capabilities"] = present(capabilities, "log")
-    archs = {tuple(found[1].split()) for line in lines for found in _ARCHS.finditer(line[:_LONGEST])}
+    archs = {
+        tuple(found[1].split()) for line in lines for found in _ARCHS.finditer(line[:_LONGEST])
+    }
     if len(archs) == 1:
-        facts |= {"torch.arch_list": present(list(archs.pop()), "log"), "torch.build": present("cuda", "log")}
-    if names := list(dict.fromkeys(found[1].strip() for line in lines if "NVIDIA " in line for found in _GPU.finditer(line[:_LONGEST]))):
+        facts |= {
+            "torch.arch_list": present(list(archs.pop()), "log"),
+            "torch.build": present("cuda", "log"),
+        }
+    if names := list(
+        dict.fromkeys(
+            found[1].strip()
+            for line in lines
+            if "NVIDIA " in line
+            for found in _GPU.finditer(line[:_LONGEST])
+        )
+    ):
         facts["nvidia.gpu_names"] = present(names, "log")
-    systems = [name for name, looks in _SYSTEMS.items() if any(looks.search(line[:_LONGEST]) for line in lines)]
+    systems = [
+        name
+        for name, looks in _SYSTEMS.items()
+        if any(looks.search(line[:_LONGEST]) for line in lines)
+    ]
     if len(systems) == 1:
         facts["host.os"] = present(systems[0], "log")
-    if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts["cuda.version"].source == facts["torch.cuda_version"].source:
-        # Both stand in torch's own sentence about a build that has just been tried with this toolkit.
+    if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts[
+        "cuda.version"
+    ].source == facts["torch.cuda_version"].source:
+        # Both stand in torch's own sentence about a build that has just been tried with this
+        # toolkit.
         facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}
     return facts | environment_facts(lines)
 
 
 def _only(log: Log, text: str, values: dict[str, int]) -> Fact:
     ((value, start),) = values.items()
-    return present({"TRUE": True, "FALSE": False}.get(value, value), f"log, line {log.number(text.count(chr(10), 0, start))}")
+    return present(
+        {"TRUE": True, "FALSE": False}.get(value, value),
+        f"log, line {log.number(text.count(chr(10), 0, start))}",
+    )
 
 
 def _told(text: str) -> dict[str, dict[str, int]]:
-    """Return the values that a text tells of each thing, two at most, with the place of each; a sentence may go on in the next line."""
+    """Return the values that a text tells of each thing, two at most, with the place of each.
+
+    A sentence may go on in the next line.
+    """
     seen: dict[str, dict[str, int]] = {}
     for pattern, names in _TELLS:
-        for found in re.finditer(pattern, text) if any(word in text for word in needed(pattern)) else ():
+        for found in (
+            re.finditer(pattern, text) if any(word in text for word in needed(pattern)) else ()
+        ):
             for name, value in zip(names, found.groups(), strict=True):
                 values = seen.setdefault(name, {})
                 if len(values) < 2:
@@ -138,8 +206,13 @@ def _complains(line: str) -> bool:
 def owner(log: Log) -> Owner | None:
     """Return the line that most likely owns the failure: the first complaint that is none about another one's failure.
 
-    Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks of.
+    Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks
+    of.
     """
-    complaints = [Owner(index, log.number(index), line.strip()[:300]) for index, line in enumerate(log.lines) if _complains(line)]
+    complaints = [
+        Owner(index, log.number(index), line.strip()[:300])
+        for index, line in enumerate(log.lines)
+        if _complains(line)
+    ]
     own = [each for each in complaints if not WRAPPER.search(each.text)]
     return next(iter(own or complaints), None)

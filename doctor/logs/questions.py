@@ -13,7 +13,9 @@ _QUESTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
         "Run it once more with NCCL_DEBUG=INFO: the line of NCCL above the error names the call that failed.",
     ),
     (
-        re.compile(r"\bCUDA error|device-side assert|CUBLAS_STATUS|CUDNN_STATUS|illegal memory access"),
+        re.compile(
+            r"\bCUDA error|device-side assert|CUBLAS_STATUS|CUDNN_STATUS|illegal memory access"
+        ),
         "Run it once more with CUDA_LAUNCH_BLOCKING=1: CUDA reports an error later than it happens, and then the traceback shows where.",
     ),
     (
@@ -21,7 +23,9 @@ _QUESTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
         "Run it once more with TORCHDYNAMO_VERBOSE=1 and look for the first error above the wrappers of torch.compile.",
     ),
     (
-        re.compile(r"Segmentation fault|SIGSEGV|core dumped|Fatal Python error|exit(?:ed with)? code -?1?39\b"),
+        re.compile(
+            r"Segmentation fault|SIGSEGV|core dumped|Fatal Python error|exit(?:ed with)? code -?1?39\b"
+        ),
         "Run it once more with PYTHONFAULTHANDLER=1, which prints where each thread was when the process crashed.",
     ),
     (

@@ -37,8 +37,17 @@ _ENVIRONMENT, _ABOVE, _BELOW = b"CUDA used to build PyTorch", 4, 250
 _GZIP, _GZIP_FORM = b"\x1f\x8b\x08", 31
 _UNPACKED = 1 << 30
 """Bytes that are unpacked of one log."""
-_PACKERS = {b"PK\x03\x04": "zip", b"\xfd7zXZ\0": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7-Zip"}
-_MARKED = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}
+_PACKERS = {
+    b"PK\x03\x04": "zip",
+    b"\xfd7zXZ\0": "xz",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf": "7-Zip",
+}
+_MARKED = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 """How a text begins that is not UTF-8; the mark of UTF-32 begins with that of UTF-16."""
 
 
@@ -51,9 +60,12 @@ class Part(NamedTuple):
 
 
 def read(stream: BinaryIO, source: str, texts: Iterable[str]) -> Log:
-    """Read a log without secrets, control characters and CI's prefixes; of a long one its head, its tail and the lines near `texts`.
+    """Read a log without secrets, control characters and CI's prefixes.
 
-    One that gzip packed is unpacked. Raises InputError for one that cannot be, or that is packed in another way.
+    Of a long one its head, its tail and the lines near `texts`.
+
+    One that gzip packed is unpacked. Raises InputError for one that cannot be, or that is packed in
+    another way.
     """
     blocks = _utf8(_unpacked(_blocks(stream), source))
     begun = [next(blocks, b""), next(blocks, b"")]
@@ -73,7 +85,10 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _unpacked(blocks: Iterator[bytes], source: str) -> Iterator[bytes]:
-    """Yield a text as it was before it was packed; raises InputError where only another program can tell."""
+    """Yield a text as it was before it was packed.
+
+    Raises InputError where only another program can tell.
+    """
     first = next(blocks, b"")
     if first.startswith(_GZIP):
         yield from _gunzipped(chain([first], blocks), source)
@@ -99,22 +114,32 @@ def _gunzipped(blocks: Iterable[bytes], source: str) -> Iterator[bytes]:
                 rest = engine.unused_data.lstrip(b"\0") if engine.eof else engine.unconsumed_tail
                 size += len(piece)
                 if size > _UNPACKED:
-                    raise InputError(f"{source}: gzip packed more than {_UNPACKED >> 30} GiB into it; hand in the part that failed")
+                    raise InputError(
+                        f"{source}: gzip packed more than {_UNPACKED >> 30} GiB into it; hand in the part that failed"
+                    )
                 if piece:
                     yield piece
         if piece := engine.flush():
             yield piece
     except zlib.error as error:
-        raise InputError(f"{source}: it begins as what gzip packed and cannot be unpacked: {error}") from None
+        raise InputError(
+            f"{source}: it begins as what gzip packed and cannot be unpacked: {error}"
+        ) from None
 
 
 def _utf8(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield a text in UTF-8; consoles of Windows write UTF-16, and say so at the beginning, and so does whoever writes UTF-32."""
+    """Yield a text in UTF-8.
+
+    Consoles of Windows write UTF-16, and say so at the beginning, and so does whoever writes
+    UTF-32.
+    """
     first = next(blocks, b"")
     for encoding, marks in _MARKED.items():
         if first.startswith(marks):
             decoder = codecs.getincrementaldecoder(encoding)("replace")
-            yield from (decoder.decode(block).encode("utf-8", "replace") for block in chain([first], blocks))
+            yield from (
+                decoder.decode(block).encode("utf-8", "replace") for block in chain([first], blocks)
+            )
             return
     if first:
         yield first.removeprefix(codecs.BOM_UTF8)
@@ -137,7 +162,9 @@ class _Sieve:
     """Keeps the lines that hold one of many texts, with their neighbours."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._left = dict.fromkeys((text.encode() for text in sorted(texts)), _OFTEN) | {_ENVIRONMENT: 1}
+        self._left = dict.fromkeys((text.encode() for text in sorted(texts)), _OFTEN) | {
+            _ENVIRONMENT: 1
+        }
         self._parts: list[Part] = []
         self._last: list[Part] = []
         self._size = 0
@@ -148,14 +175,20 @@ class _Sieve:
         import ahocorasick_rs  # most commands read no long log
 
         self._texts = [text for text, left in self._left.items() if left > 0]
-        kind = ahocorasick_rs.Implementation.DFA if len(self._texts) < _FEW else ahocorasick_rs.Implementation.ContiguousNFA
+        kind = (
+            ahocorasick_rs.Implementation.DFA
+            if len(self._texts) < _FEW
+            else ahocorasick_rs.Implementation.ContiguousNFA
+        )
         self._automaton = ahocorasick_rs.BytesAhoCorasick(self._texts, implementation=kind)
 
     def add(self, block: bytes) -> None:
         """Take the next block of whole lines."""
         before = self._last[-1] if self._last else Part(0, 1, b"")
         text = _ESCAPE.sub(b"", block) if b"\x1b[" in block else block
-        here = Part(before.start + len(before.content), before.number + before.content.count(b"\n"), text)
+        here = Part(
+            before.start + len(before.content), before.number + before.content.count(b"\n"), text
+        )
         head = (text.rfind(b"\n", 0, _HEAD) + 1 or _HEAD) if here.start == 0 else 0
         self._keep(here, 0, head)
         if self._size < _BUDGET:
@@ -169,7 +202,9 @@ class _Sieve:
             self._left[found] -= 1
             if place < done or self._left[found] < 0:
                 continue
-            start, end = _neighbours(text, place, *((_ABOVE, _BELOW) if found == _ENVIRONMENT else (1, 2)))
+            start, end = _neighbours(
+                text, place, *((_ABOVE, _BELOW) if found == _ENVIRONMENT else (1, 2))
+            )
             start = max(start, done)
             number, counted, done = number + text.count(b"\n", counted, start), start, end
             self._keep(Part(here.start, number, here.content), start, end)
@@ -187,12 +222,19 @@ class _Sieve:
         cut = max(len(end) - _TAIL, 0)
         cut = end.rfind(b"\n", 0, cut) + 1 if cut else 0
         tail = Part(start + cut, number + end.count(b"\n", 0, cut), end[cut:])
-        before = [part._replace(content=part.content[: tail.start - part.start]) for part in self._parts if part.start < tail.start]
+        before = [
+            part._replace(content=part.content[: tail.start - part.start])
+            for part in self._parts
+            if part.start < tail.start
+        ]
         return [*before, tail]
 
 
 def _neighbours(text: bytes, place: int, above: int, below: int) -> tuple[int, int]:
-    """Return the bounds of the line at a place, with some lines above and below it; of very long lines what is near."""
+    """Return the bounds of the line at a place, with some lines above and below it.
+
+    Of very long lines what is near.
+    """
     start = text.rfind(b"\n", 0, place) + 1
     for _ in range(above):
         start = text.rfind(b"\n", 0, max(start - 1, 0)) + 1
@@ -212,7 +254,9 @@ def _log(source: str, parts: Iterable[Part]) -> Log:
     lines, numbers = [], []
     for part in parts:
         told, places = [], []
-        for number, line in enumerate(part.content.decode("utf-8", "replace").split("\n"), part.number):
+        for number, line in enumerate(
+            part.content.decode("utf-8", "replace").split("\n"), part.number
+        ):
             for text in (plain(line.removesuffix("\r")) if _ODD.search(line) else line).split("\n"):
                 told.append(text)
                 places.append(number)

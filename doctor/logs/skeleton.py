@@ -10,10 +10,14 @@ from doctor.logs.log import Owner
 
 _AROUND = 6
 _LONGEST = 140
-_UNPRINTABLE = re.compile("[^\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_UNPRINTABLE = re.compile(
+    "[^\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 """What YAML does not take in a text as it is, or takes for the end of a line (YAML 1.1, 4.1.1 and 4.2)."""
 _ODD = "\ufffd"
-_VARIABLE = re.compile(r"0x[0-9a-fA-F]+|(?:[A-Za-z]:)?[\\/](?:[\w.+@-]+[\\/])+[\w.+@-]*|\d+(?:\.\d+)*")
+_VARIABLE = re.compile(
+    r"0x[0-9a-fA-F]+|(?:[A-Za-z]:)?[\\/](?:[\w.+@-]+[\\/])+[\w.+@-]*|\d+(?:\.\d+)*"
+)
 _ASKED = """severity: error
 cause: >-
   (In words that a newcomer understands: what does not fit, and why that shows as this message.)
@@ -39,7 +43,10 @@ examples:
 
 
 def skeleton(lines: Sequence[str], owner: Owner, today: date) -> str:
-    """Return the text of a known issue whose signature is the line that owns the failure; `doctor lint` names what is still to be said."""
+    """Return the text of a known issue whose signature is the line that owns the failure.
+
+    `doctor lint` names what is still to be said.
+    """
     first = max(0, owner.at - _AROUND)
     shown = [_printable(line[:300].rstrip()) for line in lines[first : owner.at + 1 + _AROUND]]
     log = "\n".join(f"      {line}" if line else "" for line in shown)
@@ -52,14 +59,19 @@ def pattern(text: str) -> str:
     parts, at = [], 0
     shortened = text.strip()[:_LONGEST]
     for found in _VARIABLE.finditer(shortened):
-        parts += [_escaped(shortened[at : found.start()]), r"\d[\d.]*" if found[0][0].isdigit() and "x" not in found[0] else r"\S+"]
+        parts += [
+            _escaped(shortened[at : found.start()]),
+            r"\d[\d.]*" if found[0][0].isdigit() and "x" not in found[0] else r"\S+",
+        ]
         at = found.end()
     return "".join((*parts, _escaped(shortened[at:])))
 
 
 def _escaped(text: str) -> str:
     """Escape what means something in an expression, and nothing else: a pattern is read by people."""
-    return re.sub(r"[\\.^$*+?{}\[\]|()]", lambda found: "\\" + found[0], _printable(text)).replace(_ODD, ".")
+    return re.sub(r"[\\.^$*+?{}\[\]|()]", lambda found: "\\" + found[0], _printable(text)).replace(
+        _ODD, "."
+    )
 
 
 def _printable(text: str) -> str:

@@ -27,7 +27,11 @@ class _Head(msgspec.Struct, frozen=True):
     @property
     def is_snapshot(self) -> bool:
         """Whether there is any part of a snapshot; an empty object is a file of anybody's."""
-        return bool(bytes(self.facts)) or self.schema_version is not msgspec.UNSET or self.doctor_version is not msgspec.UNSET
+        return (
+            bool(bytes(self.facts))
+            or self.schema_version is not msgspec.UNSET
+            or self.doctor_version is not msgspec.UNSET
+        )
 
     @property
     def is_report(self) -> bool:
@@ -41,21 +45,30 @@ class _Head(msgspec.Struct, frozen=True):
         return told if isinstance(told, str) else ""
 
 
-def decoded(content: bytes, kind: type[_T], name: str, *, what: str = "snapshot or JSON report") -> _T | None:
+def decoded(
+    content: bytes, kind: type[_T], name: str, *, what: str = "snapshot or JSON report"
+) -> _T | None:
     """Return a document of doctor; None for a text that is none.
 
-    Raises InputError for one of a form that this doctor does not know, or with a part that it does not understand.
+    Raises InputError for one of a form that this doctor does not know, or with a part that it does
+    not understand.
     """
     head = _head(content)
     if head is None or not (head.is_snapshot or head.is_report):
         return None
-    if head.schema_version is not msgspec.UNSET and (type(head.schema_version) is not int or head.schema_version != FORM):
+    if head.schema_version is not msgspec.UNSET and (
+        type(head.schema_version) is not int or head.schema_version != FORM
+    ):
         told = repr(head.schema_version)[:40]
-        raise InputError(f"{name}: its schema_version is {told}; this doctor, {__version__}, reads {FORM}.{_advice(head)}")
+        raise InputError(
+            f"{name}: its schema_version is {told}; this doctor, {__version__}, reads {FORM}.{_advice(head)}"
+        )
     try:
         return msgspec.json.decode(content, type=kind)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: no {what} that this doctor understands: {error}.{_advice(head)}") from None
+        raise InputError(
+            f"{name}: no {what} that this doctor understands: {error}.{_advice(head)}"
+        ) from None
 
 
 def is_report(content: bytes) -> bool:

@@ -9,7 +9,10 @@ from doctor.model.issues import KnownIssue
 
 
 class Catalog(msgspec.Struct, frozen=True, kw_only=True):
-    """Known issues and compatibility tables by id; `digest` names this very content, `newest_source` is an ISO date."""
+    """Known issues and compatibility tables by id.
+
+    `digest` names this very content, `newest_source` is an ISO date.
+    """
 
     issues: dict[str, KnownIssue]
     tables: dict[str, Table]

@@ -23,7 +23,10 @@ class Tier(Enum):
 
 
 class Kind(Enum):
-    """A canary does the fragile thing in miniature; a facts script reports what only a running interpreter knows."""
+    """A canary does the fragile thing in miniature.
+
+    A facts script reports what only a running interpreter knows.
+    """
 
     CANARY = "canary"
     FACTS = "facts"
@@ -37,11 +40,15 @@ class Reach(Enum):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The table `[tool.doctor]` of a check script; `timeout` is in seconds and bounds the whole script.
+    """The table `[tool.doctor]` of a check script.
 
-    A script with `nursery` shares its imports with those that run after it (see checks/nursery.py). `needs` names modules of an
-    interpreter, or crates of a Cargo workspace: `target` says which of the two the script is about. `quick_where` names a fact: where
-    it is true, a check of the deep tier takes seconds, and is part of the quick one. A script with `peers` opens the other devices too.
+    `timeout` is in seconds and bounds the whole script.
+
+    A script with `fork_server` shares its imports with those that run after it (see
+    checks/fork_server.py). `needs` names modules of an interpreter, or crates of a Cargo workspace:
+    `target` says which of the two the script is about. `quick_where` names a fact: where it is
+    true, a check of the deep tier takes seconds, and is part of the quick one. A script with
+    `peers` opens the other devices too.
     """
 
     kind: Kind
@@ -52,7 +59,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     quick_where: str = ""
     timeout: float = 120.0
     devices: Reach = Reach.HOST
-    nursery: bool = False
+    fork_server: bool = False
     peers: bool = False
     cases: tuple[str, ...] = ()
 

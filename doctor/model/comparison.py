@@ -38,7 +38,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed, what matters most first; the findings that came (worse ones included) and those that went."""
+    """What changed, what matters most first.
+
+    The findings that came (worse ones included) and those that went.
+    """
 
     schema_version: int = 1
     before: Side

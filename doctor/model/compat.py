@@ -11,7 +11,9 @@ from doctor.model.issues import Condition, Recipe
 from doctor.model.scales import Severity
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class _Entry(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """Base of what authors write: unknown keys are errors."""
 
 
@@ -27,9 +29,11 @@ class Source(_Entry, frozen=True, kw_only=True):
 class Column(_Entry, frozen=True, kw_only=True):
     """What a column of cells is held against.
 
-    `fact` is the fact that a cell judges (or, for a key, selects the row by); without `judge` a column only informs. `says` is
-    the sentence of the finding, with `{seen}` and `{wanted}`; `fixes` is what to do then, in order of preference. A column can
-    stand in for metadata, which a pasted text does not bring: what its cells name is `asked_by` that package, `when` these conditions hold.
+    `fact` is the fact that a cell judges (or, for a key, selects the row by); without `judge` a
+    column only informs. `says` is the sentence of the finding, with `{seen}` and `{wanted}`;
+    `fixes` is what to do then, in order of preference. A column can stand in for metadata, which a
+    pasted text does not bring: what its cells name is `asked_by` that package, `when` these
+    conditions hold.
     """
 
     fact: str
@@ -43,7 +47,10 @@ class Column(_Entry, frozen=True, kw_only=True):
 
 
 class Newest(_Entry, frozen=True, kw_only=True):
-    """Where the rows end: the newest `release` that they speak of, looked up on `read`; `of` names the key, the first where left out."""
+    """Where the rows end: the newest `release` that they speak of, looked up on `read`.
+
+    `of` names the key, the first where left out.
+    """
 
     release: str
     read: date
@@ -53,8 +60,9 @@ class Newest(_Entry, frozen=True, kw_only=True):
 class Table(_Entry, frozen=True, kw_only=True):
     """One table. A row maps column names to cells: a value, a list of alternatives, or a half-open range `{from, before}`.
 
-    A row is selected when each of its key cells accepts its fact; the first such row counts. `applies` must hold for the table
-    to judge at all. A row's `source` names entries of `sources`. A key later than `newest`, which no row accepts, is beyond the table.
+    A row is selected when each of its key cells accepts its fact; the first such row counts.
+    `applies` must hold for the table to judge at all. A row's `source` names entries of `sources`.
+    A key later than `newest`, which no row accepts, is beyond the table.
     """
 
     title: str

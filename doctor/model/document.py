@@ -31,7 +31,11 @@ class DoctorDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do; `commands` are lines for the target's shell, `before` and `after` a change in the user's own source."""
+    """What to do.
+
+    `commands` are lines for the target's shell, `before` and `after` a change in the user's own
+    source.
+    """
 
     kind: str
     title: str
@@ -48,7 +52,10 @@ class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding; `settles` names the facts that would decide it. A `suppressed` one counts neither in `summary` nor for the exit code."""
+    """One finding; `settles` names the facts that would decide it.
+
+    A `suppressed` one counts neither in `summary` nor for the exit code.
+    """
 
     id: str
     target: str
@@ -66,7 +73,10 @@ class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SummaryDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts: findings by severity; checks that came to a verdict, that were skipped, that are broken."""
+    """Counts: findings by severity.
+
+    Checks that came to a verdict, that were skipped, that are broken.
+    """
 
     error: int
     warning: int
@@ -79,7 +89,8 @@ class SummaryDocument(msgspec.Struct, frozen=True, kw_only=True):
 class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The whole report. Findings are ranked: the first is what to do first.
 
-    `assumed` is what was declared rather than seen; `gone` are ids of the baseline that were not found again.
+    `assumed` is what was declared rather than seen; `gone` are ids of the baseline that were not
+    found again.
     """
 
     schema_version: int

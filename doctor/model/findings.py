@@ -21,7 +21,10 @@ class EvidenceKind(Enum):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that speaks for a finding; `line` counts from 1 in the log named by `source`, `fact` is the name of a fact."""
+    """One thing that speaks for a finding.
+
+    `line` counts from 1 in the log named by `source`, `fact` is the name of a fact.
+    """
 
     kind: EvidenceKind
     text: str
@@ -38,7 +41,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suppression(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a finding does not count: `by` is `ignore` or `baseline`; an ignore has its reason and the day until which it holds."""
+    """Why a finding does not count: `by` is `ignore` or `baseline`.
+
+    An ignore has its reason and the day until which it holds.
+    """
 
     by: str
     reason: str = ""
@@ -46,7 +52,10 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to act on; it carries its own words, so that a report can be read without the catalog."""
+    """Something to act on.
+
+    It carries its own words, so that a report can be read without the catalog.
+    """
 
     id: str
     target: str

@@ -6,7 +6,10 @@ import msgspec
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """One command as data: arguments, extra environment, folder to stand in; it is rendered for a shell at the very end."""
+    """One command as data: arguments, extra environment, folder to stand in.
+
+    It is rendered for a shell at the very end.
+    """
 
     argv: tuple[str, ...]
     env: dict[str, str] = msgspec.field(default_factory=dict)
@@ -16,7 +19,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """What to do about a finding; `when` says under which circumstances this one is the right one.
 
-    `asks` are the words of its commands, `<package>`, that a person has to replace first; such a fix is never `safe`.
+    `asks` are the words of its commands, `<package>`, that a person has to replace first; such a
+    fix is never `safe`.
     """
 
     kind: str

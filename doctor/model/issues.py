@@ -11,7 +11,9 @@ import msgspec
 from doctor.model.scales import Confidence, Severity
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class _Entry(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """Base of what authors write: unknown keys are errors."""
 
 
@@ -25,8 +27,9 @@ class Range(_Entry, frozen=True, kw_only=True):
 class Condition(_Entry, frozen=True, kw_only=True):
     """One thing that must hold of one fact; exactly one of the operators is given.
 
-    `range` compares versions, `equals` and `one_of` values, `matches` searches a regular expression in the text of the value
-    (for a list: in any of its items), `present` and `absent` ask for the state.
+    `range` compares versions, `equals` and `one_of` values, `matches` searches a regular expression
+    in the text of the value (for a list: in any of its items), `present` and `absent` ask for the
+    state.
     """
 
     fact: str
@@ -39,11 +42,14 @@ class Condition(_Entry, frozen=True, kw_only=True):
 
 
 class Affected(_Entry, frozen=True, kw_only=True):
-    """One affected row: every package range and every condition must hold. Several ranges of one package are alternatives.
+    """One affected row: every package range and every condition must hold.
 
-    `predicts` is the severity that these facts justify by themselves, with neither a log nor a check: a note where it is left out, and
-    nothing where the row only narrows where the text can come from (`exposes: false`). `title` and `cause` stand for the
-    issue's own where the row holds and every hole can be filled: they say what these facts tell.
+    Several ranges of one package are alternatives.
+
+    `predicts` is the severity that these facts justify by themselves, with neither a log nor a
+    check: a note where it is left out, and nothing where the row only narrows where the text can
+    come from (`exposes: false`). `title` and `cause` stand for the issue's own where the row holds
+    and every placeholder can be filled: they say what these facts tell.
     """
 
     packages: dict[str, tuple[Range, ...]] = msgspec.field(default_factory=dict)
@@ -57,8 +63,8 @@ class Affected(_Entry, frozen=True, kw_only=True):
 class Signature(_Entry, frozen=True, kw_only=True):
     """A text that recognises the issue in a log, searched line by line.
 
-    `pattern` is a regular expression; its named groups are captured and can be used in fixes as `{log.NAME}`. `also` must be
-    found somewhere in the same log, `unless` must not.
+    `pattern` is a regular expression; its named groups are captured and can be used in fixes as
+    `{log.NAME}`. `also` must be found somewhere in the same log, `unless` must not.
     """
 
     pattern: str
@@ -67,7 +73,10 @@ class Signature(_Entry, frozen=True, kw_only=True):
 
 
 class Proof(_Entry, frozen=True, kw_only=True):
-    """A case of a check that shows the issue; `devices` are kinds (`cpu`, `cuda`, `mps`), empty for all."""
+    """A case of a check that shows the issue.
+
+    `devices` are kinds (`cpu`, `cuda`, `mps`), empty for all.
+    """
 
     check: str
     case: str | None = None
@@ -89,12 +98,15 @@ class FixKind(Enum):
 
 
 class Recipe(_Entry, frozen=True, kw_only=True):
-    """A fix with holes: `{fact.name}` and `{log.group}` are filled with what was seen; a recipe whose holes cannot be filled is dropped.
+    """A fix with placeholders: `{fact.name}` and `{log.group}` are filled with what was seen.
 
-    Exactly one of the acts is given: `install` and `uninstall` are requirements for the target's own installer, `system` names
-    packages of the operating system by package manager, `env` sets variables, `run` lists argument vectors, `edit` is a change
-    in the user's own source (`before`, `after`). `companions` are requirements that join `install` where their package is
-    installed; a second one behind a space, `torchaudio torch<=2.14.1`, comes along.
+    A recipe whose placeholders cannot be filled is dropped.
+
+    Exactly one of the acts is given: `install` and `uninstall` are requirements for the target's
+    own installer, `system` names packages of the operating system by package manager, `env` sets
+    variables, `run` lists argument vectors, `edit` is a change in the user's own source (`before`,
+    `after`). `companions` are requirements that join `install` where their package is installed; a
+    second one behind a space, `torchaudio torch<=2.14.1`, comes along.
     """
 
     kind: FixKind
@@ -134,10 +146,13 @@ class Verified(_Entry, frozen=True, kw_only=True):
 
 
 class Example(_Entry, frozen=True, kw_only=True):
-    """A test of the entry: a log, facts (plain values; null is absent), results of checks, and what must come of them.
+    """A test of the entry: a log, facts (plain values.
 
-    `expect` is `match`, `no-match`, `undecided` or `ruled-out`; `checks` maps `check/case@device` to a verdict. `source` is the thread that
-    the log comes from, where that is another one than those under `references`, which the signatures were written from.
+    Null is absent), results of checks, and what must come of them.
+
+    `expect` is `match`, `no-match`, `undecided` or `ruled-out`; `checks` maps `check/case@device`
+    to a verdict. `source` is the thread that the log comes from, where that is another one than
+    those under `references`, which the signatures were written from.
     """
 
     name: str
@@ -160,9 +175,10 @@ class Milder(_Entry, frozen=True, kw_only=True):
 class KnownIssue(_Entry, frozen=True, kw_only=True):
     """One entry of the catalog; its id is its path, `component/slug`.
 
-    `certain`: the facts of a row prove it. `conclusive`: its text can mean nothing else, so that it counts in a log of another machine too.
-    `general`: many packages fail with its text, so that an issue that knows which of them it is comes before it.
-    `gathers`: where so many of its symptoms are found together it is told as their cause, though nothing else speaks for it.
+    `certain`: the facts of a row prove it. `conclusive`: its text can mean nothing else, so that it
+    counts in a log of another machine too. `general`: many packages fail with its text, so that an
+    issue that knows which of them it is comes before it. `gathers`: where so many of its symptoms
+    are found together it is told as their cause, though nothing else speaks for it.
     """
 
     title: str

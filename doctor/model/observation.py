@@ -18,7 +18,10 @@ class TargetKind(Enum):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing under examination; `chosen_by` says how it was found (`--python`, `VIRTUAL_ENV`, `./.venv` …)."""
+    """One thing under examination.
+
+    `chosen_by` says how it was found (`--python`, `VIRTUAL_ENV`, `./.venv` …).
+    """
 
     name: str
     kind: TargetKind
@@ -29,7 +32,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 class Log(msgspec.Struct, frozen=True, kw_only=True):
     """A text that somebody handed in: where it came from, and its lines without control characters.
 
-    `numbers` are their numbers in the text where these are not simply counted: of a long text only the lines that could matter are kept.
+    `numbers` are their numbers in the text where these are not simply counted: of a long text only
+    the lines that could matter are kept.
     """
 
     source: str

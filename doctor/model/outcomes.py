@@ -9,7 +9,10 @@ import msgspec
 
 
 class Verdict(Enum):
-    """How a check ended; only `broken` speaks about doctor's own script rather than about the patient."""
+    """How a check ended.
+
+    Only `broken` speaks about doctor's own script rather than about the patient.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
@@ -35,7 +38,10 @@ REFUSED = {
 
 
 def refused(what: str, words: str) -> str:
-    """Return the reason of a check that the machine kept from running; `what` is a key of `REFUSED`."""
+    """Return the reason of a check that the machine kept from running.
+
+    `what` is a key of `REFUSED`.
+    """
     return f"{REFUSED[what]}: {words}"
 
 
@@ -52,9 +58,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one check on one device; `log` is bounded, `signal` is a name such as `SIGSEGV`.
+    """The result of one check on one device.
 
-    `cached_from` is the UTC time at which it ran, where its environment has not changed since and it was not run again.
+    `log` is bounded, `signal` is a name such as `SIGSEGV`.
+
+    `cached_from` is the UTC time at which it ran, where its environment has not changed since and
+    it was not run again.
     """
 
     id: str

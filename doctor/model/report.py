@@ -46,7 +46,10 @@ class CatalogStamp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """An observation with its diagnosis; stands alone. `gone` are ids that a baseline had and that were not found again."""
+    """An observation with its diagnosis; stands alone.
+
+    `gone` are ids that a baseline had and that were not found again.
+    """
 
     command: str
     doctor_version: str
@@ -58,5 +61,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings, ranked: the first is what to do first. One that is `suppressed` does not count."""
+        """The findings, ranked: the first is what to do first.
+
+        One that is `suppressed` does not count.
+        """
         return self.diagnosis.findings

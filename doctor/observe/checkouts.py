@@ -26,7 +26,9 @@ def find_workspace(project: Path) -> Path | None:
             return folder
         if manifest.is_file():
             crate = crate or folder
-            if _WORKSPACE.search((regular_bytes(manifest, SOURCE) or b"").decode("utf-8", "replace")):
+            if _WORKSPACE.search(
+                (regular_bytes(manifest, SOURCE) or b"").decode("utf-8", "replace")
+            ):
                 return folder
     return crate
 
@@ -42,7 +44,10 @@ def _upwards(folder: Path) -> Iterator[Path]:
 
 
 def is_tracked(path: Path) -> bool:
-    """Say whether the repository that a path lies in tracks it, or anything below it; false where there is no repository."""
+    """Say whether the repository that a path lies in tracks it, or anything below it.
+
+    False where there is no repository.
+    """
     found = next((folder for folder in path.parents if os.path.exists(f"{folder}/.git")), None)  # noqa: PTH110 - one that cannot be asked is none
     if found is None:
         return False
@@ -67,7 +72,10 @@ def _names(data: bytes, needle: bytes) -> bool:
     at = data.find(needle, _HEADER)
     while at >= 0:
         length = min(data.find(b"\0", at) - at, 0xFFF)
-        if any(int.from_bytes(data[flags : flags + 2], "big") & 0xFFF == length for flags in (at - 2, at - 4)):
+        if any(
+            int.from_bytes(data[flags : flags + 2], "big") & 0xFFF == length
+            for flags in (at - 2, at - 4)
+        ):
             return True
         at = data.find(needle, at + 1)
     return False
@@ -79,7 +87,9 @@ def _compressed(data: bytes) -> Iterator[bytes]:
     for _ in range(int.from_bytes(data[8:12], "big")):
         if at + _ENTRY > len(data):
             return
-        at += _ENTRY + (2 if int.from_bytes(data[at + _ENTRY - 2 : at + _ENTRY], "big") & _EXTENDED else 0)
+        at += _ENTRY + (
+            2 if int.from_bytes(data[at + _ENTRY - 2 : at + _ENTRY], "big") & _EXTENDED else 0
+        )
         less = data[at] & 127 if at < len(data) else 0
         while at < len(data) and data[at] & 128:
             at += 1

@@ -32,7 +32,14 @@ _LAST = 5.0
 """Seconds that a judgement is given though the budget of the run is used up."""
 _FOLLOWS = {
     "nvidia.capabilities": (
-        *("nvidia.gpus", "nvidia.visible", "nvidia.gpu_names", "nvidia.gpu_count", "nvidia.capability_min", "nvidia.capability_max"),
+        *(
+            "nvidia.gpus",
+            "nvidia.visible",
+            "nvidia.gpu_names",
+            "nvidia.gpu_count",
+            "nvidia.capability_min",
+            "nvidia.capability_max",
+        ),
         "torch.cuda_devices",
     ),
     "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
@@ -47,7 +54,8 @@ FRAMEWORKS = ("torch", "jax", "tensorflow", "onnxruntime-gpu")
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """How far to go: whether to run checks at all, which tier of them, and the seconds for each check and for the whole run.
 
-    `fresh` runs every check, also one whose verdict is known from an earlier run in the same environment.
+    `fresh` runs every check, also one whose verdict is known from an earlier run in the same
+    environment.
     """
 
     canaries: bool = True
@@ -58,9 +66,12 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look at, and how far to go; `settings` are variables that checks are told (checks/README.md).
+    """What to look at, and how far to go.
 
-    `in_project` is whether an environment that lies in the project is taken where no other is named or active.
+    `settings` are variables that checks are told (checks/README.md).
+
+    `in_project` is whether an environment that lies in the project is taken where no other is named
+    or active.
     """
 
     host: Host
@@ -77,11 +88,17 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 def left_to_judge(budget: float | None, begun: float) -> float:
     """Return the seconds that a run leaves to its judgement, which began at a time of the monotonic clock: a few in any case."""
-    return PATIENCE if budget is None else min(max(begun + budget - time.monotonic(), _LAST), PATIENCE)
+    return (
+        PATIENCE if budget is None else min(max(begun + budget - time.monotonic(), _LAST), PATIENCE)
+    )
 
 
-def observe(request: Request, progress: Progress, meanwhile: Callable[[], object] = bool) -> Observation:
-    """Look once at everything; raises TargetError where the interpreter that was asked for does not start.
+def observe(
+    request: Request, progress: Progress, meanwhile: Callable[[], object] = bool
+) -> Observation:
+    """Look once at everything.
+
+    Raises TargetError where the interpreter that was asked for does not start.
 
     `meanwhile` is what can be done while tools are waited for.
     """
@@ -114,19 +131,31 @@ def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
 
 def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
     workspace = find_workspace(request.project)
-    alone = Scene(host=request.host, project=request.project, workspace=workspace, features=request.features)
+    alone = Scene(
+        host=request.host, project=request.project, workspace=workspace, features=request.features
+    )
     try:
-        choice = choose_interpreter(request.host, request.python, request.project if request.in_project else None)
+        choice = choose_interpreter(
+            request.host, request.python, request.project if request.in_project else None
+        )
         interpreter = _described(request.host, choice.path)
     except TargetError as error:
         if request.python is not None or workspace is None:
             raise
         return alone, None, str(error)
     distributions = installed(interpreter.path)
-    if workspace and choice.by_chance and not any(each.name in FRAMEWORKS for each in distributions):
+    if (
+        workspace
+        and choice.by_chance
+        and not any(each.name in FRAMEWORKS for each in distributions)
+    ):
         # Whatever python3 a Rust programmer's shell happens to hold is nobody's patient.
         return alone, None, ""
-    return msgspec.structs.replace(alone, interpreter=interpreter, distributions=distributions), choice, ""
+    return (
+        msgspec.structs.replace(alone, interpreter=interpreter, distributions=distributions),
+        choice,
+        "",
+    )
 
 
 def _described(host: Host, path: Path) -> Interpreter:
@@ -143,13 +172,29 @@ def _load() -> None:
 def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
     found = []
     if scene.interpreter and choice:
-        found.append(Target(name="interpreter", kind=TargetKind.INTERPRETER, path=scene.interpreter.executable, chosen_by=choice.chosen_by))
+        found.append(
+            Target(
+                name="interpreter",
+                kind=TargetKind.INTERPRETER,
+                path=scene.interpreter.executable,
+                chosen_by=choice.chosen_by,
+            )
+        )
     if scene.workspace:
-        found.append(Target(name="cargo", kind=TargetKind.CARGO, path=str(scene.workspace), chosen_by="--project"))
+        found.append(
+            Target(
+                name="cargo",
+                kind=TargetKind.CARGO,
+                path=str(scene.workspace),
+                chosen_by="--project",
+            )
+        )
     return tuple(found)
 
 
-def _with_checks(observation: Observation, request: Request, scene: Scene, deadline: float, progress: Progress) -> Observation:
+def _with_checks(
+    observation: Observation, request: Request, scene: Scene, deadline: float, progress: Progress
+) -> Observation:
     # Threads, pipes and temporary folders, which the static check does without.
     from doctor.observe.cache import Store, fingerprint, folder
     from doctor.observe.run_checks import check_all, concerns, plans_for, unmet_need
@@ -157,13 +202,21 @@ def _with_checks(observation: Observation, request: Request, scene: Scene, deadl
     bounds, facts = request.bounds, observation.facts
     plans = {
         kind: msgspec.structs.replace(
-            plan, settings={**plan.settings, **request.settings}, tier=bounds.tier, timeout=bounds.timeout, deadline=deadline
+            plan,
+            settings={**plan.settings, **request.settings},
+            tier=bounds.tier,
+            timeout=bounds.timeout,
+            deadline=deadline,
         )
         for kind, plan in plans_for(observation.targets, request.host, facts).items()
     }
-    possible = [check for check in request.checks if check.header.target in plans and concerns(check, facts)]
+    possible = [
+        check for check in request.checks if check.header.target in plans and concerns(check, facts)
+    ]
     pending = [check for check in possible if _in_tier(check, bounds.tier, facts)]
-    left_out = [check for check in possible if check not in pending and not unmet_need(check, facts)]
+    left_out = [
+        check for check in possible if check not in pending and not unmet_need(check, facts)
+    ]
     where = folder(request.host.env)
     before = fingerprint(scene, facts) if where else ""
     store = Store(where, before, has_gpu=bool(shown(facts)), fresh=bounds.fresh)
@@ -173,22 +226,38 @@ def _with_checks(observation: Observation, request: Request, scene: Scene, deadl
         observation,
         facts={**facts, **done.facts},
         outcomes=done.outcomes,
-        left_out=tuple(f"{check.id}: {check.header.summary} (--tier deep, up to {check.header.timeout:.0f} s)" for check in left_out),
+        left_out=tuple(
+            f"{check.id}: {check.header.summary} (--tier deep, up to {check.header.timeout:.0f} s)"
+            for check in left_out
+        ),
         interrupted=done.interrupted,
     )
 
 
 def _in_tier(check: Check, tier: Tier, facts: Facts) -> bool:
     header = check.header
-    return header.tier is Tier.QUICK or tier is Tier.DEEP or (header.quick_where != "" and value_of(facts, header.quick_where) is True)
+    return (
+        header.tier is Tier.QUICK
+        or tier is Tier.DEEP
+        or (header.quick_where != "" and value_of(facts, header.quick_where) is True)
+    )
 
 
-def chosen(checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]) -> tuple[Check, ...]:
-    """Return the checks that the globs of `--only` and `--skip` leave; what another check leans on stays."""
+def chosen(
+    checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]
+) -> tuple[Check, ...]:
+    """Return the checks that the globs of `--only` and `--skip` leave.
+
+    What another check leans on stays.
+    """
     kept = [check for check in checks.values() if not only or matches_any(check.id, only)]
     kept = [check for check in kept if not matches_any(check.id, skip)]
     targets = {check.header.target for check in kept}
-    facts = [check for check in checks.values() if check.header.kind is Kind.FACTS and check.header.target in targets]
+    facts = [
+        check
+        for check in checks.values()
+        if check.header.kind is Kind.FACTS and check.header.target in targets
+    ]
     needed = [check for check in facts if check not in kept and not matches_any(check.id, skip)]
     return (*needed, *kept)
 

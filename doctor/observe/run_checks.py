@@ -17,7 +17,20 @@ from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, refused
 from doctor.observe.cache import Store
-from doctor.observe.runner import Batch, Line, Plan, Unit, answered, beyond, failed, first_step, is_precompiled, next_steps, skipped, units
+from doctor.observe.runner import (
+    Batch,
+    Line,
+    Plan,
+    Unit,
+    answered,
+    beyond,
+    failed,
+    first_step,
+    is_precompiled,
+    next_steps,
+    skipped,
+    units,
+)
 
 FIRST = "torch-runtime"
 """The fact script that proves torch and each device alive; what needs torch leans on it."""
@@ -42,7 +55,10 @@ def plans_for(targets: Iterable[Target], host: Host, facts: Facts) -> Plans:
     """Return how checks run in each target: what they are told of it, and the memory they may take."""
     free = value_of(facts, "host.memory_available_bytes")
     memory = int(free * _MEMORY_SHARE) if free else None
-    return {target.kind: msgspec.structs.replace(_plan(target, host, facts), memory=memory) for target in targets}
+    return {
+        target.kind: msgspec.structs.replace(_plan(target, host, facts), memory=memory)
+        for target in targets
+    }
 
 
 def _plan(target: Target, host: Host, facts: Facts) -> Plan:
@@ -53,7 +69,8 @@ def _plan(target: Target, host: Host, facts: Facts) -> Plan:
         **_gpu_settings(target.kind, facts),
     }
     if target.kind is TargetKind.CARGO:
-        # What a workspace has to do with is cargo; the script that calls it is ours, and so is the interpreter that it runs in.
+        # What a workspace has to do with is cargo; the script that calls it is ours, and so is the
+        # interpreter that it runs in.
         settings |= {
             "CANARY_WORKSPACE": target.path,
             "CANARY_CARGO": value_of(facts, "rust.bin"),
@@ -88,8 +105,12 @@ def _takes_one_process(facts: Facts) -> bool:
     return any(card.get("compute_mode", "default") != "default" for card in cards)
 
 
-def check_all(checks: Sequence[Check], plans: Plans, facts: Facts, progress: Progress, store: Store) -> Checked:
-    """Run checks in their targets, but for those whose verdict is in the store; `facts` is what the probes saw.
+def check_all(
+    checks: Sequence[Check], plans: Plans, facts: Facts, progress: Progress, store: Store
+) -> Checked:
+    """Run checks in their targets, but for those whose verdict is in the store.
+
+    `facts` is what the probes saw.
 
     Never raises for what a check does.
     """
@@ -117,9 +138,16 @@ class _Run:
         self._tried: tuple[str, ...] = ()
 
     def through(self, line: Line) -> None:
-        """Begin with what proves torch alive and with what does without torch; the rest follows once the devices are known."""
+        """Begin with what proves torch alive and with what does without torch.
+
+        The rest follows once the devices are known.
+        """
         first = [check for check in self._checks if check.id == FIRST]
-        leaning = [check for check in self._checks if first and check not in first and "torch" in check.header.needs]
+        leaning = [
+            check
+            for check in self._checks
+            if first and check not in first and "torch" in check.header.needs
+        ]
         self._enter(line, first)
         self._enter(line, [check for check in self._checks if check not in (*first, *leaning)])
         if not self._proves():
@@ -141,7 +169,10 @@ class _Run:
         return any(unit.check.id == FIRST for unit in self._open)
 
     def _proved(self, line: Line, unit: Unit, batch: Batch) -> None:
-        """Go on with what is to be proved next; afterwards the devices that answered are those of every check."""
+        """Go on with what is to be proved next.
+
+        Afterwards the devices that answered are those of every check.
+        """
         if unit.device is None:
             self.seen |= _import_fact(batch)
         facts = {**self._facts, **self.seen}
@@ -155,8 +186,13 @@ class _Run:
         if value_of(self.seen, "torch.devices") is not None:
             self.seen["torch.devices"] = present(list(alive), FIRST)
         plan = self._plans[TargetKind.INTERPRETER]
-        settings = {**plan.settings, "CANARY_PEERS": ",".join(device for device in alive if ":" in device)}
-        self._plans[TargetKind.INTERPRETER] = msgspec.structs.replace(plan, devices=alive, settings=settings)
+        settings = {
+            **plan.settings,
+            "CANARY_PEERS": ",".join(device for device in alive if ":" in device),
+        }
+        self._plans[TargetKind.INTERPRETER] = msgspec.structs.replace(
+            plan, devices=alive, settings=settings
+        )
 
     def _enter(self, line: Line, checks: Sequence[Check]) -> None:
         """Put those checks whose needs are met into the line."""
@@ -174,17 +210,27 @@ class _Run:
     def skip_the_rest(self, why: str) -> None:
         """Say of everything that has not ended why there is nothing to say."""
         self._outcomes += [unit.skipped(why) for unit in self._open]
-        self._outcomes += [skipped(check, self._plans[check.header.target], why) for check in self._to_come]
+        self._outcomes += [
+            skipped(check, self._plans[check.header.target], why) for check in self._to_come
+        ]
 
     def in_order(self) -> tuple[Outcome, ...]:
         """Return the outcomes in the order of the checks, and of the devices within each."""
         checks = [check.id for check in self._checks]
-        devices = [None, "cpu", *dict.fromkeys(self._tried), *(device for plan in self._plans.values() for device in plan.devices)]
+        devices = [
+            None,
+            "cpu",
+            *dict.fromkeys(self._tried),
+            *(device for plan in self._plans.values() for device in plan.devices),
+        ]
         last = len(devices)
         return tuple(
             sorted(
                 self._outcomes,
-                key=lambda outcome: (checks.index(outcome.id), devices.index(outcome.device) if outcome.device in devices else last),
+                key=lambda outcome: (
+                    checks.index(outcome.id),
+                    devices.index(outcome.device) if outcome.device in devices else last,
+                ),
             )
         )
 
@@ -196,17 +242,26 @@ def unmet_need(check: Check, facts: Facts) -> str:
     for need in check.header.needs:
         if _is_missing(need, facts):
             return f"{need} is not installed in this interpreter"
-        if need == "torch" and (imports := facts.get("torch.imports")) is not None and imports.value is False:
+        if (
+            need == "torch"
+            and (imports := facts.get("torch.imports")) is not None
+            and imports.value is False
+        ):
             return "import torch does not work here"
     return ""
 
 
 def _is_missing(need: str, facts: Facts) -> bool:
-    """Say whether a package is not installed; ONNX Runtime has one distribution for each kind of device."""
+    """Say whether a package is not installed.
+
+    ONNX Runtime has one distribution for each kind of device.
+    """
     name = f"{need}.version" if need in ("torch", "triton") else f"package.{need}.version"
     fact = facts.get(name)
     if need == "onnxruntime" and fact is None:
-        return not any(name.startswith("package.onnxruntime-") and name.endswith(".version") for name in facts)
+        return not any(
+            name.startswith("package.onnxruntime-") and name.endswith(".version") for name in facts
+        )
     return fact is None or fact.state is State.ABSENT
 
 
@@ -214,8 +269,13 @@ def concerns(check: Check, facts: Facts) -> bool:
     """Say whether a check has to do with these targets at all: one about a crate or a framework that is not here is not even skipped."""
     if check.header.target is not TargetKind.CARGO:
         about_framework = check.header.kind is Kind.FACTS and check.id != FIRST
-        return not about_framework or not any(_is_missing(need, facts) for need in check.header.needs)
-    return not any((fact := facts.get(f"crate.{need}.version")) and fact.state is State.ABSENT for need in check.header.needs)
+        return not about_framework or not any(
+            _is_missing(need, facts) for need in check.header.needs
+        )
+    return not any(
+        (fact := facts.get(f"crate.{need}.version")) and fact.state is State.ABSENT
+        for need in check.header.needs
+    )
 
 
 def _unmet_by_workspace(check: Check, facts: Facts) -> str:
@@ -229,7 +289,11 @@ def _unmet_by_workspace(check: Check, facts: Facts) -> str:
             return f"{need} is not in Cargo.lock"
     if not value_of(facts, "rust.bin"):
         fact = facts.get("rust.cargo")
-        return f"no cargo: {fact.why}" if fact is not None and fact.why else "there is no cargo on PATH"
+        return (
+            f"no cargo: {fact.why}"
+            if fact is not None and fact.why
+            else "there is no cargo on PATH"
+        )
     return ""
 
 
@@ -240,4 +304,7 @@ def _import_fact(batch: Batch) -> dict[str, Fact]:
 
 
 def _reported(check: Check, facts: Mapping[str, Any]) -> dict[str, Fact]:
-    return {name: absent(check.id) if value is None else present(value, check.id) for name, value in facts.items()}
+    return {
+        name: absent(check.id) if value is None else present(value, check.id)
+        for name, value in facts.items()
+    }

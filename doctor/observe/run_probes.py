@@ -41,14 +41,18 @@ def probe_all(
 ) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
     """Run probes; those that wait for tools each have a thread, and the rest shares one.
 
-    Reading files holds the interpreter's lock: side by side, such probes would only hand it to and fro, some ten thousand times. Once the
-    files are read and tools may still be waited for, there is time for what is to be done `meanwhile`. At the `deadline`, a time of the
-    monotonic clock, whatever has not ended is left behind.
+    Reading files holds the interpreter's lock: side by side, such probes would only hand it to and
+    fro, some ten thousand times. Once the files are read and tools may still be waited for, there
+    is time for what is to be done `meanwhile`. At the `deadline`, a time of the monotonic clock,
+    whatever has not ended is left behind.
     """
     chosen = probes() if modules is None else tuple(modules)
     waiting = [module for module in chosen if getattr(module, "WAITS", False)]
     rest = [module for module in chosen if module not in waiting]
-    tools, files = [_Lane([module], scene, deadline) for module in waiting], _Lane(rest, scene, deadline)
+    tools, files = (
+        [_Lane([module], scene, deadline) for module in waiting],
+        _Lane(rest, scene, deadline),
+    )
     read = list(files.results())
     meanwhile()
     facts: dict[str, Fact] = {}
@@ -61,7 +65,10 @@ def probe_all(
 
 
 class _Lane:
-    """Probes that run one after another in a thread; where one hangs, it is left behind and the next ones get another thread."""
+    """Probes that run one after another in a thread.
+
+    Where one hangs, it is left behind and the next ones get another thread.
+    """
 
     def __init__(self, modules: Sequence[ModuleType], scene: Scene, deadline: float) -> None:
         self._modules, self._scene, self._deadline = modules, scene, deadline

@@ -1,9 +1,10 @@
 """What a probe is.
 
-A probe is a module in this folder with a function `probe(scene: Scene) -> Iterator[tuple[str, Fact]]`. It may raise: then it
-becomes one failed probe, and the facts it gave before stay. It must bound every tool it runs (`Host.run` does) and must not
-import a framework. `BOUND` is the seconds after which the rest of it is given up; `WAITS = True` says that it waits for tools, and so
-may run beside those that read files.
+A probe is a module in this folder with a function `probe(scene: Scene) -> Iterator[tuple[str,
+Fact]]`. It may raise: then it becomes one failed probe, and the facts it gave before stay. It must
+bound every tool it runs (`Host.run` does) and must not import a framework. `BOUND` is the seconds
+after which the rest of it is given up; `WAITS = True` says that it waits for tools, and so may run
+beside those that read files.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ Seen: TypeAlias = Iterator[tuple[str, Fact]]
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
-    """An installed distribution, read from its dist-info folder; `name` is normalized, `installed_at` in seconds since 1970."""
+    """An installed distribution, read from its dist-info folder.
+
+    `name` is normalized, `installed_at` in seconds since 1970.
+    """
 
     name: str
     version: str
@@ -53,7 +57,8 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """What a probe may look at: the host, the interpreter if there is one, its distributions, the Cargo workspace if there is one.
 
-    `project` is the folder of `--project`; `features` are those of the workspace that it is to be judged with (`--features`).
+    `project` is the folder of `--project`; `features` are those of the workspace that it is to be
+    judged with (`--features`).
     """
 
     host: Host

@@ -21,15 +21,21 @@ NONE = ("",)
 def chosen(
     only: Sequence[str], known: Catalog, checks: Mapping[str, Check], named: str = "--only"
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sort the globs of `--only` into those of known issues and those of checks; one that names nothing at all is a mistake.
+    """Sort the globs of `--only` into those of known issues and those of checks.
+
+    One that names nothing at all is a mistake.
 
     Where there are globs and none names a check, the glob of checks is one that matches none.
     """
-    issues = tuple(glob for glob in only if any(matches_any(name, (glob,)) for name in known.issues))
+    issues = tuple(
+        glob for glob in only if any(matches_any(name, (glob,)) for name in known.issues)
+    )
     runs = tuple(glob for glob in only if any(matches_any(name, (glob,)) for name in checks))
     for glob in only:
         if glob not in (*issues, *runs):
-            raise UsageError(f"{named} {glob}: no check and no known issue has such an id{near(glob, [*checks, *known.issues])}")
+            raise UsageError(
+                f"{named} {glob}: no check and no known issue has such an id{near(glob, [*checks, *known.issues])}"
+            )
     return issues, runs or (NONE if only else ())
 
 

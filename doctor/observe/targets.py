@@ -15,7 +15,7 @@ import msgspec
 from doctor.base.errors import DoctorError
 from doctor.base.literal_values import is_plain
 from doctor.base.refusals import RefusedError
-from doctor.host import Ended, Host, Ran
+from doctor.host import CompletedCommand, Host, Termination
 from doctor.observe.checkouts import is_tracked
 from doctor.observe.scene import Interpreter
 from doctor.redact import without_secrets
@@ -26,12 +26,19 @@ _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)?")
 _UNSPEAKABLE = re.compile("[\0\ud800-\udfff]")
 _LONGEST = 4096  # characters: PATH_MAX of Linux
 _BEGIN, _END = "<<doctor-target:", ":doctor-target>>"
-_WHERE = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe", ".pixi/envs/default/bin/python")
+_WHERE = (
+    "bin/python",
+    "bin/python3",
+    "Scripts/python.exe",
+    "python.exe",
+    ".pixi/envs/default/bin/python",
+)
 _STACKS = ("torch", "jax", "tensorflow", "onnxruntime")
 _IN_PROJECT = (".venv", "venv", ".pixi/envs/default")
 
-# Runs in the other interpreter, so its grammar is that of any Python. `ascii` instead of json: importing json costs more than
-# the start of the interpreter. '' goes first of all, or a random.py in the current folder would be imported here.
+# Runs in the other interpreter, so its grammar is that of any Python. `ascii` instead of json:
+# importing json costs more than the start of the interpreter. '' goes first of all, or a random.py
+# in the current folder would be imported here.
 _PROGRAM = f"""
 import sys
 sys.path[:] = [p for p in sys.path if p]
@@ -73,9 +80,12 @@ class TargetError(DoctorError):
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """The interpreter that was chosen, and why; `own` says that it is the one doctor itself runs in, for want of another.
+    """The interpreter that was chosen, and why.
 
-    `by_chance` says that neither the user, nor the shell, nor the project named it: it is what PATH happens to hold.
+    `own` says that it is the one doctor itself runs in, for want of another.
+
+    `by_chance` says that neither the user, nor the shell, nor the project named it: it is what PATH
+    happens to hold.
     """
 
     path: Path
@@ -84,12 +94,15 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     by_chance: bool = False
 
 
-def choose_interpreter(host: Host, python: str | None, project: Path | None, *, own: Path | None = None) -> Choice:
+def choose_interpreter(
+    host: Host, python: str | None, project: Path | None, *, own: Path | None = None
+) -> Choice:
     """Choose the interpreter to examine: what was asked for, else the active or the project's environment, else PATH.
 
-    `own` is the prefix of doctor's own environment, which is taken only where nothing else is found. An environment that git tracks
-    came with the project: it is somebody else's program, and not started until it is asked for. Raises `TargetError` where what was
-    asked for, or what the shell has activated, holds no interpreter.
+    `own` is the prefix of doctor's own environment, which is taken only where nothing else is
+    found. An environment that git tracks came with the project: it is somebody else's program, and
+    not started until it is asked for. Raises `TargetError` where what was asked for, or what the
+    shell has activated, holds no interpreter.
     """
     if python is not None:
         return Choice(path=_asked(host, python), chosen_by="--python")
@@ -102,8 +115,14 @@ def choose_interpreter(host: Host, python: str | None, project: Path | None, *, 
         if name not in brought:
             return Choice(path=path, chosen_by=name)
     found = _conda(host, base=True) or _on_path(host, own)
-    found = found or Choice(path=Path(sys.executable), chosen_by="nothing else was found", own=True, by_chance=True)
-    why = f"; {brought[0]} came with the repository, so it is examined with --python {brought[0]} alone" if brought else ""
+    found = found or Choice(
+        path=Path(sys.executable), chosen_by="nothing else was found", own=True, by_chance=True
+    )
+    why = (
+        f"; {brought[0]} came with the repository, so it is examined with --python {brought[0]} alone"
+        if brought
+        else ""
+    )
     return msgspec.structs.replace(found, chosen_by=found.chosen_by + why)
 
 
@@ -116,18 +135,26 @@ def _asked(host: Host, python: str) -> Path:
     version = _VERSION.fullmatch(python)
     name = f"python{version[1]}" + (f".{version[2]}" if version[2] else "") if version else python
     on_path = host.which(name) if bare else None
-    # As in a shell: a name without a slash is a command, whatever lies in the current folder; `env` or `venv` is a folder all the same.
+    # As in a shell: a name without a slash is a command, whatever lies in the current folder; `env`
+    # or `venv` is a folder all the same.
     found = on_path if on_path and _COMMAND.fullmatch(name) else inside or on_path
     if found:
         return Path(found).absolute()
     if path.is_dir():
-        raise TargetError(f"--python {python}: the folder holds no bin/python. Give an interpreter or a virtual environment.")
+        raise TargetError(
+            f"--python {python}: the folder holds no bin/python. Give an interpreter or a virtual environment."
+        )
     here = f" Say ./{python} for the file of this folder." if path.is_file() else ""
-    raise TargetError(f"--python {python}: neither a file, nor an environment, nor a command on PATH. Check the spelling.{here}")
+    raise TargetError(
+        f"--python {python}: neither a file, nor an environment, nor a command on PATH. Check the spelling.{here}"
+    )
 
 
 def _inside(folder: Path) -> Path | None:
-    """Return the interpreter of an environment; the link itself, since behind it lies the base interpreter."""
+    """Return the interpreter of an environment.
+
+    The link itself, since behind it lies the base interpreter.
+    """
     return next((folder / where for where in _WHERE if (folder / where).is_file()), None)
 
 
@@ -136,13 +163,20 @@ def _named(host: Host, variable: str) -> Choice | None:
     if not prefix:
         return None
     if (path := _inside(Path(prefix))) is None:
-        raise TargetError(f"{variable} is {prefix}, which holds no interpreter. Unset it, or say which with --python.")
+        raise TargetError(
+            f"{variable} is {prefix}, which holds no interpreter. Unset it, or say which with --python."
+        )
     return Choice(path=path, chosen_by=variable)
 
 
 def _conda(host: Host, *, base: bool) -> Choice | None:
-    # conda activates `base` in every shell: that says nothing about the project, so it ranks behind the project's own.
-    return _named(host, "CONDA_PREFIX") if (host.env.get("CONDA_DEFAULT_ENV") == "base") is base else None
+    # conda activates `base` in every shell: that says nothing about the project, so it ranks behind
+    # the project's own.
+    return (
+        _named(host, "CONDA_PREFIX")
+        if (host.env.get("CONDA_DEFAULT_ENV") == "base") is base
+        else None
+    )
 
 
 def _active(host: Host, own: Path) -> Choice | None:
@@ -153,14 +187,22 @@ def _active(host: Host, own: Path) -> Choice | None:
 
 def _in_project(project: Path, own: Path) -> dict[str, Path]:
     """Return the interpreters of environments that lie in a project, by their folders."""
-    found = ((name, _inside(project / name)) for name in _IN_PROJECT if not _is_only_ours(project / name, own))
+    found = (
+        (name, _inside(project / name))
+        for name in _IN_PROJECT
+        if not _is_only_ours(project / name, own)
+    )
     return {name: path for name, path in found if path}
 
 
 def _is_only_ours(prefix: Path, own: Path) -> bool:
     """Say whether an environment is the one doctor was put into, and holds nothing that doctor is about."""
     same = prefix.is_dir() and prefix.resolve() == own.resolve()
-    return same and not any(any(prefix.glob(f"{lib}/site-packages/{name}")) for lib in ("lib*/python*", "Lib") for name in _STACKS)
+    return same and not any(
+        any(prefix.glob(f"{lib}/site-packages/{name}"))
+        for lib in ("lib*/python*", "Lib")
+        for name in _STACKS
+    )
 
 
 def _on_path(host: Host, own: Path) -> Choice | None:
@@ -169,36 +211,65 @@ def _on_path(host: Host, own: Path) -> Choice | None:
         for folder in host.env.get("PATH", os.defpath).split(os.pathsep):
             path = Path(folder, name + (".exe" if os.name == "nt" else ""))
             # Where PATH means the current folder, a checkout would say what is run.
-            if path.is_absolute() and os.access(path, os.X_OK) and path.is_file() and path.parent.resolve() not in homes:
+            if (
+                path.is_absolute()
+                and os.access(path, os.X_OK)
+                and path.is_file()
+                and path.parent.resolve() not in homes
+            ):
                 return Choice(path=path.absolute(), chosen_by=f"{name} on PATH", by_chance=True)
     return None
 
 
 def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Interpreter:
-    """Start an interpreter once, bare, and let it say what it is; raises `TargetError` where it does not.
+    """Start an interpreter once, bare, and let it say what it is.
 
-    It starts as the user's programs do, PYTHONPATH and sitecustomize included: they may be part of the illness.
+    Raises `TargetError` where it does not.
+
+    It starts as the user's programs do, PYTHONPATH and sitecustomize included: they may be part of
+    the illness.
     """
-    ran = host.run([str(executable), "-c", _PROGRAM], timeout=timeout, env={"PYTHONDONTWRITEBYTECODE": "1"})
+    ran = host.run(
+        [str(executable), "-c", _PROGRAM], timeout=timeout, env={"PYTHONDONTWRITEBYTECODE": "1"}
+    )
     if ran.refused:
         raise RefusedError(ran.refused)
     told = _told(ran.output)
     if told is None:
-        raise TargetError(f"{executable} {_silence(ran, timeout)} Say which interpreter to examine with --python.")
-    if odd := [key for key, value in told.items() if isinstance(value, str) and (len(value) > _LONGEST or _UNSPEAKABLE.search(value))]:
-        raise TargetError(f"{executable} described itself in a way that makes no sense: {', '.join(odd)[:200]} cannot be written as UTF-8.")
+        raise TargetError(
+            f"{executable} {_silence(ran, timeout)} Say which interpreter to examine with --python."
+        )
+    if odd := [
+        key
+        for key, value in told.items()
+        if isinstance(value, str) and (len(value) > _LONGEST or _UNSPEAKABLE.search(value))
+    ]:
+        raise TargetError(
+            f"{executable} described itself in a way that makes no sense: {', '.join(odd)[:200]} cannot be written as UTF-8."
+        )
     version = str(told.get("version", ""))[:40]
     if tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:2]) < _OLDEST:
-        raise TargetError(f"{executable} is Python {version}; doctor examines 3.8 and newer. Choose another with --python.")
+        raise TargetError(
+            f"{executable} is Python {version}; doctor examines 3.8 and newer. Choose another with --python."
+        )
     try:
         interpreter = msgspec.convert(told, Interpreter)
     except (ValueError, RecursionError) as error:
-        raise TargetError(f"{executable} described itself in a way that makes no sense: {error}") from error
-    return interpreter if interpreter.executable else msgspec.structs.replace(interpreter, executable=str(executable))
+        raise TargetError(
+            f"{executable} described itself in a way that makes no sense: {error}"
+        ) from error
+    return (
+        interpreter
+        if interpreter.executable
+        else msgspec.structs.replace(interpreter, executable=str(executable))
+    )
 
 
 def _told(output: str) -> Mapping[str, object] | None:
-    """Find the description between its marks; whatever a sitecustomize prints around it does no harm."""
+    """Find the description between its marks.
+
+    Whatever a sitecustomize prints around it does no harm.
+    """
     _, mark, rest = output.rpartition(_BEGIN)
     text, end, _ = rest.partition(_END)
     try:
@@ -207,31 +278,37 @@ def _told(output: str) -> Mapping[str, object] | None:
         return None
     if not isinstance(told, dict):
         return None
-    return {str(key): _speakable(value) if isinstance(value, list) else value for key, value in told.items()}
+    return {
+        str(key): _speakable(value) if isinstance(value, list) else value
+        for key, value in told.items()
+    }
 
 
 def _speakable(items: list[object]) -> list[str]:
-    # A folder whose name is not UTF-8 cannot stand in a report, and none has a name with NUL; nothing of the stack lives there.
+    # A folder whose name is not UTF-8 cannot stand in a report, and none has a name with NUL;
+    # nothing of the stack lives there.
     return [item for item in map(str, items) if not _UNSPEAKABLE.search(item)]
 
 
-def _silence(ran: Ran, timeout: float) -> str:
+def _silence(ran: CompletedCommand, timeout: float) -> str:
     """Say how an interpreter failed to describe itself."""
-    lines = [line.strip() for line in reversed((ran.errors or ran.output).splitlines()) if line.strip()]
+    lines = [
+        line.strip() for line in reversed((ran.errors or ran.output).splitlines()) if line.strip()
+    ]
     last = next((line for line in lines if "Error" in line), lines[0] if lines else "")
     said = f": {without_secrets(last)[:200].rstrip('.')}." if last else " and said nothing."
     match ran.ended:
-        case Ended.NOT_STARTED:
+        case Termination.NOT_STARTED:
             return f"could not be started: {ran.why}."
-        case Ended.TIMEOUT:
+        case Termination.TIMEOUT:
             return f"did not answer within {timeout:g} seconds; a sitecustomize or a dead network drive may hold it up{said}"
-        case Ended.MEMORY:
+        case Termination.MEMORY:
             return "took too much memory while starting."
-        case Ended.ITSELF if ran.code is not None and ran.code < 0:
+        case Termination.ITSELF if ran.code is not None and ran.code < 0:
             return f"crashed while starting, killed by {_signal(-ran.code)}{said}"
-        case Ended.ITSELF if ran.code:
+        case Termination.ITSELF if ran.code:
             return f"failed while starting, with exit code {ran.code}{said}"
-        case Ended.ITSELF:
+        case Termination.ITSELF:
             return "ended without describing itself: it is no Python interpreter, or only a wrapper around one."
 
 

@@ -14,7 +14,7 @@ import msgspec
 from doctor import __version__
 from doctor.base.errors import InputError, UsageError
 from doctor.base.globs import matches_any
-from doctor.base.time_limit import PATIENCE, OutOfTime, bounded
+from doctor.base.time_limit import PATIENCE, TimeLimitExceeded, bounded
 from doctor.facts.derive import derive
 from doctor.host.reading import DOCUMENT, Unread, given
 from doctor.judge.expectations import unmet
@@ -34,7 +34,10 @@ from doctor.redact.report import without_any_secrets
 
 _FIRST = "torch-runtime"
 _CANDLE = "crate.candle-core.version"
-_VERSIONS = (*("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS), _CANDLE)
+_VERSIONS = (
+    *("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS),
+    _CANDLE,
+)
 _DRIVER = re.compile(r"[0-9]{2,4}(\.[0-9]{1,4}){0,2}")
 
 
@@ -49,19 +52,31 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     gates: Gates = Gates()
 
 
-def examine(observation: Observation, catalog: Catalog, wanted: Wanted, *, command: str = "check", seconds: float = PATIENCE) -> Report:
-    """Judge and write the report, its exit code included; without what was printed where that takes too long, or OutOfTime if it is all."""
+def examine(
+    observation: Observation,
+    catalog: Catalog,
+    wanted: Wanted,
+    *,
+    command: str = "check",
+    seconds: float = PATIENCE,
+) -> Report:
+    """Judge and write the report, its exit code included.
+
+    Without what was printed where that takes too long, or OutOfTime if it is all.
+    """
     try:
         with bounded(seconds, NOT_JUDGED):
             return _examined(observation, catalog, wanted, command)
-    except OutOfTime as error:
+    except TimeLimitExceeded as error:
         if command != "check":
             raise
         why = str(error)
     with bounded(seconds, NOT_JUDGED):
         report = _examined(without_texts(observation), catalog, wanted, command)
         cut = _mended(Diagnosis(findings=(unfinished(why, observation),)), report.observation.facts)
-        diagnosis = msgspec.structs.replace(report.diagnosis, findings=(*cut.findings, *report.diagnosis.findings))
+        diagnosis = msgspec.structs.replace(
+            report.diagnosis, findings=(*cut.findings, *report.diagnosis.findings)
+        )
         report = msgspec.structs.replace(report, diagnosis=diagnosis)
         return msgspec.structs.replace(report, exit_code=exit_code(report, wanted))
 
@@ -77,7 +92,9 @@ def _examined(observation: Observation, catalog: Catalog, wanted: Wanted, comman
     report = Report(
         command=command,
         doctor_version=__version__,
-        catalog=CatalogStamp(digest=catalog.digest, issues=len(catalog.issues), newest_source=catalog.newest_source),
+        catalog=CatalogStamp(
+            digest=catalog.digest, issues=len(catalog.issues), newest_source=catalog.newest_source
+        ),
         observation=seen,
         diagnosis=diagnosis,
         gone=gated.gone,
@@ -88,14 +105,18 @@ def _examined(observation: Observation, catalog: Catalog, wanted: Wanted, comman
 def exit_code(report: Report, wanted: Wanted) -> int:
     """Return 1 for a finding that counts at or above the limit, 4 where there was nothing to judge, else 0; an interrupt is 130.
 
-    Checks of an interpreter that were to run and were all skipped judged nothing; without checks (`--no-canaries`) a framework's files
-    are judged, and so is the lock of a workspace, whose checks mostly wait for `--tier deep`. Where the machine did not let torch be
-    imported, nothing was judged either, whatever was seen of compilers.
+    Checks of an interpreter that were to run and were all skipped judged nothing; without checks
+    (`--no-canaries`) a framework's files are judged, and so is the lock of a workspace, whose
+    checks mostly wait for `--tier deep`. Where the machine did not let torch be imported, nothing
+    was judged either, whatever was seen of compilers.
     """
     order = list(Severity)
     if report.observation.interrupted:
         return 130
-    if any(order.index(found.severity) <= order.index(wanted.fail_on) for found in report.diagnosis.counted):
+    if any(
+        order.index(found.severity) <= order.index(wanted.fail_on)
+        for found in report.diagnosis.counted
+    ):
         return 1
     if report.command in ("diagnose", "run"):
         return 0 if report.diagnosis.findings else 4
@@ -107,7 +128,10 @@ def exit_code(report: Report, wanted: Wanted) -> int:
 
 
 def has_framework(facts: Facts) -> bool:
-    """Say whether the targets hold anything that doctor is about; a torch whose version cannot be told is there all the same."""
+    """Say whether the targets hold anything that doctor is about.
+
+    A torch whose version cannot be told is there all the same.
+    """
     states = {name: fact.state for name in _VERSIONS if (fact := facts.get(name)) is not None}
     return State.PRESENT in states.values() or states.get("torch.version") is State.UNKNOWN
 
@@ -123,32 +147,63 @@ def _mended(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
 
 
 def _kept(catalog: Catalog, wanted: Wanted) -> Catalog:
-    kept = {name: issue for name, issue in catalog.issues.items() if not wanted.only or matches_any(name, wanted.only)}
+    kept = {
+        name: issue
+        for name, issue in catalog.issues.items()
+        if not wanted.only or matches_any(name, wanted.only)
+    }
     return msgspec.structs.replace(catalog, issues=kept)
 
 
 def _together(gated: Gated) -> tuple[Finding, ...]:
     """Put what is to be said of the ignores where the notes begin."""
-    counts = [number for number, found in enumerate(gated.findings, 1) if found.severity is not Severity.NOTE]
+    counts = [
+        number
+        for number, found in enumerate(gated.findings, 1)
+        if found.severity is not Severity.NOTE
+    ]
     notes = counts[-1] if counts else 0
     return (*gated.findings[:notes], *gated.remarks, *gated.findings[notes:])
 
 
-def _gated(seen: Observation, known: Catalog, diagnosis: Diagnosis, wanted: Wanted, command: str) -> Gated:
-    """Let findings pass the gates; what is unused, or gone, is only told of a run that looked at everything it could."""
+def _gated(
+    seen: Observation, known: Catalog, diagnosis: Diagnosis, wanted: Wanted, command: str
+) -> Gated:
+    """Let findings pass the gates.
+
+    What is unused, or gone, is only told of a run that looked at everything it could.
+    """
     if not wanted.gates.ignores and wanted.gates.baseline is None:
         return Gated(diagnosis.findings)
-    partial = wanted.only or wanted.skip or wanted.only_checks or seen.interrupted or seen.left_out == WITHOUT_CANARIES
+    partial = (
+        wanted.only
+        or wanted.skip
+        or wanted.only_checks
+        or seen.interrupted
+        or seen.left_out == WITHOUT_CANARIES
+    )
     whole = command == "check" and not partial
-    return gate(diagnosis.findings, wanted.gates, open_ids=_open(seen, known, diagnosis) if whole else None)
+    return gate(
+        diagnosis.findings, wanted.gates, open_ids=_open(seen, known, diagnosis) if whole else None
+    )
 
 
 def _open(seen: Observation, known: Catalog, diagnosis: Diagnosis) -> frozenset[str]:
     """Return the ids that this run could not tell: facts are missing, or the check that would show it did not come to a verdict."""
-    waiting = {outcome.id for outcome in seen.outcomes if outcome.verdict in (Verdict.SKIPPED, Verdict.BROKEN)}
+    waiting = {
+        outcome.id
+        for outcome in seen.outcomes
+        if outcome.verdict in (Verdict.SKIPPED, Verdict.BROKEN)
+    }
     waiting |= {line.partition(":")[0] for line in seen.left_out}
-    proven = {name for name, issue in known.issues.items() if any(proof.check in waiting for proof in issue.proofs)}
-    return frozenset({each.id for each in diagnosis.undecided} | proven | {f"canary/{name}" for name in waiting})
+    proven = {
+        name
+        for name, issue in known.issues.items()
+        if any(proof.check in waiting for proof in issue.proofs)
+    }
+    return frozenset(
+        {each.id for each in diagnosis.undecided} | proven | {f"canary/{name}" for name in waiting}
+    )
 
 
 def read_observation(path: Path) -> Observation:
@@ -160,7 +215,10 @@ def read_observation(path: Path) -> Observation:
 
 
 def content_of(path: Path) -> bytes:
-    """Return what was handed in, a file or a pipe; raises UsageError where there is none, InputError for too much of it."""
+    """Return what was handed in, a file or a pipe.
+
+    Raises UsageError where there is none, InputError for too much of it.
+    """
     try:
         return given(path, DOCUMENT)
     except Unread as error:
@@ -170,7 +228,10 @@ def content_of(path: Path) -> bytes:
 
 
 def observation_in(content: bytes, path: Path) -> Observation:
-    """Return the observation in what was read from a path; raises InputError as `read_observation` does."""
+    """Return the observation in what was read from a path.
+
+    Raises InputError as `read_observation` does.
+    """
     from doctor.logs import snapshots as saved
 
     found = saved.decoded(content, Observation, str(path))
@@ -184,9 +245,18 @@ def observation_in(content: bytes, path: Path) -> Observation:
 
     log = reading.read(io.BytesIO(content), str(path), ())
     if not environment_facts(log.lines):
-        raise InputError(f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {saved.why_not(content)}")
-    target = Target(name="interpreter", kind=TargetKind.INTERPRETER, path=str(path), chosen_by="the text of collect_env")
-    return Observation(doctor_version=__version__, targets=(target,), facts=log_facts(log), logs=(log,))
+        raise InputError(
+            f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: {saved.why_not(content)}"
+        )
+    target = Target(
+        name="interpreter",
+        kind=TargetKind.INTERPRETER,
+        path=str(path),
+        chosen_by="the text of collect_env",
+    )
+    return Observation(
+        doctor_version=__version__, targets=(target,), facts=log_facts(log), logs=(log,)
+    )
 
 
 def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Observation:
@@ -197,25 +267,43 @@ def of_logs(logs: Sequence[Log], environment: Observation | None = None) -> Obse
     found: dict[str, Fact] = {}
     for log in logs:
         more = log_facts(log)
-        found = {name: fact for name, fact in {**more, **found}.items() if more.get(name, fact).value == found.get(name, fact).value}
+        found = {
+            name: fact
+            for name, fact in {**more, **found}.items()
+            if more.get(name, fact).value == found.get(name, fact).value
+        }
     for log in logs:
         if (line := owner(log)) is not None:
-            told = {"source": log.source, "line": line.line, "text": line.text, "ask": question(line, log.lines)}
+            told = {
+                "source": log.source,
+                "line": line.line,
+                "text": line.text,
+                "ask": question(line, log.lines),
+            }
             found["log.owner"] = present(told, log.source)
             break
     base = environment or Observation(doctor_version=__version__)
-    known = {name: fact for name, fact in base.facts.items() if fact.state is not State.UNKNOWN or name not in found}
+    known = {
+        name: fact
+        for name, fact in base.facts.items()
+        if fact.state is not State.UNKNOWN or name not in found
+    }
     return msgspec.structs.replace(base, facts={**found, **known}, logs=(*base.logs, *logs))
 
 
 def replayed(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:
     """Read an observation (`read_observation`) and put logs, and facts that are declared, on top of it."""
     seen = read_observation(path)
-    return msgspec.structs.replace(seen, facts=with_assumed(seen.facts, declared), logs=(*seen.logs, *logs))
+    return msgspec.structs.replace(
+        seen, facts=with_assumed(seen.facts, declared), logs=(*seen.logs, *logs)
+    )
 
 
 def open_log(path: Path, catalog: Catalog) -> Log:
-    """Read the log in a file; raises UsageError for one that cannot be read, and for a device that never ends."""
+    """Read the log in a file.
+
+    Raises UsageError for one that cannot be read, and for a device that never ends.
+    """
     try:
         with path.open("rb") as file:
             if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
@@ -233,13 +321,19 @@ def read_log(source: str, stream: BinaryIO, catalog: Catalog) -> Log:
 
 
 def assumed(declared: Sequence[str]) -> Mapping[str, Any]:
-    """Turn `gpu=sm_90` and `driver=535.104`, or both with a comma between, into facts; raises UsageError for anything else."""
+    """Turn `gpu=sm_90` and `driver=535.104`, or both with a comma between, into facts.
+
+    Raises UsageError for anything else.
+    """
     facts: dict[str, Any] = {}
     for item in (part.strip() for text in declared for part in text.split(",")):
         key, _, value = item.partition("=")
         digits = value.removeprefix("sm_").rstrip("af")
         if key == "gpu" and digits.isdigit() and len(digits) >= 2:
-            facts["nvidia.capabilities"] = [*facts.get("nvidia.capabilities", []), f"{digits[:-1]}.{digits[-1]}"]
+            facts["nvidia.capabilities"] = [
+                *facts.get("nvidia.capabilities", []),
+                f"{digits[:-1]}.{digits[-1]}",
+            ]
             facts["gpu.declared"] = True
         elif key == "driver" and _DRIVER.fullmatch(value):
             facts["nvidia.driver_version"] = value

@@ -9,9 +9,24 @@ from doctor.redact.values import Span, is_placeholder
 
 _RUN = Pattern(r"""[^\s"'<>`|\\]{1,2048}""")
 _PUBLIC = frozenset(
-    {"git", "hg", "svn", "root", "user", "username", "admin", "ubuntu", "anonymous", "x-access-token", "oauth2", "__token__"}
+    {
+        "git",
+        "hg",
+        "svn",
+        "root",
+        "user",
+        "username",
+        "admin",
+        "ubuntu",
+        "anonymous",
+        "x-access-token",
+        "oauth2",
+        "__token__",
+    }
 )
-_HOST = Pattern(r"(?:[A-Za-z0-9_](?:[\w.-]{0,253}\w)?|\[[0-9A-Fa-f:]{2,45}\])(?::\d{1,5})?(?:[/?#,;)\]}]|$)")
+_HOST = Pattern(
+    r"(?:[A-Za-z0-9_](?:[\w.-]{0,253}\w)?|\[[0-9A-Fa-f:]{2,45}\])(?::\d{1,5})?(?:[/?#,;)\]}]|$)"
+)
 _NAMED_HOST = Pattern(
     r"(?:localhost|[A-Za-z][\w-]{0,62}|\d{1,3}(?:\.\d{1,3}){3})(?:\.[A-Za-z][\w-]{0,62}){0,8}(:\d{1,5})?(?:[/?#,;)\]}\s]|$)"
 )
@@ -24,7 +39,10 @@ _CUT = Pattern(r"[^\s/?#:@]{1,128}:([^\s/?#@]{1,256})(?:…|\.\.\.)?$")
 
 
 def credentials(text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Yield what stands before the @ of addresses whose `://` is at `places`; the names that everybody uses by themselves stay."""
+    """Yield what stands before the @ of addresses whose `://` is at `places`.
+
+    The names that everybody uses by themselves stay.
+    """
     done, within = -1, 0
     for place, behind in places:
         within = within + 1 if place < done else 0
@@ -47,7 +65,10 @@ def credentials(text: str, places: Sequence[Span]) -> Iterator[Span]:
 
 
 def _of_user(run: str) -> int:
-    """Return how many characters of what follows `://` name a user; a password may hold `/` and `@`."""
+    """Return how many characters of what follows `://` name a user.
+
+    A password may hold `/` and `@`.
+    """
     if "@" not in run:
         return 0
     ends = [
@@ -75,7 +96,12 @@ def pairs(text: str, places: Sequence[Span]) -> Iterator[Span]:
         if not _PASSWORD.match(password) or password.isdigit() or is_placeholder(password):
             continue
         host, user = _NAMED_HOST.match(text, behind), _user_before(text, colon)
-        if user and host and ("." in host[0] or host[1] or host[0].startswith("localhost")) and user.lower() not in _NO_USER:
+        if (
+            user
+            and host
+            and ("." in host[0] or host[1] or host[0].startswith("localhost"))
+            and user.lower() not in _NO_USER
+        ):
             yield colon + 1, place
 
 

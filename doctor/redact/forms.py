@@ -12,7 +12,9 @@ from doctor.redact.values import Span, is_code, is_placeholder, is_prose, looks_
 
 _LONGEST_NAME = 64
 _NAME_END = Pattern(r"[\w.-]{0,64}")
-_ASSIGNED = Pattern(r"""(?:\\{0,3}["'`])?[\])]{0,2}[ \t]{0,16}(=>|:=|==|=|:)[ \t]{0,16}[\[({]{0,3}(?:SecretStr\()?""")
+_ASSIGNED = Pattern(
+    r"""(?:\\{0,3}["'`])?[\])]{0,2}[ \t]{0,16}(=>|:=|==|=|:)[ \t]{0,16}[\[({]{0,3}(?:SecretStr\()?"""
+)
 _OPTION = Pattern(r"""["']?(?:[ \t]{1,8}|[ \t]{0,4},[ \t]{0,4})""")
 _QUOTED = Pattern(
     r"""[bfru]{0,2}(?:\\{1,3}"([^"\\\n]{0,4096})\\{1,3}"|"((?:[^"\\\n]|\\.){0,4096})"|'((?:[^'\\\n]|\\.){0,4096})'|`([^`\n]{0,4096})`)"""
@@ -21,7 +23,9 @@ _OPEN = Pattern(r"""[bfru]{0,2}\\{0,3}["'`]([^"'`\n]{1,4096})$""", re.MULTILINE)
 _BARE, _WHOLE = Pattern(r"""\S{1,128}"""), Pattern(r"""\S{1,4096}""")
 """What a value is judged by, and all of it: signed tokens have thousands of characters."""
 _COMMA = Pattern(r"[ \t]{0,4},[ \t]{0,4}")
-_STOP = Pattern(r"""[,;&|]{1,16}(?:[\w.-]{1,64}["']?[=:]|$)|\\?["'`]{1,16}(?:[\s,;:)\]}>&|+]|$)|\\{1,16}[nrt"']|[<`]|[)\]}]["',;)\]}]|&&""")
+_STOP = Pattern(
+    r"""[,;&|]{1,16}(?:[\w.-]{1,64}["']?[=:]|$)|\\?["'`]{1,16}(?:[\s,;:)\]}>&|+]|$)|\\{1,16}[nrt"']|[<`]|[)\]}]["',;)\]}]|&&"""
+)
 _TRAIL = """.,;:!?)]}>"'`"""
 
 
@@ -53,7 +57,12 @@ def _start_of_name(text: str, place: int, least: int) -> int:
 
 def _value(text: str, name: str, end: int, kind: Tells) -> Iterator[Span]:
     sign = _ASSIGNED.match(text, end)
-    if sign is not None and sign[1] == "==" and "'" not in text[end : sign.end() + 1] and '"' not in text[end : sign.end() + 1]:
+    if (
+        sign is not None
+        and sign[1] == "=="
+        and "'" not in text[end : sign.end() + 1]
+        and '"' not in text[end : sign.end() + 1]
+    ):
         return
     option = _OPTION.match(text, end) if sign is None and name.startswith("-") else None
     at = sign or option
@@ -70,7 +79,9 @@ def _value(text: str, name: str, end: int, kind: Tells) -> Iterator[Span]:
     elif bare:
         spans = [_trimmed(text, *bare.span())]
     for start, stop in spans:
-        if _hides(kind, name, text[start:stop], sure=_is_sure(name, sign, quoted=quoted is not None)):
+        if _hides(
+            kind, name, text[start:stop], sure=_is_sure(name, sign, quoted=quoted is not None)
+        ):
             yield start, _end_of(text, start) if bare and stop == bare.end() else stop
 
 
@@ -110,7 +121,9 @@ def _hides(kind: Tells, name: str, value: str, *, sure: bool) -> bool:
     if not value or is_placeholder(value):
         return False
     if kind is Tells.PASSWORD:
-        return not (is_prose(value) or (is_code(value) and not _is_number(value)) or _repeats(name, value))
+        return not (
+            is_prose(value) or (is_code(value) and not _is_number(value)) or _repeats(name, value)
+        )
     if is_code(value) or _repeats(name, value):
         return False
     if kind is Tells.TOKEN and sure and " " not in value:
@@ -131,7 +144,11 @@ def _repeats(name: str, value: str) -> bool:
         return False
     own = "".join(split(name))
     said = "".join(split(value))
-    return said == own or (value.isupper() and said in own) or value.lower() in ("token", "password", "secret", "key", "passwd", "user")
+    return (
+        said == own
+        or (value.isupper() and said in own)
+        or value.lower() in ("token", "password", "secret", "key", "passwd", "user")
+    )
 
 
 def is_telling(name: str) -> bool:
@@ -145,8 +162,12 @@ def is_secret(name: str, value: str) -> bool:
 
 
 HEADERS = ("authorization", "cookie", "bearer", "basic ")
-_HEADER = Pattern(r"""(?i)(authorization|cookie)(\\{0,3}["'])?\s{0,4}[:=,]\s{0,4}(?:b?\\{0,3}["'])?([^"'\\\n]{4,4096})""")
-_SCHEME = Pattern(r"(?i)(bearer|basic|token|digest|negotiate|apikey|api-key|key|jwt|aws4-hmac-sha256|sharedkey|sso-key)[ =:]+(\S.*)")
+_HEADER = Pattern(
+    r"""(?i)(authorization|cookie)(\\{0,3}["'])?\s{0,4}[:=,]\s{0,4}(?:b?\\{0,3}["'])?([^"'\\\n]{4,4096})"""
+)
+_SCHEME = Pattern(
+    r"(?i)(bearer|basic|token|digest|negotiate|apikey|api-key|key|jwt|aws4-hmac-sha256|sharedkey|sso-key)[ =:]+(\S.*)"
+)
 _BEARER = Pattern(r"(?i)\bbearer[ \t:=]{1,4}[\"']?([\w.~+/=-]{8,4096})")
 _BASIC = Pattern(r"(?i)\bbasic[ \t]{1,4}([\w+/=-]{8,4096})")
 
@@ -161,7 +182,9 @@ def headers(text: str, places: Sequence[Span]) -> Iterator[Span]:
             yield from _carried(hit)
             done = hit.end()
         for pattern in (_BEARER, _BASIC):
-            if (hit := pattern.match(text, place)) is not None and (_is_basic(hit[1]) if pattern is _BASIC else _is_bearer(hit[1])):
+            if (hit := pattern.match(text, place)) is not None and (
+                _is_basic(hit[1]) if pattern is _BASIC else _is_bearer(hit[1])
+            ):
                 yield hit.span(1)
 
 

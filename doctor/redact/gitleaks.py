@@ -1,7 +1,8 @@
 """Turn the rules of gitleaks into the shapes of `gitleaks.json`: `python -m doctor.site.generate shapes GITLEAKS.toml`.
 
-gitleaks looks for secrets in source, and would rather miss one than ring for nothing; here a token that is cut short, or that a bracket
-follows, has to go as well. So what a pattern wants behind a token is dropped, and names of vendors are looked for where they begin.
+gitleaks looks for secrets in source, and would rather miss one than ring for nothing; here a token
+that is cut short, or that a bracket follows, has to go as well. So what a pattern wants behind a
+token is dropped, and names of vendors are looked for where they begin.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ def shapes(config: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the rules of a configuration of gitleaks as shapes: an id, a pattern, its keywords, the least entropy of what it finds."""
     for rule in config["rules"]:
         if rule["id"] not in LEFT_OUT:
-            shape = {"id": rule["id"], "pattern": pattern(rule["regex"]), "keywords": sorted(rule["keywords"])}
+            shape = {
+                "id": rule["id"],
+                "pattern": pattern(rule["regex"]),
+                "keywords": sorted(rule["keywords"]),
+            }
             yield shape | ({"entropy": float(rule["entropy"])} if "entropy" in rule else {})
 
 

@@ -1,4 +1,7 @@
-"""Private keys of many lines, in PEM (RFC 7468) and its kin; also where their line ends are escaped, or where the log cuts them."""
+"""Private keys of many lines, in PEM (RFC 7468) and its kin.
+
+Also where their line ends are escaped, or where the log cuts them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ _END = Pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC
 _LONGEST = 16 << 10
 _WIDEST = 200
 """Characters at the end of a line in which a line of a key is looked for."""
-_LINE = Pattern(r"""[^\n]{0,120}?(?:[A-Za-z0-9+/=]{16,}|: |Proc-Type|DEK-Info)[^\n]{0,120}$|\s{0,40}$""", re.MULTILINE)
+_LINE = Pattern(
+    r"""[^\n]{0,120}?(?:[A-Za-z0-9+/=]{16,}|: |Proc-Type|DEK-Info)[^\n]{0,120}$|\s{0,40}$""",
+    re.MULTILINE,
+)
 _RUN = Pattern(r"""(?:(?:\\{1,3}[nr]|[ \t"']){0,4}[A-Za-z0-9+/=]{8,})*""")
 _BODY = Pattern(r"([A-Za-z0-9+/=]{20,200})[^\n\w]{0,4}$")
 
@@ -43,7 +49,11 @@ def _end_of_body(text: str, start: int) -> int:
     """Return where what looks like the lines of a key ends: nobody says so, for the log was cut."""
     line = _RUN.match(text, start)
     end = line.end() if line else start
-    while (following := text.find("\n", end)) >= 0 and following - end < 8 and (body := _LINE.match(text, following + 1)) is not None:
+    while (
+        (following := text.find("\n", end)) >= 0
+        and following - end < 8
+        and (body := _LINE.match(text, following + 1)) is not None
+    ):
         if body.end() == following or end - start > _LONGEST:
             break
         end = body.end()

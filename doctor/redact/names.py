@@ -21,25 +21,97 @@ class Tells(Enum):
 
 
 WORDS = (
-    *("token", "secret", "passw", "passwd", "passphrase", "passcode", "pwd", "credential", "api_key", "apikey", "api-key", "key"),
-    *("auth", "_pat=", "_pat:", '_pat"', "_pat'", "_pat ", "-pat ", "-pat=", "cookie", "sessionid", "jsessid", "phpsessid", "signature"),
-    *("sig=", "sas=", "dsn", "dbpass", "userpass", "_pass=", "_pass:", '_pass"', "_pass'", "pass=", "pass:"),
+    *(
+        "token",
+        "secret",
+        "passw",
+        "passwd",
+        "passphrase",
+        "passcode",
+        "pwd",
+        "credential",
+        "api_key",
+        "apikey",
+        "api-key",
+        "key",
+    ),
+    *(
+        "auth",
+        "_pat=",
+        "_pat:",
+        '_pat"',
+        "_pat'",
+        "_pat ",
+        "-pat ",
+        "-pat=",
+        "cookie",
+        "sessionid",
+        "jsessid",
+        "phpsessid",
+        "signature",
+    ),
+    *(
+        "sig=",
+        "sas=",
+        "dsn",
+        "dbpass",
+        "userpass",
+        "_pass=",
+        "_pass:",
+        '_pass"',
+        "_pass'",
+        "pass=",
+        "pass:",
+    ),
     *("_pw=", "_pw:", '_pw"', "_pw'", "_pw "),
 )
 """One of them stands in every telling name, in small letters."""
 
-_PASSWORDS = ("password", "passwd", "passphrase", "passcode", "pwd", "passw", "dbpass", "userpass", "rootpass", "mypass")
+_PASSWORDS = (
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "passw",
+    "dbpass",
+    "userpass",
+    "rootpass",
+    "mypass",
+)
 _TOKENS = ("token", "secret", "secrets", "credential", "credentials")
 _ALONE = frozenset({"pat", "auth", "authorization"})
-_SIGNATURES = frozenset({"signature", "sig", "sas", "sessionid", "jsessionid", "phpsessid", "dsn", "cookie", "cookies"})
+_SIGNATURES = frozenset(
+    {"signature", "sig", "sas", "sessionid", "jsessionid", "phpsessid", "dsn", "cookie", "cookies"}
+)
 _BESIDE_TOKEN = words("beside_token")
 _BESIDE_KEY = words("beside_key")
 _NO_HEAD = words("no_head")
 _TELLING_TAIL = frozenset(
-    {"value", "base", "b64", "base64", "string", "data", "raw", "plain", "plaintext", "old", "new", "1", "2", "3", "dev", "prod", "test"}
+    {
+        "value",
+        "base",
+        "b64",
+        "base64",
+        "string",
+        "data",
+        "raw",
+        "plain",
+        "plaintext",
+        "old",
+        "new",
+        "1",
+        "2",
+        "3",
+        "dev",
+        "prod",
+        "test",
+    }
 )
 _PLAIN_KEYS = words("plain_keys")
-_NEVER = frozenset({"passwordless", "keyword", "keywords", "monkey", "turkey", "author", "authors", "tokens"})
+_NEVER = frozenset(
+    {"passwordless", "keyword", "keywords", "monkey", "turkey", "author", "authors", "tokens"}
+)
 
 
 def split(name: str) -> list[str]:
@@ -64,10 +136,16 @@ def tells(name: str) -> Tells:
         return Tells.NOTHING
     if head.endswith(_PASSWORDS) or (head in ("pass", "pw") and (beside or name.isupper())):
         return Tells.PASSWORD
-    if head in ("key", "keys") or head.endswith(("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey")):
+    if head in ("key", "keys") or head.endswith(
+        ("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey")
+    ):
         return _of_key(name, head, beside)
     if (head.endswith(_TOKENS) or head in _ALONE) and head not in _NEVER:
-        return Tells.NOTHING if beside & _BESIDE_TOKEN and not beside & {"api", "access", "auth"} else Tells.TOKEN
+        return (
+            Tells.NOTHING
+            if beside & _BESIDE_TOKEN and not beside & {"api", "access", "auth"}
+            else Tells.TOKEN
+        )
     if "secret" in beside or head in _SIGNATURES:
         return Tells.KEY
     return Tells.NOTHING

@@ -1,7 +1,8 @@
 """Regular expressions that cost nothing until a text needs them: most reports hold nothing that any of them looks for.
 
-They are searched near keywords that an automaton found, in parts of the text that do not overlap, and each bounds what it repeats before a
-text that has to be there: so the time grows with the text alone, and Python's own engine, which is there already, is the fastest.
+They are searched near keywords that an automaton found, in parts of the text that do not overlap,
+and each bounds what it repeats before a text that has to be there: so the time grows with the text
+alone, and Python's own engine, which is there already, is the fastest.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Pattern:
         """Return the first match between two places."""
         return self._ready.search(text, start, len(text) if end is None else end)
 
-    def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
+    def finditer(
+        self, text: str, start: int = 0, end: int | None = None
+    ) -> Iterator[re.Match[str]]:
         """Yield every match between two places."""
         return self._ready.finditer(text, start, len(text) if end is None else end)
 

@@ -14,11 +14,18 @@ _STAYING = ("127.", "0.0.0.0", "255.")  # noqa: S104
 
 _EMAIL = Pattern(r"\b[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 _PROMPT = Pattern(
-    r"(^|[\s\"'(\[])([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})(:[~/]|:\S{0,100}[$#%](?:\s|$)|\s[\w~./-]{1,60}\][$#%])", re.MULTILINE
+    r"(^|[\s\"'(\[])([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})(:[~/]|:\S{0,100}[$#%](?:\s|$)|\s[\w~./-]{1,60}\][$#%])",
+    re.MULTILINE,
 )
-_SSH = Pattern(r"\b((?:ssh|scp|sftp|rsync|mosh|srun|pdsh)\b[^\n]{0,160}?\s)([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})")
-_HOME = Pattern(r"(/(?:home|Users|export/home|data/home|nfs/home|gpfs/home|mnt/c/Users|c/Users)/)([^/\s\"'`:;,<>|$\[\](){}*?\\]{1,64})")
-_WINDOWS_HOME = Pattern(r"(?i)\b([A-Z]:(?:\\{1,4}|/)(?:Users|Documents and Settings)(?:\\{1,4}|/))([^\\/\n\"':;<>|*?]{1,64})")
+_SSH = Pattern(
+    r"\b((?:ssh|scp|sftp|rsync|mosh|srun|pdsh)\b[^\n]{0,160}?\s)([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})"
+)
+_HOME = Pattern(
+    r"(/(?:home|Users|export/home|data/home|nfs/home|gpfs/home|mnt/c/Users|c/Users)/)([^/\s\"'`:;,<>|$\[\](){}*?\\]{1,64})"
+)
+_WINDOWS_HOME = Pattern(
+    r"(?i)\b([A-Z]:(?:\\{1,4}|/)(?:Users|Documents and Settings)(?:\\{1,4}|/))([^\\/\n\"':;<>|*?]{1,64})"
+)
 _IPV4 = Pattern(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 _NETWORK = Pattern(
     r"(?i)(?:://|@|\b(?:ip|inet|inet6|addr|addrs|address|host|hosts|hostname|server|peer|client|node|from|to|via|at|on|gateway|dns|endpoint|remote|master_addr|nodes"
@@ -32,9 +39,15 @@ _IPV6 = Pattern(
     r"\b[0-9A-Fa-f]{1,4}:(?:[0-9A-Fa-f]{0,4}:){2,6}[0-9A-Fa-f]{1,4}\b|\b(?:fe80|f[cd][0-9a-f]{2}|2[0-9a-f]{3})::[0-9A-Fa-f:]{1,32}\b"
 )
 _MAC = Pattern(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
-_OF_AWS = Pattern(r"\bip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}\b(?:\.[\w.-]{1,64}(?:internal|amazonaws\.com))?")
-_URL_HOST = Pattern(r"(?i)(\b[a-z][a-z0-9+.-]{1,20}://(?:\[hidden\]@|[^\s/@:\"'<>]{1,64}@)?)([A-Za-z0-9][\w.-]{0,253})")
-_INTERNAL = Pattern(r"\b(?:[A-Za-z0-9][\w-]{0,62}\.){1,8}(?:local|internal|intranet|lan|corp|localdomain|cluster|intra|home\.arpa)\b")
+_OF_AWS = Pattern(
+    r"\bip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}\b(?:\.[\w.-]{1,64}(?:internal|amazonaws\.com))?"
+)
+_URL_HOST = Pattern(
+    r"(?i)(\b[a-z][a-z0-9+.-]{1,20}://(?:\[hidden\]@|[^\s/@:\"'<>]{1,64}@)?)([A-Za-z0-9][\w.-]{0,253})"
+)
+_INTERNAL = Pattern(
+    r"\b(?:[A-Za-z0-9][\w-]{0,62}\.){1,8}(?:local|internal|intranet|lan|corp|localdomain|cluster|intra|home\.arpa)\b"
+)
 _TOLD_HOST = Pattern(
     r"(?i)\b((?:hostnames?|host|node|nodename|nodelist|master_addr|slurmd_nodename|rhost|server)[\"']?[ \t]{0,8}"
     r"[=:][ \t]{0,4}[\"']?)([A-Za-z][\w.-]{2,62})"
@@ -73,11 +86,15 @@ def _whole(name: str) -> re.Pattern[str]:
 class Mask:
     """Replaces what names the person or the machine: the home folder by `$HOME`, user and host names by placeholders.
 
-    Of others too: mail addresses, addresses of networks, hosts that are not public, the names in `/home/NAME` and its kin.
+    Of others too: mail addresses, addresses of networks, hosts that are not public, the names in
+    `/home/NAME` and its kin.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        """`names` maps a placeholder (`$HOME`, `<user>`, `<host>`) to what it stands for; short names are left alone."""
+        """`names` maps a placeholder (`$HOME`, `<user>`, `<host>`) to what it stands for.
+
+        Short names are left alone.
+        """
         ordered = sorted(names.items(), key=lambda item: -len(item[1]))
         self._rules = [(real, _whole(real), mask) for mask, real in ordered if len(real) >= 4]
 
@@ -90,7 +107,10 @@ class Mask:
 
 
 def without_names(text: str) -> str:
-    """Return a text in which no other person and no other machine is named; what everybody uses stays."""
+    """Return a text in which no other person and no other machine is named.
+
+    What everybody uses stays.
+    """
     if "@" in text:
         text = _SSH.sub(_login, _PROMPT.sub(_prompt, _EMAIL.sub(_email, text)))
     if "ome/" in text or "sers" in text or "ocuments" in text:
@@ -107,7 +127,10 @@ def without_names(text: str) -> str:
 
 def _email(found: re.Match[str]) -> str:
     user, _, host = found[0].partition("@")
-    staying = user.lower() in ("git", "noreply", "packages") or host.lower() in ("example.com", "example.org")
+    staying = user.lower() in ("git", "noreply", "packages") or host.lower() in (
+        "example.com",
+        "example.org",
+    )
     return found[0] if staying or _is_public(host) else "<email>"
 
 
@@ -118,22 +141,40 @@ def _prompt(found: re.Match[str]) -> str:
 
 def _login(found: re.Match[str]) -> str:
     staying = found[2] == "git" or _is_public(found[3])
-    return found[0] if staying else f"{found[1]}{found[2] if found[2] in _EVERYBODY else '<user>'}@<host>"
+    return (
+        found[0]
+        if staying
+        else f"{found[1]}{found[2] if found[2] in _EVERYBODY else '<user>'}@<host>"
+    )
 
 
 def _home(found: re.Match[str]) -> str:
-    known = found[2].lower() in _EVERYBODY or found[2].lower() in ("public", "all users") or found[2].startswith(("<", "..."))
+    known = (
+        found[2].lower() in _EVERYBODY
+        or found[2].lower() in ("public", "all users")
+        or found[2].startswith(("<", "..."))
+    )
     return found[0] if known else f"{found[1]}user"
 
 
 def _ipv4(found: re.Match[str]) -> str:
     text, address = found.string, found[0]
-    before, behind = text[max(found.start() - 40, 0) : found.start()], text[found.end() : found.end() + 8]
-    if address.startswith(_STAYING) or any(int(part) > 255 for part in address.split(".")) or before.endswith(".") or behind[:1] == ".":
+    before, behind = (
+        text[max(found.start() - 40, 0) : found.start()],
+        text[found.end() : found.end() + 8],
+    )
+    if (
+        address.startswith(_STAYING)
+        or any(int(part) > 255 for part in address.split("."))
+        or before.endswith(".")
+        or behind[:1] == "."
+    ):
         return address
     if _RELEASE.search(before) and not _NETWORK.search(before):
         return address
-    private = address.startswith("192.168.") or (address.startswith("172.") and 16 <= int(address.split(".")[1]) <= 31)
+    private = address.startswith("192.168.") or (
+        address.startswith("172.") and 16 <= int(address.split(".")[1]) <= 31
+    )
     return "<address>" if private or _NETWORK.search(before) or _PORT.match(behind) else address
 
 
@@ -160,16 +201,29 @@ def _host(found: re.Match[str]) -> str:
         or host.replace(".", "").isdigit()
         or host.endswith((".example", ".example.org", ".example.com"))
     )
-    return found[0] if staying or found[1].startswith("file") else f"{found[1]}<host>{found[2][len(host) :]}"
+    return (
+        found[0]
+        if staying or found[1].startswith("file")
+        else f"{found[1]}<host>{found[2][len(host) :]}"
+    )
 
 
 def _told(found: re.Match[str]) -> str:
     host = found[2].rstrip(".-")
-    staying = host.lower() in _NO_HOST or _is_public(host) or not (any(char.isdigit() for char in host) or "." in host or "-" in host)
+    staying = (
+        host.lower() in _NO_HOST
+        or _is_public(host)
+        or not (any(char.isdigit() for char in host) or "." in host or "-" in host)
+    )
     return found[0] if staying else f"{found[1]}<host>{found[2][len(host) :]}"
 
 
 def _internal(found: re.Match[str]) -> str:
     # threading.local is none
-    telling = "-" in found[0] or any(char.isdigit() for char in found[0]) or found[0].count(".") > 1 or found[0].endswith(".internal")
+    telling = (
+        "-" in found[0]
+        or any(char.isdigit() for char in found[0])
+        or found[0].count(".") > 1
+        or found[0].endswith(".internal")
+    )
     return "<host>" if telling and not _is_public(found[0]) else found[0]

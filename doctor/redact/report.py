@@ -21,12 +21,19 @@ def who(env: Mapping[str, str]) -> dict[str, str]:
     import getpass  # of a report that is not made to be shared nobody's name is asked
     import platform
 
-    names = {"$HOME": env.get("HOME") or env.get("USERPROFILE") or str(home() or ""), "<host>": platform.node().partition(".")[0]}
+    names = {
+        "$HOME": env.get("HOME") or env.get("USERPROFILE") or str(home() or ""),
+        "<host>": platform.node().partition(".")[0],
+    }
     try:
         names["<user>"] = env.get("USER") or env.get("LOGNAME") or getpass.getuser()
     except (OSError, KeyError):
         names["<user>"] = ""
-    return {mask: real for mask, real in names.items() if real.strip("/") and real not in ("root", "localhost", "user", "runner", "python")}
+    return {
+        mask: real
+        for mask, real in names.items()
+        if real.strip("/") and real not in ("root", "localhost", "user", "runner", "python")
+    }
 
 
 def shareable(value: _T, names: Mapping[str, str]) -> _T:
@@ -36,11 +43,16 @@ def shareable(value: _T, names: Mapping[str, str]) -> _T:
     clean = msgspec.to_builtins(without_any_secrets(value))
     mask = Mask(names)
     masked = {text: mask(text) for text in _texts(clean)}
-    return msgspec.convert(_changed(clean, lambda text: masked.get(text, text)), type(value), strict=False)
+    return msgspec.convert(
+        _changed(clean, lambda text: masked.get(text, text)), type(value), strict=False
+    )
 
 
 def without_any_secrets(value: _T) -> _T:
-    """Return a model value in which secrets are blanked, and nothing else is changed; the value itself where it holds none."""
+    """Return a model value in which secrets are blanked, and nothing else is changed.
+
+    The value itself where it holds none.
+    """
     built = msgspec.to_builtins(value)
     held_keys = _without_keys(built)
     texts = list(_texts(built))
@@ -48,11 +60,18 @@ def without_any_secrets(value: _T) -> _T:
     blanked = {text: clean for text in found if (clean := without_secrets(text)) != text}
     clean = _changed(built, lambda text: blanked.get(text, text)) if blanked else built
     clean = _parted(clean, names) if (names := frozenset(filter(is_telling, found))) else clean
-    return value if clean is built and not held_keys else msgspec.convert(clean, type(value), strict=False)
+    return (
+        value
+        if clean is built and not held_keys
+        else msgspec.convert(clean, type(value), strict=False)
+    )
 
 
 def _without_keys(built: Any) -> bool:
-    """Blank private keys in the lines of logs, none of which tells by itself what it belongs to; say whether there were any."""
+    """Blank private keys in the lines of logs, none of which tells by itself what it belongs to.
+
+    Say whether there were any.
+    """
     observation = built.get("observation", built) if isinstance(built, dict) else {}
     changed = False
     for log in observation.get("logs") or () if isinstance(observation, dict) else ():
@@ -83,7 +102,10 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {change(key): item if key in _OURS else _changed(item, change) for key, item in value.items()}
+        return {
+            change(key): item if key in _OURS else _changed(item, change)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_changed(item, change) for item in value]
     return value
@@ -92,14 +114,19 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:
 def _parted(value: Any, names: frozenset[str]) -> Any:
     """Blank values that stand apart from the name that tells them: in a table, or behind an option in the words of a command."""
     if isinstance(value, dict):
-        changed = {key: HIDDEN if _told_by(key, item, names) else _parted(item, names) for key, item in value.items()}
+        changed = {
+            key: HIDDEN if _told_by(key, item, names) else _parted(item, names)
+            for key, item in value.items()
+        }
         return changed if any(changed[key] is not item for key, item in value.items()) else value
     if isinstance(value, list | tuple):
         parts = [_parted(item, names) for item in value]
         for number, (option, word) in enumerate(pairwise(value), 1):
             if isinstance(option, str) and option.startswith("-") and _told_by(option, word, names):
                 parts[number] = HIDDEN
-        return parts if any(new is not old for new, old in zip(parts, value, strict=True)) else value
+        return (
+            parts if any(new is not old for new, old in zip(parts, value, strict=True)) else value
+        )
     return value
 
 

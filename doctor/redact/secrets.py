@@ -47,7 +47,9 @@ def _rules() -> _Rules:
     for number, (texts, _) in enumerate(told):
         for text in texts:
             woken.setdefault(text, []).append(number)
-    automaton = ahocorasick_rs.AhoCorasick(list(woken), implementation=ahocorasick_rs.Implementation.ContiguousNFA)
+    automaton = ahocorasick_rs.AhoCorasick(
+        list(woken), implementation=ahocorasick_rs.Implementation.ContiguousNFA
+    )
     return _Rules(automaton, tuple(map(tuple, woken.values())), tuple(find for _, find in told))
 
 
@@ -67,37 +69,59 @@ def without_secrets(text: str) -> str:
 
 
 def telling(texts: Sequence[str]) -> Iterator[int]:
-    """Yield the numbers of the texts that may hold a secret: one look at thousands of short ones. A name may be wrapped in a longer one."""
+    """Yield the numbers of the texts that may hold a secret: one look at thousands of short ones.
+
+    A name may be wrapped in a longer one.
+    """
     starts = [0, *accumulate(len(text) + 1 for text in texts)]
     hits = _rules().automaton.find_matches_as_indexes(_small("\n".join(texts)))
     named = {bisect_right(starts, start) - 1 for _, start, _ in hits}
-    yield from sorted(named | {number for number, text in enumerate(texts) if len(text) > _NARROW and "\n" in text})
+    yield from sorted(
+        named
+        | {number for number, text in enumerate(texts) if len(text) > _NARROW and "\n" in text}
+    )
 
 
 def _found(text: str) -> list[Span]:
     rules = _rules()
     places: dict[int, list[Span]] = {}
-    for which, start, end in rules.automaton.find_matches_as_indexes(_small(text), overlapping=True):
+    for which, start, end in rules.automaton.find_matches_as_indexes(
+        _small(text), overlapping=True
+    ):
         for number in rules.woken[which]:
             places.setdefault(number, []).append((start, end))
     spans = [span for number, here in places.items() for span in rules.finds[number](text, here)]
-    return [(start, end) for start, end in spans if start < end and text[start:end].strip("[]") != _BLANKED]
+    return [
+        (start, end)
+        for start, end in spans
+        if start < end and text[start:end].strip("[]") != _BLANKED
+    ]
 
 
 def _small(text: str) -> str:
     """Return a text in small letters, each where it stood: there are letters that become two."""
     small = text.lower()
-    return small if len(small) == len(text) else "".join(one if len(one := char.lower()) == 1 else char for char in text)
+    return (
+        small
+        if len(small) == len(text)
+        else "".join(one if len(one := char.lower()) == 1 else char for char in text)
+    )
 
 
 def _wrapped(text: str) -> Iterator[Span]:
     """Yield the halves of secrets that a terminal wrapped: those that are seen where the line end is taken out."""
-    seams = [(start, place, end) for start, place, end in map(partial(_around, text), _SEAM.finditer(text)) if place - start >= _NARROW]
+    seams = [
+        (start, place, end)
+        for start, place, end in map(partial(_around, text), _SEAM.finditer(text))
+        if place - start >= _NARROW
+    ]
     joined = [text[start:place] + text[place + 1 : end] for start, place, end in seams]
     for number in telling(joined):
         start, place, _ = seams[number]
         for first, last in _found(joined[number]):
-            if start + first < place < start + last and _goes_on(text, start, place, start + last + 1):
+            if start + first < place < start + last and _goes_on(
+                text, start, place, start + last + 1
+            ):
                 yield start + first, place
                 yield place + 1, start + last + 1
 
@@ -109,7 +133,10 @@ def _goes_on(text: str, start: int, place: int, end: int) -> bool:
 
 
 def _around(text: str, seam: re.Match[str]) -> tuple[int, int, int]:
-    """Return where the line above a line end begins, its end, and where the line below ends; of long ones what is near."""
+    """Return where the line above a line end begins, its end, and where the line below ends.
+
+    Of long ones what is near.
+    """
     place = seam.start() + 1
     end = text.find("\n", place + 1)
     start = max(text.rfind("\n", 0, place) + 1, place - _AROUND)
@@ -119,7 +146,10 @@ def _around(text: str, seam: re.Match[str]) -> tuple[int, int, int]:
 def _blanked(text: str, spans: Iterable[Span]) -> str:
     parts, at = [], 0
     for start, end in _merged(spans):
-        parts += [text[at:start], "\n".join(HIDDEN if line.strip() else line for line in text[start:end].split("\n"))]
+        parts += [
+            text[at:start],
+            "\n".join(HIDDEN if line.strip() else line for line in text[start:end].split("\n")),
+        ]
         at = end
     return "".join((*parts, text[at:]))
 

@@ -20,7 +20,9 @@ _PLACEHOLDER = Pattern(
 )
 _PROSE = words("prose")
 _PATH = Pattern(r"^(?:~|\.{0,2}/|[A-Za-z]:[\\/]|\w{1,20}://|[\w.-]+/[\w./-]+\.\w{1,8}$)")
-_DOTTED = Pattern(r"^(?:self|cls|args|config|cfg|os|kwargs|settings|[a-z_]\w*)(?:\.[A-Za-z_]\w*)+(?:[(\[].*)?$|^[a-z_]\w*[(\[].*$")
+_DOTTED = Pattern(
+    r"^(?:self|cls|args|config|cfg|os|kwargs|settings|[a-z_]\w*)(?:\.[A-Za-z_]\w*)+(?:[(\[].*)?$|^[a-z_]\w*[(\[].*$"
+)
 _NUMBER = Pattern(r"^[-+]?[\d.,_:%]{1,400}(?:e[-+]?\d+)?[a-zA-Z%/]{0,8}$|^0x[0-9a-fA-F]+$")
 _LETTER, _DIGIT = Pattern(r"[A-Za-z]"), Pattern(r"\d")
 _SMALL, _LARGE = Pattern(r"[a-z]"), Pattern(r"[A-Z]")
@@ -44,9 +46,16 @@ def is_code(value: str) -> bool:
 
 
 def entropy(value: str) -> float:
-    """Return the entropy of a text by its own letters, in bits for each (C. E. Shannon), as gitleaks weighs what it found."""
+    """Return the entropy of a text by its own letters, in bits for each (C. E.
+
+    Shannon), as gitleaks weighs what it found.
+    """
     total = len(value)
-    return -sum(count / total * math.log2(count / total) for count in Counter(value).values()) if total else 0.0
+    return (
+        -sum(count / total * math.log2(count / total) for count in Counter(value).values())
+        if total
+        else 0.0
+    )
 
 
 def looks_random(value: str, least: int = 8) -> bool:

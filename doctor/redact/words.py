@@ -15,7 +15,9 @@ class _List(msgspec.Struct, frozen=True, rename={"about": "is"}):
 
 @lru_cache(maxsize=1)
 def _lists() -> dict[str, _List]:
-    return msgspec.json.decode((Path(__file__).parent / "words.json").read_bytes(), type=dict[str, _List])
+    return msgspec.json.decode(
+        (Path(__file__).parent / "words.json").read_bytes(), type=dict[str, _List]
+    )
 
 
 @lru_cache(maxsize=16)

@@ -9,7 +9,10 @@ from doctor.model.checks import Check, Reach
 from doctor.model.observation import TargetKind
 from doctor.site.markdown import between, block, bullets, closed, code, grid, link, page, prose
 
-_DEVICES = {Reach.EACH: "every device that answers, each in a process of its own", Reach.HOST: "none: it looks at the machine"}
+_DEVICES = {
+    Reach.EACH: "every device that answers, each in a process of its own",
+    Reach.HOST: "none: it looks at the machine",
+}
 _TARGETS = {TargetKind.INTERPRETER: "an interpreter", TargetKind.CARGO: "a Cargo workspace"}
 
 
@@ -43,13 +46,23 @@ def check_page(check: Check, catalog: Catalog) -> str:
 
 
 def _leaning(id_: str, catalog: Catalog) -> list[str]:
-    issues = sorted(name for name, issue in catalog.issues.items() if any(proof.check == id_ for proof in issue.proofs))
-    linked = [link(prose(closed(catalog.issues[name].title)), between(path(id_), f"issues/{name}.md")) for name in issues]
+    issues = sorted(
+        name
+        for name, issue in catalog.issues.items()
+        if any(proof.check == id_ for proof in issue.proofs)
+    )
+    linked = [
+        link(prose(closed(catalog.issues[name].title)), between(path(id_), f"issues/{name}.md"))
+        for name in issues
+    ]
     return ["## Known issues that it shows", bullets(linked)] if linked else []
 
 
 def index(checks: Mapping[str, Check]) -> str:
     """Return the list of checks."""
-    rows = [(link(code(name), f"{name}.md"), prose(check.header.summary), check.header.tier.value) for name, check in checks.items()]
+    rows = [
+        (link(code(name), f"{name}.md"), prose(check.header.summary), check.header.tier.value)
+        for name, check in checks.items()
+    ]
     told = "Each does one fragile thing in miniature, in a process of its own, and compares with an oracle."
     return page("Checks and canaries", [told, grid(("check", "what it does", "tier"), rows)])

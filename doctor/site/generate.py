@@ -1,8 +1,8 @@
 """Write what is generated in this repository, or say what is stale: `python -m doctor.site.generate [--check]`.
 
-`python -m doctor.site.generate site [DIR]` writes the pages of the documentation site (they are not kept) to docs/site or DIR.
-`python -m doctor.site.generate shapes GITLEAKS.toml` derives the shapes of secrets from the rules of gitleaks
-(doctor/redact/gitleaks.py names the release).
+`python -m doctor.site.generate site [DIR]` writes the pages of the documentation site (they are not
+kept) to docs/site or DIR. `python -m doctor.site.generate shapes GITLEAKS.toml` derives the shapes
+of secrets from the rules of gitleaks (doctor/redact/gitleaks.py names the release).
 """
 
 from __future__ import annotations
@@ -55,8 +55,15 @@ def schemas() -> dict[Path, str]:
 
 
 def stale() -> list[str]:
-    """Return the names of the generated files that say something else than they should; what drew the picture does not count."""
-    found = [] if terminal_picture.words(_there(PICTURE)) == terminal_picture.words(picture()) else [PICTURE]
+    """Return the names of the generated files that say something else than they should.
+
+    What drew the picture does not count.
+    """
+    found = (
+        []
+        if terminal_picture.words(_there(PICTURE)) == terminal_picture.words(picture())
+        else [PICTURE]
+    )
     found += [path for path, text in schemas().items() if _there(path) != text]
     return [str(path.relative_to(ROOT)) for path in found]
 
@@ -69,7 +76,10 @@ def _there(path: Path) -> str:
 
 
 def write_site(folder: Path) -> None:
-    """Write every page of the site. What an earlier one left in docs/site goes; another folder only gains files."""
+    """Write every page of the site. What an earlier one left in docs/site goes.
+
+    Another folder only gains files.
+    """
     if folder == SITE:
         shutil.rmtree(folder, ignore_errors=True)
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in COPIES}
@@ -80,7 +90,12 @@ def write_site(folder: Path) -> None:
 def shapes(rules: Path) -> str:
     """Return the shapes of secrets that the rules of gitleaks, a TOML file, stand for."""
     found = list(gitleaks.shapes(parsed(rules.read_text(encoding="utf-8"))))
-    told = {"source": gitleaks.SOURCE, "licence": gitleaks.LICENCE, "left_out": gitleaks.LEFT_OUT, "shapes": found}
+    told = {
+        "source": gitleaks.SOURCE,
+        "licence": gitleaks.LICENCE,
+        "left_out": gitleaks.LEFT_OUT,
+        "shapes": found,
+    }
     return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
 
 
@@ -104,7 +119,9 @@ def main(arguments: list[str]) -> int:
         case ["site", *folders] if len(folders) <= 1:
             write_site(Path(*folders) if folders else SITE)
         case _:
-            sys.stderr.write("usage: python -m doctor.site.generate [--check | site [DIR] | shapes GITLEAKS.toml]\n")
+            sys.stderr.write(
+                "usage: python -m doctor.site.generate [--check | site [DIR] | shapes GITLEAKS.toml]\n"
+            )
             return 2
     return 0
 

@@ -10,7 +10,18 @@ from doctor.model.checks import Check
 from doctor.model.issues import KnownIssue, Proof, Recipe, Signature
 from doctor.report.content.words import flags
 from doctor.report.reference.conditions import VERIFIED, acts, condition_text, row_text
-from doctor.site.markdown import between, block, bullets, closed, code, grid, link, page, plain, prose
+from doctor.site.markdown import (
+    between,
+    block,
+    bullets,
+    closed,
+    code,
+    grid,
+    link,
+    page,
+    plain,
+    prose,
+)
 
 
 def path(id_: str) -> str:
@@ -39,45 +50,80 @@ def issue_page(id_: str, catalog: Catalog, checks: Mapping[str, Check]) -> str:
 def _facts(issue: KnownIssue) -> list[str]:
     if not issue.affected:
         return []
-    rows = [code(row_text(row)) + (f": {row.predicts.value} by itself" if row.predicts else "") for row in issue.affected]
+    rows = [
+        code(row_text(row)) + (f": {row.predicts.value} by itself" if row.predicts else "")
+        for row in issue.affected
+    ]
     sure = "These facts alone prove it." if issue.certain else "These facts alone are no proof."
-    return ["It applies where any of these holds:" if len(rows) > 1 else "It applies where this holds:", bullets(rows), sure]
+    return [
+        "It applies where any of these holds:" if len(rows) > 1 else "It applies where this holds:",
+        bullets(rows),
+        sure,
+    ]
 
 
 def _texts(signatures: tuple[Signature, ...]) -> list[str]:
     lines = ["In a log it is this text, as a regular expression:"] if signatures else []
     for signature in signatures:
         lines.append(block([signature.pattern]))
-        lines += [f"where the same log also holds {' and '.join(map(code, signature.also))}"] if signature.also else []
-        lines += [f"unless the log holds {' or '.join(map(code, signature.unless))}"] if signature.unless else []
+        lines += (
+            [f"where the same log also holds {' and '.join(map(code, signature.also))}"]
+            if signature.also
+            else []
+        )
+        lines += (
+            [f"unless the log holds {' or '.join(map(code, signature.unless))}"]
+            if signature.unless
+            else []
+        )
     return lines
 
 
 def _proofs(proofs: tuple[Proof, ...], here: str, checks: Mapping[str, Check]) -> str:
     items = []
     for proof in proofs:
-        name = link(code(proof.check), between(here, f"checks/{proof.check}.md")) if proof.check in checks else code(proof.check)
+        name = (
+            link(code(proof.check), between(here, f"checks/{proof.check}.md"))
+            if proof.check in checks
+            else code(proof.check)
+        )
         case = f", case {code(proof.case)}" if proof.case else ""
-        items.append(f"the check {name}{case}" + (f", on {plain(', '.join(proof.devices))}" if proof.devices else ""))
+        items.append(
+            f"the check {name}{case}"
+            + (f", on {plain(', '.join(proof.devices))}" if proof.devices else "")
+        )
     return ("It is shown by:\n\n" + bullets(items)) if items else ""
 
 
 def _fixes(issue: KnownIssue) -> list[str]:
     if not issue.fixes:
         return []
-    parts = ["## What to do", "In order of preference. doctor fills what stands in braces with what it sees, and writes the commands out."]
+    parts = [
+        "## What to do",
+        "In order of preference. doctor fills what stands in braces with what it sees, and writes the commands out.",
+    ]
     for number, recipe in enumerate(issue.fixes, 1):
         parts += [f"### {number}\\. {prose(recipe.title)}", *_recipe(recipe)]
     return parts
 
 
 def _recipe(recipe: Recipe) -> list[str]:
-    conditions = [prose(recipe.condition)] if recipe.condition else [code(condition_text(each)) for each in recipe.when]
+    conditions = (
+        [prose(recipe.condition)]
+        if recipe.condition
+        else [code(condition_text(each)) for each in recipe.when]
+    )
     noted = flags(recipe)
-    parts = ([f"Where {' and '.join(conditions)}."] if conditions else []) + ([f"*{plain(noted)}*"] if noted else [])
+    parts = ([f"Where {' and '.join(conditions)}."] if conditions else []) + (
+        [f"*{plain(noted)}*"] if noted else []
+    )
     lines = [line for act in acts(recipe) for line in act.splitlines()]
     parts += [block(lines)] if lines else []
-    change = [f"{mark} {line}" for mark, side in (("-", "before"), ("+", "after")) for line in recipe.edit.get(side, "").splitlines()]
+    change = [
+        f"{mark} {line}"
+        for mark, side in (("-", "before"), ("+", "after"))
+        for line in recipe.edit.get(side, "").splitlines()
+    ]
     parts += [block(change, "diff")] if change else []
     return parts + (["Then see that it took:", block([recipe.verify])] if recipe.verify else [])
 
@@ -85,19 +131,38 @@ def _recipe(recipe: Recipe) -> list[str]:
 def _relatives(id_: str, catalog: Catalog) -> list[str]:
     issue = catalog.issues[id_]
     explained = sorted(other for other, known in catalog.issues.items() if id_ in known.symptoms)
-    rows = (("It explains", issue.symptoms), ("It may be explained by", explained), ("See also", issue.related))
-    items = [f"{label} {', '.join(_named(other, id_, catalog) for other in ids)}" for label, ids in rows if ids]
+    rows = (
+        ("It explains", issue.symptoms),
+        ("It may be explained by", explained),
+        ("See also", issue.related),
+    )
+    items = [
+        f"{label} {', '.join(_named(other, id_, catalog) for other in ids)}"
+        for label, ids in rows
+        if ids
+    ]
     return ["## Related", bullets(items)] if items else []
 
 
 def _named(other: str, here: str, catalog: Catalog) -> str:
-    return link(code(other), between(path(here), path(other))) if other in catalog.issues else code(other)
+    return (
+        link(code(other), between(path(here), path(other)))
+        if other in catalog.issues
+        else code(other)
+    )
 
 
 def _sources(issue: KnownIssue) -> list[str]:
     how = f"{VERIFIED.get(issue.verified.how, issue.verified.how)}, {issue.verified.checked.isoformat()}"
-    told = f"Verified: {plain(how)}" + (f" ({plain(issue.verified.note)})" if issue.verified.note else "") + "."
-    items = [f"{link(prose(each.what), each.url)} (opened {each.opened.isoformat()})" for each in issue.references]
+    told = (
+        f"Verified: {plain(how)}"
+        + (f" ({plain(issue.verified.note)})" if issue.verified.note else "")
+        + "."
+    )
+    items = [
+        f"{link(prose(each.what), each.url)} (opened {each.opened.isoformat()})"
+        for each in issue.references
+    ]
     return ["## Sources", bullets(items), told]
 
 
@@ -106,12 +171,21 @@ def component_pages(catalog: Catalog) -> dict[str, str]:
     pages, rows = {}, []
     for component, ids in groupby(sorted(catalog.issues), key=lambda id_: id_.partition("/")[0]):
         names, here = list(ids), f"issues/{component}/index.md"
-        listed = [(catalog.issues[id_].severity.value, _titled(id_, here, catalog), code(id_)) for id_ in names]
+        listed = [
+            (catalog.issues[id_].severity.value, _titled(id_, here, catalog), code(id_))
+            for id_ in names
+        ]
         title = f"{component}: known issues"
-        pages[here] = page(title, [grid(("severity", "issue", "id"), listed)], f"Known issues of {component}, their causes and fixes.")
+        pages[here] = page(
+            title,
+            [grid(("severity", "issue", "id"), listed)],
+            f"Known issues of {component}, their causes and fixes.",
+        )
         rows.append((link(plain(component), f"{component}/index.md"), str(len(names))))
     told = f"{len(catalog.issues)} known issues, the newest source opened on {catalog.newest_source}. The search finds error messages too."
-    pages["issues/index.md"] = page("Known issues by component", [told, grid(("component", "issues"), rows)])
+    pages["issues/index.md"] = page(
+        "Known issues by component", [told, grid(("component", "issues"), rows)]
+    )
     return pages
 
 

@@ -24,11 +24,13 @@ def plain(text: str) -> str:
 def prose(text: str) -> str:
     """Escape a text of ours, in which `code` may stand between backticks."""
     pieces = _CODE.split(" ".join(text.split()))
-    return "".join(code(piece) if number % 2 else plain(piece) for number, piece in enumerate(pieces))
+    return "".join(
+        code(piece) if number % 2 else plain(piece) for number, piece in enumerate(pieces)
+    )
 
 
 def closed(title: str) -> str:
-    """Close the holes of a title that no machine has filled."""
+    """Close the placeholders of a title that no machine has filled."""
     return HOLE.sub("…", title)
 
 
@@ -64,14 +66,25 @@ def bullets(items: Iterable[str]) -> str:
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; the cells are Markdown already."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("\n", " ") for cell in line) + " |" for line in lines)
+    return "\n".join(
+        "| " + " | ".join(cell.replace("\n", " ") for cell in line) + " |" for line in lines
+    )
 
 
 def page(title: str, parts: Iterable[str], description: str = "") -> str:
     """Return a page with what search engines and readers see first."""
     head = ["---", f"title: {json.dumps(title, ensure_ascii=False)}"]
-    head += [f"description: {json.dumps(_short(description), ensure_ascii=False)}"] if description else []
-    return "\n".join([*head, "---", ""]) + "\n" + "\n\n".join(part for part in (f"# {prose(title)}", *parts) if part) + "\n"
+    head += (
+        [f"description: {json.dumps(_short(description), ensure_ascii=False)}"]
+        if description
+        else []
+    )
+    return (
+        "\n".join([*head, "---", ""])
+        + "\n"
+        + "\n\n".join(part for part in (f"# {prose(title)}", *parts) if part)
+        + "\n"
+    )
 
 
 def _short(text: str, most: int = 155) -> str:

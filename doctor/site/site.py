@@ -34,17 +34,33 @@ _LINK = re.compile(r"(!?)\[([^\]\n]{0,500})\]\((?!\w+:|#)([^)#\s]{1,500})(#[^)\s
 
 
 def site(catalog: Catalog, checks: Mapping[str, Check], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return every page by its path in the site; `texts` are the files of `COPIES` by their path in the repository."""
-    pages = {COPIES[name]: text if name.endswith(".svg") else relinked(name, text) for name, text in texts.items()}
+    """Return every page by its path in the site.
+
+    `texts` are the files of `COPIES` by their path in the repository.
+    """
+    pages = {
+        COPIES[name]: text if name.endswith(".svg") else relinked(name, text)
+        for name, text in texts.items()
+    }
     pages |= {issues.path(id_): issues.issue_page(id_, catalog, checks) for id_ in catalog.issues}
     pages |= issues.component_pages(catalog)
-    pages |= {checking.path(id_): checking.check_page(check, catalog) for id_, check in checks.items()}
+    pages |= {
+        checking.path(id_): checking.check_page(check, catalog) for id_, check in checks.items()
+    }
     pages |= {tables.path(id_): tables.table_page(table) for id_, table in catalog.tables.items()}
-    return {**pages, "checks/index.md": checking.index(checks), "tables/index.md": tables.index(catalog), "facts.md": _facts()}
+    return {
+        **pages,
+        "checks/index.md": checking.index(checks),
+        "tables/index.md": tables.index(catalog),
+        "facts.md": _facts(),
+    }
 
 
 def relinked(name: str, text: str) -> str:
-    """Point the links of a file at pages of the site; what the site does not hold is named without a link."""
+    """Point the links of a file at pages of the site.
+
+    What the site does not hold is named without a link.
+    """
 
     def point(found: re.Match[str]) -> str:
         target = _PLACES.get(posixpath.normpath(posixpath.join(posixpath.dirname(name), found[3])))
@@ -57,4 +73,10 @@ def relinked(name: str, text: str) -> str:
 
 def _facts() -> str:
     told = "What a condition of a known issue may name. `*` stands for a name that the environment gives."
-    return page("Facts", [told, grid(("fact", "meaning"), [(code(name), prose(FACTS[name])) for name in sorted(FACTS)])])
+    return page(
+        "Facts",
+        [
+            told,
+            grid(("fact", "meaning"), [(code(name), prose(FACTS[name])) for name in sorted(FACTS)]),
+        ],
+    )

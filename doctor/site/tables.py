@@ -58,11 +58,22 @@ def _source(name: str, table: Table) -> str:
 def _cell(cell: Any) -> str:
     if isinstance(cell, dict):
         low, high = cell.get("from"), cell.get("before")
-        return ", ".join(filter(None, (f"from {low}" if low else "", f"before {high}" if high else "")))
+        return ", ".join(
+            filter(None, (f"from {low}" if low else "", f"before {high}" if high else ""))
+        )
     return " or ".join(map(_cell, cell)) if isinstance(cell, list | tuple) else as_text(cell)
 
 
 def index(catalog: Catalog) -> str:
     """Return the list of tables."""
-    rows = [(link(prose(table.title), f"{name}.md"), code(name)) for name, table in sorted(catalog.tables.items())]
-    return page("Compatibility tables", ["What goes together, release by release, each row with its source.", grid(("table", "id"), rows)])
+    rows = [
+        (link(prose(table.title), f"{name}.md"), code(name))
+        for name, table in sorted(catalog.tables.items())
+    ]
+    return page(
+        "Compatibility tables",
+        [
+            "What goes together, release by release, each row with its source.",
+            grid(("table", "id"), rows),
+        ],
+    )

@@ -51,7 +51,9 @@ def test_no_match_of_the_catalog_lacks_its_text() -> None:
     for name, pattern, text in _PATTERNS:
         for found in re.finditer(pattern, text):
             matched += 1
-            assert not needed(pattern) or any(text in found[0] for text in needed(pattern)), f"{name}: {pattern}"
+            assert not needed(pattern) or any(text in found[0] for text in needed(pattern)), (
+                f"{name}: {pattern}"
+            )
     assert matched > 100
 
 

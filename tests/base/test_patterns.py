@@ -18,11 +18,15 @@ _ENGINES = (pytest.param(compiled, id="re2"), pytest.param(Automaton, id="automa
 
 def _by_re(pattern: str, text: str) -> Found | None:
     found = re.compile(pattern, re.MULTILINE).search(text)
-    return found and Found(found.start(), found[0], {name: value for name, value in found.groupdict().items() if value})
+    return found and Found(
+        found.start(), found[0], {name: value for name, value in found.groupdict().items() if value}
+    )
 
 
 @pytest.mark.parametrize("engine", _ENGINES)
-def test_every_signature_finds_in_its_examples_what_re_finds(engine: Callable[[str], Searcher]) -> None:
+def test_every_signature_finds_in_its_examples_what_re_finds(
+    engine: Callable[[str], Searcher],
+) -> None:
     compared = 0
     every = 1 if engine is compiled else 5  # the automaton takes its time
     for name, issue in list(load().issues.items())[::every]:
@@ -61,7 +65,9 @@ def test_every_signature_finds_in_its_examples_what_re_finds(engine: Callable[[s
         (r"[^\d\n]{2,3}", "1a2\nbcde"),
     ],
 )
-def test_an_engine_finds_what_re_finds(engine: Callable[[str], Searcher], pattern: str, text: str) -> None:
+def test_an_engine_finds_what_re_finds(
+    engine: Callable[[str], Searcher], pattern: str, text: str
+) -> None:
     assert engine(pattern).search(text) == _by_re(pattern, text)
 
 
@@ -73,7 +79,18 @@ def test_half_a_surrogate_pair_moves_no_place(engine: Callable[[str], Searcher])
 
 @pytest.mark.parametrize("engine", _ENGINES)
 @pytest.mark.parametrize(
-    "pattern", [r"(?=a)b", r"(?<!a)b", r"(a)\1", r"(?P<x>a)(?P=x)", r"a{1,1001}", r"(a){1,900}{1,900}", "(a", "a**", "a\\"]
+    "pattern",
+    [
+        r"(?=a)b",
+        r"(?<!a)b",
+        r"(a)\1",
+        r"(?P<x>a)(?P=x)",
+        r"a{1,1001}",
+        r"(a){1,900}{1,900}",
+        "(a",
+        "a**",
+        "a\\",
+    ],
 )
 def test_what_needs_to_go_back_is_refused(engine: Callable[[str], Searcher], pattern: str) -> None:
     with pytest.raises(PatternError):
@@ -93,20 +110,32 @@ def test_what_needs_to_go_back_is_refused(engine: Callable[[str], Searcher], pat
         (r"\s*\s*\s*\s*x", " " * 4000),
     ],
 )
-def test_a_bomb_is_searched_in_linear_time(engine: Callable[[str], Searcher], pattern: str, text: str) -> None:
+def test_a_bomb_is_searched_in_linear_time(
+    engine: Callable[[str], Searcher], pattern: str, text: str
+) -> None:
     searcher = engine(pattern)
     started = time.process_time()
     assert searcher.search(text) is None
     assert time.process_time() - started < 5  # `re` needs from a minute to the age of the universe
 
 
-def test_a_fact_without_repetition_is_searched_without_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fact_without_repetition_is_searched_without_an_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     compiled.cache_clear()
     monkeypatch.setitem(sys.modules, "re2", None)  # to import it would fall back to the automaton
-    kinds = {pattern: type(in_fact(pattern)).__name__ for pattern in (r"^(pytorch-)?triton", "a?b?c?d?e", "(a+)+$", "x{2}")}
+    kinds = {
+        pattern: type(in_fact(pattern)).__name__
+        for pattern in (r"^(pytorch-)?triton", "a?b?c?d?e", "(a+)+$", "x{2}")
+    }
     compiled.cache_clear()
     in_fact.cache_clear()
-    assert kinds == {r"^(pytorch-)?triton": "_Re", "a?b?c?d?e": "Automaton", "(a+)+$": "Automaton", "x{2}": "Automaton"}
+    assert kinds == {
+        r"^(pytorch-)?triton": "_Re",
+        "a?b?c?d?e": "Automaton",
+        "(a+)+$": "Automaton",
+        "x{2}": "Automaton",
+    }
 
 
 def test_where_re2_is_not_the_automaton_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,4 +144,6 @@ def test_where_re2_is_not_the_automaton_stands_in(monkeypatch: pytest.MonkeyPatc
     searcher = compiled(r"no kernel (?P<what>\w+)")
     compiled.cache_clear()
     assert isinstance(searcher, Automaton)
-    assert searcher.search("RMSNorm: no kernel image") == Found(9, "no kernel image", {"what": "image"})
+    assert searcher.search("RMSNorm: no kernel image") == Found(
+        9, "no kernel image", {"what": "image"}
+    )

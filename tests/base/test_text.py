@@ -12,9 +12,9 @@ from doctor.base.text import harmless, plain
 
 
 def test_escapes_and_control_characters_go() -> None:
-    assert plain("\x1b[31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07\x00\x08 a\u202eb\r\nc\rd\te") == "red link abc\nd\te".replace(
-        "abc", "ab\nc"
-    )
+    assert plain(
+        "\x1b[31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07\x00\x08 a\u202eb\r\nc\rd\te"
+    ) == "red link abc\nd\te".replace("abc", "ab\nc")
 
 
 @given(st.text())
@@ -24,7 +24,15 @@ def test_plain_text_controls_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 200_000, "token" * 40_000, "://" * 60_000, "x=" * 90_000, "bearer " * 30_000, "https://a:" + "b" * 150_000]
+    "text",
+    [
+        "a" * 200_000,
+        "token" * 40_000,
+        "://" * 60_000,
+        "x=" * 90_000,
+        "bearer " * 30_000,
+        "https://a:" + "b" * 150_000,
+    ],
 )
 def test_long_lines_cost_linear_time(text: str) -> None:
     started = time.process_time()
@@ -40,9 +48,15 @@ def test_sequences_of_every_kind_go() -> None:
     ("text", "broken"),
     [
         ("a\n  ::error::x\n##[group]y std::vector", "a\n  : :error::x\n# #[group]y std::vector"),
-        ("x ##vso[task.setvariable variable=PATH]/evil", "x # #vso[task.setvariable variable=PATH]/evil"),
+        (
+            "x ##vso[task.setvariable variable=PATH]/evil",
+            "x # #vso[task.setvariable variable=PATH]/evil",
+        ),
         ("##teamcity[buildStatus status='SUCCESS']", "# #teamcity[buildStatus status='SUCCESS']"),
-        ("section_start:1700000000:build[collapsed=true]", "section_start :1700000000:build[collapsed=true]"),
+        (
+            "section_start:1700000000:build[collapsed=true]",
+            "section_start :1700000000:build[collapsed=true]",
+        ),
         ("section_end:1700000000:build", "section_end :1700000000:build"),
         ("####vso[x] ## heading [link]", "### #vso[x] ## heading [link]"),
     ],

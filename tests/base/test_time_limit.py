@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from doctor.base import time_limit as watching
-from doctor.base.time_limit import OutOfTime, bounded
+from doctor.base.time_limit import TimeLimitExceeded, bounded
 from doctor.catalog.loading import load
 from doctor.model.facts import present
 from doctor.model.observation import Log, Observation, Target, TargetKind
@@ -26,7 +26,10 @@ from doctor.model.scales import Severity
 from doctor.pipeline import examine
 
 _POSIX = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no such clock")
-_CLOCKS = [pytest.param(watching._strike, id="thread"), *([watching._alarm] if hasattr(signal, "setitimer") else [])]
+_CLOCKS = [
+    pytest.param(watching._strike, id="thread"),
+    *([watching._alarm] if hasattr(signal, "setitimer") else []),
+]
 
 
 def _for_ever() -> None:
@@ -36,18 +39,25 @@ def _for_ever() -> None:
 
 
 @pytest.mark.parametrize("clock", _CLOCKS)
-def test_what_never_ends_is_ended(clock: Callable[[float], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_never_ends_is_ended(
+    clock: Callable[[float], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(watching, "_alarm", clock)
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     begun = time.monotonic()
-    with pytest.raises(OutOfTime, match="it did not end within 0 s"), bounded(0.3, "it did not end"):
+    with (
+        pytest.raises(TimeLimitExceeded, match="it did not end within 0 s"),
+        bounded(0.3, "it did not end"),
+    ):
         _for_ever()
     assert 0.2 < time.monotonic() - begun < 10
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
 
 
 @pytest.mark.parametrize("clock", _CLOCKS)
-def test_what_ends_in_time_is_left_alone(clock: Callable[[float], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ends_in_time_is_left_alone(
+    clock: Callable[[float], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(watching, "_alarm", clock)
     with bounded(0.2, "never"):
         done = 1
@@ -57,7 +67,7 @@ def test_what_ends_in_time_is_left_alone(clock: Callable[[float], AbstractContex
 
 @_POSIX
 def test_an_expression_that_goes_on_and_on_is_ended() -> None:
-    with pytest.raises(OutOfTime), bounded(0.3, "it did not end"):
+    with pytest.raises(TimeLimitExceeded), bounded(0.3, "it did not end"):
         re.match("(a+)+$", "a" * 60 + "b")
 
 
@@ -76,10 +86,19 @@ def test_in_another_thread_nothing_is_bounded() -> None:
 
 
 def _seen() -> Observation:
-    failed = Outcome(id="torch-runtime", target="interpreter", verdict=Verdict.FAILED, reason="it broke", log="slow words")
+    failed = Outcome(
+        id="torch-runtime",
+        target="interpreter",
+        verdict=Verdict.FAILED,
+        reason="it broke",
+        log="slow words",
+    )
     return Observation(
         targets=(Target(name="interpreter", kind=TargetKind.INTERPRETER, path="/p"),),
-        facts={"python.executable": present("/p", "test"), "torch.version": present("2.6.0", "test")},
+        facts={
+            "python.executable": present("/p", "test"),
+            "torch.version": present("2.6.0", "test"),
+        },
         outcomes=(failed,),
         logs=(Log(source="build.log", lines=("slow words",)),),
     )
@@ -113,7 +132,7 @@ def test_a_judgement_that_takes_too_long_is_made_without_what_was_printed() -> N
 
 @pytest.mark.usefixtures("slow")
 def test_where_nothing_else_is_judged_that_is_said() -> None:
-    with pytest.raises(OutOfTime, match="could not be judged within 1 s"):
+    with pytest.raises(TimeLimitExceeded, match="could not be judged within 1 s"):
         examine.examine(_seen(), load(), examine.Wanted(), command="diagnose", seconds=1)
 
 
@@ -131,10 +150,16 @@ main()
 
 @_POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_judgement_that_hangs_is_interrupted_at_once(number: signal.Signals, tmp_path: Path) -> None:
-    (tmp_path / "build.log").write_text("RuntimeError: no kernel image is available\n", encoding="utf-8")
+def test_a_judgement_that_hangs_is_interrupted_at_once(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "build.log").write_text(
+        "RuntimeError: no kernel image is available\n", encoding="utf-8"
+    )
     command = [sys.executable, "-c", _HANGING, "diagnose", str(tmp_path / "build.log")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == "judging\n"
         process.send_signal(number)

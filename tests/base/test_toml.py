@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.base.toml import NoToml, parsed
+from doctor.base.toml import TomlError, parsed
 
 
 def test_a_table_is_read() -> None:
@@ -12,7 +12,9 @@ def test_a_table_is_read() -> None:
 
 
 def test_a_long_line_is_no_endless_key() -> None:
-    assert parsed(f'a = "{"two words. " * 200}"\n# {"." * 300}\nb = [{"1.5, " * 300}]')["b"][:2] == [1.5, 1.5]
+    assert parsed(f'a = "{"two words. " * 200}"\n# {"." * 300}\nb = [{"1.5, " * 300}]')["b"][
+        :2
+    ] == [1.5, 1.5]
 
 
 @pytest.mark.parametrize(
@@ -27,8 +29,17 @@ def test_a_long_line_is_no_endless_key() -> None:
         "a . " * 200_000 + "a = 1",
         "[" + "a." * 200_000 + "a]",
     ],
-    ids=["unfinished", "deep", "long number", "no such day", "control character", "two meanings", "endless", "endless table"],
+    ids=[
+        "unfinished",
+        "deep",
+        "long number",
+        "no such day",
+        "control character",
+        "two meanings",
+        "endless",
+        "endless table",
+    ],
 )
 def test_what_is_no_toml_is_said_to_be_none(text: str) -> None:
-    with pytest.raises(NoToml):
+    with pytest.raises(TomlError):
         parsed(text)

@@ -14,14 +14,22 @@ from hypothesis import strategies as st
 
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ELF files are Linux's")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="ELF files are Linux's"
+)
 
 _SHELL = Path(shutil.which("ls") or "/bin/ls")
 
 
 def _libc() -> Path:
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
-    return Path(next(line.split()[-1] for line in maps.splitlines() if "libc.so.6" in line or "libc-2" in line))
+    return Path(
+        next(
+            line.split()[-1]
+            for line in maps.splitlines()
+            if "libc.so.6" in line or "libc-2" in line
+        )
+    )
 
 
 def _everything(elf: Elf) -> None:
@@ -41,10 +49,22 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("needs gcc")
     folder = tmp_path_factory.mktemp("made")
     source, library, script = folder / "one.c", folder / "libone.so.1.2", folder / "one.map"
-    source.write_text('#include <stdio.h>\nint one(void) { return puts("sm_75 sm_90"); }\n', encoding="utf-8")
+    source.write_text(
+        '#include <stdio.h>\nint one(void) { return puts("sm_75 sm_90"); }\n', encoding="utf-8"
+    )
     script.write_text("ONE_1.0 { global: one; local: *; };\n", encoding="utf-8")
     linker = f"-Wl,-soname,libone.so.1,--version-script={script},--enable-new-dtags,-rpath,$ORIGIN/../x:/opt/y"
-    argv = [compiler, "-shared", "-fPIC", "-Wl,--no-as-needed", linker, str(source), "-lm", "-o", str(library)]
+    argv = [
+        compiler,
+        "-shared",
+        "-fPIC",
+        "-Wl,--no-as-needed",
+        linker,
+        str(source),
+        "-lm",
+        "-o",
+        str(library),
+    ]
     subprocess.run(argv, check=True, timeout=60)
     return library
 
@@ -105,7 +125,9 @@ def test_a_library_cut_in_half_says_so(made: Path, tmp_path: Path) -> None:
         (b"\x7fELF\x02\x01", "a table of"),
     ],
 )
-def test_what_is_no_library_is_refused_with_its_path(tmp_path: Path, content: bytes, says: str) -> None:
+def test_what_is_no_library_is_refused_with_its_path(
+    tmp_path: Path, content: bytes, says: str
+) -> None:
     path = tmp_path / "lib.so"
     path.write_bytes(content)
     with pytest.raises(ElfError, match=says) as caught, opened(path):

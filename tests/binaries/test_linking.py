@@ -15,7 +15,9 @@ from doctor.host import Host
 from doctor.observe.binaries.linking import Resolved, follow, read, search_of
 from tests.compiled import RPATH, RUNPATH, Build, builder
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ELF files are Linux's")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="ELF files are Linux's"
+)
 
 _KINDS = {"none": "", "rpath": RPATH, "runpath": RUNPATH}
 _LOADED = """
@@ -38,13 +40,20 @@ def build(needs: Callable[[str], str]) -> Build:
 def libraries(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with libfar.so at three places, and a libfirst.so and a libsecond.so for each way to look for them."""
     root = tmp_path_factory.mktemp("libraries")
-    far, *_ = [build(root / place / "libfar.so") for place in ("by_first", "by_second", "by_environment")]
+    far, *_ = [
+        build(root / place / "libfar.so") for place in ("by_first", "by_second", "by_environment")
+    ]
     for kind, flag in _KINDS.items():
         search = "$ORIGIN/../by_second" if flag else ""
         second = build(root / f"second_{kind}" / "libsecond.so", far, search=search, kind=flag)
         for first, first_flag in _KINDS.items():
             places = f"$ORIGIN/../second_{kind}:${{ORIGIN}}/../by_first" if first_flag else ""
-            build(root / f"first_{first}_{kind}" / "libfirst.so", second, search=places, kind=first_flag)
+            build(
+                root / f"first_{first}_{kind}" / "libfirst.so",
+                second,
+                search=places,
+                kind=first_flag,
+            )
     return root
 
 
@@ -52,9 +61,14 @@ def libraries(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(_KINDS, _KINDS)))
 def test_the_loader_takes_the_same_file(libraries: Path, first: str, second: str, env: str) -> None:
     path = libraries / f"first_{first}_{second}" / "libfirst.so"
-    variables = {**os.environ, "LD_LIBRARY_PATH": f"{libraries / env}:{libraries / f'second_{second}'}" if env else ""}
+    variables = {
+        **os.environ,
+        "LD_LIBRARY_PATH": f"{libraries / env}:{libraries / f'second_{second}'}" if env else "",
+    }
     argv = [sys.executable, "-c", _LOADED, str(path)]
-    said = subprocess.run(argv, env=variables, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    said = subprocess.run(
+        argv, env=variables, check=True, capture_output=True, text=True, timeout=60
+    ).stdout.strip()
     search = search_of(Host(env=variables), sys.executable, os.uname().machine)
     found = follow(search, [read(path, search.program.rpaths)])
     one = found.get("libfar.so")

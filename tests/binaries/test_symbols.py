@@ -16,7 +16,9 @@ from doctor.observe.binaries.fatbins import architectures
 from doctor.observe.binaries.symbols import Exports, wanted
 from tests.compiled import Build, builder
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ELF files are Linux's")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="ELF files are Linux's"
+)
 
 _FATBIN = """
 __asm__(".section .nv_fatbin,\\"a\\"\\n .balign 8\\n"
@@ -39,7 +41,9 @@ def made(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a library with some of everything."""
     names = [f"_ZN3c10{len(str(n)) + 4}name{n}Ev" for n in range(40)]
     path = tmp_path_factory.mktemp("made") / "libmade.so"
-    return build(path, gives=names, asks=["nobody_gives_this", "memcpy"], weak=["nor_this"], code=_FATBIN)
+    return build(
+        path, gives=names, asks=["nobody_gives_this", "memcpy"], weak=["nor_this"], code=_FATBIN
+    )
 
 
 def test_every_symbol_that_it_gives_is_found_and_no_other(made: Path) -> None:
@@ -52,8 +56,19 @@ def test_every_symbol_that_it_gives_is_found_and_no_other(made: Path) -> None:
 
 
 def test_the_older_hash_table_gives_the_same_answers(build: Build, tmp_path: Path) -> None:
-    names = [f"__nvJitLink{what}_12_{minor}" for what in ("Create", "Complete", "AddData") for minor in range(9)]
-    with opened(build(tmp_path / "libold.so", gives=names, asks=["nobody_gives_this"], flags=["-Wl,--hash-style=sysv"])) as elf:
+    names = [
+        f"__nvJitLink{what}_12_{minor}"
+        for what in ("Create", "Complete", "AddData")
+        for minor in range(9)
+    ]
+    with opened(
+        build(
+            tmp_path / "libold.so",
+            gives=names,
+            asks=["nobody_gives_this"],
+            flags=["-Wl,--hash-style=sysv"],
+        )
+    ) as elf:
         exports = Exports(elf)
         symbols = list(elf.symbols())
         assert {name.encode() for name in names} <= {one.name for one in symbols if one.defined}
@@ -100,6 +115,11 @@ def test_mutations_raise_nothing_but_the_declared_error(made: Path, data: st.Dat
         place = data.draw(places)
         body[place : place + 8] = data.draw(st.binary(min_size=8, max_size=8))
     cut = data.draw(st.one_of(st.just(len(body)), st.integers(0, len(body))))
-    for ask in (lambda elf: list(wanted(elf)), lambda elf: Exports(elf).has(b"_ZN3c105name7Ev"), architectures, Elf.version_owners):
+    for ask in (
+        lambda elf: list(wanted(elf)),
+        lambda elf: Exports(elf).has(b"_ZN3c105name7Ev"),
+        architectures,
+        Elf.version_owners,
+    ):
         with suppress(ElfError):
             ask(Elf(bytes(body[:cut])))

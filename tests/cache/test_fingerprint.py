@@ -17,7 +17,10 @@ from doctor.observe.scene import Distribution, Scene
 from tests.hosts import made_host, put, python_at
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
-_FACTS = {"compiler.cxx_version": present("12.2", "test"), "host.memory_available_bytes": present(1, "test")}
+_FACTS = {
+    "compiler.cxx_version": present("12.2", "test"),
+    "host.memory_available_bytes": present(1, "test"),
+}
 _SITE = "lib/python3.12/site-packages"
 
 
@@ -25,13 +28,30 @@ class Machine:
     """A made-up machine with an environment in it."""
 
     def __init__(self, folder: Path) -> None:
-        self.prefix, self.source, self.libraries = folder / "env", folder / "source", folder / "libraries"
-        for path in (self.prefix / _SITE / "torch/lib/libc10.so", self.prefix / "bin/python", self.source / "mine/model.py"):
+        self.prefix, self.source, self.libraries = (
+            folder / "env",
+            folder / "source",
+            folder / "libraries",
+        )
+        for path in (
+            self.prefix / _SITE / "torch/lib/libc10.so",
+            self.prefix / "bin/python",
+            self.source / "mine/model.py",
+        ):
             put(path, "content")
         put(self.libraries / "libcudnn.so.9", "content")
         direct = json.dumps({"url": self.source.as_uri(), "dir_info": {"editable": True}})
-        editable = Distribution(name="mine", version="1", folder=self.prefix / _SITE / "mine-1.dist-info", direct_url=direct)
-        host = made_host(folder, {_BOOT: "5c1d\n"}, env={"LD_LIBRARY_PATH": f"{self.libraries}", "OMP_NUM_THREADS": "4"})
+        editable = Distribution(
+            name="mine",
+            version="1",
+            folder=self.prefix / _SITE / "mine-1.dist-info",
+            direct_url=direct,
+        )
+        host = made_host(
+            folder,
+            {_BOOT: "5c1d\n"},
+            env={"LD_LIBRARY_PATH": f"{self.libraries}", "OMP_NUM_THREADS": "4"},
+        )
         self.scene = Scene(host=host, interpreter=python_at(self.prefix), distributions=(editable,))
         self.facts: dict[str, Fact] = dict(_FACTS)
 
@@ -52,7 +72,9 @@ def _replaced(path: Path) -> None:
 
 _MOVES: dict[str, Callable[[Machine], object]] = {
     "a library is replaced": lambda it: _replaced(it.prefix / _SITE / "torch/lib/libc10.so"),
-    "a library is written into": lambda it: put(it.prefix / _SITE / "torch/lib/libc10.so", "other content"),
+    "a library is written into": lambda it: put(
+        it.prefix / _SITE / "torch/lib/libc10.so", "other content"
+    ),
     "a file joins": lambda it: put(it.prefix / _SITE / "sitecustomize.py"),
     "a file goes": lambda it: (it.prefix / _SITE / "torch/lib/libc10.so").unlink(),
     "a file loses its rights": lambda it: (it.prefix / _SITE / "torch/lib/libc10.so").chmod(0),
@@ -62,12 +84,16 @@ _MOVES: dict[str, Callable[[Machine], object]] = {
     "the packages of the system": lambda it: put(Path(it.scene.host.at("/var/lib/dpkg/status"))),
     "another boot": lambda it: put(Path(it.scene.host.at(_BOOT)), "77aa\n"),
     "a compiler": lambda it: it.facts.update({"compiler.cxx_version": present("13.1", "test")}),
-    "a fact that is new": lambda it: it.facts.update({"nvidia.gpus": present([{"name": "H100"}], "test")}),
+    "a fact that is new": lambda it: it.facts.update(
+        {"nvidia.gpus": present([{"name": "H100"}], "test")}
+    ),
 }
 
 
 @pytest.mark.parametrize("move", _MOVES.values(), ids=_MOVES)
-def test_what_a_check_could_notice_moves_it(move: Callable[[Machine], object], tmp_path: Path) -> None:
+def test_what_a_check_could_notice_moves_it(
+    move: Callable[[Machine], object], tmp_path: Path
+) -> None:
     machine = Machine(tmp_path)
     before = machine.told()
     assert before == machine.told()
@@ -77,7 +103,16 @@ def test_what_a_check_could_notice_moves_it(move: Callable[[Machine], object], t
 
 def test_a_variable_moves_it(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
-    assert len({machine.told(), machine.told(OMP_NUM_THREADS="8"), machine.told(TORCH_COMPILE_DISABLE="1")}) == 3
+    assert (
+        len(
+            {
+                machine.told(),
+                machine.told(OMP_NUM_THREADS="8"),
+                machine.told(TORCH_COMPILE_DISABLE="1"),
+            }
+        )
+        == 3
+    )
 
 
 def test_another_window_and_less_memory_do_not_move_it(tmp_path: Path) -> None:

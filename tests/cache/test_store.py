@@ -1,4 +1,7 @@
-"""What is recalled is what ran here, passed, and is not a day old; nobody else can have put it there."""
+"""What is recalled is what ran here, passed, and is not a day old.
+
+Nobody else can have put it there.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ from doctor.observe.cache import store as stores
 from doctor.observe.runner import Batch, Plan, Unit, units
 from tests.faults.standins import script
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="verdicts are kept where the boot of a machine can be told")
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="verdicts are kept where the boot of a machine can be told"
+)
 _PLAN = Plan(command=(sys.executable,), target="interpreter", host=Host(), devices=("cpu",))
 _PRINT = "5c1d77aa"
 
@@ -31,7 +36,14 @@ def _unit(where: Path, *, body: str = "pass", device: str = "cpu", plan: Plan = 
 
 
 def _batch(verdict: Verdict = Verdict.PASSED, reason: str = "", code: int | None = 0) -> Batch:
-    found = Outcome(id="stand-in", target="interpreter", device="cpu", verdict=verdict, reason=reason, exit_code=code)
+    found = Outcome(
+        id="stand-in",
+        target="interpreter",
+        device="cpu",
+        verdict=verdict,
+        reason=reason,
+        exit_code=code,
+    )
     return Batch(outcomes=(found,), facts={"torch.import_seconds": 1.5})
 
 
@@ -50,18 +62,28 @@ def test_what_passed_is_recalled_with_its_time(tmp_path: Path) -> None:
     assert batch.facts == {"torch.import_seconds": 1.5}
     ran = datetime.fromisoformat(batch.outcomes[0].cached_from)
     assert timedelta(seconds=-2) < datetime.now(timezone.utc) - ran < timedelta(minutes=5)
-    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "kept", *(tmp_path / "kept").iterdir())] == [0o700, 0o600]
+    assert [
+        path.stat().st_mode & 0o777 for path in (tmp_path / "kept", *(tmp_path / "kept").iterdir())
+    ] == [0o700, 0o600]
 
 
 @pytest.mark.parametrize(
     "batch",
     [
-        *(_batch(verdict) for verdict in Verdict if verdict not in (Verdict.PASSED, Verdict.SKIPPED)),
+        *(
+            _batch(verdict)
+            for verdict in Verdict
+            if verdict not in (Verdict.PASSED, Verdict.SKIPPED)
+        ),
         _batch(Verdict.SKIPPED, refused("room", "3 MB are free")),
         _batch(Verdict.SKIPPED, "the time budget of the whole run was used up", code=None),
         Batch(outcomes=()),
     ],
-    ids=lambda batch: batch.outcomes[0].verdict.value + batch.outcomes[0].reason[:7] if batch.outcomes else "nothing",
+    ids=lambda batch: (
+        batch.outcomes[0].verdict.value + batch.outcomes[0].reason[:7]
+        if batch.outcomes
+        else "nothing"
+    ),
 )
 def test_what_did_not_pass_is_not_kept_and_ends_what_was(tmp_path: Path, batch: Batch) -> None:
     unit = _unit(tmp_path)
@@ -72,7 +94,12 @@ def test_what_did_not_pass_is_not_kept_and_ends_what_was(tmp_path: Path, batch: 
 
 def test_another_script_setting_or_device_is_another_unit(tmp_path: Path) -> None:
     store = _kept(tmp_path / "kept", _unit(tmp_path), _batch())
-    assert store.recall(_unit(tmp_path, plan=msgspec.structs.replace(_PLAN, settings={"CANARY_ARCH": "sm_90"}))) is None
+    assert (
+        store.recall(
+            _unit(tmp_path, plan=msgspec.structs.replace(_PLAN, settings={"CANARY_ARCH": "sm_90"}))
+        )
+        is None
+    )
     assert store.recall(_unit(tmp_path, device="cuda:0")) is None
     assert store.recall(_unit(tmp_path)) is not None
     assert store.recall(_unit(tmp_path, body="time.sleep(0)")) is None
@@ -81,7 +108,10 @@ def test_another_script_setting_or_device_is_another_unit(tmp_path: Path) -> Non
 def test_a_card_is_asked_each_time(tmp_path: Path) -> None:
     on_card, on_processor = _unit(tmp_path, device="cuda:0"), _unit(tmp_path)
     assert _kept(tmp_path / "kept", on_card, _batch(), has_gpu=True).recall(on_card) is None
-    assert _kept(tmp_path / "kept", on_processor, _batch(), has_gpu=True).recall(on_processor) is not None
+    assert (
+        _kept(tmp_path / "kept", on_processor, _batch(), has_gpu=True).recall(on_processor)
+        is not None
+    )
 
 
 def test_fresh_recalls_nothing_and_has_the_last_word(tmp_path: Path) -> None:
@@ -95,7 +125,9 @@ def test_fresh_recalls_nothing_and_has_the_last_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hours", [25, -1])
-def test_a_day_old_or_of_the_future_is_not_recalled(tmp_path: Path, hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_day_old_or_of_the_future_is_not_recalled(
+    tmp_path: Path, hours: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unit = _unit(tmp_path)
     _kept(tmp_path / "kept", unit, _batch())
 
@@ -115,7 +147,9 @@ def test_an_environment_that_changed_meanwhile_keeps_nothing(tmp_path: Path) -> 
     assert not (tmp_path / "kept").exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"entries": {"a": 1}}', b"\xff" * 99, b"[" * 99_999])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[1]", b'{"entries": {"a": 1}}', b"\xff" * 99, b"[" * 99_999]
+)
 def test_a_file_that_makes_no_sense_is_as_none(tmp_path: Path, content: bytes) -> None:
     unit = _unit(tmp_path)
     _kept(tmp_path / "kept", unit, _batch())

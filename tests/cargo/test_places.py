@@ -59,8 +59,22 @@ def test_what_only_looks_like_an_opening_is_none(tmp_path: Path, code: str) -> N
 
 
 def test_tests_vendored_code_and_builds_are_not_the_program(tmp_path: Path) -> None:
-    names = ("tests/a.rs", "benches/a.rs", "target/debug/a.rs", "vendor/candle/src/lib.rs", ".git/a.rs")
-    assert _places(tmp_path, ("inner/Cargo.toml", ""), ("inner/src/lib.rs", _TWICE), *((name, _TWICE) for name in names)) == ()
+    names = (
+        "tests/a.rs",
+        "benches/a.rs",
+        "target/debug/a.rs",
+        "vendor/candle/src/lib.rs",
+        ".git/a.rs",
+    )
+    assert (
+        _places(
+            tmp_path,
+            ("inner/Cargo.toml", ""),
+            ("inner/src/lib.rs", _TWICE),
+            *((name, _TWICE) for name in names),
+        )
+        == ()
+    )
 
 
 def test_bare_code_keeps_its_lines() -> None:
@@ -68,7 +82,10 @@ def test_bare_code_keeps_its_lines() -> None:
     assert bare(code) == "a \n b \n c \n e"
 
 
-@pytest.mark.parametrize("piece", ['r#"', '"', "/*", "'", "Device::new_metal(", "fn f(", "fn x() -> ", "\\", "r" + "#" * 50])
+@pytest.mark.parametrize(
+    "piece",
+    ['r#"', '"', "/*", "'", "Device::new_metal(", "fn f(", "fn x() -> ", "\\", "r" + "#" * 50],
+)
 def test_hostile_code_is_read_in_linear_time(tmp_path: Path, piece: str) -> None:
     code = "Device " + piece * ((1 << 20) // len(piece))
     started = time.process_time()

@@ -28,21 +28,32 @@ def _cargo(needs: Callable[[str], str]) -> None:
 
 
 def _seen(folder: Path, *features: str, **env: str) -> dict[str, Fact]:
-    return facts_of(cargo.probe(Scene(host=host(folder, **env), workspace=folder, features=features)))
+    return facts_of(
+        cargo.probe(Scene(host=host(folder, **env), workspace=folder, features=features))
+    )
 
 
 def test_features_are_those_that_are_on(tmp_path: Path) -> None:
     folder = stand_in(tmp_path / "ws")
     plain, flash = _seen(folder), _seen(folder, "flash")
-    assert (plain["candle.features"].state, plain["crate.candle-flash-attn.used"].value) == (State.ABSENT, False)
-    assert (flash["candle.features"].value, flash["crate.candle-flash-attn.used"].value) == (["cuda", "flash-attn"], True)
+    assert (plain["candle.features"].state, plain["crate.candle-flash-attn.used"].value) == (
+        State.ABSENT,
+        False,
+    )
+    assert (flash["candle.features"].value, flash["crate.candle-flash-attn.used"].value) == (
+        ["cuda", "flash-attn"],
+        True,
+    )
     assert flash["crate.candle-core.features"].value == ["cuda"]
     assert (plain["cargo.resolved"].value, flash["cargo.resolved"].value) == (2, 3)
 
 
 def test_the_wanted_rust_is_that_of_the_build(tmp_path: Path) -> None:
     facts = _seen(stand_in(tmp_path / "ws"))
-    assert (facts["cargo.rust_wanted"].value, facts["cargo.rust_wanted_by"].value) == ("1.56", "candle-core 0.4.2")
+    assert (facts["cargo.rust_wanted"].value, facts["cargo.rust_wanted_by"].value) == (
+        "1.56",
+        "candle-core 0.4.2",
+    )
 
 
 def test_nothing_is_written_and_no_wrapper_runs(tmp_path: Path) -> None:
@@ -64,7 +75,9 @@ def test_sources_that_were_not_fetched_are_unknown_not_broken(tmp_path: Path) ->
     facts = _seen(folder)
     assert "cargo fetch" in facts["cargo.resolved"].why
     assert facts["crate.candle-core.version"].value == "0.9.1"
-    assert {facts[f"crate.candle-core.{name}"].state for name in ("used", "features")} == {State.UNKNOWN}
+    assert {facts[f"crate.candle-core.{name}"].state for name in ("used", "features")} == {
+        State.UNKNOWN
+    }
     assert facts["candle.matmul_refuses_contiguous"].state is State.UNKNOWN
     assert not Path(home_of(folder)["CARGO_HOME"]).exists()
 
@@ -94,10 +107,15 @@ def test_vendored_sources_need_no_cargo_home(tmp_path: Path) -> None:
     put(folder / "vendor/candle-core/Cargo.toml", CORE.replace("0.4.2", "0.9.1"))
     put(folder / "vendor/candle-core/src/lib.rs", "")
     put(folder / "vendor/candle-core/.cargo-checksum.json", '{"files":{}}')
-    put(folder / ".cargo/config.toml", '[source.crates-io]\nreplace-with = "here"\n[source.here]\ndirectory = "vendor"\n')
+    put(
+        folder / ".cargo/config.toml",
+        '[source.crates-io]\nreplace-with = "here"\n[source.here]\ndirectory = "vendor"\n',
+    )
     put(
         folder / "Cargo.lock",
-        "version = 4\n" + _REGISTRY + '\n[[package]]\nname = "app"\nversion = "0.1.0"\ndependencies = ["candle-core"]\n',
+        "version = 4\n"
+        + _REGISTRY
+        + '\n[[package]]\nname = "app"\nversion = "0.1.0"\ndependencies = ["candle-core"]\n',
     )
     facts = _seen(folder)
     assert facts["cargo.resolved"].value == 2

@@ -82,7 +82,12 @@ def test_a_builder_that_is_not_mutable(tmp_path: Path, mut: str, expected: bool)
 
 def test_a_builder_that_is_assigned_once_is_fine(tmp_path: Path) -> None:
     script = "fn main() {\n    let builder = bindgen_cuda::Builder::default();\n    builder.build_lib(out);\n}\n"
-    assert _seen(tmp_path, {"candle-flash-attn/build.rs": script})["candle.flash_attn_builder_immutable"].value is False
+    assert (
+        _seen(tmp_path, {"candle-flash-attn/build.rs": script})[
+            "candle.flash_attn_builder_immutable"
+        ].value
+        is False
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,18 +95,27 @@ def test_a_builder_that_is_assigned_once_is_fine(tmp_path: Path) -> None:
     [("dim > 1 && ", "", True), ("dim > 1 && ", _ONE, False), ("", "", False)],
     ids=["contiguous lenient, matmul strict", "both lenient", "both strict"],
 )
-def test_a_view_that_counts_as_contiguous_and_is_refused(tmp_path: Path, test: str, one: str, expected: bool) -> None:
-    files = {"candle-core/src/shape.rs": _SHAPE.format(test=test), "candle-core/src/cpu_backend/mod.rs": _MATMUL.format(one=one)}
+def test_a_view_that_counts_as_contiguous_and_is_refused(
+    tmp_path: Path, test: str, one: str, expected: bool
+) -> None:
+    files = {
+        "candle-core/src/shape.rs": _SHAPE.format(test=test),
+        "candle-core/src/cpu_backend/mod.rs": _MATMUL.format(one=one),
+    }
     assert _seen(tmp_path, files)["candle.matmul_refuses_contiguous"].value is expected
 
 
 def test_a_matmul_in_an_unknown_form_tells_nothing(tmp_path: Path) -> None:
-    files = {"candle-core/src/shape.rs": _SHAPE.format(test="dim > 1 && "), "candle-core/src/cpu_backend/mod.rs": "mod matmul;"}
+    files = {
+        "candle-core/src/shape.rs": _SHAPE.format(test="dim > 1 && "),
+        "candle-core/src/cpu_backend/mod.rs": "mod matmul;",
+    }
     assert _seen(tmp_path, files)["candle.matmul_refuses_contiguous"].state is State.UNKNOWN
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"), [("self.device.registry_id() == rhs.device.registry_id()", True), ("self.id == rhs.id", False)]
+    ("body", "expected"),
+    [("self.device.registry_id() == rhs.device.registry_id()", True), ("self.id == rhs.id", False)],
 )
 def test_how_metal_devices_are_compared(tmp_path: Path, body: str, expected: bool) -> None:
     files = {"candle-core/src/metal_backend.rs": _METAL.format(body=body)}
@@ -109,13 +123,18 @@ def test_how_metal_devices_are_compared(tmp_path: Path, body: str, expected: boo
 
 
 def test_without_a_metal_backend_nothing_is_compared(tmp_path: Path) -> None:
-    assert _seen(tmp_path, {"candle-core/src/lib.rs": ""})["candle.metal_compares_gpus"].value is False
+    assert (
+        _seen(tmp_path, {"candle-core/src/lib.rs": ""})["candle.metal_compares_gpus"].value is False
+    )
 
 
 def test_what_cudarc_knows_is_read_from_its_script(tmp_path: Path) -> None:
     source = tmp_path / "cargo/registry/src/index.crates.io-0011223344556677/cudarc-0.16.6"
     put(source / "Cargo.toml", '[package]\nname = "cudarc"\n')
-    put(source / "build.rs", 'if cfg!(feature = "cuda-12090") { } else if cfg!(feature = "cuda-12000") { }')
+    put(
+        source / "build.rs",
+        'if cfg!(feature = "cuda-12090") { } else if cfg!(feature = "cuda-12000") { }',
+    )
     assert _seen(tmp_path, {})["cudarc.known_cuda"].value == ["12.0", "12.9"]
 
 

@@ -32,11 +32,15 @@ def _titles(folder: Path) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "matrices" / "issues" / "x").mkdir(parents=True)
-    (tmp_path / "matrices" / "issues" / "x" / "one.yaml").write_text(_ISSUE.format(title="one"), encoding="utf-8")
+    (tmp_path / "matrices" / "issues" / "x" / "one.yaml").write_text(
+        _ISSUE.format(title="one"), encoding="utf-8"
+    )
     return tmp_path / "matrices"
 
 
-def test_what_was_compiled_is_read_while_nothing_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_compiled_is_read_while_nothing_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert _titles(folder) == ["one"]
     monkeypatch.setattr(catalogs, "load_folder", lambda _folder: pytest.fail("parsed again"))
     assert _titles(folder) == ["one"]
@@ -56,8 +60,13 @@ def test_every_change_is_seen(folder: Path, change: str) -> None:
         path.unlink()
     else:
         path.rename(other)
-    assert _titles(folder) == {"edited": ["two"], "added": ["one", "two"], "removed": [], "renamed": ["one"]}[change]
-    assert sorted(catalogs._of_checkout(folder).issues) == sorted(catalogs.load_folder(folder).issues)
+    assert (
+        _titles(folder)
+        == {"edited": ["two"], "added": ["one", "two"], "removed": [], "renamed": ["one"]}[change]
+    )
+    assert sorted(catalogs._of_checkout(folder).issues) == sorted(
+        catalogs.load_folder(folder).issues
+    )
 
 
 def test_what_was_kept_may_be_damaged_or_unwritable(folder: Path) -> None:
@@ -70,7 +79,10 @@ def test_what_was_kept_may_be_damaged_or_unwritable(folder: Path) -> None:
 
 
 def test_the_patterns_of_others_are_refused_by_file_place_and_pattern(tmp_path: Path) -> None:
-    entry = _ISSUE.format(title="x") + "signatures: [{pattern: 'foo (bar', unless: ['fine', '(?<=a)b']}]\n"
+    entry = (
+        _ISSUE.format(title="x")
+        + "signatures: [{pattern: 'foo (bar', unless: ['fine', '(?<=a)b']}]\n"
+    )
     entry += "affected: [{when: [{fact: torch.version, matches: '(a)\\1'}]}]\n"
     (tmp_path / "issues" / "x").mkdir(parents=True)
     path = tmp_path / "issues" / "x" / "bad.yaml"
@@ -89,10 +101,18 @@ def test_the_patterns_of_others_are_refused_by_file_place_and_pattern(tmp_path: 
 
 def test_every_pattern_that_is_searched_for_is_looked_at() -> None:
     known = catalogs.load()
-    seen = {pattern for issue in known.issues.values() for _, pattern in catalogs.patterns_of(issue)}
-    seen |= {pattern for table in known.tables.values() for _, pattern in catalogs.patterns_of(table)}
+    seen = {
+        pattern for issue in known.issues.values() for _, pattern in catalogs.patterns_of(issue)
+    }
+    seen |= {
+        pattern for table in known.tables.values() for _, pattern in catalogs.patterns_of(table)
+    }
     encoded = json.loads(msgspec.json.encode(known))
-    named = {str(value) for name, value in _leaves(encoded) if name in ("pattern", "also", "unless", "matches", "models")}
+    named = {
+        str(value)
+        for name, value in _leaves(encoded)
+        if name in ("pattern", "also", "unless", "matches", "models")
+    }
     assert named == seen
 
 
@@ -113,4 +133,6 @@ def test_the_compiled_catalog_lacks_the_examples_and_is_the_same_otherwise() -> 
     assert any(issue.examples for issue in whole.issues.values())
     assert not any(issue.examples for issue in told.issues.values())
     assert told.digest == whole.digest == catalogs._merge([told]).digest
-    assert {name: msgspec.structs.replace(issue, examples=()) for name, issue in whole.issues.items()} == dict(told.issues)
+    assert {
+        name: msgspec.structs.replace(issue, examples=()) for name, issue in whole.issues.items()
+    } == dict(told.issues)

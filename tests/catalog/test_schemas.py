@@ -16,12 +16,17 @@ from doctor.site import generate
 from tests.promises.sources import ROOT
 
 _MATRICES = ROOT / "matrices"
-_FOLDERS = {"issue": sorted(_MATRICES.glob("issues/*/*.yaml"))[::10], "table": sorted(_MATRICES.glob("compat/*.yaml"))}
+_FOLDERS = {
+    "issue": sorted(_MATRICES.glob("issues/*/*.yaml"))[::10],
+    "table": sorted(_MATRICES.glob("compat/*.yaml")),
+}
 
 
 def _schema(name: str) -> Any:
     text = (ROOT / "docs" / "schema" / f"{name}.json").read_text(encoding="utf-8")
-    return jsonschema.Draft202012Validator(json.loads(text), format_checker=jsonschema.FormatChecker())
+    return jsonschema.Draft202012Validator(
+        json.loads(text), format_checker=jsonschema.FormatChecker()
+    )
 
 
 @pytest.mark.parametrize("name", list(KINDS))
@@ -33,7 +38,9 @@ def test_the_kept_schema_is_that_of_the_code(name: str) -> None:
 
 
 def test_a_stale_schema_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "schemas", lambda: {ROOT / "docs" / "schema" / "issue.json": "{}"})
+    monkeypatch.setattr(
+        generate, "schemas", lambda: {ROOT / "docs" / "schema" / "issue.json": "{}"}
+    )
     assert generate.stale() == ["docs/schema/issue.json"]
 
 
@@ -41,7 +48,10 @@ def test_a_stale_schema_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_authors_wrote_fits(name: str) -> None:
     judge, wrong = _schema(name), []
     for path in _FOLDERS[name]:
-        wrong += [f"{path}: {fault.message}" for fault in judge.iter_errors(msgspec.to_builtins(parse_yaml(path)))]
+        wrong += [
+            f"{path}: {fault.message}"
+            for fault in judge.iter_errors(msgspec.to_builtins(parse_yaml(path)))
+        ]
     assert _FOLDERS[name]
     assert wrong == []
 

@@ -72,25 +72,44 @@ def run_grid(
     seconds: int = 600,
     at_once: int = 1,
 ) -> dict[str, Document]:
-    """Return the document of each cell; `preload` is Python that runs once, `settings` are for all, `seconds` bound each cell."""
+    """Return the document of each cell.
+
+    `preload` is Python that runs once, `settings` are for all, `seconds` bound each cell.
+    """
     homes = {name: folder / f"cell{number}" for number, name in enumerate(cells)}
     orders = [_order(cell, homes[name]) for name, cell in cells.items()]
     plan = {"preload": preload, "cells": orders, "seconds": seconds, "at_once": at_once}
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     argv = [str(python), "-c", _BOOT, str(folder / "plan.json")]
-    subprocess.run(argv, cwd=folder, env={**os.environ, **(settings or {})}, stdin=subprocess.DEVNULL, timeout=900, check=True)
+    subprocess.run(
+        argv,
+        cwd=folder,
+        env={**os.environ, **(settings or {})},
+        stdin=subprocess.DEVNULL,
+        timeout=900,
+        check=True,
+    )
     return {name: _document(home) for name, home in homes.items()}
 
 
 def _order(cell: Cell, home: Path) -> dict[str, object]:
     home.mkdir()
     settings = {"CANARY_RESULT": str(home / "result.json"), **cell.settings}
-    return {"script": str(CHECKS / cell.script), "folder": str(home), "breaking": cell.breaking, "settings": settings}
+    return {
+        "script": str(CHECKS / cell.script),
+        "folder": str(home),
+        "breaking": cell.breaking,
+        "settings": settings,
+    }
 
 
 def _document(home: Path) -> Document:
     result = home / "result.json"
-    document: Document = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {"doing": "nothing was written"}
+    document: Document = (
+        json.loads(result.read_text(encoding="utf-8"))
+        if result.exists()
+        else {"doing": "nothing was written"}
+    )
     document.update(json.loads((home / "ended.json").read_text(encoding="utf-8")))
     document["log"] = (home / "log").read_text(encoding="utf-8", errors="replace")
     return document

@@ -61,7 +61,9 @@ def site(folder: Path, files: dict[str, str]) -> Path:
     return folder / "site"
 
 
-def look(folder: Path, files: dict[str, str], python: Path = Path(sys.executable)) -> dict[str, Any]:
+def look(
+    folder: Path, files: dict[str, str], python: Path = Path(sys.executable)
+) -> dict[str, Any]:
     """Return the result of the check on made-up packages."""
     return only_result(run_check(python, SCRIPT, folder, CANARY_SITE=str(site(folder, files))))
 
@@ -95,12 +97,15 @@ FAULTY = {
         "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n        else:\n            ctx.other = 1"
     ),
     "a class of the same package": {
-        "one/ring.py": BASE + MINE.format(sets="ctx.group = group").replace("from ground.ring import RingFunc", "")
+        "one/ring.py": BASE
+        + MINE.format(sets="ctx.group = group").replace("from ground.ring import RingFunc", "")
     },
     "an alias, and a package that passes names on": {
         "ground/ring.py": BASE,
         "ground/api.py": "from .ring import *",
-        "above/attention.py": MINE.format(sets="ctx.group = group").replace("ground.ring import RingFunc", "ground.api import RingFunc"),
+        "above/attention.py": MINE.format(sets="ctx.group = group").replace(
+            "ground.ring import RingFunc", "ground.api import RingFunc"
+        ),
     },
     "an import under a condition": {
         "ground/ring.py": BASE,
@@ -130,7 +135,8 @@ FAULTY = {
         .replace("(RingFunc)", "(torch.autograd.Function)")
         .replace("\nclass", "\nimport torch\nclass")
         .replace(
-            "\ndef mine", "\n    @staticmethod\n    def backward(ctx, grad):\n        return RingFunc.backward(ctx, grad)\n\ndef mine"
+            "\ndef mine",
+            "\n    @staticmethod\n    def backward(ctx, grad):\n        return RingFunc.backward(ctx, grad)\n\ndef mine",
         ),
     },
     "a forward pass in two parts": {
@@ -161,9 +167,9 @@ FAULTY = {
         for name, source in mine("ctx.group = group").items()
     },
 }
-FAULTY["a backward pass that is borrowed"]["above/attention.py"] = FAULTY["a backward pass that is borrowed"]["above/attention.py"].replace(
-    "\ndef mine", "\n    backward = RingFunc.backward\n\ndef mine"
-)
+FAULTY["a backward pass that is borrowed"]["above/attention.py"] = FAULTY[
+    "a backward pass that is borrowed"
+]["above/attention.py"].replace("\ndef mine", "\n    backward = RingFunc.backward\n\ndef mine")
 
 
 @pytest.mark.parametrize("shape", FAULTY)
@@ -179,17 +185,23 @@ HEALTHY = {
         "above/attention.py": MINE.format(sets="keep(ctx, scale, group)")
         + "\ndef keep(c, scale, group):\n    c.scale, c.group = scale, group\n",
     },
-    "what the inherited forward pass sets": mine("super(MyFunc, MyFunc).forward(ctx, q, k, scale, group)"),
+    "what the inherited forward pass sets": mine(
+        "super(MyFunc, MyFunc).forward(ctx, q, k, scale, group)"
+    ),
     "a function that cannot be found": mine("from elsewhere import keep; keep(ctx)"),
     "setattr": mine("setattr(ctx, 'scale', scale); ctx.group = group"),
-    "a loop over names": mine("for name in 'scale', 'group':\n            setattr(ctx, name, locals()[name])"),
+    "a loop over names": mine(
+        "for name in 'scale', 'group':\n            setattr(ctx, name, locals()[name])"
+    ),
     "the two sides of a condition": mine(
         "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n        else:\n            ctx.scale = 1"
     ),
     "a side that raises": mine(
         "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n        else:\n            raise ValueError"
     ),
-    "a condition without another side": mine("ctx.group = group\n        if scale > 1:\n            ctx.scale = scale"),
+    "a condition without another side": mine(
+        "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale"
+    ),
     "a return without gradients": mine(
         "ctx.group = group\n        if not q.requires_grad:\n            return q * k\n        ctx.scale = scale"
     ),
@@ -204,28 +216,42 @@ HEALTHY = {
     },
     "a program": {
         **mine(""),
-        "above/attention.py": MINE.format(sets="ctx.group = group").replace("def mine(q, k, scale, group):", "if __name__ == '__main__':"),
+        "above/attention.py": MINE.format(sets="ctx.group = group").replace(
+            "def mine(q, k, scale, group):", "if __name__ == '__main__':"
+        ),
     },
-    "tests": {"ground/ring.py": BASE, "above/tests/attention.py": MINE.format(sets="ctx.group = group")},
+    "tests": {
+        "ground/ring.py": BASE,
+        "above/tests/attention.py": MINE.format(sets="ctx.group = group"),
+    },
     "a forward pass that keeps nothing for a backward pass": {
         **mine(""),
-        "above/attention.py": MINE.format(sets="ctx.group = group").replace("ctx.save_for_backward(q, k)", "pass"),
+        "above/attention.py": MINE.format(sets="ctx.group = group").replace(
+            "ctx.save_for_backward(q, k)", "pass"
+        ),
     },
     "reads that are guarded": {
         "ground/ring.py": BASE.replace("* ctx.scale,", "* getattr(ctx, 'scale', 1),"),
         "above/attention.py": MINE.format(sets="ctx.group = group"),
     },
     "reads after hasattr": {
-        "ground/ring.py": BASE.replace("* ctx.scale,", "* (ctx.scale if hasattr(ctx, 'scale') else 1),"),
+        "ground/ring.py": BASE.replace(
+            "* ctx.scale,", "* (ctx.scale if hasattr(ctx, 'scale') else 1),"
+        ),
         "above/attention.py": MINE.format(sets="ctx.group = group"),
     },
     "reads on one side": {
-        "ground/ring.py": BASE.replace("grad, group = grad * ctx.scale, ctx.group", "grad = grad * ctx.scale if ctx.group else grad"),
+        "ground/ring.py": BASE.replace(
+            "grad, group = grad * ctx.scale, ctx.group",
+            "grad = grad * ctx.scale if ctx.group else grad",
+        ),
         "above/attention.py": MINE.format(sets="ctx.group = group"),
     },
     "a decorator that may do anything": {
         "ground/ring.py": BASE,
-        "above/attention.py": MINE.format(sets="ctx.group = group").replace("    def forward", "    @elsewhere.fill\n    def forward"),
+        "above/attention.py": MINE.format(sets="ctx.group = group").replace(
+            "    def forward", "    @elsewhere.fill\n    def forward"
+        ),
     },
     "classes that inherit from each other": {
         "one/a.py": "from one.b import B\nclass A(B):\n    @staticmethod\n    def forward(ctx, x):\n        return x\n",
@@ -234,7 +260,8 @@ HEALTHY = {
     },
     "two classes of one name": {
         **mine(""),
-        "above/attention.py": "try:\n    import q\nexcept ImportError:\n    q = None\n" + 2 * MINE.format(sets="ctx.group = group"),
+        "above/attention.py": "try:\n    import q\nexcept ImportError:\n    q = None\n"
+        + 2 * MINE.format(sets="ctx.group = group"),
         "more/attention.py": MINE.format(sets="ctx.scale = scale; ctx.group = group"),
     },
     "a fault within one class": {
@@ -251,16 +278,33 @@ def test_no_fault_is_seen_in(shape: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "red"), [("q, k, scale, group", False), ("q, k, scale, group, k", True), ("*q", False), ("q, k, scale", False)]
+    ("inputs", "red"),
+    [
+        ("q, k, scale, group", False),
+        ("q, k, scale, group, k", True),
+        ("*q", False),
+        ("q, k, scale", False),
+    ],
 )
-def test_gradients_are_counted_against_what_apply_is_given(inputs: str, red: bool, tmp_path: Path) -> None:
+def test_gradients_are_counted_against_what_apply_is_given(
+    inputs: str, red: bool, tmp_path: Path
+) -> None:
     above = MINE.format(sets="ctx.scale = scale; ctx.group = group").replace(
         "scale, group):\n        ctx", "scale=1, group=None, more=None):\n        ctx"
     )
-    result = look(tmp_path, {"ground/ring.py": BASE, "above/attention.py": above.replace("apply(q, k, scale, group)", f"apply({inputs})")})
+    result = look(
+        tmp_path,
+        {
+            "ground/ring.py": BASE,
+            "above/attention.py": above.replace("apply(q, k, scale, group)", f"apply({inputs})"),
+        },
+    )
     assert set(reasons(result)) == ({"gradient-count"} if red else set())
     if red:
-        assert "MyFunc is given 5 inputs, and ground's RingFunc.backward returns 4: " in result["reason"]
+        assert (
+            "MyFunc is given 5 inputs, and ground's RingFunc.backward returns 4: "
+            in result["reason"]
+        )
         assert "(above/attention.py:12, ground/ring.py:13)" in result["reason"]
 
 
@@ -280,15 +324,25 @@ def test_files_that_are_no_sources_break_nothing(tmp_path: Path) -> None:
         (folder / name).write_bytes(content)
     (folder / "loop.py").symlink_to(folder / "loop.py")
     (folder / "again").symlink_to(folder)
-    result = only_result(run_check(Path(sys.executable), SCRIPT, tmp_path, CANARY_SITE=str(folder.parent)))
+    result = only_result(
+        run_check(Path(sys.executable), SCRIPT, tmp_path, CANARY_SITE=str(folder.parent))
+    )
     assert set(reasons(result)) == {"attributes"}
 
 
 def test_names_that_lead_everywhere_take_no_time(tmp_path: Path) -> None:
-    stars = {f"maze/m{n}.py": "".join(f"from .m{other} import *\n" for other in range(30)) for n in range(30)}
-    helpers = "".join(f"def keep{n}(ctx):\n" + f"    keep{n + 1}(ctx)\n" * 9 for n in range(11)) + "def keep11(ctx):\n    ctx.scale = 1\n"
+    stars = {
+        f"maze/m{n}.py": "".join(f"from .m{other} import *\n" for other in range(30))
+        for n in range(30)
+    }
+    helpers = (
+        "".join(f"def keep{n}(ctx):\n" + f"    keep{n + 1}(ctx)\n" * 9 for n in range(11))
+        + "def keep11(ctx):\n    ctx.scale = 1\n"
+    )
     more = mine("keep0(ctx); ctx.group = group")
-    more["above/attention.py"] = f"from maze.m0 import Nowhere\n{more['above/attention.py']}\n{helpers}\nclass Lost(Nowhere):\n    pass\n"
+    more["above/attention.py"] = (
+        f"from maze.m0 import Nowhere\n{more['above/attention.py']}\n{helpers}\nclass Lost(Nowhere):\n    pass\n"
+    )
     result = look(tmp_path, {**stars, **more})
     assert not reasons(result)
     assert result["seconds"] < 20
@@ -300,7 +354,9 @@ def test_environment_without_autograd_functions_is_a_skip(tmp_path: Path) -> Non
 
 
 def test_torch_itself_is_left_alone(torch_python: Path, tmp_path: Path) -> None:
-    result = only_result(run_check(torch_python, SCRIPT, tmp_path, CANARY_SITE=str(site_packages(torch_python))))
+    result = only_result(
+        run_check(torch_python, SCRIPT, tmp_path, CANARY_SITE=str(site_packages(torch_python)))
+    )
     assert not reasons(result)
     assert result["data"]["unclear"] == 0
 
@@ -313,4 +369,6 @@ def test_class_that_gives_gradients_is_run(torch_python: Path, tmp_path: Path) -
 def test_class_that_gives_none_says_so_when_it_is_run(torch_python: Path, tmp_path: Path) -> None:
     result = look(tmp_path, mine("ctx.group = group"), torch_python)
     assert set(reasons(result)) == {"attributes", "running"}
-    assert reasons(result)["running"].startswith("AttributeError: 'MyFuncBackward' object has no attribute 'scale' (what MyFunc calls")
+    assert reasons(result)["running"].startswith(
+        "AttributeError: 'MyFuncBackward' object has no attribute 'scale' (what MyFunc calls"
+    )

@@ -19,8 +19,14 @@ TAKES = "def choose(kind, stage='both', *, strict=False):\n    return kind\n"
 
 def look(folder: Path, caller: str, takes: str = TAKES) -> dict[str, Any]:
     """Return the result of the check on a caller and a package with a name that the check knows."""
-    files = {"yunchang/kernels.py": takes, "yunchang/api.py": "from .kernels import choose\n", "above/model.py": dedent(caller)}
-    return only_result(run_check(Path(sys.executable), SCRIPT, folder, CANARY_SITE=str(site(folder, files))))
+    files = {
+        "yunchang/kernels.py": takes,
+        "yunchang/api.py": "from .kernels import choose\n",
+        "above/model.py": dedent(caller),
+    }
+    return only_result(
+        run_check(Path(sys.executable), SCRIPT, folder, CANARY_SITE=str(site(folder, files)))
+    )
 
 
 def calling(arguments: str) -> str:
@@ -59,7 +65,10 @@ def test_import_where_the_machine_has_an_accelerator_counts(tmp_path: Path) -> N
     assert set(reasons(look(tmp_path, caller))) == {"signatures"}
 
 
-@pytest.mark.parametrize("arguments", ["x", "x, 'both', strict=True", "kind=x", "*rest", "**more", "x, **more", "*rest, strict=True"])
+@pytest.mark.parametrize(
+    "arguments",
+    ["x", "x, 'both', strict=True", "kind=x", "*rest", "**more", "x, **more", "*rest, strict=True"],
+)
 def test_call_that_may_work_is_left_alone(arguments: str, tmp_path: Path) -> None:
     assert look(tmp_path, calling(arguments))["verdict"] == "passed"
 
@@ -100,5 +109,7 @@ def test_function_in_doubt_is_left_alone(takes: str, tmp_path: Path) -> None:
 
 
 def test_environment_without_such_packages_is_a_skip(torch_python: Path, tmp_path: Path) -> None:
-    result = only_result(run_check(torch_python, SCRIPT, tmp_path, CANARY_SITE=str(site_packages(torch_python))))
+    result = only_result(
+        run_check(torch_python, SCRIPT, tmp_path, CANARY_SITE=str(site_packages(torch_python)))
+    )
     assert result["verdict"] == "skipped"

@@ -30,7 +30,10 @@ READS_NO_STRIDES = (
     "let (left, right) = (self.read(), other.read());",
     "let (left, right) = (self.values.to_vec(), other.values.to_vec());",
 )
-TAKES_HANDLES_FOR_ONE = ("self == other\n", "std::mem::discriminant(self) == std::mem::discriminant(other)\n")
+TAKES_HANDLES_FOR_ONE = (
+    "self == other\n",
+    "std::mem::discriminant(self) == std::mem::discriminant(other)\n",
+)
 
 Run = Callable[..., dict[str, Any]]
 
@@ -62,7 +65,12 @@ def run(tmp_path: Path, needs: Callable[[str], str]) -> Run:
     needs("cc")
 
     def start(script: str, workspace: Path, **settings: str) -> dict[str, Any]:
-        given = {"CANARY_WORKSPACE": str(workspace), "CARGO_HOME": str(tmp_path / "cargo"), "PATH": f"{tools}:/usr/bin:/bin", **settings}
+        given = {
+            "CANARY_WORKSPACE": str(workspace),
+            "CARGO_HOME": str(tmp_path / "cargo"),
+            "PATH": f"{tools}:/usr/bin:/bin",
+            **settings,
+        }
         return run_check(Path(sys.executable), script, folder, **given)
 
     return start
@@ -73,7 +81,17 @@ def test_a_right_candle_passes_and_tells_what_it_refuses(run: Run, tmp_path: Pat
     before = fingerprint(tmp_path / "workspace")
     result = only_result(run(MATMUL, workspace))
     assert (result["device"], result["verdict"], result["reason"]) == ("cpu", "passed", "")
-    assert set(result["cases"]) == {"compile", "plain", "contiguous-copy", "transposed", "sliced", "batched", "thin", "broadcast", "rank-5"}
+    assert set(result["cases"]) == {
+        "compile",
+        "plain",
+        "contiguous-copy",
+        "transposed",
+        "sliced",
+        "batched",
+        "thin",
+        "broadcast",
+        "rank-5",
+    }
     (told,) = result["data"]["told"]
     assert told.startswith("refused with an error, which is not counted against it: rank-5 ")
     assert only_result(run(ADD, workspace))["verdict"] == "passed"
@@ -82,9 +100,14 @@ def test_a_right_candle_passes_and_tells_what_it_refuses(run: Run, tmp_path: Pat
 
 
 def test_the_founding_fault_is_refused_although_made_contiguous(run: Run, tmp_path: Path) -> None:
-    result = only_result(run(MATMUL, by_path(tmp_path, faulty(CALLS_ONE_HEAD_CONTIGUOUS, REFUSES_ITS_STRIDES))))
+    result = only_result(
+        run(MATMUL, by_path(tmp_path, faulty(CALLS_ONE_HEAD_CONTIGUOUS, REFUSES_ITS_STRIDES)))
+    )
     assert set(reasons(result)) == {"contiguous-copy"}
-    assert "F32 [1, 1, 4, 4] x [1, 4, 1, 2].transpose(1, 2).contiguous(): MatMulUnexpectedStriding" in result["reason"]
+    assert (
+        "F32 [1, 1, 4, 4] x [1, 4, 1, 2].transpose(1, 2).contiguous(): MatMulUnexpectedStriding"
+        in result["reason"]
+    )
 
 
 def test_its_refusals_alone_are_told_and_not_red(run: Run, tmp_path: Path) -> None:
@@ -100,8 +123,13 @@ def test_wrong_numbers_are_red_in_every_layout_that_has_them(run: Run, tmp_path:
 
 
 def test_a_panic_is_red(run: Run, tmp_path: Path) -> None:
-    panics = faulty(("if rank > 4 {", 'assert!(rank != 3, "no batches today");\n        if rank > 4 {'))
-    assert "it panicked: no batches today" in reasons(only_result(run(MATMUL, by_path(tmp_path, panics))))["plain"]
+    panics = faulty(
+        ("if rank > 4 {", 'assert!(rank != 3, "no batches today");\n        if rank > 4 {')
+    )
+    assert (
+        "it panicked: no batches today"
+        in reasons(only_result(run(MATMUL, by_path(tmp_path, panics))))["plain"]
+    )
 
 
 def test_a_program_that_dies_is_red_where_it_died(run: Run, tmp_path: Path) -> None:
@@ -112,7 +140,9 @@ def test_a_program_that_dies_is_red_where_it_died(run: Run, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("script", [MATMUL, ADD])
-def test_a_candle_that_does_not_compile_fails_with_rustcs_first_error(run: Run, tmp_path: Path, script: str) -> None:
+def test_a_candle_that_does_not_compile_fails_with_rustcs_first_error(
+    run: Run, tmp_path: Path, script: str
+) -> None:
     document = run(script, by_path(tmp_path, CORE + "pub fn broken() -> u8 { 7.0 }\n"))
     result = only_result(document)
     assert reasons(result)["compile"].startswith("error[E0308]: mismatched types (")
@@ -124,46 +154,72 @@ def test_a_build_script_that_lacks_something_here_is_a_skip(run: Run, tmp_path: 
     workspace = by_path(tmp_path)
     write(tmp_path, {"candle-core/build.rs": 'fn main() { panic!("no MKL on this machine"); }\n'})
     result = only_result(run(MATMUL, workspace))
-    assert (result["verdict"], "the build script of candle-core v0.8.2: no MKL on this machine" in result["reason"]) == ("skipped", True)
+    assert (
+        result["verdict"],
+        "the build script of candle-core v0.8.2: no MKL on this machine" in result["reason"],
+    ) == ("skipped", True)
 
 
 def test_a_workspace_for_another_platform_is_no_failure(run: Run, tmp_path: Path) -> None:
-    workspace = write(by_path(tmp_path), {".cargo/config.toml": '[build]\ntarget = "wasm32-unknown-unknown"\n'})
+    workspace = write(
+        by_path(tmp_path), {".cargo/config.toml": '[build]\ntarget = "wasm32-unknown-unknown"\n'}
+    )
     result = only_result(run(ADD, workspace))
     assert result["verdict"] == "skipped", result
 
 
-def test_accelerators_that_cannot_be_tried_are_skipped_with_their_reason(run: Run, tmp_path: Path) -> None:
+def test_accelerators_that_cannot_be_tried_are_skipped_with_their_reason(
+    run: Run, tmp_path: Path
+) -> None:
     if Path("/dev/nvidia0").exists() or sys.platform == "darwin":
         pytest.skip("there is an accelerator")
     names = "cuda = []\nmetal = []\nmkl = []\n"
-    source = CORE + '#[cfg(any(feature = "cuda", feature = "metal"))]\ncompile_error!("an accelerator");\n'
+    source = (
+        CORE
+        + '#[cfg(any(feature = "cuda", feature = "metal"))]\ncompile_error!("an accelerator");\n'
+    )
     workspace = by_path(tmp_path, source, f"[features]\n{names}", '["cuda", "metal", "mkl"]')
     processor, cuda, metal = run(ADD, workspace)["results"]
     assert (processor["verdict"], processor["data"]["features"]) == ("passed", ["mkl"])
     assert (cuda["device"], cuda["verdict"]) == ("cuda:0", "skipped")
-    assert (metal["device"], metal["verdict"], "was not run on Metal" in metal["reason"]) == ("metal", "skipped", True)
+    assert (metal["device"], metal["verdict"], "was not run on Metal" in metal["reason"]) == (
+        "metal",
+        "skipped",
+        True,
+    )
 
 
 def test_one_build_serves_the_checks_of_a_run(run: Run, tmp_path: Path) -> None:
     workspace, shared = by_path(tmp_path), tmp_path / "shared"
     shared.mkdir()
     first, second = (run(script, workspace, CANARY_SHARED=str(shared)) for script in (MATMUL, ADD))
-    assert [only_result(document)["verdict"] for document in (first, second)] == ["passed", "passed"]
-    assert ("Compiling candle-core" in first["log"], "Compiling candle-core" in second["log"]) == (True, False)
+    assert [only_result(document)["verdict"] for document in (first, second)] == [
+        "passed",
+        "passed",
+    ]
+    assert ("Compiling candle-core" in first["log"], "Compiling candle-core" in second["log"]) == (
+        True,
+        False,
+    )
 
 
-def from_git(folder: Path, home: Path, source: str = CORE, tail: str = "", features: str = "[]") -> Path:
+def from_git(
+    folder: Path, home: Path, source: str = CORE, tail: str = "", features: str = "[]"
+) -> Path:
     """Make a workspace whose candle-core is a commit, and build it as its owner would."""
     fork = crate(folder / "fork", "candle-core", {"src/lib.rs": source}, tail)
     committed(fork)
-    workspace = application(folder / "workspace", f'candle-core = {{ git = "file://{fork}", features = {features} }}')
+    workspace = application(
+        folder / "workspace", f'candle-core = {{ git = "file://{fork}", features = {features} }}'
+    )
     cargo(workspace, "build", home=home)
     return workspace
 
 
 @pytest.mark.parametrize("tier", ["quick", "deep"])
-def test_what_the_workspace_has_built_is_linked_and_not_built_again(run: Run, tmp_path: Path, tier: str) -> None:
+def test_what_the_workspace_has_built_is_linked_and_not_built_again(
+    run: Run, tmp_path: Path, tier: str
+) -> None:
     workspace = from_git(tmp_path, tmp_path / "cargo")
     before = fingerprint(workspace)
     document = run(MATMUL, workspace, CANARY_TIER=tier)
@@ -174,7 +230,9 @@ def test_what_the_workspace_has_built_is_linked_and_not_built_again(run: Run, tm
 
 
 def test_a_fault_of_what_was_built_is_seen(run: Run, tmp_path: Path) -> None:
-    workspace = from_git(tmp_path, tmp_path / "cargo", faulty(CALLS_ONE_HEAD_CONTIGUOUS, REFUSES_ITS_STRIDES))
+    workspace = from_git(
+        tmp_path, tmp_path / "cargo", faulty(CALLS_ONE_HEAD_CONTIGUOUS, REFUSES_ITS_STRIDES)
+    )
     result = only_result(run(MATMUL, workspace, CANARY_TIER="quick"))
     assert "contiguous-copy" in reasons(result)
     assert result["data"]["told"][0].startswith("linked")
@@ -195,7 +253,10 @@ def test_what_was_built_with_other_features_is_not_trusted(run: Run, tmp_path: P
     tail = "[features]\nmkl = []\n"
     workspace = from_git(tmp_path, tmp_path / "cargo", tail=tail)
     manifest = workspace / "Cargo.toml"
-    manifest.write_text(manifest.read_text(encoding="utf-8").replace("features = []", 'features = ["mkl"]'), encoding="utf-8")
+    manifest.write_text(
+        manifest.read_text(encoding="utf-8").replace("features = []", 'features = ["mkl"]'),
+        encoding="utf-8",
+    )
     assert "Compiling candle-core" in run(MATMUL, workspace)["log"]
 
 
@@ -204,7 +265,10 @@ def test_what_another_rustc_built_does_not_link(run: Run, tmp_path: Path) -> Non
     (built,) = (workspace / "target/debug/deps").glob("libcandle_core-*.rlib")
     built.write_bytes(b"!<arch>\n")
     document = run(MATMUL, workspace)
-    assert (only_result(document)["verdict"], "Compiling candle-core" in document["log"]) == ("passed", True)
+    assert (only_result(document)["verdict"], "Compiling candle-core" in document["log"]) == (
+        "passed",
+        True,
+    )
 
 
 def test_a_build_of_a_folder_is_never_taken_over(run: Run, tmp_path: Path) -> None:
@@ -221,7 +285,9 @@ def test_a_build_of_a_folder_is_never_taken_over(run: Run, tmp_path: Path) -> No
         ({"CANARY_WORKSPACE": "/nonexistent"}, "there is no Cargo.toml in /nonexistent"),
     ],
 )
-def test_what_cannot_begin_is_a_skip(run: Run, tmp_path: Path, settings: dict[str, str], said: str) -> None:
+def test_what_cannot_begin_is_a_skip(
+    run: Run, tmp_path: Path, settings: dict[str, str], said: str
+) -> None:
     for script in MATMUL, ADD:
         result = only_result(run(script, tmp_path, **settings))
         assert (result["device"], result["verdict"], result["reason"]) == ("cpu", "skipped", said)
@@ -231,21 +297,36 @@ def test_a_workspace_that_was_never_fetched_is_a_skip(run: Run, tmp_path: Path) 
     workspace = application(tmp_path / "workspace", 'candle-core = "=0.9.1"')
     write(workspace, {"Cargo.lock": "version = 3\n"})
     result = only_result(run(MATMUL, workspace))
-    assert (result["verdict"], "cargo does not resolve this workspace offline" in result["reason"]) == ("skipped", True)
+    assert (
+        result["verdict"],
+        "cargo does not resolve this workspace offline" in result["reason"],
+    ) == ("skipped", True)
 
 
-@pytest.mark.parametrize(("faults", "verdict"), [([], "passed"), ([TAKES_HANDLES_FOR_ONE], "failed")])
+@pytest.mark.parametrize(
+    ("faults", "verdict"), [([], "passed"), ([TAKES_HANDLES_FOR_ONE], "failed")]
+)
 def test_an_operand_on_another_handle_is_never_lost_in_silence(
     tmp_path: Path, needs: Callable[[str], str], faults: list[tuple[str, str]], verdict: str
 ) -> None:
     outcomes, rustc = module("candle.outcomes"), needs("rustc")
     write(tmp_path, {"candle_core.rs": faulty(*faults)})
     program = CHECKS / "candle" / "programs" / "add.rs"
-    for made in ["--crate-type", "rlib", "candle_core.rs"], [str(program), "--extern", "candle_core=libcandle_core.rlib"]:
-        subprocess.run([rustc, "--edition", "2021", *made], cwd=tmp_path, check=True, capture_output=True)
-    said = subprocess.run([tmp_path / "add", "metal", "7"], capture_output=True, text=True, check=True).stdout
+    for made in (
+        ["--crate-type", "rlib", "candle_core.rs"],
+        [str(program), "--extern", "candle_core=libcandle_core.rlib"],
+    ):
+        subprocess.run(
+            [rustc, "--edition", "2021", *made], cwd=tmp_path, check=True, capture_output=True
+        )
+    said = subprocess.run(
+        [tmp_path / "add", "metal", "7"], capture_output=True, text=True, check=True
+    ).stdout
     heard = outcomes.heard(said)
-    ends = {name: outcomes.together(heard.cases[name], "metal") for name in ("two-handles", "cpu-and-device")}
+    ends = {
+        name: outcomes.together(heard.cases[name], "metal")
+        for name in ("two-handles", "cpu-and-device")
+    }
     assert outcomes.alone(heard.cases["one-handle"], "metal") is None
     assert (ends["two-handles"] or ("passed", ""))[0] == verdict
     assert ends["cpu-and-device"] is None

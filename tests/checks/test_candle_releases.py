@@ -16,7 +16,10 @@ from tests.workspaces import CargoError, application, cargo, cargo_home, fetched
 
 pytestmark = pytest.mark.patient
 
-MATMUL, ADD, FLASH = (f"canaries/candle_{name}.py" for name in ("noncontiguous_matmul", "cross_device_add", "flash_attn_build"))
+MATMUL, ADD, FLASH = (
+    f"canaries/candle_{name}.py"
+    for name in ("noncontiguous_matmul", "cross_device_add", "flash_attn_build")
+)
 
 Run = Callable[..., dict[str, Any]]
 
@@ -30,7 +33,12 @@ def run(tmp_path: Path, needs: Callable[[str], str]) -> Run:
         (tmp_path / name).mkdir()
 
     def start(script: str, workspace: Path, **more: str) -> dict[str, Any]:
-        given = {"CANARY_WORKSPACE": str(workspace), "CARGO_HOME": str(cargo_home()), "CANARY_SHARED": str(tmp_path / "shared"), **more}
+        given = {
+            "CANARY_WORKSPACE": str(workspace),
+            "CARGO_HOME": str(cargo_home()),
+            "CANARY_SHARED": str(tmp_path / "shared"),
+            **more,
+        }
         return run_check(Path(sys.executable), script, tmp_path / "run", **given)
 
     return start
@@ -44,7 +52,8 @@ def on(folder: Path, dependency: str, *pins: str) -> Path:
         missing(str(error))
 
 
-# Of 0.9.1 a push builds what a larger workspace builds, below; each build from nothing takes a minute or two.
+# Of 0.9.1 a push builds what a larger workspace builds, below; each build from nothing takes a
+# minute or two.
 @pytest.mark.parametrize("version", [pytest.param("0.9.1", marks=pytest.mark.dear), "0.11.0"])
 def test_a_healthy_release_passes_both(run: Run, tmp_path: Path, version: str) -> None:
     workspace = on(tmp_path / "workspace", f'candle-core = "={version}"')
@@ -58,11 +67,15 @@ def test_a_healthy_release_passes_both(run: Run, tmp_path: Path, version: str) -
 
 
 @pytest.mark.dear  # that its lock alone tells the fault and the mending is tested at every push (tests/patients/test_candle.py)
-def test_a_release_that_does_not_compile_is_healed_by_an_older_half(run: Run, tmp_path: Path) -> None:
+def test_a_release_that_does_not_compile_is_healed_by_an_older_half(
+    run: Run, tmp_path: Path
+) -> None:
     workspace = on(tmp_path / "workspace", 'candle-core = "=0.8.2"')
     document = run(MATMUL, workspace)
     said = reasons(only_result(document))["compile"]
-    assert said.startswith("error[E0277]: the trait bound `half::bf16: SampleBorrow<half::bf16>` is not satisfied")
+    assert said.startswith(
+        "error[E0277]: the trait bound `half::bf16: SampleBorrow<half::bf16>` is not satisfied"
+    )
     assert "due to 20 previous errors" in document["log"]
     cargo(workspace, "update", "-p", "half", "--precise", "2.4.1")
     cargo(workspace, "fetch", "--locked")

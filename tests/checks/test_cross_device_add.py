@@ -1,4 +1,7 @@
-"""A healthy processor passes; sums and copies that are silently wrong, and pairs of GPUs, are in the gallery."""
+"""A healthy processor passes.
+
+Sums and copies that are silently wrong, and pairs of GPUs, are in the gallery.
+"""
 
 from __future__ import annotations
 
@@ -14,4 +17,9 @@ def test_healthy_processor_passes(torch_python: Path, tmp_path: Path) -> None:
     result = only_result(run_check(torch_python, SCRIPT, tmp_path, CANARY_DEVICES="cpu"))
     assert (result["verdict"], result["reason"]) == ("passed", "")
     assert set(result["cases"]) == set(read_check(CHECKS / SCRIPT).header.cases)
-    assert set(reasons(result, "skipped")) == {"mixed-devices", "every-pair", "peer-access-off", "pairs-through-host"}
+    assert set(reasons(result, "skipped")) == {
+        "mixed-devices",
+        "every-pair",
+        "peer-access-off",
+        "pairs-through-host",
+    }

@@ -1,4 +1,7 @@
-"""Compiled files that are really broken turn the canary red by name; a machine without a driver does not."""
+"""Compiled files that are really broken turn the canary red by name.
+
+A machine without a driver does not.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from tests.command import alive
 from tests.compiled import Build, builder
 from tests.hosts import put
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ELF files are Linux's")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="ELF files are Linux's"
+)
 
 SCRIPT = "canaries/extension_imports.py"
 TORCH = "import ctypes, pathlib\nfor path in pathlib.Path(__file__).with_name('lib').iterdir():\n    ctypes.CDLL(str(path))\n"
@@ -37,7 +42,14 @@ def build(needs: Callable[[str], str]) -> Build:
 def site(tmp_path: Path, build: Build) -> Path:
     """Return a folder of packages that holds a torch for CUDA 13."""
     site = tmp_path / "site"
-    _install(site, "torch", {"torch/__init__.py": TORCH, "torch/version.py": "__version__ = '2.13.0+cu130'\ncuda = '13.0'\n"})
+    _install(
+        site,
+        "torch",
+        {
+            "torch/__init__.py": TORCH,
+            "torch/version.py": "__version__ = '2.13.0+cu130'\ncuda = '13.0'\n",
+        },
+    )
     build(site / "torch/lib/libc10.so", gives=["_ZN3c103newEv"])
     return site
 
@@ -46,13 +58,22 @@ def _install(site: Path, name: str, files: Mapping[str, str]) -> None:
     for path, text in files.items():
         if text or not (site / path).exists():
             put(site / path, text)
-    put(site / f"{name.replace('-', '_')}-1.0.dist-info/RECORD", "".join(f"{path},sha256=x,1\n" for path in files))
+    put(
+        site / f"{name.replace('-', '_')}-1.0.dist-info/RECORD",
+        "".join(f"{path},sha256=x,1\n" for path in files),
+    )
 
 
 def _run(site: Path, *, breaking: str = "") -> dict[str, Any]:
     folder = site.parent / "run"
     folder.mkdir()
-    return run_check(Path(sys.executable), SCRIPT, folder, breaking=BOOT.format(site=str(site)) + breaking, CANARY_SITE=str(site))
+    return run_check(
+        Path(sys.executable),
+        SCRIPT,
+        folder,
+        breaking=BOOT.format(site=str(site)) + breaking,
+        CANARY_SITE=str(site),
+    )
 
 
 def _with(site: Path, build: Build, act: str, package: str = "somebody") -> None:
@@ -62,7 +83,14 @@ def _with(site: Path, build: Build, act: str, package: str = "somebody") -> None
 
 def test_extensions_that_fit_pass(site: Path, build: Build) -> None:
     build(site / "xformers/_C.so", site / "torch/lib/libc10.so", asks=["_ZN3c103newEv"])
-    _install(site, "xformers", {"xformers/__init__.py": "raise SystemExit('no need to import this')", "xformers/_C.so": ""})
+    _install(
+        site,
+        "xformers",
+        {
+            "xformers/__init__.py": "raise SystemExit('no need to import this')",
+            "xformers/_C.so": "",
+        },
+    )
     _with(site, build, ";")
     result = only_result(_run(site))
     assert (result["verdict"], result["reason"]) == ("passed", "")
@@ -77,14 +105,23 @@ def test_a_symbol_that_is_gone_is_named(site: Path, build: Build) -> None:
     _with(site, build, ";")
     result = only_result(_run(site))
     assert set(reasons(result)) == {"xformers"}
-    assert re.search(r"_C\.so: OSError: \S+/xformers/_C\.so: undefined symbol: _ZN3c103oldEv", result["reason"])
+    assert re.search(
+        r"_C\.so: OSError: \S+/xformers/_C\.so: undefined symbol: _ZN3c103oldEv", result["reason"]
+    )
     assert result["data"]["matters"] == "warning", "the package imports without this file"
 
 
 def test_a_package_that_does_not_import_is_an_error(site: Path, build: Build) -> None:
     stub = build(site.parent / "build/libc10.so", gives=["_ZN3c103oldEv"])
     build(site / "torchvision/_C.so", stub, asks=["_ZN3c103oldEv"])
-    _install(site, "torchvision", {"torchvision/__init__.py": "raise RuntimeError('nms does not exist')", "torchvision/_C.so": ""})
+    _install(
+        site,
+        "torchvision",
+        {
+            "torchvision/__init__.py": "raise RuntimeError('nms does not exist')",
+            "torchvision/_C.so": "",
+        },
+    )
     result = only_result(_run(site))
     assert "torchvision: RuntimeError: nms does not exist" in reasons(result)["torchvision"]
     assert result["data"]["matters"] == "error"
@@ -102,10 +139,22 @@ def test_what_the_package_holds_is_opened_first(site: Path, build: Build, act: s
 def test_a_library_of_another_cuda_is_named(site: Path, build: Build) -> None:
     stub = build(site.parent / "build/libcudart.so.12", gives=["cudaMalloc"])
     build(site / "torch/lib/libtorch_cpu.so")
-    _install(site, "torchaudio", {"torchaudio/__init__.py": "", "torchaudio/lib/libtorchaudio.so": "to come"})
-    build(site / "torchaudio/lib/libtorchaudio.so", site / "torch/lib/libtorch_cpu.so", stub, asks=["cudaMalloc"])
+    _install(
+        site,
+        "torchaudio",
+        {"torchaudio/__init__.py": "", "torchaudio/lib/libtorchaudio.so": "to come"},
+    )
+    build(
+        site / "torchaudio/lib/libtorchaudio.so",
+        site / "torch/lib/libtorch_cpu.so",
+        stub,
+        asks=["cudaMalloc"],
+    )
     document = _run(site)
-    assert reasons(only_result(document))["torchaudio"] == "libtorchaudio.so: OSError: the loader does not find libcudart.so.12"
+    assert (
+        reasons(only_result(document))["torchaudio"]
+        == "libtorchaudio.so: OSError: the loader does not find libcudart.so.12"
+    )
     assert "cannot open shared object file" not in document["log"]
 
 
@@ -119,7 +168,9 @@ def test_a_library_of_another_cuda_is_named(site: Path, build: Build) -> None:
         ("_exit(0);", "_C.so: ended the process while it was loaded"),
     ],
 )
-def test_a_death_while_loading_is_told_by_its_signal_and_spares_the_others(site: Path, build: Build, act: str, says: str) -> None:
+def test_a_death_while_loading_is_told_by_its_signal_and_spares_the_others(
+    site: Path, build: Build, act: str, says: str
+) -> None:
     _with(site, build, act)
     _with(site, build, ";", "xformers")
     result = only_result(_run(site))
@@ -136,8 +187,12 @@ def test_a_file_that_hangs_is_given_up_and_leaves_nothing_behind(site: Path, bui
     assert [alive(int(pid)) for pid in note.read_text(encoding="utf-8").split()] == [False, False]
 
 
-@pytest.mark.parametrize("library", ["libcuda.so.1", "libnvidia-ml.so.1", "libnvcuvid.so.1", "libsox.so.3"])
-def test_what_this_machine_need_not_have_is_left_out(site: Path, build: Build, library: str) -> None:
+@pytest.mark.parametrize(
+    "library", ["libcuda.so.1", "libnvidia-ml.so.1", "libnvcuvid.so.1", "libsox.so.3"]
+)
+def test_what_this_machine_need_not_have_is_left_out(
+    site: Path, build: Build, library: str
+) -> None:
     stub = build(site.parent / "build" / library, gives=["cuInit"])
     build(site / "video/_C.so", site / "torch/lib/libc10.so", stub, asks=["cuInit"])
     _install(site, "video", {"video/_C.so": ""})
@@ -149,13 +204,25 @@ def test_what_this_machine_need_not_have_is_left_out(site: Path, build: Build, l
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("import coloredlogs_of_old", "needs the Python module coloredlogs_of_old, which is not installed"),
+        (
+            "import coloredlogs_of_old",
+            "needs the Python module coloredlogs_of_old, which is not installed",
+        ),
         ("raise RuntimeError('Found no NVIDIA driver on your system.')", "needs a driver"),
-        ("raise OSError('libcuda.so.1: cannot open shared object file: No such file or directory')", "needs a driver"),
+        (
+            "raise OSError('libcuda.so.1: cannot open shared object file: No such file or directory')",
+            "needs a driver",
+        ),
     ],
 )
-def test_an_import_that_fails_for_other_reasons_is_left_out(site: Path, build: Build, text: str, says: str) -> None:
-    _install(site, "onnxruntime-gpu", {"onnxruntime/__init__.py": text, "onnxruntime/lib/libonnx.so": "not opened"})
+def test_an_import_that_fails_for_other_reasons_is_left_out(
+    site: Path, build: Build, text: str, says: str
+) -> None:
+    _install(
+        site,
+        "onnxruntime-gpu",
+        {"onnxruntime/__init__.py": text, "onnxruntime/lib/libonnx.so": "not opened"},
+    )
     result = only_result(_run(site))
     assert result["verdict"] == "skipped"
     assert says in result["cases"]["onnxruntime-gpu"]["reason"]
@@ -176,7 +243,13 @@ def test_an_environment_without_extensions_is_skipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "\x7fELF\x02\x01", "\x7fELF\x02\x01" + "\x01" * 4000, "version https://git-lfs.github.com/spec/v1"]
+    "content",
+    [
+        "",
+        "\x7fELF\x02\x01",
+        "\x7fELF\x02\x01" + "\x01" * 4000,
+        "version https://git-lfs.github.com/spec/v1",
+    ],
 )
 def test_what_is_no_library_is_not_loaded(site: Path, content: str) -> None:
     _install(site, "odd", {"odd/_C.so": content})
@@ -184,7 +257,12 @@ def test_what_is_no_library_is_not_loaded(site: Path, content: str) -> None:
 
 
 def test_builds_for_others_are_not_loaded(site: Path, build: Build) -> None:
-    names = ["somebody/_C_cu12.so", "somebody/libx_cuda118.so", "somebody/_D.cpython-37m-x86_64-linux-gnu.so", "somebody/addon_torch24.so"]
+    names = [
+        "somebody/_C_cu12.so",
+        "somebody/libx_cuda118.so",
+        "somebody/_D.cpython-37m-x86_64-linux-gnu.so",
+        "somebody/addon_torch24.so",
+    ]
     for name in names:
         build(site / name, site / "torch/lib/libc10.so", code=AT_LOAD.format(act="_exit(1);"))
     _install(site, "somebody", dict.fromkeys(names, ""))

@@ -1,6 +1,7 @@
 """JAX and ONNX Runtime are asked for their devices, and what they say where they reach none is kept.
 
-The frameworks are played here by modules that say what real ones were seen to say; the real ones are installed by the dear tests.
+The frameworks are played here by modules that say what real ones were seen to say; the real ones
+are installed by the dear tests.
 """
 
 from __future__ import annotations
@@ -64,11 +65,21 @@ def _played(folder: Path, name: str, body: str, distribution: str = "") -> str:
     if distribution:
         info = home / f"{distribution.replace('-', '_')}-0.10.2.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 0.10.2\n", encoding="utf-8")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 0.10.2\n", encoding="utf-8"
+        )
     return str(home)
 
 
-def _jax(python: Path, folder: Path, *, fails: str = "", wrong: int = 0, plugin: str = "jax-cuda12-plugin", **settings: str) -> Document:
+def _jax(
+    python: Path,
+    folder: Path,
+    *,
+    fails: str = "",
+    wrong: int = 0,
+    plugin: str = "jax-cuda12-plugin",
+    **settings: str,
+) -> Document:
     body = _JAX.format(fails=fails, wrong=wrong) + "import numpy\n"
     path = _played(folder, "jax", body, plugin)
     return run_check(python, "facts/jax_devices.py", folder, PYTHONPATH=path, **settings)
@@ -87,11 +98,16 @@ def test_jax_reaches_its_gpus(bare_python: Path, tmp_path: Path) -> None:
 
 def test_jax_that_adds_wrongly_on_one_gpu_fails(bare_python: Path, tmp_path: Path) -> None:
     result = only_result(_jax(bare_python, tmp_path, wrong=1))
-    assert (result["verdict"], result["reason"]) == ("failed", "adding 0.5 to 0, 1, 2 on cuda:1 gave [1.5, 2.5, 3.5]")
+    assert (result["verdict"], result["reason"]) == (
+        "failed",
+        "adding 0.5 to 0, 1, 2 on cuda:1 gave [1.5, 2.5, 3.5]",
+    )
 
 
 def test_words_of_a_plugin_that_does_not_start_are_kept(bare_python: Path, tmp_path: Path) -> None:
-    document = _jax(bare_python, tmp_path, fails="operation cuInit(0) failed: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
+    document = _jax(
+        bare_python, tmp_path, fails="operation cuInit(0) failed: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"
+    )
     facts, result = document["facts"], only_result(document)
     assert (facts["jax.build"], facts["jax.devices"]) == ("cuda", ["cpu"])
     assert "cuInit(0) failed: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" in facts["jax.error"]
@@ -99,48 +115,91 @@ def test_words_of_a_plugin_that_does_not_start_are_kept(bare_python: Path, tmp_p
     assert "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" in result["reason"]
 
 
-def test_jax_that_somebody_keeps_on_the_processor_misses_nothing(bare_python: Path, tmp_path: Path) -> None:
+def test_jax_that_somebody_keeps_on_the_processor_misses_nothing(
+    bare_python: Path, tmp_path: Path
+) -> None:
     document = _jax(bare_python, tmp_path, fails="none", JAX_PLATFORMS="cpu")
     assert document["facts"]["jax.error"] is None
     assert "jax.devices" not in document["facts"]
     assert only_result(document)["reason"] == "JAX_PLATFORMS=cpu keeps JAX on the processor"
 
 
-@pytest.mark.parametrize(("plugin", "build"), [("jax-rocm7-plugin", "rocm"), ("jax-metal", "metal"), ("something", "cpu")])
-def test_the_plugin_says_what_jax_is_built_for(bare_python: Path, tmp_path: Path, plugin: str, build: str) -> None:
+@pytest.mark.parametrize(
+    ("plugin", "build"),
+    [("jax-rocm7-plugin", "rocm"), ("jax-metal", "metal"), ("something", "cpu")],
+)
+def test_the_plugin_says_what_jax_is_built_for(
+    bare_python: Path, tmp_path: Path, plugin: str, build: str
+) -> None:
     assert _jax(bare_python, tmp_path, plugin=plugin)["facts"]["jax.build"] == build
 
 
-def _runtime(python: Path, folder: Path, *, says: str = "", more: str = "", providers: list[str] = _GPU_PROVIDERS) -> Document:
-    path = _played(folder, "onnxruntime", _RUNTIME.format(says=says, more=more, providers=providers))
+def _runtime(
+    python: Path,
+    folder: Path,
+    *,
+    says: str = "",
+    more: str = "",
+    providers: list[str] = _GPU_PROVIDERS,
+) -> Document:
+    path = _played(
+        folder, "onnxruntime", _RUNTIME.format(says=says, more=more, providers=providers)
+    )
     return run_check(python, "facts/onnxruntime_devices.py", folder, PYTHONPATH=path)
 
 
 def test_provider_that_starts_passes(bare_python: Path, tmp_path: Path) -> None:
     document = _runtime(bare_python, tmp_path)
-    assert document["facts"] == {"onnxruntime.providers": _GPU_PROVIDERS, "onnxruntime.build": "cuda", "onnxruntime.error": None}
+    assert document["facts"] == {
+        "onnxruntime.providers": _GPU_PROVIDERS,
+        "onnxruntime.build": "cuda",
+        "onnxruntime.error": None,
+    }
     assert only_result(document)["verdict"] == "passed"
 
 
-def test_a_fall_back_to_the_processor_is_told_with_its_reason(bare_python: Path, tmp_path: Path) -> None:
-    document = _runtime(bare_python, tmp_path, says="CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version")
-    assert document["facts"]["onnxruntime.error"] == "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version"
+def test_a_fall_back_to_the_processor_is_told_with_its_reason(
+    bare_python: Path, tmp_path: Path
+) -> None:
+    document = _runtime(
+        bare_python,
+        tmp_path,
+        says="CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version",
+    )
+    assert (
+        document["facts"]["onnxruntime.error"]
+        == "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version"
+    )
     assert only_result(document)["verdict"] == "skipped"
     assert "operator()" in document["log"]
 
 
 @pytest.mark.parametrize("helps", [True, False])
-def test_libraries_that_pip_installed_are_tried_too(bare_python: Path, tmp_path: Path, helps: bool) -> None:
+def test_libraries_that_pip_installed_are_tried_too(
+    bare_python: Path, tmp_path: Path, helps: bool
+) -> None:
     missing = "Failed to load library with error: libcublasLt.so.13: cannot open shared object file: No such file or directory"
-    document = _runtime(bare_python, tmp_path, says=missing, more=f"def preload_dlls(): {'tries.append(1)' if helps else 'pass'}")
+    document = _runtime(
+        bare_python,
+        tmp_path,
+        says=missing,
+        more=f"def preload_dlls(): {'tries.append(1)' if helps else 'pass'}",
+    )
     result = only_result(document)
     assert result["verdict"] == ("passed" if helps else "skipped")
-    assert document["facts"]["onnxruntime.error"] == (None if helps else missing.replace("Failed to load library ", ""))
+    assert document["facts"]["onnxruntime.error"] == (
+        None if helps else missing.replace("Failed to load library ", "")
+    )
     assert any("onnxruntime.preload_dlls()" in line for line in result["data"]["told"]) is helps
 
 
 def test_build_for_the_processor_passes(bare_python: Path, tmp_path: Path) -> None:
-    document = _runtime(bare_python, tmp_path, providers=["AzureExecutionProvider", "CPUExecutionProvider"], says="never said")
+    document = _runtime(
+        bare_python,
+        tmp_path,
+        providers=["AzureExecutionProvider", "CPUExecutionProvider"],
+        says="never said",
+    )
     assert document["facts"]["onnxruntime.build"] == "cpu"
     assert only_result(document)["verdict"] == "passed"
 
@@ -151,9 +210,13 @@ def test_absent_framework_is_a_skip(bare_python: Path, tmp_path: Path, name: str
     assert (result["verdict"], result["reason"]) == ("skipped", f"{name} is not installed")
 
 
-def test_a_folder_that_another_package_left_empty_is_told_in_its_own_words(bare_python: Path, tmp_path: Path) -> None:
+def test_a_folder_that_another_package_left_empty_is_told_in_its_own_words(
+    bare_python: Path, tmp_path: Path
+) -> None:
     (tmp_path / "played" / "onnxruntime").mkdir(parents=True)
-    document = run_check(bare_python, "facts/onnxruntime_devices.py", tmp_path, PYTHONPATH=str(tmp_path / "played"))
+    document = run_check(
+        bare_python, "facts/onnxruntime_devices.py", tmp_path, PYTHONPATH=str(tmp_path / "played")
+    )
     result = only_result(document)
     assert (result["verdict"], document["doing"]) == ("failed", None)
     assert "onnxruntime is a folder without __init__.py" in result["reason"]

@@ -89,7 +89,9 @@ def _cell(*, breaking: str = "", settings: Mapping[str, str] | None = None) -> C
     return Cell(script=SCRIPT, breaking=breaking, settings=settings or {})
 
 
-def kernel(old: str, new: str, *, within: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> Cell:
+def kernel(
+    old: str, new: str, *, within: tuple[str, ...] = (), without: tuple[str, ...] = ()
+) -> Cell:
     """Make the compiler get another program than the one that Inductor wrote."""
     return _cell(breaking=REWRITE.format(old=old, new=new, within=within, without=without))
 
@@ -104,8 +106,12 @@ EXPECTED = {
         "forward": "InternalTorchDynamoError: ImportError: libtriton.so: undefined symbol: _ZN4mlir",
         "user-triton-constant": "ImportError: libtriton.so: undefined symbol: _ZN4mlir",
     },
-    "worker": {"compile-workers": "a worker process that compiles for Inductor died: BrokenProcessPool: A process in the process pool"},
-    "leader": {"compile-workers": "the process that leads Inductor's compile workers died with exit code -9"},
+    "worker": {
+        "compile-workers": "a worker process that compiles for Inductor died: BrokenProcessPool: A process in the process pool"
+    },
+    "leader": {
+        "compile-workers": "the process that leads Inductor's compile workers died with exit code -9"
+    },
     "caller in C++": {"cpp-wrapper": "compiled with cpp_wrapper: element 0 is"},
     "absent": {"forward": "InvalidCxxCompiler: No working C++ compiler found"},
     "refuses": {"forward": "CppCompileError: cc1plus: error: no licence left"},
@@ -120,29 +126,46 @@ def cells(folder: Path) -> dict[str, Cell]:
     idle = "if (omp_get_thread_num()) continue; float tmp_acc0 = 0;"
     return {
         "healthy": _cell(settings=DEEP),
-        "last tile": kernel("x1<static_cast<int64_t>(131L)", "x1<static_cast<int64_t>(128L)", within=FORWARD, without=NOT_FIRST),
+        "last tile": kernel(
+            "x1<static_cast<int64_t>(131L)",
+            "x1<static_cast<int64_t>(128L)",
+            within=FORWARD,
+            without=NOT_FIRST,
+        ),
         "idle thread": kernel("float tmp_acc0 = 0;", idle, within=FORWARD, without=NOT_FIRST),
         "gradient by x": kernel(".cos()", ".sin()", within=BACKWARD),
         "gradient by w": kernel(".sin()", ".cos()", within=BACKWARD),
-        "first size kept": kernel("x0<static_cast<int64_t>(ks0)", "x0<static_cast<int64_t>(131L)", within=DYNAMIC),
+        "first size kept": kernel(
+            "x0<static_cast<int64_t>(ks0)", "x0<static_cast<int64_t>(131L)", within=DYNAMIC
+        ),
         "caller in C++": _cell(breaking=REWRITE_CALLER, settings=DEEP),
         "triton": _cell(breaking=TRITON.format(folder=str(broken_triton(folder)))),
         "absent": tool(folder, "absent", Path("/nonexistent")),
-        **{name: tool(folder, name, compiler(folder / f"c++-{name}", text)) for name, text in COMPILERS.items()},
-        **{name: _cell(breaking=killed(folder / name, text), settings=DEEP) for name, text in WORKERS.items()},
+        **{
+            name: tool(folder, name, compiler(folder / f"c++-{name}", text))
+            for name, text in COMPILERS.items()
+        },
+        **{
+            name: _cell(breaking=killed(folder / name, text), settings=DEEP)
+            for name, text in WORKERS.items()
+        },
     }
 
 
 def tool(folder: Path, name: str, path: Path) -> Cell:
     """Let the C++ compiler be another one; nothing that a working one compiled is at hand."""
-    return _cell(breaking=OTHER_COMPILER.format(path=str(path)), settings={"TORCHINDUCTOR_CACHE_DIR": str(folder / "empty" / name)})
+    return _cell(
+        breaking=OTHER_COMPILER.format(path=str(path)),
+        settings={"TORCHINDUCTOR_CACHE_DIR": str(folder / "empty" / name)},
+    )
 
 
 def killed(site: Path, text: str) -> str:
     """Kill a process of the pool of workers, each at its start."""
     site.mkdir()
     (site / "sitecustomize.py").write_text(
-        f"import os, sys\nif any('compile_worker' in each for each in sys.orig_argv):\n    {text}\n", encoding="utf-8"
+        f"import os, sys\nif any('compile_worker' in each for each in sys.orig_argv):\n    {text}\n",
+        encoding="utf-8",
     )
     return f"import sys\nsys.path.insert(0, {str(site)!r})"
 
@@ -151,21 +174,35 @@ def broken_triton(folder: Path) -> Path:
     """Make a Triton whose library does not load."""
     package = folder / "first" / "triton"
     package.mkdir(parents=True)
-    (package / "__init__.py").write_text("raise ImportError('libtriton.so: undefined symbol: _ZN4mlir')\n", encoding="utf-8")
+    (package / "__init__.py").write_text(
+        "raise ImportError('libtriton.so: undefined symbol: _ZN4mlir')\n", encoding="utf-8"
+    )
     return package.parent
 
 
 def compiler(path: Path, text: str) -> Path:
     """Make a C++ compiler that is the usual one but for what is broken."""
-    path.write_text(f"#!/bin/sh\n{text.replace('{folders}', ' '.join(without_omp(path.parent)))}\n", encoding="utf-8")
+    path.write_text(
+        f"#!/bin/sh\n{text.replace('{folders}', ' '.join(without_omp(path.parent)))}\n",
+        encoding="utf-8",
+    )
     path.chmod(0o755)
     return path
 
 
 def without_omp(folder: Path) -> list[str]:
-    """Name the folders of headers that the usual compiler has; where omp.h lies, a copy that lacks it."""
-    said = subprocess.run(["g++", "-E", "-v", "-x", "c++", os.devnull], capture_output=True, text=True, check=True).stderr
-    own = said.partition("#include <...> search starts here:")[2].partition("End of search list")[0].split()
+    """Name the folders of headers that the usual compiler has.
+
+    Where omp.h lies, a copy that lacks it.
+    """
+    said = subprocess.run(
+        ["g++", "-E", "-v", "-x", "c++", os.devnull], capture_output=True, text=True, check=True
+    ).stderr
+    own = (
+        said.partition("#include <...> search starts here:")[2]
+        .partition("End of search list")[0]
+        .split()
+    )
     found = []
     for number, home in enumerate(map(Path, own)):
         copy = folder / f"include{number}" if (home / "omp.h").exists() else home
@@ -179,7 +216,11 @@ def without_omp(folder: Path) -> list[str]:
 def grid(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Document]:
     """Return what the canary says of each."""
     folder = tmp_path_factory.mktemp("grid")
-    shared = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton"), "TMPDIR": str(folder)}
+    shared = {
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        "TRITON_CACHE_DIR": str(folder / "triton"),
+        "TMPDIR": str(folder),
+    }
     settings = {**shared, "CANARY_DEVICES": "cpu", "OMP_NUM_THREADS": "2"}
     return run_grid(torch_python, folder, cells(folder), preload=PRELOAD, settings=settings)
 
@@ -202,4 +243,6 @@ def test_what_is_broken_is_named(grid: dict[str, Document], name: str) -> None:
 
 
 def test_every_case_has_a_red_cell() -> None:
-    assert {case for failed in EXPECTED.values() for case in failed} == set(read_check(CHECKS / SCRIPT).header.cases)
+    assert {case for failed in EXPECTED.values() for case in failed} == set(
+        read_check(CHECKS / SCRIPT).header.cases
+    )

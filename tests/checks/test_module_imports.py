@@ -1,4 +1,7 @@
-"""A package that really does not import turns the canary red by name; one that only wants a GPU, or takes long, does not."""
+"""A package that really does not import turns the canary red by name.
+
+One that only wants a GPU, or takes long, does not.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,15 @@ def _run(folder: Path, *, breaking: str = "", **modules: str) -> dict[str, Any]:
         put(site / f"{name}-1.0.dist-info/METADATA", f"Name: {name}\n")
     (folder / "run").mkdir()
     boot = BOOT.format(site=str(site)) + breaking
-    # The interpreter of these tests holds packages of its own: only those of the folder have a case.
+    # The interpreter of these tests holds packages of its own: only those of the folder have a
+    # case.
     boot += "import sysconfig; sysconfig.get_paths = lambda: {'purelib': '', 'platlib': ''}\n"
     boot += f"sys.path[:] = [path for path in sys.path if 'site-packages' not in path] + [{str(site)!r}]\n"
-    return only_result(run_check(Path(sys.executable), SCRIPT, folder / "run", breaking=boot, CANARY_SITE=str(site)))
+    return only_result(
+        run_check(
+            Path(sys.executable), SCRIPT, folder / "run", breaking=boot, CANARY_SITE=str(site)
+        )
+    )
 
 
 def test_what_imports_passes_and_what_is_not_installed_has_no_case(tmp_path: Path) -> None:
@@ -63,13 +71,22 @@ def test_modules_that_load_late_are_asked_for_what_programs_use(tmp_path: Path) 
     assert "torchvision::nms does not exist" in reasons(result)["transformers"]
 
 
-@pytest.mark.parametrize("words", ["Found no NVIDIA driver on your system", "Failed to infer device type", "No CUDA GPUs are available"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Found no NVIDIA driver on your system",
+        "Failed to infer device type",
+        "No CUDA GPUs are available",
+    ],
+)
 def test_a_package_that_refuses_without_a_gpu_is_left_out(tmp_path: Path, words: str) -> None:
     result = _run(tmp_path, torch="", vllm=f"raise RuntimeError({words!r})")
     assert words in reasons(result, "skipped")["vllm"]
 
 
-def test_where_the_machine_shows_a_gpu_nothing_is_excused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_machine_shows_a_gpu_nothing_is_excused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CANARY_GPUS", "1")
     result = _run(tmp_path, torch="", vllm="raise RuntimeError('Failed to infer device type')")
     assert result["data"]["want_gpu"] == ["vllm"]
@@ -82,19 +99,30 @@ def test_a_package_that_only_warns_passes(tmp_path: Path) -> None:
 
 
 def test_what_fails_beside_torch_alone_is_tried_again_without_it(tmp_path: Path) -> None:
-    result = _run(tmp_path, torch="", peft="import sys\nif 'torch' in sys.modules: raise RuntimeError('torch came first')")
+    result = _run(
+        tmp_path,
+        torch="",
+        peft="import sys\nif 'torch' in sys.modules: raise RuntimeError('torch came first')",
+    )
     assert result["verdict"] == "passed"
 
 
 def test_a_torch_that_does_not_import_leaves_the_rest_to_be_judged(tmp_path: Path) -> None:
-    result = _run(tmp_path, torch="raise OSError('libcudnn.so.9')", peft="", numpy="raise ImportError('damaged')")
+    result = _run(
+        tmp_path,
+        torch="raise OSError('libcudnn.so.9')",
+        peft="",
+        numpy="raise ImportError('damaged')",
+    )
     assert reasons(result) == {"numpy": "ImportError: damaged"}
     assert "import torch does not work here" in reasons(result, "skipped")["peft"]
 
 
 def test_a_crash_is_named_and_a_hang_is_left_out(tmp_path: Path) -> None:
     crash = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
-    result = _run(tmp_path, breaking=FAST, numpy=crash, scipy="import select; select.select([], [], [])")
+    result = _run(
+        tmp_path, breaking=FAST, numpy=crash, scipy="import select; select.select([], [], [])"
+    )
     assert reasons(result) == {"numpy": "its import died of SIGSEGV"}
     assert reasons(result, "skipped") == {"scipy": "gave no answer within 60 s"}
 

@@ -64,7 +64,11 @@ def test_two_processes_agree(torch_python: Path, tmp_path: Path) -> None:
     assert (cpu["device"], cpu["verdict"], cpu["reason"]) == ("cpu", "passed", "")
     assert {case["verdict"] for case in cpu["cases"].values()} == {"passed"}
     assert len(cpu["cases"]) == 3
-    assert (cuda["device"], cuda["verdict"], cuda["reason"]) == ("cuda", "skipped", "needs two GPUs")
+    assert (cuda["device"], cuda["verdict"], cuda["reason"]) == (
+        "cuda",
+        "skipped",
+        "needs two GPUs",
+    )
 
 
 @pytest.mark.parametrize("case", sorted(_FAULTS))
@@ -72,12 +76,18 @@ def test_one_wrong_bit_is_seen(torch_python: Path, tmp_path: Path, case: str) ->
     path = _patched(tmp_path, _FAULTS[case])
     cpu = run_check(torch_python, SCRIPT, tmp_path, CANARY_PEERS="", PYTHONPATH=path)["results"][0]
     assert cpu["verdict"] == "failed"
-    assert {name: ended["verdict"] for name, ended in cpu["cases"].items() if ended["verdict"] != "passed"} == {case: "failed"}
+    assert {
+        name: ended["verdict"]
+        for name, ended in cpu["cases"].items()
+        if ended["verdict"] != "passed"
+    } == {case: "failed"}
     assert "1 of " in cpu["reason"]
     assert "differ" in cpu["reason"]
 
 
-def test_a_process_that_dies_is_named_and_the_other_does_not_wait(torch_python: Path, tmp_path: Path) -> None:
+def test_a_process_that_dies_is_named_and_the_other_does_not_wait(
+    torch_python: Path, tmp_path: Path
+) -> None:
     body = """
     def broadcast(*_, **__):
         if dist.get_rank() == 1: os._exit(3)
@@ -86,7 +96,9 @@ def test_a_process_that_dies_is_named_and_the_other_does_not_wait(torch_python: 
     dist.broadcast = broadcast
 """
     began = time.monotonic()
-    cpu = run_check(torch_python, SCRIPT, tmp_path, CANARY_PEERS="", PYTHONPATH=_patched(tmp_path, body))["results"][0]
+    cpu = run_check(
+        torch_python, SCRIPT, tmp_path, CANARY_PEERS="", PYTHONPATH=_patched(tmp_path, body)
+    )["results"][0]
     assert time.monotonic() - began < 100
     assert {name: ended["verdict"] for name, ended in cpu["cases"].items()} == {
         "all-reduce": "passed",
@@ -98,15 +110,28 @@ def test_a_process_that_dies_is_named_and_the_other_does_not_wait(torch_python: 
 
 
 def test_processes_end_with_the_script(torch_python: Path, tmp_path: Path) -> None:
-    path = _patched(tmp_path, "    import time\n    dist.broadcast = lambda *_, **__: time.sleep(600)\n")
-    environment = {**os.environ, "CANARY_PEERS": "", "PYTHONPATH": path, "CANARY_RESULT": str(tmp_path / "result.json")}
-    script = subprocess.Popen([str(torch_python), str(CHECKS / SCRIPT)], cwd=tmp_path, env=environment)
+    path = _patched(
+        tmp_path, "    import time\n    dist.broadcast = lambda *_, **__: time.sleep(600)\n"
+    )
+    environment = {
+        **os.environ,
+        "CANARY_PEERS": "",
+        "PYTHONPATH": path,
+        "CANARY_RESULT": str(tmp_path / "result.json"),
+    }
+    script = subprocess.Popen(
+        [str(torch_python), str(CHECKS / SCRIPT)], cwd=tmp_path, env=environment
+    )
     ranks: list[int] = []
     try:
         deadline = time.monotonic() + 60
         while len(ranks) < 2 and time.monotonic() < deadline:
             time.sleep(0.2)
-            ranks = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _is_rank(path, tmp_path)]
+            ranks = [
+                int(path.parent.name)
+                for path in Path("/proc").glob("[0-9]*/cmdline")
+                if _is_rank(path, tmp_path)
+            ]
     finally:
         script.send_signal(signal.SIGKILL)
         script.wait()

@@ -1,4 +1,7 @@
-"""A healthy processor passes, and a kernel that refuses does not; kernels that are silently wrong are in the gallery."""
+"""A healthy processor passes, and a kernel that refuses does not.
+
+Kernels that are silently wrong are in the gallery.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ def test_healthy_processor_passes_every_case(torch_python: Path, tmp_path: Path)
 
 
 def test_kernel_that_refuses_an_odd_stride_fails(torch_python: Path, tmp_path: Path) -> None:
-    result = only_result(run_check(torch_python, SCRIPT, tmp_path, breaking=REFUSE_ODD_STRIDES, CANARY_DEVICES="cpu"))
+    result = only_result(
+        run_check(torch_python, SCRIPT, tmp_path, breaking=REFUSE_ODD_STRIDES, CANARY_DEVICES="cpu")
+    )
     assert set(reasons(result)) == {"size-one-dims", "backward"}
     assert reasons(result)["size-one-dims"].startswith("RuntimeError: unexpected striding")
 

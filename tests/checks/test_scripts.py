@@ -24,7 +24,9 @@ def test_source_keeps_to_the_grammar_of_python_3_8(source: Path) -> None:
 def test_header_lists_the_cases_that_the_script_has(script: Path) -> None:
     tree = ast.parse(script.read_text(encoding="utf-8"))
     beside = [ast.parse(path.read_text(encoding="utf-8")) for path in _beside(tree)]
-    assert set(read_check(script).header.cases) == _tabled(tree).union(*map(_named, [tree, *beside]))
+    assert set(read_check(script).header.cases) == _tabled(tree).union(
+        *map(_named, [tree, *beside])
+    )
 
 
 @every_script
@@ -41,15 +43,33 @@ def test_script_says_what_a_failure_means(script: Path) -> None:
 
 def _beside(tree: ast.Module) -> list[Path]:
     """Return the files of the shared modules that a script imports from."""
-    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    return [path for module in modules if (path := CHECKS / (module.replace(".", "/") + ".py")).is_file()]
+    modules = [
+        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
+    ]
+    return [
+        path
+        for module in modules
+        if (path := CHECKS / (module.replace(".", "/") + ".py")).is_file()
+    ]
 
 
 def _named(tree: ast.Module) -> set[str]:
     """Return the names in calls of `REPORT.case("name")`."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    first = [call.args[0] for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "case" and call.args]
-    return {name.value for name in first if isinstance(name, ast.Constant) and isinstance(name.value, str)} - {""}
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
+    first = [
+        call.args[0]
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "case" and call.args
+    ]
+    return {
+        name.value
+        for name in first
+        if isinstance(name, ast.Constant) and isinstance(name.value, str)
+    } - {""}
 
 
 def _imports(value: ast.expr) -> bool:
@@ -58,6 +78,19 @@ def _imports(value: ast.expr) -> bool:
 
 def _tabled(tree: ast.Module) -> set[str]:
     """Return the keys of the module's tables that lead from a case to its function, or to the module that it imports."""
-    tables = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)]
-    functions = [table for table in tables if all(isinstance(value, ast.Name) or _imports(value) for value in table.values)]
-    return {key.value for table in functions for key in table.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+    tables = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)
+    ]
+    functions = [
+        table
+        for table in tables
+        if all(isinstance(value, ast.Name) or _imports(value) for value in table.values)
+    ]
+    return {
+        key.value
+        for table in functions
+        for key in table.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }

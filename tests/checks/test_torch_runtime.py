@@ -52,12 +52,16 @@ def test_device_that_adds_wrongly_is_not_alive(torch_python: Path, tmp_path: Pat
 
 def test_import_that_raises_is_a_failure(bare_python: Path, tmp_path: Path, impostor: Path) -> None:
     impostor.write_text("raise ImportError('libtorch_cuda.so: file too short')\n", encoding="utf-8")
-    result = only_result(run_check(bare_python, SCRIPT, tmp_path, PYTHONPATH=str(impostor.parents[1])))
+    result = only_result(
+        run_check(bare_python, SCRIPT, tmp_path, PYTHONPATH=str(impostor.parents[1]))
+    )
     assert (result["device"], result["verdict"]) == (None, "failed")
     assert result["reason"] == "ImportError: libtorch_cuda.so: file too short"
 
 
-def test_import_that_dies_leaves_its_record(bare_python: Path, tmp_path: Path, impostor: Path) -> None:
+def test_import_that_dies_leaves_its_record(
+    bare_python: Path, tmp_path: Path, impostor: Path
+) -> None:
     impostor.write_text("import os; os.abort()\n", encoding="utf-8")
     document = run_check(bare_python, SCRIPT, tmp_path, PYTHONPATH=str(impostor.parents[1]))
     assert document["exit_code"] != 0
@@ -73,7 +77,9 @@ def test_absent_torch_is_a_skip(bare_python: Path, tmp_path: Path) -> None:
 def test_build_for_intel_says_why_it_finds_no_gpu(torch_python: Path, tmp_path: Path) -> None:
     built = "import torch\ntorch.version.cuda, torch.version.xpu = None, '20250301'\n"
     document = run_check(torch_python, SCRIPT, tmp_path, breaking=built)
-    by_device = {result["device"]: (result["verdict"], result["reason"]) for result in document["results"]}
+    by_device = {
+        result["device"]: (result["verdict"], result["reason"]) for result in document["results"]
+    }
     assert document["facts"]["torch.xpu_devices"] == []
     assert by_device["xpu"] == ("skipped", document["facts"]["torch.xpu_error"])
     assert by_device["xpu"][1]

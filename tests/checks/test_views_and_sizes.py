@@ -1,4 +1,7 @@
-"""The canaries over views pass with an older torch too, and every size of the deep tier passes; faults are in the gallery."""
+"""The canaries over views pass with an older torch too, and every size of the deep tier passes.
+
+Faults are in the gallery.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,11 @@ import pytest
 
 from tests.checks.trial import only_result, reasons, run_check
 
-SCRIPTS = ("canaries/noncontiguous_attention.py", "canaries/noncontiguous_matmul.py", "canaries/noncontiguous_ops.py")
+SCRIPTS = (
+    "canaries/noncontiguous_attention.py",
+    "canaries/noncontiguous_matmul.py",
+    "canaries/noncontiguous_ops.py",
+)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -18,11 +25,23 @@ def test_older_torch_passes_too(torch251_python: Path, tmp_path: Path, script: s
 
 
 def test_deep_tier_leaves_no_size_out(torch_python: Path, tmp_path: Path) -> None:
-    result = only_result(run_check(torch_python, "canaries/large_matmul.py", tmp_path, CANARY_DEVICES="cpu", CANARY_TIER="deep"))
+    result = only_result(
+        run_check(
+            torch_python,
+            "canaries/large_matmul.py",
+            tmp_path,
+            CANARY_DEVICES="cpu",
+            CANARY_TIER="deep",
+        )
+    )
     assert (result["verdict"], reasons(result, "skipped")) == ("passed", {})
 
 
-def test_precision_that_is_asked_for_in_the_new_way_is_understood(torch_python: Path, tmp_path: Path) -> None:
+def test_precision_that_is_asked_for_in_the_new_way_is_understood(
+    torch_python: Path, tmp_path: Path
+) -> None:
     asked = "import torch\ntorch.backends.cuda.matmul.fp32_precision = 'tf32'\n"
-    result = only_result(run_check(torch_python, SCRIPTS[0], tmp_path, breaking=asked, CANARY_DEVICES="cpu"))
+    result = only_result(
+        run_check(torch_python, SCRIPTS[0], tmp_path, breaking=asked, CANARY_DEVICES="cpu")
+    )
     assert (result["verdict"], result["reason"]) == ("passed", "")

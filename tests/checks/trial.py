@@ -11,7 +11,12 @@ from typing import Any
 CHECKS = Path(__file__).resolve().parents[2] / "checks"
 SCRIPTS = sorted([*CHECKS.glob("facts/*.py"), *CHECKS.glob("canaries/*.py")])
 
-_CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton", "TORCH_EXTENSIONS_DIR": "extensions", "TMPDIR": ""}
+_CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": "inductor",
+    "TRITON_CACHE_DIR": "triton",
+    "TORCH_EXTENSIONS_DIR": "extensions",
+    "TMPDIR": "",
+}
 _SETTINGS = (
     "CUDA_HOME",
     "CUDA_PATH",
@@ -32,10 +37,18 @@ _SETTINGS = (
 Document = dict[str, Any]
 
 
-def run_check(python: Path, script: str, folder: Path, *, breaking: str = "", **settings: str) -> Document:
-    """Return the document that `script` ("canaries/x.py") writes; `breaking` is Python that runs first, in the same process."""
+def run_check(
+    python: Path, script: str, folder: Path, *, breaking: str = "", **settings: str
+) -> Document:
+    """Return the document that `script` ("canaries/x.py") writes.
+
+    `breaking` is Python that runs first, in the same process.
+    """
     boot = folder / "boot.py"
-    boot.write_text(f"{breaking}\nimport runpy\nrunpy.run_path({str(CHECKS / script)!r}, run_name='__main__')\n", encoding="utf-8")
+    boot.write_text(
+        f"{breaking}\nimport runpy\nrunpy.run_path({str(CHECKS / script)!r}, run_name='__main__')\n",
+        encoding="utf-8",
+    )
     environment = {name: value for name, value in os.environ.items() if name not in _SETTINGS}
     environment.update({name: str(folder / cache) for name, cache in _CACHES.items()})
     environment.update(CANARY_RESULT=str(folder / "result.json"), **settings)
@@ -66,4 +79,6 @@ def only_result(document: Document) -> dict[str, Any]:
 
 def reasons(result: dict[str, Any], verdict: str = "failed") -> dict[str, str]:
     """Return the reasons of the cases that ended so."""
-    return {name: case["reason"] for name, case in result["cases"].items() if case["verdict"] == verdict}
+    return {
+        name: case["reason"] for name, case in result["cases"].items() if case["verdict"] == verdict
+    }

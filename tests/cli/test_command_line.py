@@ -17,9 +17,15 @@ from tests import toy
 from tests.command import COLD, finished
 
 
-def doctor(*arguments: str, cwd: Path | None = None, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+def doctor(
+    *arguments: str, cwd: Path | None = None, stdin: str = "", **env: str
+) -> subprocess.CompletedProcess[str]:
     """Run doctor as a user does."""
-    known = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX", "NO_COLOR", "FORCE_COLOR")}
+    known = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("VIRTUAL_ENV", "CONDA_PREFIX", "NO_COLOR", "FORCE_COLOR")
+    }
     ran = finished(*arguments, cwd=cwd, env={**known, **env}, stdin=stdin)
     assert "Traceback" not in ran.stderr, ran.stderr
     return ran
@@ -48,7 +54,9 @@ def test_a_saved_observation_is_judged_again(saved: Path) -> None:
     report = json.loads(ran.stdout)
     assert (ran.returncode, report["exit_code"]) == (1, 1)
     assert report["findings"][0]["id"] == "torchvision/other-torch"
-    assert report["findings"][0]["fixes"][0]["commands"] == ["/venv/bin/python -m pip install torchvision==0.28.0 torch==2.13.0"]
+    assert report["findings"][0]["fixes"][0]["commands"] == [
+        "/venv/bin/python -m pip install torchvision==0.28.0 torch==2.13.0"
+    ]
 
 
 def test_a_json_report_can_be_judged_again_as_well(saved: Path, tmp_path: Path) -> None:
@@ -60,19 +68,28 @@ def test_a_json_report_can_be_judged_again_as_well(saved: Path, tmp_path: Path) 
 
 def test_the_report_fits_its_published_schema(saved: Path) -> None:
     schema = json.loads(doctor("schema", "report").stdout)
-    jsonschema.validate(json.loads(doctor("check", "--from", str(saved), "--format", "json").stdout), schema)
+    jsonschema.validate(
+        json.loads(doctor("check", "--from", str(saved), "--format", "json").stdout), schema
+    )
 
 
 @pytest.mark.parametrize(("limit", "code"), [("error", 1), ("warning", 1), ("note", 1)])
 def test_the_exit_code_does_not_depend_on_the_format(saved: Path, limit: str, code: int) -> None:
-    codes = {doctor("check", "--from", str(saved), "--fail-on", limit, "--format", kind).returncode for kind in ("text", "json")}
+    codes = {
+        doctor("check", "--from", str(saved), "--fail-on", limit, "--format", kind).returncode
+        for kind in ("text", "json")
+    }
     assert codes == {code}
 
 
 def test_only_and_skip_choose_known_issues(saved: Path) -> None:
-    only = json.loads(doctor("check", "--from", str(saved), "--only", "candle/*", "--format", "json").stdout)
+    only = json.loads(
+        doctor("check", "--from", str(saved), "--only", "candle/*", "--format", "json").stdout
+    )
     assert "torchvision/other-torch" not in [found["id"] for found in only["findings"]]
-    skipped = json.loads(doctor("check", "--from", str(saved), "--skip", "torchvision/*", "--format", "json").stdout)
+    skipped = json.loads(
+        doctor("check", "--from", str(saved), "--skip", "torchvision/*", "--format", "json").stdout
+    )
     assert "torchvision/other-torch" not in [found["id"] for found in skipped["findings"]]
 
 
@@ -84,7 +101,11 @@ def test_only_and_skip_choose_known_issues(saved: Path) -> None:
         ["check", "--format", "yaml"],
         ["check", "--nosuch"],
         ["check", "--project", "/no/such/folder"],
-        *(["check", name, value] for name in ("--timeout", "--budget") for value in ("0", "-1", "nan", "inf", "-inf", "1e300", "NaN")),
+        *(
+            ["check", name, value]
+            for name in ("--timeout", "--budget")
+            for value in ("0", "-1", "nan", "inf", "-inf", "1e300", "NaN")
+        ),
         ["check", "--from", "/no/such/file"],
         ["check", "--from", "/"],
         ["nosuch"],
@@ -113,7 +134,16 @@ def test_a_near_miss_is_answered_with_a_suggestion() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b"\xff\xfe", b'{"facts": 3}', b'{"facts": {"a": {"state": "maybe"}}}', b"[" * 100_000]
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b'{"facts": 3}',
+        b'{"facts": {"a": {"state": "maybe"}}}',
+        b"[" * 100_000,
+    ],
 )
 def test_a_file_that_is_no_snapshot_is_said(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "broken.json"
@@ -125,7 +155,11 @@ def test_a_file_that_is_no_snapshot_is_said(content: bytes, tmp_path: Path) -> N
 
 def test_a_release_newer_than_the_tables_is_told_on_the_screen_and_in_json(tmp_path: Path) -> None:
     path = tmp_path / "snapshot.json"
-    path.write_bytes(msgspec.json.encode(toy.seen({"host.os": "linux", "torch.version": "2.99.0", "torch.build": "cpu"})))
+    path.write_bytes(
+        msgspec.json.encode(
+            toy.seen({"host.os": "linux", "torch.version": "2.99.0", "torch.build": "cpu"})
+        )
+    )
     screen = " ".join(doctor("check", "--from", str(path)).stdout.split())
     report = json.loads(doctor("check", "--from", str(path), "--format", "json").stdout)
     assert "nothing is known of 2.99.0" in screen
@@ -156,14 +190,29 @@ def test_an_interpreter_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_a_log_is_judged_beside_the_machine(saved: Path, tmp_path: Path) -> None:
     log = tmp_path / "run.log"
-    log.write_bytes(b"\x1b[31mRuntimeError\x1b[0m: operator torchvision::nms does not exist\r\n\xff\xfe")
-    report = json.loads(doctor("check", "--from", str(saved), "--log", str(log), "--format", "json").stdout)
+    log.write_bytes(
+        b"\x1b[31mRuntimeError\x1b[0m: operator torchvision::nms does not exist\r\n\xff\xfe"
+    )
+    report = json.loads(
+        doctor("check", "--from", str(saved), "--log", str(log), "--format", "json").stdout
+    )
     evidence = [item for item in report["findings"][0]["evidence"] if item["kind"] == "log"]
-    assert [(item["text"], item["line"]) for item in evidence] == [("RuntimeError: operator torchvision::nms does not exist", 1)]
+    assert [(item["text"], item["line"]) for item in evidence] == [
+        ("RuntimeError: operator torchvision::nms does not exist", 1)
+    ]
 
 
 def test_a_log_comes_from_standard_input_as_well(saved: Path) -> None:
-    ran = doctor("check", "--from", str(saved), "--log", "-", "--format", "json", stdin="No such operator torchvision::nms\n")
+    ran = doctor(
+        "check",
+        "--from",
+        str(saved),
+        "--log",
+        "-",
+        "--format",
+        "json",
+        stdin="No such operator torchvision::nms\n",
+    )
     assert json.loads(ran.stdout)["findings"][0]["confidence"] == "high"
 
 
@@ -180,13 +229,17 @@ def test_a_source_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
     shell = f"{sys.executable} -m doctor check --from {saved} --format json | head -c 10"
-    ran = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60
+    )
     assert ran.stderr == ""
 
 
 def test_a_standard_output_that_is_closed_is_said(saved: Path) -> None:
     shell = f"{sys.executable} -m doctor check --from {saved} >&-"
-    ran = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60
+    )
     assert ran.returncode == 3
     assert "standard output is closed" in ran.stderr
 
@@ -194,17 +247,31 @@ def test_a_standard_output_that_is_closed_is_said(saved: Path) -> None:
 def test_a_full_disk_behind_standard_output_is_said(saved: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
-            [sys.executable, "-m", "doctor", "check", "--from", str(saved)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "doctor", "check", "--from", str(saved)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert ran.returncode == 3
     assert "cannot be written" in ran.stderr
 
 
-def test_a_snapshot_masks_names_and_keeps_the_commands_working(bare_python: Path, tmp_path: Path) -> None:
+def test_a_snapshot_masks_names_and_keeps_the_commands_working(
+    bare_python: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "snapshot.json"
     home = str(bare_python.parents[2])
     ran = doctor(
-        "snapshot", "-o", str(out), "--python", str(bare_python), "--no-canaries", cwd=tmp_path, HOME=home, HF_TOKEN="hf_" + "x" * 30
+        "snapshot",
+        "-o",
+        str(out),
+        "--python",
+        str(bare_python),
+        "--no-canaries",
+        cwd=tmp_path,
+        HOME=home,
+        HF_TOKEN="hf_" + "x" * 30,
     )
     assert ran.returncode == 0
     text = out.read_text()
@@ -219,27 +286,56 @@ def test_the_demo_is_marked_as_a_recording_and_judged_live() -> None:
     assert text.returncode == 0
     assert "recording" in text.stdout.lower()
     assert report["recording"] is True
-    assert [found for found in report["findings"] if found["severity"] == "error" and found["fixes"]]
+    assert [
+        found for found in report["findings"] if found["severity"] == "error" and found["fixes"]
+    ]
 
 
-def test_what_is_declared_is_judged_as_if_it_were_there(saved: Path, bare_python: Path, tmp_path: Path) -> None:
+def test_what_is_declared_is_judged_as_if_it_were_there(
+    saved: Path, bare_python: Path, tmp_path: Path
+) -> None:
     ran = doctor(
-        "check", "--python", str(bare_python), "--assume", "gpu=sm_90", "--assume", "driver=535.104", "--format", "json", cwd=tmp_path
+        "check",
+        "--python",
+        str(bare_python),
+        "--assume",
+        "gpu=sm_90",
+        "--assume",
+        "driver=535.104",
+        "--format",
+        "json",
+        cwd=tmp_path,
     )
     facts = json.loads(ran.stdout)["facts"]
-    assert (facts["nvidia.capabilities"]["value"], facts["nvidia.capabilities"]["source"]) == (["9.0"], "assumed")
+    assert (facts["nvidia.capabilities"]["value"], facts["nvidia.capabilities"]["source"]) == (
+        ["9.0"],
+        "assumed",
+    )
     assert facts["nvidia.driver_version"]["value"] == "535.104"
-    assert (facts["nvidia.capability_max"]["value"], facts["nvidia.driver_branch"]["value"]) == ("9.0", "535")
+    assert (facts["nvidia.capability_max"]["value"], facts["nvidia.driver_branch"]["value"]) == (
+        "9.0",
+        "535",
+    )
     assert doctor("check", "--assume", "gpu=big").returncode == 2
 
 
-@pytest.mark.parametrize("asked", ["gpu=sm_90,gpu", "driver=535.104;x", "driver=5", "gpu=sm_90,,driver=535", ""])
+@pytest.mark.parametrize(
+    "asked", ["gpu=sm_90,gpu", "driver=535.104;x", "driver=5", "gpu=sm_90,,driver=535", ""]
+)
 def test_what_cannot_be_declared_is_a_mistake(asked: str) -> None:
     assert doctor("check", "--assume", asked).returncode == 2
 
 
 def test_a_snapshot_is_judged_with_what_is_declared_and_the_report_says_so(saved: Path) -> None:
-    declared = ("check", "--from", str(saved), "--only", "torch/*", "--assume", "gpu=sm_90,driver=470.57")
+    declared = (
+        "check",
+        "--from",
+        str(saved),
+        "--only",
+        "torch/*",
+        "--assume",
+        "gpu=sm_90,driver=470.57",
+    )
     report = json.loads(doctor(*declared, "--format", "json").stdout)
     assert report["assumed"] == ["gpu=sm_90", "driver=470.57"]
     assert "as if gpu=sm_90, driver=470.57" in " ".join(doctor(*declared, "--quiet").stdout.split())
@@ -251,16 +347,30 @@ def test_a_mistake_repeats_no_command_for_a_runner_of_ci(word: str) -> None:
     said = doctor("check", word)
     assert (said.returncode, said.stdout) == (2, "")
     assert "Error" in said.stderr
-    assert not [line for line in said.stderr.splitlines() if line.strip().startswith("::") or "##[" in line]
+    assert not [
+        line for line in said.stderr.splitlines() if line.strip().startswith("::") or "##[" in line
+    ]
 
 
 def test_a_device_that_was_expected_and_not_reached_is_an_error(saved: Path) -> None:
-    ran = doctor("check", "--from", str(saved), "--skip", "torchvision/*", "--expect", "cuda", "--format", "json")
+    ran = doctor(
+        "check",
+        "--from",
+        str(saved),
+        "--skip",
+        "torchvision/*",
+        "--expect",
+        "cuda",
+        "--format",
+        "json",
+    )
     assert ran.returncode == 1
     assert json.loads(ran.stdout)["findings"][0]["id"] == "expect/cuda"
 
 
-@pytest.mark.parametrize(("body", "warned"), [("print('another tool')", True), ("from doctor.cli import main", False)])
+@pytest.mark.parametrize(
+    ("body", "warned"), [("print('another tool')", True), ("from doctor.cli import main", False)]
+)
 def test_another_tools_doctor_on_the_path_is_named(body: str, warned: bool, tmp_path: Path) -> None:
     other = tmp_path / "doctor"
     other.write_text(f"#!/usr/bin/env python3\n{body}\n")

@@ -32,12 +32,17 @@ def write(folder: Path, body: str) -> Path:
 
 def told(capsys: pytest.CaptureFixture[str], project: Path, *flags: str) -> dict[str, Any]:
     """Return what `doctor config` says of a project."""
-    app(["config", "--format", "json", "--project", str(project), "--", *flags], standalone_mode=False)
+    app(
+        ["config", "--format", "json", "--project", str(project), "--", *flags],
+        standalone_mode=False,
+    )
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return document
 
 
-def won(capsys: pytest.CaptureFixture[str], project: Path, key: str, *flags: str) -> tuple[Any, str, str]:
+def won(
+    capsys: pytest.CaptureFixture[str], project: Path, key: str, *flags: str
+) -> tuple[Any, str, str]:
     setting = next(each for each in told(capsys, project, *flags)["settings"] if each["key"] == key)
     return setting["value"], setting["source"], setting["place"]
 
@@ -53,19 +58,29 @@ def test_flags_win_over_the_environment_over_the_file_over_the_default(
     assert won(capsys, tmp_path, "fail-on", "--fail-on", "error") == ("error", "flag", "--fail-on")
 
 
-def test_an_empty_variable_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_says_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DOCTOR_FAIL_ON", "")
     monkeypatch.setenv("DOCTOR_EXPECT", "")
     assert won(capsys, tmp_path, "fail-on")[0] == "error"
     assert won(capsys, tmp_path, "expect")[0] == []
 
 
-def test_every_kind_of_value_can_be_set_and_what_is_on_can_be_turned_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_kind_of_value_can_be_set_and_what_is_on_can_be_turned_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(
-        tmp_path, '[tool.doctor]\nno-canaries = true\ntimeout = 5\nonly = ["torch/*", "triton/*"]\npython = "3.11"\nbaseline = "b.json"\n'
+        tmp_path,
+        '[tool.doctor]\nno-canaries = true\ntimeout = 5\nonly = ["torch/*", "triton/*"]\npython = "3.11"\nbaseline = "b.json"\n',
     )
     found = {each["key"]: each["value"] for each in told(capsys, tmp_path)["settings"]}
-    assert (found["no-canaries"], found["timeout"], found["only"], found["python"]) == (True, 5.0, ["torch/*", "triton/*"], "3.11")
+    assert (found["no-canaries"], found["timeout"], found["only"], found["python"]) == (
+        True,
+        5.0,
+        ["torch/*", "triton/*"],
+        "3.11",
+    )
     assert found["baseline"] == str(tmp_path / "b.json")
     assert won(capsys, tmp_path, "no-canaries", "--canaries") == (False, "flag", "--no-canaries")
 
@@ -74,7 +89,11 @@ def test_lists_in_a_variable_are_parted_by_spaces(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCTOR_EXPECT", "cuda:2 candle-cuda")
-    assert won(capsys, tmp_path, "expect") == (["cuda:2", "candle-cuda"], "environment", "DOCTOR_EXPECT")
+    assert won(capsys, tmp_path, "expect") == (
+        ["cuda:2", "candle-cuda"],
+        "environment",
+        "DOCTOR_EXPECT",
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +101,10 @@ def test_lists_in_a_variable_are_parted_by_spaces(
     [
         ('fail_on = "note"', "tool.doctor.fail_on is no setting; did you mean fail-on?"),
         ("zebra = 1", "tool.doctor.zebra is no setting; doctor config shows them"),
-        ('fail-on = "warnin"', "tool.doctor.fail-on: warnin is none of error, warning, note; did you mean warning?"),
+        (
+            'fail-on = "warnin"',
+            "tool.doctor.fail-on: warnin is none of error, warning, note; did you mean warning?",
+        ),
         ("fail-on = 3", "tool.doctor.fail-on wants a text, not a number"),
         ('only = "torch/*"', "tool.doctor.only wants a list of texts, not a text"),
         ("only = [1]", "tool.doctor.only wants a list of texts, not a list"),
@@ -91,7 +113,10 @@ def test_lists_in_a_variable_are_parted_by_spaces(
         ("timeout = nan", "tool.doctor.timeout wants a number"),
         ("timeout = 1e400", "tool.doctor.timeout wants a number"),
         ("timeout = 0.01", "tool.doctor.timeout: 0.01 is not in the range"),
-        ('expect = ["candel-metal"]', "tool.doctor.expect: candel-metal is no device; did you mean candle-metal?"),
+        (
+            'expect = ["candel-metal"]',
+            "tool.doctor.expect: candel-metal is no device; did you mean candle-metal?",
+        ),
         (
             'report = ["json=x"]',
             "tool.doctor.report is for flags and DOCTOR_REPORT alone: a project does not choose which files are written",
@@ -99,12 +124,30 @@ def test_lists_in_a_variable_are_parted_by_spaces(
         ("network = true", "tool.doctor.network is for flags and DOCTOR_NETWORK alone"),
         ("ignore = 3", "tool.doctor.ignore is a list of tables"),
         ('ignore = [{id = "x"}]', "tool.doctor.ignore.reason has to be there"),
-        ('ignore = [{id = "x", reason = " ", until = 2027-01-31}]', "tool.doctor.ignore.reason has to be there"),
-        ('ignore = [{id = "x", reason = "y"}]', "tool.doctor.ignore.until has to be there as a day"),
-        ('ignore = [{id = "x", reason = "y", until = "soon"}]', "tool.doctor.ignore.until has to be there as a day"),
-        ('ignore = [{id = "x", reason = "y", until = 2027}]', "tool.doctor.ignore.until has to be there as a day"),
-        ('ignore = [{id = "x", reason = "y", til = 2027-01-31}]', "tool.doctor.ignore.til is no key of an ignore; did you mean until?"),
-        ('ignore = [{id = "x", reason = "y", until = 2027-01-31, match = 3}]', "tool.doctor.ignore.match"),
+        (
+            'ignore = [{id = "x", reason = " ", until = 2027-01-31}]',
+            "tool.doctor.ignore.reason has to be there",
+        ),
+        (
+            'ignore = [{id = "x", reason = "y"}]',
+            "tool.doctor.ignore.until has to be there as a day",
+        ),
+        (
+            'ignore = [{id = "x", reason = "y", until = "soon"}]',
+            "tool.doctor.ignore.until has to be there as a day",
+        ),
+        (
+            'ignore = [{id = "x", reason = "y", until = 2027}]',
+            "tool.doctor.ignore.until has to be there as a day",
+        ),
+        (
+            'ignore = [{id = "x", reason = "y", til = 2027-01-31}]',
+            "tool.doctor.ignore.til is no key of an ignore; did you mean until?",
+        ),
+        (
+            'ignore = [{id = "x", reason = "y", until = 2027-01-31, match = 3}]',
+            "tool.doctor.ignore.match",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, line: str, why: str) -> None:
@@ -124,7 +167,14 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, line: str, why: str) -
         "[tool.doctors]\nx = 1\n",
         "\xff\xfe",
     ],
-    ids=["empty", "another tool", "a dependency", "broken, and not ours", "nearly our name", "no UTF-8"],
+    ids=[
+        "empty",
+        "another tool",
+        "a dependency",
+        "broken, and not ours",
+        "nearly our name",
+        "no UTF-8",
+    ],
 )
 def test_a_file_without_our_table_says_nothing(tmp_path: Path, body: str) -> None:
     (tmp_path / "pyproject.toml").write_bytes(body.encode("latin-1"))
@@ -159,7 +209,9 @@ def test_a_broken_file_is_a_sentence(tmp_path: Path, body: bytes, why: str) -> N
         'tool = {doctor = {fail-on = "note"}}',
     ],
 )
-def test_the_table_is_found_however_it_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str) -> None:
+def test_the_table_is_found_however_it_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str
+) -> None:
     write(tmp_path, body)
     assert won(capsys, tmp_path, "fail-on")[:2] == ("note", "file")
 
@@ -188,7 +240,10 @@ def test_config_lists_ignores_and_stray_variables(
     write(tmp_path, f"[tool.doctor]\n\n{_IGNORE}\n{_IGNORE.replace('2027-01-31', '2001-01-01')}")
     monkeypatch.setenv("DOCTOR_ZEBRA", "1")
     found = told(capsys, tmp_path)
-    assert [(each["place"], each["expired"]) for each in found["ignores"]] == [("pyproject.toml:3", False), ("pyproject.toml:8", True)]
+    assert [(each["place"], each["expired"]) for each in found["ignores"]] == [
+        ("pyproject.toml:3", False),
+        ("pyproject.toml:8", True),
+    ]
     assert found["unknown_variables"] == ["DOCTOR_ZEBRA"]
 
 
@@ -215,4 +270,7 @@ def test_a_glob_of_the_file_that_names_nothing_is_named_by_its_place(tmp_path: P
     path = write(tmp_path, '[tool.doctor]\nonly = ["zebra/*"]\n')
     said = doctor("check", cwd=tmp_path)
     assert said.code == 2
-    assert f"{path}:2: tool.doctor.only zebra/*: no check and no known issue has such an id" in said.err
+    assert (
+        f"{path}:2: tool.doctor.only zebra/*: no check and no known issue has such an id"
+        in said.err
+    )

@@ -40,7 +40,9 @@ def test_a_log_alone_gives_cause_place_and_a_filled_fix(tmp_path: Path) -> None:
 
 
 def test_nothing_recognised_names_the_line_and_what_to_ask(tmp_path: Path) -> None:
-    said = _diagnose(tmp_path, "one\nsome.tool: error: the flux is not compensated\nmake: *** [all] Error 2\n")
+    said = _diagnose(
+        tmp_path, "one\nsome.tool: error: the flux is not compensated\nmake: *** [all] Error 2\n"
+    )
     text = " ".join(said.out.split())
     assert said.code == 4
     assert "line 2: some.tool: error: the flux is not compensated" in text
@@ -49,7 +51,16 @@ def test_nothing_recognised_names_the_line_and_what_to_ask(tmp_path: Path) -> No
 
 def test_standard_input_is_read(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "doctor", "diagnose", "-"]
-    ran = subprocess.run(command, input=_LOG, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=60, check=False)
+    ran = subprocess.run(
+        command,
+        input=_LOG,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment(),
+        timeout=60,
+        check=False,
+    )
     assert ran.returncode == 1
     assert "flash-attn/cuda-major-mismatch" in ran.stdout
 
@@ -57,7 +68,10 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
 def test_an_environment_decides_what_the_log_leaves_open(tmp_path: Path) -> None:
     (tmp_path / "env").write_text(_ENVIRONMENT.format(5090), encoding="utf-8")
     log = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
-    assert _diagnose(tmp_path, log, "--format", "json").finding("torch/no-kernel-image")["confidence"] == "medium"
+    assert (
+        _diagnose(tmp_path, log, "--format", "json").finding("torch/no-kernel-image")["confidence"]
+        == "medium"
+    )
     said = _diagnose(tmp_path, log, "--format", "json", "--env", "env")
     assert said.finding("torch/no-kernel-image")["confidence"] == "high"
 
@@ -67,7 +81,9 @@ def test_a_pasted_environment_is_judged(tmp_path: Path, gpu: int, code: int) -> 
     (tmp_path / "env").write_text(_ENVIRONMENT.format(gpu), encoding="utf-8")
     said = doctor("check", "--from", "env", "--format", "json", cwd=tmp_path)
     assert said.code == code
-    assert ("torch/no-kernel-image" in [finding["id"] for finding in said.report["findings"]]) is (code == 1)
+    assert ("torch/no-kernel-image" in [finding["id"] for finding in said.report["findings"]]) is (
+        code == 1
+    )
 
 
 @pytest.mark.parametrize("arguments", [("absent.log",), ("log", "log"), ("log", "--env", "absent")])

@@ -14,8 +14,18 @@ from doctor.model.comparison import Comparison
 from tests import toy
 from tests.command import Said, doctor
 
-_GREEN = {"host.os": "linux", "torch.version": "2.13.0", "python.executable": "/venv/bin/python", "requires.torchvision.torch.met": True}
-_RED = {**_GREEN, "torch.version": "2.14.0", "requires.torchvision.torch.met": False, "requires.torchvision.torch.specifier": "==2.13.0"}
+_GREEN = {
+    "host.os": "linux",
+    "torch.version": "2.13.0",
+    "python.executable": "/venv/bin/python",
+    "requires.torchvision.torch.met": True,
+}
+_RED = {
+    **_GREEN,
+    "torch.version": "2.14.0",
+    "requires.torchvision.torch.met": False,
+    "requires.torchvision.torch.specifier": "==2.13.0",
+}
 _CAME = "torchvision/other-torch"
 
 
@@ -24,7 +34,9 @@ def folder(tmp_path: Path) -> Path:
     """A folder with a green and a red machine, each as a snapshot and as a JSON report."""
     for name, facts in (("green", _GREEN), ("red", _RED)):
         (tmp_path / f"{name}.json").write_bytes(msgspec.json.encode(toy.seen(facts)))
-        doctor("check", "--from", f"{name}.json", "--report", f"json={name}-report.json", cwd=tmp_path)
+        doctor(
+            "check", "--from", f"{name}.json", "--report", f"json={name}-report.json", cwd=tmp_path
+        )
     return tmp_path
 
 
@@ -67,9 +79,15 @@ def test_an_ignore_of_the_project_holds_for_what_is_judged_now(folder: Path) -> 
 
 @pytest.mark.parametrize(
     ("content", "code", "why"),
-    [(None, 2, "No such file"), (b"nothing of ours", 3, "no snapshot of doctor"), (b"[" * 100_000, 3, "no snapshot of doctor")],
+    [
+        (None, 2, "No such file"),
+        (b"nothing of ours", 3, "no snapshot of doctor"),
+        (b"[" * 100_000, 3, "no snapshot of doctor"),
+    ],
 )
-def test_a_file_that_is_neither_is_said_to_be_none(folder: Path, content: bytes | None, code: int, why: str) -> None:
+def test_a_file_that_is_neither_is_said_to_be_none(
+    folder: Path, content: bytes | None, code: int, why: str
+) -> None:
     if content is not None:
         (folder / "odd.json").write_bytes(content)
     said = doctor("diff", "green.json", "odd.json", cwd=folder)

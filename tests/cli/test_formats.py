@@ -27,15 +27,22 @@ def _formats(folder: Path) -> Sequence[str]:
 def _observed(folder: Path, name: str) -> str:
     path = folder / f"{name}.json"
     report = hostile() if name == "hostile" else reports.REPORTS[name]()
-    finite = [msgspec.structs.replace(outcome, seconds=1.0) for outcome in report.observation.outcomes]
-    path.write_text(encoded(msgspec.structs.replace(report.observation, outcomes=tuple(finite))), encoding="utf-8")
+    finite = [
+        msgspec.structs.replace(outcome, seconds=1.0) for outcome in report.observation.outcomes
+    ]
+    path.write_text(
+        encoded(msgspec.structs.replace(report.observation, outcomes=tuple(finite))),
+        encoding="utf-8",
+    )
     return str(path)
 
 
 @pytest.mark.parametrize(("name", "code"), [("sick", 1), ("empty", 4)])
 def test_the_exit_code_is_the_same_for_every_format(tmp_path: Path, name: str, code: int) -> None:
     arguments = ("check", "--from", _observed(tmp_path, name))
-    codes = {kind: doctor(*arguments, "--format", kind, cwd=tmp_path).code for kind in _formats(tmp_path)}
+    codes = {
+        kind: doctor(*arguments, "--format", kind, cwd=tmp_path).code for kind in _formats(tmp_path)
+    }
     assert codes == dict.fromkeys(codes, code)
     assert len(codes) >= 6
 
@@ -91,14 +98,30 @@ def test_a_file_of_annotations_needs_no_runner(tmp_path: Path) -> None:
     log = tmp_path / "failed.log"
     log.write_text(_LOG, encoding="utf-8")
     summary = tmp_path / "summary.md"
-    said = doctor("diagnose", log, "--report", "github=out.txt", cwd=tmp_path, env={"GITHUB_STEP_SUMMARY": str(summary)})
+    said = doctor(
+        "diagnose",
+        log,
+        "--report",
+        "github=out.txt",
+        cwd=tmp_path,
+        env={"GITHUB_STEP_SUMMARY": str(summary)},
+    )
     assert said.err == ""
     assert (tmp_path / "out.txt").read_text(encoding="utf-8").startswith("::error title=")
     assert not summary.exists()
 
 
 def test_every_format_says_what_was_declared_rather_than_seen(tmp_path: Path) -> None:
-    arguments = ("check", "--from", _observed(tmp_path, "sick"), "--assume", "driver=470.57,gpu=sm_90")
-    told = {kind: " ".join(doctor(*arguments, "--format", kind, cwd=tmp_path).out.split()) for kind in _formats(tmp_path)}
+    arguments = (
+        "check",
+        "--from",
+        _observed(tmp_path, "sick"),
+        "--assume",
+        "driver=470.57,gpu=sm_90",
+    )
+    told = {
+        kind: " ".join(doctor(*arguments, "--format", kind, cwd=tmp_path).out.split())
+        for kind in _formats(tmp_path)
+    }
     assert [kind for kind, text in told.items() if "470.57" not in text] == []
     assert [kind for kind, text in told.items() if not re.search("as if|assumed", text)] == []

@@ -35,7 +35,9 @@ def project(folder: Path, until: str = "2099-12-31", id_: str = "torchvision/*")
 
 
 def check(folder: Path, *arguments: str | Path) -> Said:
-    return doctor("check", "--from", folder / "sick.json", "--format", "json", *arguments, cwd=folder)
+    return doctor(
+        "check", "--from", folder / "sick.json", "--format", "json", *arguments, cwd=folder
+    )
 
 
 def test_an_ignore_of_the_project_holds_and_is_told(tmp_path: Path) -> None:
@@ -44,7 +46,11 @@ def test_an_ignore_of_the_project_holds_and_is_told(tmp_path: Path) -> None:
     project(tmp_path)
     said = check(tmp_path)
     assert said.code == 0
-    assert said.finding(_SICK)["suppressed"] == {"by": "ignore", "reason": "we do not import it", "until": "2099-12-31"}
+    assert said.finding(_SICK)["suppressed"] == {
+        "by": "ignore",
+        "reason": "we do not import it",
+        "until": "2099-12-31",
+    }
     text = doctor("check", "--from", "sick.json", cwd=tmp_path)
     assert (text.code, f"1 ignored: {_SICK} until 2099-12-31" in text.out) == (0, True)
 
@@ -59,7 +65,9 @@ def test_after_its_day_the_finding_is_back_and_the_ignore_is_reported(tmp_path: 
 
 
 @pytest.mark.parametrize(("narrowed", "told"), [((), True), (("--skip", "zebra/*"), False)])
-def test_an_ignore_that_covers_nothing_is_told_of_a_whole_run_alone(tmp_path: Path, narrowed: tuple[str, ...], told: bool) -> None:
+def test_an_ignore_that_covers_nothing_is_told_of_a_whole_run_alone(
+    tmp_path: Path, narrowed: tuple[str, ...], told: bool
+) -> None:
     save(tmp_path)
     project(tmp_path, id_="torchvison/*")
     ids = [found["id"] for found in check(tmp_path, *narrowed).report["findings"]]
@@ -79,7 +87,11 @@ def test_a_report_is_a_baseline_and_only_what_is_new_fails(tmp_path: Path) -> No
     said = check(tmp_path, "--baseline", "baseline.json")
     assert (said.code, said.finding(_SICK)["suppressed"]["by"]) == (0, "baseline")
     wishes = {"met": False, "specifier": "==2.4.1", "installed": "2.13.0"}
-    save(tmp_path, {f"requires.xformers.torch.{name}": value for name, value in wishes.items()} | {"package.xformers.version": "0.0.28"})
+    save(
+        tmp_path,
+        {f"requires.xformers.torch.{name}": value for name, value in wishes.items()}
+        | {"package.xformers.version": "0.0.28"},
+    )
     again = check(tmp_path, "--baseline", "baseline.json", "--fail-on", "warning")
     assert again.code == 1
     new = [found["id"] for found in again.report["findings"] if not found["suppressed"]]
@@ -106,8 +118,12 @@ def test_what_of_a_baseline_is_gone_is_told(tmp_path: Path) -> None:
     save(tmp_path)
     check(tmp_path, "--report", "json=baseline.json")
     save(tmp_path, {"requires.torchvision.torch.met": True})
-    assert check(tmp_path, "--baseline", "baseline.json").report["gone"] == [], "facts that could still show it are missing"
-    extension = {f"extension.torchvision.{name}": None for name in ("undefined_symbols", "missing_libraries")}
+    assert check(tmp_path, "--baseline", "baseline.json").report["gone"] == [], (
+        "facts that could still show it are missing"
+    )
+    extension = {
+        f"extension.torchvision.{name}": None for name in ("undefined_symbols", "missing_libraries")
+    }
     save(tmp_path, {"requires.torchvision.torch.met": True, **extension})
     said = check(tmp_path, "--baseline", "baseline.json")
     assert (said.code, said.report["gone"]) == (0, [_SICK])
@@ -133,7 +149,9 @@ def test_neither_gate_excuses_a_device_that_was_expected(tmp_path: Path) -> None
     ],
     ids=["missing", "empty", "a snapshot", "odd", "deep", "bytes"],
 )
-def test_a_baseline_that_cannot_be_read_is_said_to_be_none(tmp_path: Path, content: bytes | None, code: int, why: str) -> None:
+def test_a_baseline_that_cannot_be_read_is_said_to_be_none(
+    tmp_path: Path, content: bytes | None, code: int, why: str
+) -> None:
     save(tmp_path)
     if content is not None:
         (tmp_path / "baseline.json").write_bytes(content)
@@ -146,7 +164,9 @@ def test_a_baseline_that_cannot_be_read_is_said_to_be_none(tmp_path: Path, conte
 def test_the_baseline_may_stand_in_the_project(tmp_path: Path) -> None:
     save(tmp_path)
     check(tmp_path, "--report", "json=baseline.json")
-    (tmp_path / "pyproject.toml").write_text('[tool.doctor]\nbaseline = "baseline.json"\n', encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.doctor]\nbaseline = "baseline.json"\n', encoding="utf-8"
+    )
     (tmp_path / "below").mkdir()
     said = doctor("check", "--from", tmp_path / "sick.json", cwd=tmp_path / "below")
     assert said.code == 0

@@ -42,22 +42,35 @@ def test_every_command_has_examples_and_a_group() -> None:
 
 @pytest.mark.parametrize(("name", "line"), _ALL)
 def test_an_example_is_understood(name: str, line: str) -> None:
-    words = shlex.split(line.partition("doctor ")[2].rstrip(')"').partition(" > ")[0].partition(" | ")[0])
+    words = shlex.split(
+        line.partition("doctor ")[2].rstrip(')"').partition(" > ")[0].partition(" | ")[0]
+    )
     command = _GROUP.commands[words[0]]
     values = command.make_context(words[0], [word for word in words[1:] if word != "|"]).params
-    assert len(words) == 1 or any(value for value in values.values()) or words[0] == "run", (name, values)
+    assert len(words) == 1 or any(value for value in values.values()) or words[0] == "run", (
+        name,
+        values,
+    )
 
 
 @pytest.mark.parametrize(("columns", "names"), [(80, [*EXAMPLES]), (120, ["check", "diagnose"])])
-def test_nothing_is_wider_than_the_terminal_and_no_purpose_wraps(columns: int, names: list[str]) -> None:
+def test_nothing_is_wider_than_the_terminal_and_no_purpose_wraps(
+    columns: int, names: list[str]
+) -> None:
     for name in names:
         text = shown(name, columns=columns)
         assert max(map(len, text.splitlines())) <= columns
         for line, purpose in EXAMPLES[name]:
-            assert re.search(rf"(?m)^ {re.escape(line)} +{re.escape(purpose)} *$", text), (name, line)
+            assert re.search(rf"(?m)^ {re.escape(line)} +{re.escape(purpose)} *$", text), (
+                name,
+                line,
+            )
 
 
-@pytest.mark.parametrize(("name", "argument"), [("diagnose", "What was printed"), ("explain", "A known issue"), ("lint", "A folder with")])
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [("diagnose", "What was printed"), ("explain", "A known issue"), ("lint", "A folder with")],
+)
 def test_arguments_say_what_they_mean(name: str, argument: str) -> None:
     assert argument in shown(name)
 
@@ -76,7 +89,10 @@ def programs(tmp_path: Path) -> Path:
     """A folder with the commands `doctor` and `canary-doctor`, as an installation makes them."""
     for name in ("doctor", "canary-doctor"):
         path = tmp_path / name
-        path.write_text(f"#!{sys.executable}\nimport sys\nfrom doctor.cli import main\nsys.exit(main())\n", encoding="utf-8")
+        path.write_text(
+            f"#!{sys.executable}\nimport sys\nfrom doctor.cli import main\nsys.exit(main())\n",
+            encoding="utf-8",
+        )
         path.chmod(0o755)
     return tmp_path
 
@@ -88,7 +104,12 @@ def completed(programs: Path, *words: str) -> list[str]:
     script = f'eval "$(doctor completion bash)"; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; {function} {words[0]}'
     env = environment({"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"})
     ran = subprocess.run(
-        ["bash", "-c", script + '; printf "%s\\n" "${COMPREPLY[@]}"'], env=env, capture_output=True, text=True, check=True, timeout=60
+        ["bash", "-c", script + '; printf "%s\\n" "${COMPREPLY[@]}"'],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert ran.stderr == ""
     return ran.stdout.split()
@@ -113,7 +134,13 @@ def test_bash_completes(programs: Path, words: list[str], offered: set[str]) -> 
 @pytest.mark.parametrize("shell", list(Shell))
 def test_every_shell_gets_a_script_for_both_names(programs: Path, shell: Shell) -> None:
     env = environment({"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"})
-    ran = subprocess.run([programs / "doctor", "completion", shell.value], env=env, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [programs / "doctor", "completion", shell.value],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "_DOCTOR_COMPLETE" in ran.stdout
     assert "_CANARY_DOCTOR_COMPLETE" in ran.stdout
     assert ran.stderr == ""
@@ -125,4 +152,6 @@ def test_another_tools_doctor_is_not_started_by_pressing_tab(tmp_path: Path) -> 
     env = environment({"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
     ran = finished("completion", "bash", env=env)
     assert "-F _canary_doctor_completion canary-doctor" in ran.stdout
-    assert "_DOCTOR_COMPLETE=complete_bash $1" not in ran.stdout.replace("_CANARY_DOCTOR_COMPLETE", "")
+    assert "_DOCTOR_COMPLETE=complete_bash $1" not in ran.stdout.replace(
+        "_CANARY_DOCTOR_COMPLETE", ""
+    )

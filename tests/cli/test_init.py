@@ -21,11 +21,15 @@ KINDS = sorted(PLACES)
 def commands(text: str) -> list[list[str]]:
     """Return the arguments of each `doctor check` in a template, its folded lines put together."""
     unfolded = re.sub(r"\\?\n +(?=--)", " ", text)
-    return [shlex.split(found[1].replace(" || code=$$?", "")) for found in _COMMAND.finditer(unfolded)]
+    return [
+        shlex.split(found[1].replace(" || code=$$?", "")) for found in _COMMAND.finditer(unfolded)
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_is_written_where_it_belongs_and_asks_for_this_release(kind: str, tmp_path: Path) -> None:
+def test_a_file_is_written_where_it_belongs_and_asks_for_this_release(
+    kind: str, tmp_path: Path
+) -> None:
     said = doctor("init", kind, cwd=tmp_path)
     assert (said.code, said.out) == (0, "")
     text = (tmp_path / PLACES[kind].path).read_text(encoding="utf-8")

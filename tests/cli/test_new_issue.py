@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tests.command import doctor
 
-_LOG = "compiling\nsome.tool: error: the flux of 2.5.1 is not compensated\nmake: *** [all] Error 1\n"
+_LOG = (
+    "compiling\nsome.tool: error: the flux of 2.5.1 is not compensated\nmake: *** [all] Error 1\n"
+)
 
 
 def test_a_skeleton_is_unfinished_until_it_is_filled(tmp_path: Path) -> None:
@@ -16,12 +18,23 @@ def test_a_skeleton_is_unfinished_until_it_is_filled(tmp_path: Path) -> None:
     assert doctor("new-issue", "log", "-o", file, cwd=tmp_path).code == 0
     said = doctor("lint", tmp_path / "matrices", cwd=tmp_path)
     assert said.code == 1
-    for place in ("cause: still", "fixes[0].title: still", "references[0].url", "examples[1].log: still"):
+    for place in (
+        "cause: still",
+        "fixes[0].title: still",
+        "references[0].url",
+        "examples[1].log: still",
+    ):
         assert place in said.out
     text = file.read_text(encoding="utf-8")
     for asked, told in (
-        ("(In words that a newcomer understands: what does not fit, and why that shows as this message.)", "The flux is off."),
-        ("title: (What to do first; which of install, env, run, edit or system does it?)", "title: Turn it on\n    env: {FLUX: full}"),
+        (
+            "(In words that a newcomer understands: what does not fit, and why that shows as this message.)",
+            "The flux is off.",
+        ),
+        (
+            "title: (What to do first; which of install, env, run, edit or system does it?)",
+            "title: Turn it on\n    env: {FLUX: full}",
+        ),
         ("https://\n", "https://example.org/1\n"),
         ("(what is to be found there)", "the report"),
         ("(where this log comes from)", "a build"),
@@ -31,12 +44,18 @@ def test_a_skeleton_is_unfinished_until_it_is_filled(tmp_path: Path) -> None:
         assert asked in text
         text = text.replace(asked, told)
     file.write_text(text, encoding="utf-8")
-    assert doctor("lint", tmp_path / "matrices", cwd=tmp_path).out.strip().endswith("nothing to say against it")
+    assert (
+        doctor("lint", tmp_path / "matrices", cwd=tmp_path)
+        .out.strip()
+        .endswith("nothing to say against it")
+    )
     assert doctor("diagnose", "log", "--matrices", tmp_path / "matrices", cwd=tmp_path).code == 1
 
 
 def test_what_is_known_already_is_said(tmp_path: Path) -> None:
-    (tmp_path / "log").write_text("RuntimeError: operator torchvision::nms does not exist\n", encoding="utf-8")
+    (tmp_path / "log").write_text(
+        "RuntimeError: operator torchvision::nms does not exist\n", encoding="utf-8"
+    )
     assert "knows this log already" in doctor("new-issue", "log", cwd=tmp_path).err
 
 

@@ -38,13 +38,19 @@ def test_a_failure_is_passed_on_and_explained(tmp_path: Path) -> None:
     assert "torchvision/" in ran.stderr
 
 
-@pytest.mark.parametrize(("command", "code"), [(("nosuch-command",), 127), (("",), 127), (("sh", "-c", "kill -9 $$"), 137), (("/",), 126)])
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [(("nosuch-command",), 127), (("",), 127), (("sh", "-c", "kill -9 $$"), 137), (("/",), 126)],
+)
 def test_codes_are_those_of_a_shell(tmp_path: Path, command: tuple[str, ...], code: int) -> None:
     assert _run(tmp_path, *command).returncode == code
 
 
 def test_options_of_the_command_are_its_own(tmp_path: Path) -> None:
-    assert _run(tmp_path, "echo", "--help", "-v", "--format=json").stdout == "--help -v --format=json\n"
+    assert (
+        _run(tmp_path, "echo", "--help", "-v", "--format=json").stdout
+        == "--help -v --format=json\n"
+    )
 
 
 def test_nothing_to_run_is_a_mistake(tmp_path: Path) -> None:
@@ -53,7 +59,9 @@ def test_nothing_to_run_is_a_mistake(tmp_path: Path) -> None:
 
 def test_output_comes_as_it_is_printed(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "doctor", "run", "--", "sh", "-c", "echo first; sleep 300"]
-    with subprocess.Popen(argv, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+    with subprocess.Popen(
+        argv, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"first\n"
         child.send_signal(signal.SIGTERM)
@@ -68,7 +76,14 @@ def test_a_child_that_stays_behind_does_not_hold_doctor_up(tmp_path: Path) -> No
 
 def _run_detached(folder: Path) -> int:
     argv = [sys.executable, "-m", "doctor", "run", "--", "sh", "-c", "sleep 40 & exit 0"]
-    return subprocess.run(argv, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
+    return subprocess.run(
+        argv,
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    ).returncode
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")
@@ -76,7 +91,14 @@ def test_on_a_terminal_the_command_has_one(tmp_path: Path) -> None:
     leader, follower = os.openpty()
     program = "import sys; print('tty', sys.stdout.isatty(), sys.stderr.isatty())"
     argv = [sys.executable, "-m", "doctor", "run", "--", sys.executable, "-c", program]
-    child = subprocess.Popen(argv, cwd=tmp_path, env=environment(), stdout=follower, stderr=follower, stdin=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        argv,
+        cwd=tmp_path,
+        env=environment(),
+        stdout=follower,
+        stderr=follower,
+        stdin=subprocess.DEVNULL,
+    )
     os.close(follower)
     said = b""
     try:
@@ -106,7 +128,9 @@ def _running(folder: Path, *command: str, **options: object) -> Iterator[subproc
     lead = "import os, sys; os.setpgid(0, 0); os.execv(sys.argv[1], sys.argv[1:])"
     argv = [sys.executable, "-c", lead, *_RUN, *command]
     given: dict[str, object] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    with subprocess.Popen(argv, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, **given) as child:  # type: ignore[call-overload]
+    with subprocess.Popen(
+        argv, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, **given
+    ) as child:  # type: ignore[call-overload]
         try:
             yield child
         finally:
@@ -134,7 +158,10 @@ def test_an_order_to_doctor_alone_reaches_the_command(tmp_path: Path, name: str)
 def test_a_command_that_a_signal_ends_ends_with_its_number(tmp_path: Path, name: str) -> None:
     number = getattr(signal, name)
     with _running(
-        tmp_path, sys.executable, "-c", f"import signal, time; signal.signal({int(number)}, signal.SIG_DFL); print(); time.sleep(60)"
+        tmp_path,
+        sys.executable,
+        "-c",
+        f"import signal, time; signal.signal({int(number)}, signal.SIG_DFL); print(); time.sleep(60)",
     ) as child:
         _line(child)
         os.kill(child.pid, number)
@@ -162,7 +189,9 @@ def _state(pid: int, wanted: str) -> str:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_doctor_stops_and_goes_on_with_its_command(tmp_path: Path) -> None:
-    with _running(tmp_path, sys.executable, "-c", f"import os\nprint(os.getpid(), flush=True)\n{_SAYS}") as child:
+    with _running(
+        tmp_path, sys.executable, "-c", f"import os\nprint(os.getpid(), flush=True)\n{_SAYS}"
+    ) as child:
         pid = int(_line(child))
         assert _line(child) == "ready"
         os.kill(child.pid, signal.SIGTSTP)
@@ -174,14 +203,30 @@ def test_doctor_stops_and_goes_on_with_its_command(tmp_path: Path) -> None:
 def test_a_reader_that_has_enough_ends_the_command(tmp_path: Path) -> None:
     command = " ".join(f"'{part}'" for part in _RUN)
     shell = f"{command} yes | head -n 1; echo ${{PIPESTATUS[0]}}"
-    ran = subprocess.run(["bash", "-c", shell], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        ["bash", "-c", shell],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (ran.stdout, ran.stderr) == (f"y\n{128 + signal.SIGPIPE}\n", "")
 
 
 def test_with_a_stream_closed_nothing_goes_to_the_other(tmp_path: Path) -> None:
     command = " ".join(f"'{part}'" for part in _RUN)
     shell = f"{command} sh -c 'echo out; exit 3' 2>&-; echo $?; {command} sh -c 'echo err >&2; echo lost; exit 4' 2>&1 >&- | head -n 1"
-    ran = subprocess.run(["bash", "-c", shell], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        ["bash", "-c", shell],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert ran.stdout == "out\n3\nerr\n"
 
 
@@ -189,7 +234,12 @@ def test_descriptors_of_the_caller_reach_the_command(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     argv = [*_RUN, "python3", "-c", f"import os; os.write({writing}, b'here')"]
-    assert subprocess.run(argv, cwd=tmp_path, env=environment(), pass_fds=[writing], timeout=60, check=False).returncode == 0
+    assert (
+        subprocess.run(
+            argv, cwd=tmp_path, env=environment(), pass_fds=[writing], timeout=60, check=False
+        ).returncode
+        == 0
+    )
     os.close(writing)
     with os.fdopen(reading) as told:
         assert told.read() == "here"
@@ -197,7 +247,10 @@ def test_descriptors_of_the_caller_reach_the_command(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def _on_terminal(folder: Path, *command: str) -> Iterator[tuple[int, int]]:
-    """Run a command through doctor on a terminal of 80 by 24, which is its own; give the number of doctor and the terminal's other end."""
+    """Run a command through doctor on a terminal of 80 by 24, which is its own.
+
+    Give the number of doctor and the terminal's other end.
+    """
     pid, leader = pty.fork()
     if pid == 0:
         try:

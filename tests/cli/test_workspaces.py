@@ -45,7 +45,9 @@ def test_a_broken_lock_is_an_error_with_its_mending(tmp_path: Path) -> None:
     put(folder / "Cargo.lock", "<<<<<<< HEAD\n" + (folder / "Cargo.lock").read_text())
     said = _check(folder, "--format", "json")
     assert said.code == 1
-    assert said.finding("rust/lock-unreadable")["fixes"][0]["commands"][0].endswith("checkout --ours Cargo.lock")
+    assert said.finding("rust/lock-unreadable")["fixes"][0]["commands"][0].endswith(
+        "checkout --ours Cargo.lock"
+    )
 
 
 def test_without_cargo_the_lock_is_read_all_the_same(tmp_path: Path) -> None:
@@ -65,7 +67,9 @@ def test_a_workspace_is_judged_without_a_python_that_lies_on_the_path(tmp_path: 
 def test_features_decide_what_is_judged(tmp_path: Path) -> None:
     folder = stand_in(tmp_path / "ws")
     assert "candle-core 0.4.2 (a path) for the CPU" in _check(folder, "--no-canaries").out
-    assert "with cuda, flash-attn" in " ".join(_check(folder, "--no-canaries", "--features", "flash").out.split())
+    assert "with cuda, flash-attn" in " ".join(
+        _check(folder, "--no-canaries", "--features", "flash").out.split()
+    )
 
 
 def test_a_check_leaves_no_trace(tmp_path: Path) -> None:

@@ -20,12 +20,20 @@ from tests.workspaces import application, cargo_home, committed, fetched, git
 
 REPOSITORY = os.environ.get("DOCTOR_CANDLE_REPO", "")
 MATMUL, FLASH = "canaries/candle_noncontiguous_matmul.py", "canaries/candle_flash_attn_build.py"
-BROKEN_MATMUL, FIXED_MATMUL = "66f0a4eeea02f069838903a18dd6402821e43271", "08c049def36a8df4bd6d7231a62b1e342fcc9a65"
-BROKEN_SCRIPT, FIXED_SCRIPT = "e6cd499e9894d24a4382e9838db33b3565a6afe8", "2a2852d1c1d176181a0b0d64569044356ab330c1"
+BROKEN_MATMUL, FIXED_MATMUL = (
+    "66f0a4eeea02f069838903a18dd6402821e43271",
+    "08c049def36a8df4bd6d7231a62b1e342fcc9a65",
+)
+BROKEN_SCRIPT, FIXED_SCRIPT = (
+    "e6cd499e9894d24a4382e9838db33b3565a6afe8",
+    "2a2852d1c1d176181a0b0d64569044356ab330c1",
+)
 
 pytestmark = [
     pytest.mark.dear,
-    pytest.mark.skipif(not REPOSITORY, reason="DOCTOR_CANDLE_REPO names no clone of Candle's repository"),
+    pytest.mark.skipif(
+        not REPOSITORY, reason="DOCTOR_CANDLE_REPO names no clone of Candle's repository"
+    ),
 ]
 
 Run = Callable[[str, Path], dict[str, Any]]
@@ -61,7 +69,10 @@ def copied(folder: Path, commit: str) -> Path:
 def by_folder(folder: Path, crate: str, commit: str) -> Path:
     """Make a workspace on a copy of a commit."""
     source = copied(folder / "candle", commit)
-    return fetched(application(folder / "workspace", f'{crate} = {{ path = "{source}/{crate}" }}'), "half@2.4.1")
+    return fetched(
+        application(folder / "workspace", f'{crate} = {{ path = "{source}/{crate}" }}'),
+        "half@2.4.1",
+    )
 
 
 def by_fork(folder: Path, crate: str, commit: str) -> Path:
@@ -69,7 +80,10 @@ def by_fork(folder: Path, crate: str, commit: str) -> Path:
     fork = copied(folder / "candle", commit)
     mine = committed(fork)
     assert mine != commit
-    return fetched(application(folder / "workspace", f'{crate} = {{ git = "file://{fork}", rev = "{mine}" }}'), "half@2.4.1")
+    return fetched(
+        application(folder / "workspace", f'{crate} = {{ git = "file://{fork}", rev = "{mine}" }}'),
+        "half@2.4.1",
+    )
 
 
 def by_commit(folder: Path, crate: str, commit: str) -> Path:
@@ -86,7 +100,9 @@ Way = Callable[[Path, str, str], Path]
 
 
 @ways
-def test_products_are_refused_before_the_fix_and_right_after_it(run: Run, tmp_path: Path, way: Way) -> None:
+def test_products_are_refused_before_the_fix_and_right_after_it(
+    run: Run, tmp_path: Path, way: Way
+) -> None:
     broken = run(MATMUL, way(tmp_path / "broken", "candle-core", BROKEN_MATMUL))
     assert set(reasons(broken)) == {"contiguous-copy"}
     assert 'msg: "non-contiguous rhs"' in reasons(broken)["contiguous-copy"]
@@ -95,9 +111,13 @@ def test_products_are_refused_before_the_fix_and_right_after_it(run: Run, tmp_pa
 
 
 @ways
-def test_the_build_script_fails_before_the_fix_and_compiles_after_it(run: Run, tmp_path: Path, way: Way) -> None:
+def test_the_build_script_fails_before_the_fix_and_compiles_after_it(
+    run: Run, tmp_path: Path, way: Way
+) -> None:
     broken = run(FLASH, way(tmp_path / "broken", "candle-flash-attn", BROKEN_SCRIPT))
-    assert reasons(broken)["build-script"].startswith("error[E0384]: cannot assign twice to immutable variable `builder`")
+    assert reasons(broken)["build-script"].startswith(
+        "error[E0384]: cannot assign twice to immutable variable `builder`"
+    )
     fixed = run(FLASH, way(tmp_path / "fixed", "candle-flash-attn", FIXED_SCRIPT))
     assert (fixed["cases"]["build-script"]["verdict"], reasons(fixed)) == ("passed", {})
 
@@ -106,7 +126,10 @@ def test_the_patch_of_two_lines_heals_a_copy(run: Run, tmp_path: Path) -> None:
     workspace = by_folder(tmp_path, "candle-flash-attn", BROKEN_SCRIPT)
     assert "build-script" in reasons(run(FLASH, workspace))
     build = tmp_path / "candle" / "candle-flash-attn" / "build.rs"
-    build.write_text(build.read_text(encoding="utf-8").replace("let builder =", "let mut builder ="), encoding="utf-8")
+    build.write_text(
+        build.read_text(encoding="utf-8").replace("let builder =", "let mut builder ="),
+        encoding="utf-8",
+    )
     assert reasons(run(FLASH, workspace)) == {}
 
 
@@ -114,6 +137,8 @@ def test_another_rev_heals_a_git_dependency(run: Run, tmp_path: Path) -> None:
     workspace = by_commit(tmp_path, "candle-core", BROKEN_MATMUL)
     assert "contiguous-copy" in reasons(run(MATMUL, workspace))
     manifest = workspace / "Cargo.toml"
-    manifest.write_text(manifest.read_text(encoding="utf-8").replace(BROKEN_MATMUL, FIXED_MATMUL), encoding="utf-8")
+    manifest.write_text(
+        manifest.read_text(encoding="utf-8").replace(BROKEN_MATMUL, FIXED_MATMUL), encoding="utf-8"
+    )
     fetched(workspace, "half@2.4.1")
     assert reasons(run(MATMUL, workspace)) == {}

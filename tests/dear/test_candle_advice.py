@@ -26,11 +26,16 @@ from tests.workspaces import application, cargo, cargo_home, fetched, git
 
 pytestmark = [
     pytest.mark.dear,
-    pytest.mark.skipif(not REPOSITORY, reason="DOCTOR_CANDLE_REPO names no clone of Candle's repository"),
+    pytest.mark.skipif(
+        not REPOSITORY, reason="DOCTOR_CANDLE_REPO names no clone of Candle's repository"
+    ),
 ]
 
 SCRIPT, MATMUL = "candle/flash-attn-build-script-immutable", "candle/noncontiguous-matmul"
-_COMMITS = {SCRIPT: ("candle-flash-attn", BROKEN_SCRIPT, FIXED_SCRIPT), MATMUL: ("candle-core", BROKEN_MATMUL, FIXED_MATMUL)}
+_COMMITS = {
+    SCRIPT: ("candle-flash-attn", BROKEN_SCRIPT, FIXED_SCRIPT),
+    MATMUL: ("candle-core", BROKEN_MATMUL, FIXED_MATMUL),
+}
 _TIER = {SCRIPT: "quick", MATMUL: "deep"}
 _HOME = {"CARGO_HOME": str(cargo_home())}
 
@@ -50,7 +55,9 @@ def by_clone(folder: Path, crate: str, commit: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "clone", "-q", "--shared", str(Path(REPOSITORY).absolute()), "candle")
     git(clone, "checkout", "-q", commit)
-    return fetched(application(folder / "workspace", f'{crate} = {{ path = "{clone}/{crate}" }}'), "half@2.4.1")
+    return fetched(
+        application(folder / "workspace", f'{crate} = {{ path = "{clone}/{crate}" }}'), "half@2.4.1"
+    )
 
 
 def by_vendor(folder: Path, crate: str, commit: str) -> Path:
@@ -63,7 +70,17 @@ def by_vendor(folder: Path, crate: str, commit: str) -> Path:
 
 def _check(workspace: Path, issue: str, *arguments: str) -> Said:
     before = fingerprint(workspace)
-    said = doctor("check", "--format", "json", "--tier", _TIER[issue], *arguments, cwd=workspace, env=_HOME, timeout=900)
+    said = doctor(
+        "check",
+        "--format",
+        "json",
+        "--tier",
+        _TIER[issue],
+        *arguments,
+        cwd=workspace,
+        env=_HOME,
+        timeout=900,
+    )
     assert changes(before, fingerprint(workspace)) == []
     return said
 
@@ -75,7 +92,13 @@ def _worse_than_warnings(said: Said) -> list[str]:
 def _follow(fix: dict[str, Any], workspace: Path) -> None:
     """Do what a fix says: run its commands, make its edit."""
     for command in fix["commands"]:
-        subprocess.run(["sh", "-c", command], check=True, cwd=workspace, env={**os.environ, **_HOME}, capture_output=True)
+        subprocess.run(
+            ["sh", "-c", command],
+            check=True,
+            cwd=workspace,
+            env={**os.environ, **_HOME},
+            capture_output=True,
+        )
     if fix["file"]:
         path = workspace / fix["file"]
         text = path.read_text(encoding="utf-8")
@@ -85,17 +108,26 @@ def _follow(fix: dict[str, Any], workspace: Path) -> None:
 
 @issues
 @pytest.mark.parametrize("way", [by_folder, by_fork, by_vendor, by_commit])
-def test_the_affected_commit_is_named_and_the_fixed_one_is_not(tmp_path: Path, way: Way, issue: str) -> None:
+def test_the_affected_commit_is_named_and_the_fixed_one_is_not(
+    tmp_path: Path, way: Way, issue: str
+) -> None:
     crate, broken, fixed = _COMMITS[issue]
     said = _check(way(tmp_path / "broken", crate, broken), issue)
-    assert (said.code, said.finding(issue)["severity"], said.finding(issue)["confidence"]) == (1, "error", "high")
+    assert (said.code, said.finding(issue)["severity"], said.finding(issue)["confidence"]) == (
+        1,
+        "error",
+        "high",
+    )
     assert _worse_than_warnings(said) == [issue]
     said = _check(way(tmp_path / "fixed", crate, fixed), issue)
     assert (said.code, _worse_than_warnings(said)) == (0, [])
     assert issue not in [finding["id"] for finding in said.report["findings"]]
 
 
-@pytest.mark.parametrize(("way", "issue"), [(by_clone, SCRIPT), (by_clone, MATMUL), (by_commit, SCRIPT), (by_commit, MATMUL)])
+@pytest.mark.parametrize(
+    ("way", "issue"),
+    [(by_clone, SCRIPT), (by_clone, MATMUL), (by_commit, SCRIPT), (by_commit, MATMUL)],
+)
 def test_the_first_advice_heals(tmp_path: Path, way: Way, issue: str) -> None:
     crate, broken, _ = _COMMITS[issue]
     workspace = way(tmp_path, crate, broken)

@@ -51,7 +51,12 @@ def test_numpy_2_beside_a_torch_of_numpy_1(make: Any, tmp_path: Path) -> None:
 
 
 def test_an_nvjitlink_that_is_older_than_its_torch(make: Any, tmp_path: Path) -> None:
-    python = make("torch==2.5.1", "numpy<3", "setuptools", then=("--no-deps", "nvidia-nvjitlink-cu12==12.0.140"))
+    python = make(
+        "torch==2.5.1",
+        "numpy<3",
+        "setuptools",
+        then=("--no-deps", "nvidia-nvjitlink-cu12==12.0.140"),
+    )
     said = check("--python", python, "--only", "torch-runtime", cwd=tmp_path)
     found = said.finding("cuda/nvjitlink-other-version")
     assert (said.code, found["severity"], found["confidence"]) == (1, "error", "high")
@@ -59,17 +64,37 @@ def test_an_nvjitlink_that_is_older_than_its_torch(make: Any, tmp_path: Path) ->
     assert check("--python", python, "--only", "torch-runtime", cwd=tmp_path).code == 0
 
 
-def test_the_deep_tier_builds_a_torch_extension(nvcc_python: Path, toolkit: Path, tmp_path: Path) -> None:
+def test_the_deep_tier_builds_a_torch_extension(
+    nvcc_python: Path, toolkit: Path, tmp_path: Path
+) -> None:
     said = check(
-        "--python", nvcc_python, "--tier", "deep", "--only", "flash-attn-build", cwd=tmp_path, env={"CUDA_HOME": str(toolkit)}, timeout=600
+        "--python",
+        nvcc_python,
+        "--tier",
+        "deep",
+        "--only",
+        "flash-attn-build",
+        cwd=tmp_path,
+        env={"CUDA_HOME": str(toolkit)},
+        timeout=600,
     )
     (outcome,) = said.outcomes("flash-attn-build")
     assert (said.code, outcome["cases"]["torch-extension"]["verdict"]) == (0, "passed")
 
 
-def test_a_header_that_only_an_extension_asks_for_is_named_with_its_owner(clone: Any, tmp_path: Path) -> None:
+def test_a_header_that_only_an_extension_asks_for_is_named_with_its_owner(
+    clone: Any, tmp_path: Path
+) -> None:
     python = clone("nvcc")
     home = environments.site_packages(python) / "nvidia" / "cu13"
     (home / "include" / "cublas_v2.h").unlink()
-    said = check("--python", python, "--only", "flash-attn-build", cwd=tmp_path, env={"CUDA_HOME": str(home)}, timeout=600)
+    said = check(
+        "--python",
+        python,
+        "--only",
+        "flash-attn-build",
+        cwd=tmp_path,
+        env={"CUDA_HOME": str(home)},
+        timeout=600,
+    )
     assert "nvidia-cublas" in str(said.finding("cuda/toolkit-incomplete")["fixes"])

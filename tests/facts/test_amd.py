@@ -11,13 +11,23 @@ from tests import toy
 GPUS = [{"gfx": "gfx942", "node": node} for node in (1, 2)]
 
 
-def said(rocr: str | None = None, hip: str | None = None, cuda: str | None = None, gpus: object = GPUS) -> object:
-    facts = {"amd.gpus": gpus, "env.ROCR_VISIBLE_DEVICES": rocr, "env.HIP_VISIBLE_DEVICES": hip, "env.CUDA_VISIBLE_DEVICES": cuda}
+def said(
+    rocr: str | None = None, hip: str | None = None, cuda: str | None = None, gpus: object = GPUS
+) -> object:
+    facts = {
+        "amd.gpus": gpus,
+        "env.ROCR_VISIBLE_DEVICES": rocr,
+        "env.HIP_VISIBLE_DEVICES": hip,
+        "env.CUDA_VISIBLE_DEVICES": cuda,
+    }
     return value_of(derive(toy.seen(facts).facts, toy.catalog()), "amd.visible_error")
 
 
 def test_a_number_that_is_right_for_all_gpus_is_wrong_for_those_that_are_left() -> None:
-    assert said("1", "1") == "HIP_VISIBLE_DEVICES=1, but ROCR_VISIBLE_DEVICES=1 leaves 1 of 2 GPUs, which HIP counts anew: 0"
+    assert (
+        said("1", "1")
+        == "HIP_VISIBLE_DEVICES=1, but ROCR_VISIBLE_DEVICES=1 leaves 1 of 2 GPUs, which HIP counts anew: 0"
+    )
     assert said("GPU-deadbeef", None, "1") == (
         "CUDA_VISIBLE_DEVICES=1, but ROCR_VISIBLE_DEVICES=GPU-deadbeef leaves 1 of 2 GPUs, which HIP counts anew: 0"
     )
@@ -29,9 +39,19 @@ def test_a_number_that_no_gpu_has() -> None:
 
 @pytest.mark.parametrize(
     ("rocr", "hip", "cuda"),
-    [("1", "0", None), ("0,1", "1", None), (None, "1", "9"), ("1", None, None), ("", "1", None), (None, "-1", None), ("0", "0,1", None)],
+    [
+        ("1", "0", None),
+        ("0,1", "1", None),
+        (None, "1", "9"),
+        ("1", None, None),
+        ("", "1", None),
+        (None, "-1", None),
+        ("0", "0,1", None),
+    ],
 )
-def test_a_choice_that_leaves_a_gpu_or_means_none_is_no_error(rocr: str | None, hip: str | None, cuda: str | None) -> None:
+def test_a_choice_that_leaves_a_gpu_or_means_none_is_no_error(
+    rocr: str | None, hip: str | None, cuda: str | None
+) -> None:
     assert said(rocr, hip, cuda) is None
 
 

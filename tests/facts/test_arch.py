@@ -47,7 +47,13 @@ def test_what_no_architecture_covers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arch", "capability", "fits"), [("sm_80", "8.7", True), ("sm_87", "8.7", True), ("sm_87", "8.9", False), ("sm_72", "7.5", False)]
+    ("arch", "capability", "fits"),
+    [
+        ("sm_80", "8.7", True),
+        ("sm_87", "8.7", True),
+        ("sm_87", "8.9", False),
+        ("sm_72", "7.5", False),
+    ],
 )
 def test_cuda_that_counts_orin_with_its_generation(arch: str, capability: str, fits: bool) -> None:
     assert runs(arch, capability, unified=True) is fits

@@ -22,7 +22,11 @@ def needed(device: str, *, kind: str = "open", driver: str = "580.95.05", **more
         "nvidia__gpus": None,
     }
     facts = derived(**{**given, **more})
-    return [name for name in _NEEDS if value_of(facts, f"nvidia.{name}") == [f"0000:01:00.0 (10de:{device[2:]})"]]
+    return [
+        name
+        for name in _NEEDS
+        if value_of(facts, f"nvidia.{name}") == [f"0000:01:00.0 (10de:{device[2:]})"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +62,9 @@ def test_cards_that_are_taken_or_that_nobody_can_tell_of(why: dict[str, Any]) ->
 
 
 def test_a_card_of_a_virtual_machine_waits_for_nothing() -> None:
-    cards = [{"pci_bus_id": "0000:01:00.0", "device": "0x2684", "driver": "vfio-pci"}, {"pci_bus_id": "0000:02:00.0", "device": "0x2684"}]
+    cards = [
+        {"pci_bus_id": "0000:01:00.0", "device": "0x2684", "driver": "vfio-pci"},
+        {"pci_bus_id": "0000:02:00.0", "device": "0x2684"},
+    ]
     facts = derived(nvidia__cards=cards, nvidia__driver_version=None)
     assert value_of(facts, "nvidia.undriven") == ["0000:02:00.0 (10de:2684)"]

@@ -14,24 +14,37 @@ _GPUS = [{"index": 0, "name": "NVIDIA H100"}]
 
 
 def derived(**facts: Any) -> dict[str, Fact]:
-    given = {name.replace("__", "."): absent("t") if fact is None else present(fact, "t") for name, fact in facts.items()}
+    given = {
+        name.replace("__", "."): absent("t") if fact is None else present(fact, "t")
+        for name, fact in facts.items()
+    }
     return derive(given, toy.catalog())
 
 
 def halves(library: str | None, kernel: str, **more: Any) -> tuple[Any, Any]:
     path = more.pop("path", "/usr/lib/x86_64-linux-gnu/libcuda.so.1")
-    facts = derived(nvidia__libcuda=path, nvidia__libcuda_version=library, nvidia__driver_version=kernel, **more)
-    return value_of(facts, "nvidia.forward_compatibility"), value_of(facts, "nvidia.libcuda_differs")
+    facts = derived(
+        nvidia__libcuda=path, nvidia__libcuda_version=library, nvidia__driver_version=kernel, **more
+    )
+    return value_of(facts, "nvidia.forward_compatibility"), value_of(
+        facts, "nvidia.libcuda_differs"
+    )
 
 
 def test_a_newer_libcuda_beside_an_nvml_that_answers_is_forward_compatibility() -> None:
     assert halves("580.65.06", "550.54.15", nvidia__nvml=None, nvidia__gpus=_GPUS) == (True, None)
-    assert halves("580.65.06", "550.54.15", path="/usr/local/cuda/compat/libcuda.so.1") == (True, None)
+    assert halves("580.65.06", "550.54.15", path="/usr/local/cuda/compat/libcuda.so.1") == (
+        True,
+        None,
+    )
 
 
 def test_a_newer_libcuda_after_an_update_is_not() -> None:
     words = "/usr/lib/x86_64-linux-gnu/libcuda.so.1 is of driver 580.95.05, the kernel's module of 580.65.06"
-    assert halves("580.95.05", "580.65.06", nvidia__nvml="Driver/library version mismatch") == (None, words)
+    assert halves("580.95.05", "580.65.06", nvidia__nvml="Driver/library version mismatch") == (
+        None,
+        words,
+    )
 
 
 def test_an_older_libcuda_is_of_another_driver() -> None:
@@ -46,7 +59,9 @@ def test_drivers_that_are_counted_in_another_way_are_not_compared(where: dict[st
     assert halves("540.4.0", "35.4.1") == (None, None)
 
 
-@pytest.mark.parametrize(("driver", "l4t"), [("35.4.1", "35.4.1"), ("540.4.0", None), ("390.157", None), (None, None)])
+@pytest.mark.parametrize(
+    ("driver", "l4t"), [("35.4.1", "35.4.1"), ("540.4.0", None), ("390.157", None), (None, None)]
+)
 def test_a_driver_of_l4t(driver: str | None, l4t: str | None) -> None:
     assert value_of(derived(nvidia__driver_version=driver), "nvidia.l4t_driver") == l4t
 
@@ -57,7 +72,10 @@ def test_a_driver_of_l4t(driver: str | None, l4t: str | None) -> None:
         ({"torch__build": "cuda"}, ["torch"]),
         ({"torch__build": "cpu"}, None),
         ({"torch__build": "cpu", "package__jax-cuda13-plugin__version": "0.8.0"}, ["jax"]),
-        ({"package__onnxruntime-gpu__version": "1.23.0", "candle__features": ["cuda"]}, ["onnxruntime", "candle"]),
+        (
+            {"package__onnxruntime-gpu__version": "1.23.0", "candle__features": ["cuda"]},
+            ["onnxruntime", "candle"],
+        ),
         ({"torch__build": "cuda", "nvidia__hidden_on_purpose": True}, None),
     ],
 )
@@ -68,6 +86,13 @@ def test_what_was_built_for_nvidia_gpus(facts: dict[str, Any], wanted: list[str]
 def test_a_compatibility_library_that_is_older_than_the_driver_stands_in_for_nothing() -> None:
     path = "/usr/local/cuda/compat/libcuda.so.1"
     words = f"{path} is of driver 580.65.06, the kernel's module of 595.71.05"
-    assert halves("580.65.06", "595.71.05", path=path, nvidia__nvml=None, nvidia__gpus=_GPUS) == (None, words)
-    facts = derived(nvidia__libcuda=path, nvidia__libcuda_version="580.65.06", nvidia__driver_version="595.71.05")
+    assert halves("580.65.06", "595.71.05", path=path, nvidia__nvml=None, nvidia__gpus=_GPUS) == (
+        None,
+        words,
+    )
+    facts = derived(
+        nvidia__libcuda=path,
+        nvidia__libcuda_version="580.65.06",
+        nvidia__driver_version="595.71.05",
+    )
     assert value_of(facts, "nvidia.compat_outdated") == "/usr/local/cuda/compat"

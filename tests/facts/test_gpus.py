@@ -38,6 +38,8 @@ def test_a_card_is_known_by_its_name(name: str, capability: str) -> None:
     assert capabilities([name], _TABLE) == [capability]
 
 
-@pytest.mark.parametrize("name", ["AMD Instinct MI300X", "NVIDIA Graphics Device", "", "NVIDIA RTX 7090"])
+@pytest.mark.parametrize(
+    "name", ["AMD Instinct MI300X", "NVIDIA Graphics Device", "", "NVIDIA RTX 7090"]
+)
 def test_a_card_that_is_not_known_leaves_all_unknown(name: str) -> None:
     assert capabilities([name, "Tesla T4"], _TABLE) is None

@@ -9,11 +9,18 @@ from doctor.facts.derive import derive
 from doctor.model.facts import present, value_of
 
 _CATALOG = load()
-_HERE = {"host.os": "linux", "package.torch.installer": "pip", "torch.build": "cuda", "torch.version": "2.6.0+cu124"}
+_HERE = {
+    "host.os": "linux",
+    "package.torch.installer": "pip",
+    "torch.build": "cuda",
+    "torch.version": "2.6.0+cu124",
+}
 
 
 def _derived(**told: str) -> dict[str, object]:
-    facts = {name.replace("__", "."): present(value, "text") for name, value in {**_HERE, **told}.items()}
+    facts = {
+        name.replace("__", "."): present(value, "text") for name, value in {**_HERE, **told}.items()
+    }
     found = derive(facts, _CATALOG)
     return {name: value_of(found, name) for name in found if name.startswith("requires.")}
 
@@ -31,7 +38,9 @@ def _derived(**told: str) -> dict[str, object]:
         ({"package__vllm__version": "0.10.0"}, "vllm.torch", False, "==2.7.1"),
     ],
 )
-def test_a_pin_is_judged_by_its_table(told: dict[str, str], pair: str, met: bool, specifier: str) -> None:
+def test_a_pin_is_judged_by_its_table(
+    told: dict[str, str], pair: str, met: bool, specifier: str
+) -> None:
     found = _derived(**told)
     assert (found[f"requires.{pair}.met"], found[f"requires.{pair}.specifier"]) == (met, specifier)
 

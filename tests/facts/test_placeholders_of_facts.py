@@ -29,11 +29,19 @@ def test_a_sentence_shows_what_is_not_known() -> None:
 
 
 def test_a_list_becomes_as_many_arguments_only_where_it_stands_alone() -> None:
-    assert fill_each(("rm", "{cuda.missing}", "-{cuda.missing}"), FACTS, {}) == ("rm", "a.h", "b.h", "-a.h, b.h")
+    assert fill_each(("rm", "{cuda.missing}", "-{cuda.missing}"), FACTS, {}) == (
+        "rm",
+        "a.h",
+        "b.h",
+        "-a.h, b.h",
+    )
 
 
 def test_braces_that_are_no_holes_stay() -> None:
-    assert fill("python -c 'print({})' {0} {Upper} ${HOME}", FACTS, {}) == "python -c 'print({})' {0} {Upper} ${HOME}"
+    assert (
+        fill("python -c 'print({})' {0} {Upper} ${HOME}", FACTS, {})
+        == "python -c 'print({})' {0} {Upper} ${HOME}"
+    )
 
 
 def test_values_lose_control_characters_and_are_never_filled_again() -> None:

@@ -28,7 +28,10 @@ def derived(**changes: Any) -> dict[str, Fact]:
 
 def test_a_gpu_that_the_machine_shows_and_torch_does_not_reach() -> None:
     facts = derived()
-    assert (value_of(facts, "gpu.vendors"), value_of(facts, "torch.unreached")) == (["nvidia"], "cuda")
+    assert (value_of(facts, "gpu.vendors"), value_of(facts, "torch.unreached")) == (
+        ["nvidia"],
+        "cuda",
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +45,15 @@ def test_a_gpu_that_the_machine_shows_and_torch_does_not_reach() -> None:
         {"torch__cuda_available": None},
         {"nvidia__gpus": "odd", "nvidia__gpu_present": "odd"},
     ],
-    ids=["no GPU", "a CPU build", "a build for AMD", "no torch", "reached", "nobody asked", "odd values"],
+    ids=[
+        "no GPU",
+        "a CPU build",
+        "a build for AMD",
+        "no torch",
+        "reached",
+        "nobody asked",
+        "odd values",
+    ],
 )
 def test_where_nothing_is_missed(changes: dict[str, Any]) -> None:
     assert value_of(derived(**changes), "torch.unreached") is None
@@ -65,11 +76,21 @@ def test_what_the_container_toolkit_was_told_counts_in_a_container_only() -> Non
     inside = derived(env__NVIDIA_VISIBLE_DEVICES="void", host__container="kubernetes")
     assert value_of(inside, "gpu.hidden_by") == "NVIDIA_VISIBLE_DEVICES=void"
     assert value_of(derived(env__NVIDIA_VISIBLE_DEVICES="void"), "torch.unreached") == "cuda"
-    assert value_of(derived(env__NVIDIA_VISIBLE_DEVICES="all", host__container="docker"), "torch.unreached") == "cuda"
+    assert (
+        value_of(
+            derived(env__NVIDIA_VISIBLE_DEVICES="all", host__container="docker"), "torch.unreached"
+        )
+        == "cuda"
+    )
 
 
 def test_gpus_of_amd_and_intel() -> None:
-    amd = {"torch__build": "rocm", "amd__gpus": [{"name": "MI300X"}], "nvidia__gpus": None, "nvidia__gpu_present": False}
+    amd = {
+        "torch__build": "rocm",
+        "amd__gpus": [{"name": "MI300X"}],
+        "nvidia__gpus": None,
+        "nvidia__gpu_present": False,
+    }
     assert value_of(derived(**amd), "torch.unreached") == "rocm"
     assert value_of(derived(**amd, env__HIP_VISIBLE_DEVICES="-1"), "torch.unreached") is None
     intel = {"torch__build": "xpu", "intel__gpu_present": True}
@@ -81,5 +102,8 @@ def test_jax_and_onnxruntime() -> None:
     assert value_of(derived(jax__build="cuda", jax__devices=["cpu:0"]), "jax.unreached") == "cuda"
     assert value_of(derived(jax__build="cuda", jax__devices=["cuda:0"]), "jax.unreached") is None
     assert value_of(derived(jax__build="cpu", jax__devices=["cpu:0"]), "jax.unreached") is None
-    failed = derived(onnxruntime__build="cuda", onnxruntime__error="libcublasLt.so.12: cannot open shared object file")
+    failed = derived(
+        onnxruntime__build="cuda",
+        onnxruntime__error="libcublasLt.so.12: cannot open shared object file",
+    )
     assert value_of(failed, "onnxruntime.unreached") == "cuda"

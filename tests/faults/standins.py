@@ -44,16 +44,31 @@ def act(case="forward"):
 
 
 def script(folder: Path, body: str, *, name: str = "stand_in", more: str = "") -> Path:
-    """Write a check script that runs `body`; `act()` and `put(...)` write its result, `more` are further lines of its header."""
+    """Write a check script that runs `body`.
+
+    `act()` and `put(...)` write its result, `more` are further lines of its header.
+    """
     path = folder / f"{name}.py"
-    path.write_text(_HEADER.replace("{more}", textwrap.indent(more, "# ")) + textwrap.dedent(body), encoding="utf-8")
+    path.write_text(
+        _HEADER.replace("{more}", textwrap.indent(more, "# ")) + textwrap.dedent(body),
+        encoding="utf-8",
+    )
     return path
 
 
-def run_script(folder: Path, body: str, *, timeout: float = 20, budget: float | None = None, executable: str = sys.executable) -> Batch:
+def run_script(
+    folder: Path,
+    body: str,
+    *,
+    timeout: float = 20,
+    budget: float | None = None,
+    executable: str = sys.executable,
+) -> Batch:
     """Run a stand-in script as doctor would, and return what it gave."""
     deadline = float("inf") if budget is None else time.monotonic() + budget
-    plan = Plan(command=(executable,), target="interpreter", host=Host(), timeout=timeout, deadline=deadline)
+    plan = Plan(
+        command=(executable,), target="interpreter", host=Host(), timeout=timeout, deadline=deadline
+    )
     with Scratch() as scratch:
         line = Line(scratch, lambda _what, _seconds: None)
         line.add(units(read_check(script(folder, body)), plan))
@@ -89,12 +104,20 @@ def package(python: Path, name: str, version: str, body: str) -> None:
     site = next((python.parents[1] / "lib").glob("python*/site-packages"))
     (site / name).mkdir()
     (site / name / "__init__.py").write_text(textwrap.dedent(body), encoding="utf-8")
-    (site / name / "version.py").write_text(f"__version__ = {version!r}\ncuda = '13.0'\nhip = None\n", encoding="utf-8")
+    (site / name / "version.py").write_text(
+        f"__version__ = {version!r}\ncuda = '13.0'\nhip = None\n", encoding="utf-8"
+    )
     info = site / f"{name}-{version}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8"
+    )
     (info / "INSTALLER").write_text("uv\n", encoding="utf-8")
-    names = [f"{name}/__init__.py", f"{name}/version.py", *(f"{info.name}/{part}" for part in ("METADATA", "INSTALLER", "RECORD"))]
+    names = [
+        f"{name}/__init__.py",
+        f"{name}/version.py",
+        *(f"{info.name}/{part}" for part in ("METADATA", "INSTALLER", "RECORD")),
+    ]
     (info / "RECORD").write_text("".join(f"{part},,\n" for part in names), encoding="utf-8")
 
 
@@ -104,7 +127,10 @@ def on_path(folder: Path) -> dict[str, str]:
 
 
 def orphan(note: Path) -> str:
-    """Return a body that leaves a process behind, in a session of its own and without a parent; `note` then holds its number."""
+    """Return a body that leaves a process behind, in a session of its own and without a parent.
+
+    `note` then holds its number.
+    """
     return f"""\
 if os.fork() == 0:
     os.setsid()

@@ -18,7 +18,8 @@ from tests.faults.standins import bare, outcome, package, program
 
 _RESULTS = {
     "no UTF-8": b'{"contract": 1, "results": [{"verdict": "passed", "device": "cpu", "reason": "\xff"}]}',
-    "a number without end": b'{"contract": 1, "results": [{"verdict": "passed", "data": {"x": %s}}]}' % (b"9" * 5000),
+    "a number without end": b'{"contract": 1, "results": [{"verdict": "passed", "data": {"x": %s}}]}'
+    % (b"9" * 5000),
     "half a surrogate": b'{"contract": 1, "results": [{"verdict": "passed", "reason": "\\ud800"}]}',
 }
 
@@ -26,16 +27,35 @@ _RESULTS = {
 @pytest.mark.parametrize("what", _RESULTS)
 def test_a_result_with_an_odd_byte_costs_one_check(tmp_path: Path, what: str) -> None:
     (tmp_path / "result").write_bytes(_RESULTS[what])
-    found = outcome(tmp_path, f"import shutil\nshutil.copy({str(tmp_path / 'result')!r}, os.environ['CANARY_RESULT'])")
+    found = outcome(
+        tmp_path,
+        f"import shutil\nshutil.copy({str(tmp_path / 'result')!r}, os.environ['CANARY_RESULT'])",
+    )
     assert found.verdict is Verdict.BROKEN
     assert found.reason.startswith("the script's result cannot be read")
 
 
 _TORCHES = {
-    "a device with NUL": {"torch.devices": ["cpu", "cuda:0"], "torch.cuda_available": True, "torch.cuda_devices": [{"index": "0\0"}]},
-    "a device without a number": {"torch.devices": ["cpu"], "torch.cuda_available": True, "torch.cuda_devices": [{"name": "x"}]},
-    "devices that are none": {"torch.devices": 3, "torch.cuda_available": True, "torch.cuda_devices": 3},
-    "a number for a name": {"torch.devices": [7], "torch.cuda_available": True, "torch.cuda_devices": [7]},
+    "a device with NUL": {
+        "torch.devices": ["cpu", "cuda:0"],
+        "torch.cuda_available": True,
+        "torch.cuda_devices": [{"index": "0\0"}],
+    },
+    "a device without a number": {
+        "torch.devices": ["cpu"],
+        "torch.cuda_available": True,
+        "torch.cuda_devices": [{"name": "x"}],
+    },
+    "devices that are none": {
+        "torch.devices": 3,
+        "torch.cuda_available": True,
+        "torch.cuda_devices": 3,
+    },
+    "a number for a name": {
+        "torch.devices": [7],
+        "torch.cuda_available": True,
+        "torch.cuda_devices": [7],
+    },
 }
 _SAYS = """
 import json, os
@@ -69,7 +89,9 @@ _DESCRIPTIONS = {
 
 @pytest.mark.parametrize("what", _DESCRIPTIONS)
 def test_an_interpreter_that_says_nonsense_of_itself_is_named(tmp_path: Path, what: str) -> None:
-    (tmp_path / "told").write_text(f"<<doctor-target:{_DESCRIPTIONS[what]}:doctor-target>>\n", encoding="ascii")
+    (tmp_path / "told").write_text(
+        f"<<doctor-target:{_DESCRIPTIONS[what]}:doctor-target>>\n", encoding="ascii"
+    )
     fake = program(tmp_path / "bin" / "python", f"cat '{tmp_path}/told'")
     said = doctor("check", "--no-canaries", "--python", fake, cwd=tmp_path)
     assert said.code == 3
@@ -136,7 +158,9 @@ def test_a_folder_of_any_depth_is_put_away(nested: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="where paths are short, so are nests")
-def test_a_check_that_nests_folders_leaves_none(nested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_nests_folders_leaves_none(
+    nested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMPDIR", str(nested))
     body = f"for _ in range({_DEPTH}): os.mkdir('deeper'); os.chdir('deeper')\nput(None, verdict='passed')"
     assert outcome(tmp_path, body).verdict is Verdict.PASSED

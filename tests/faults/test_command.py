@@ -31,7 +31,10 @@ def patient(tmp_path: Path) -> Path:
 
 
 TORCHES = {
-    "raises": ("raise ImportError('libcudart.so.13: cannot open shared object file: No such file or directory')", "libcudart.so.13"),
+    "raises": (
+        "raise ImportError('libcudart.so.13: cannot open shared object file: No such file or directory')",
+        "libcudart.so.13",
+    ),
     "segfaults": ("import ctypes; ctypes.string_at(0)", "SIGSEGV"),
     "aborts": ("import os; os.abort()", "SIGABRT"),
     "exits": ("import os; os._exit(0)", ""),
@@ -43,7 +46,9 @@ TORCHES = {
 
 
 @pytest.mark.parametrize("how", TORCHES)
-def test_a_torch_that_cannot_be_imported_is_one_error(patient: Path, tmp_path: Path, how: str) -> None:
+def test_a_torch_that_cannot_be_imported_is_one_error(
+    patient: Path, tmp_path: Path, how: str
+) -> None:
     body, sign = TORCHES[how]
     package(patient, "torch", "2.13.0", body)
     said = check("--python", patient, "--timeout", "3", cwd=tmp_path)
@@ -52,7 +57,12 @@ def test_a_torch_that_cannot_be_imported_is_one_error(patient: Path, tmp_path: P
     errors = [finding for finding in said.report["findings"] if finding["severity"] == "error"]
     assert len(errors) == 1
     assert sign in json.dumps(errors)
-    assert {outcome["verdict"] for outcome in said.report["outcomes"]} <= {"failed", "crashed", "timed_out", "skipped"}
+    assert {outcome["verdict"] for outcome in said.report["outcomes"]} <= {
+        "failed",
+        "crashed",
+        "timed_out",
+        "skipped",
+    }
 
 
 def test_an_empty_target_is_nothing_to_judge(patient: Path, tmp_path: Path) -> None:
@@ -65,7 +75,10 @@ def test_only_what_is_not_there_is_a_mistake(tmp_path: Path) -> None:
     assert "nosuch" in said.err
 
 
-@pytest.mark.parametrize("arguments", [["--nosuch"], ["--format", "nosuch"], ["--timeout", "-1"], ["--project", "nosuch"], ["extra"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--nosuch"], ["--format", "nosuch"], ["--timeout", "-1"], ["--project", "nosuch"], ["extra"]],
+)
 def test_a_wrong_command_line_is_a_usage_error(tmp_path: Path, arguments: list[str]) -> None:
     said = doctor("check", *arguments, cwd=tmp_path)
     assert (said.code, said.out) == (2, "")
@@ -100,11 +113,24 @@ def test_an_interpreter_that_is_none_ends_the_run(tmp_path: Path, what: str) -> 
     assert what in said.err
 
 
-@pytest.mark.parametrize("body", ["sleep 600", "yes", "kill -SEGV $$", "echo '[broken'; exit 9", "exec 1>&-; sleep 600 & exit 0"])
-def test_a_tool_that_misbehaves_costs_its_own_facts(patient: Path, tmp_path: Path, body: str) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sleep 600",
+        "yes",
+        "kill -SEGV $$",
+        "echo '[broken'; exit 9",
+        "exec 1>&-; sleep 600 & exit 0",
+    ],
+)
+def test_a_tool_that_misbehaves_costs_its_own_facts(
+    patient: Path, tmp_path: Path, body: str
+) -> None:
     for tool in ("nvidia-smi", "nvcc", "g++", "rustc", "cargo", "ldconfig", "uv"):
         program(tmp_path / "tools" / tool, body)
-    said = check("--python", patient, "--no-canaries", cwd=tmp_path, env=on_path(tmp_path / "tools"))
+    said = check(
+        "--python", patient, "--no-canaries", cwd=tmp_path, env=on_path(tmp_path / "tools")
+    )
     assert said.code == 4
     assert said.report["facts"]["python.version"]["state"] == "present"
     assert said.seconds < _SOON
@@ -140,13 +166,25 @@ def test_a_snapshot_that_cannot_be_read_is_told(tmp_path: Path, what: str) -> No
     assert said.err
 
 
-@pytest.mark.parametrize("value", [None, 3, "", "\x1b[31m", "9" * 400, [[]], {"a": [1]}, True], ids=lambda value: repr(value)[:9])
+@pytest.mark.parametrize(
+    "value",
+    [None, 3, "", "\x1b[31m", "9" * 400, [[]], {"a": [1]}, True],
+    ids=lambda value: repr(value)[:9],
+)
 @pytest.mark.parametrize("kind", ["json", "text"])
-def test_an_odd_value_of_a_known_fact_makes_no_fault(tmp_path: Path, value: object, kind: str) -> None:
-    facts = {name: {"state": "present", "value": value, "source": "x"} for name in (*FACTS, "package.flash-attn.version")}
+def test_an_odd_value_of_a_known_fact_makes_no_fault(
+    tmp_path: Path, value: object, kind: str
+) -> None:
+    facts = {
+        name: {"state": "present", "value": value, "source": "x"}
+        for name in (*FACTS, "package.flash-attn.version")
+    }
     path = tmp_path / "report.json"
     target = {"name": "interpreter", "kind": "interpreter", "path": "/x", "chosen_by": "x"}
-    path.write_text(json.dumps({"doctor_version": "0", "taken": "", "targets": [target], "facts": facts}), encoding="utf-8")
+    path.write_text(
+        json.dumps({"doctor_version": "0", "taken": "", "targets": [target], "facts": facts}),
+        encoding="utf-8",
+    )
     said = doctor("check", "--from", path, "--format", kind, "-v", cwd=tmp_path)
     assert said.code in (0, 1, 4), said.err
     assert said.out
@@ -164,19 +202,28 @@ def test_a_broken_catalog_is_told_with_its_file(patient: Path, tmp_path: Path) -
 def test_a_temporary_folder_that_cannot_be_written_is_told(patient: Path, tmp_path: Path) -> None:
     package(patient, "torch", "2.13.0", "")
     nowhere = tmp_path / "nowhere"
-    said = check("--python", patient, cwd=tmp_path, env={"TMPDIR": str(nowhere), "TEMP": str(nowhere), "TMP": str(nowhere)})
+    said = check(
+        "--python",
+        patient,
+        cwd=tmp_path,
+        env={"TMPDIR": str(nowhere), "TEMP": str(nowhere), "TMP": str(nowhere)},
+    )
     assert said.code in (0, 1, 4)
     assert said.err or said.out
 
 
 def _may_mount() -> bool:
     probe = (
-        subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False) if os.name == "posix" and os.geteuid() == 0 else None
+        subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
+        if os.name == "posix" and os.geteuid() == 0
+        else None
     )
     return probe is not None and probe.returncode == 0
 
 
-@pytest.mark.skipif(not _may_mount(), reason="needs root and a mount namespace of its own to have a full disk")
+@pytest.mark.skipif(
+    not _may_mount(), reason="needs root and a mount namespace of its own to have a full disk"
+)
 def test_a_full_disk_is_told(patient: Path, tmp_path: Path) -> None:
     package(patient, "torch", "2.13.0", "")
     full = tmp_path / "full"
@@ -191,7 +238,9 @@ def test_a_full_disk_is_told(patient: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_gives_what_was_seen_and_leaves_no_child(patient: Path, tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_gives_what_was_seen_and_leaves_no_child(
+    patient: Path, tmp_path: Path, number: signal.Signals
+) -> None:
     note = tmp_path / "pid"
     package(
         patient,
@@ -228,6 +277,8 @@ def test_the_budget_bounds_the_whole_run(patient: Path, tmp_path: Path) -> None:
 
 def test_a_closed_pipe_makes_no_noise(patient: Path, tmp_path: Path) -> None:
     line = f"'{sys.executable}' -m doctor check --no-canaries --python '{patient}' | true"
-    ran = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
     assert "Traceback" not in ran.stderr
     assert "BrokenPipe" not in ran.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalog.check_headers import read_check
-from doctor.host import Ended, Host, Ran
+from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Check
 from doctor.model.outcomes import RED, Outcome, Verdict
@@ -23,7 +23,15 @@ from tests.faults.standins import package
 _INFO = "torch-2.13.0.dist-info"
 
 
-@pytest.fixture(params=["no __init__.py", "an empty __init__.py", "version.py alone, unknown to installers", "no RECORD", "no _C"])
+@pytest.fixture(
+    params=[
+        "no __init__.py",
+        "an empty __init__.py",
+        "version.py alone, unknown to installers",
+        "no RECORD",
+        "no _C",
+    ]
+)
 def hollow(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The interpreter of an environment with half a torch."""
     try:
@@ -55,9 +63,15 @@ def hollow(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def _told_as_what_it_is(said: Said) -> None:
     assert said.code == 1
     errors = [found for found in said.report["findings"] if found["severity"] == "error"]
-    (first, *_) = [found for found in errors if found["id"] in ("python/module-gone", "torch/interrupted-install")]
+    (first, *_) = [
+        found
+        for found in errors
+        if found["id"] in ("python/module-gone", "torch/interrupted-install")
+    ]
     commands = [command for fix in first["fixes"] for command in fix["commands"]]
-    assert [command for command in commands if "install" in command and "torch==2.13.0" in command], commands
+    assert [
+        command for command in commands if "install" in command and "torch==2.13.0" in command
+    ], commands
 
 
 def test_the_static_check_tells_half_a_torch_as_that(hollow: Path, tmp_path: Path) -> None:
@@ -78,15 +92,29 @@ _DOING = '{"device": null, "case": "", "act": false}'
 
 
 @pytest.mark.parametrize(
-    ("ended", "code"), [(Ended.ITSELF, 1), (Ended.ITSELF, 0), (Ended.ITSELF, -11), (Ended.TIMEOUT, -9), (Ended.MEMORY, -9)]
+    ("ended", "code"),
+    [
+        (Termination.ITSELF, 1),
+        (Termination.ITSELF, 0),
+        (Termination.ITSELF, -11),
+        (Termination.TIMEOUT, -9),
+        (Termination.MEMORY, -9),
+    ],
 )
-def test_what_was_passed_on_the_way_is_no_pass(tmp_path: Path, ended: Ended, code: int) -> None:
-    result, base = tmp_path / "result.json", Outcome(id="a-check", target="interpreter", verdict=Verdict.BROKEN)
+def test_what_was_passed_on_the_way_is_no_pass(
+    tmp_path: Path, ended: Termination, code: int
+) -> None:
+    result, base = (
+        tmp_path / "result.json",
+        Outcome(id="a-check", target="interpreter", verdict=Verdict.BROKEN),
+    )
     result.write_text(_IMPORTED % _DOING, encoding="utf-8")
-    (outcome,) = judged(base, Ran(ended=ended, code=code), result, 60).outcomes
+    (outcome,) = judged(base, CompletedCommand(ended=ended, code=code), result, 60).outcomes
     assert outcome.verdict in (Verdict.BROKEN, *RED)
     result.write_text(_IMPORTED % "null", encoding="utf-8")
-    (outcome,) = judged(base, Ran(ended=Ended.ITSELF, code=0), result, 60).outcomes
+    (outcome,) = judged(
+        base, CompletedCommand(ended=Termination.ITSELF, code=0), result, 60
+    ).outcomes
     assert outcome.verdict is Verdict.PASSED
 
 
@@ -125,18 +153,35 @@ def __getattr__(name):
     step()
     return YES
 '''
-_ENDS = {"exit": "os._exit(0)", "leaves": "sys.exit()", "error": "raise AttributeError('half of it is gone')", "crash": "os.abort()"}
-_LEANING = {read.id: read for read in map(read_check, SCRIPTS) if set(read.header.needs) & {"torch", "jax", "onnxruntime"}}
+_ENDS = {
+    "exit": "os._exit(0)",
+    "leaves": "sys.exit()",
+    "error": "raise AttributeError('half of it is gone')",
+    "crash": "os.abort()",
+}
+_LEANING = {
+    read.id: read
+    for read in map(read_check, SCRIPTS)
+    if set(read.header.needs) & {"torch", "jax", "onnxruntime"}
+}
 
 
 @pytest.mark.parametrize("name", _LEANING)
 @pytest.mark.parametrize("end", _ENDS)
 def test_a_check_that_dies_at_any_step_has_not_passed(tmp_path: Path, name: str, end: str) -> None:
     found = {
-        last: _outcomes(tmp_path / str(last), _LEANING[name], _YES.replace("{last}", str(last)).replace("{end}", _ENDS[end]))
+        last: _outcomes(
+            tmp_path / str(last),
+            _LEANING[name],
+            _YES.replace("{last}", str(last)).replace("{end}", _ENDS[end]),
+        )
         for last in (1, 4, 16)
     }
-    assert not {last: seen for last, seen in found.items() if any(each.verdict is Verdict.PASSED for each in seen)}
+    assert not {
+        last: seen
+        for last, seen in found.items()
+        if any(each.verdict is Verdict.PASSED for each in seen)
+    }
 
 
 def _outcomes(folder: Path, one: Check, body: str) -> tuple[Outcome, ...]:
@@ -144,7 +189,9 @@ def _outcomes(folder: Path, one: Check, body: str) -> tuple[Outcome, ...]:
         (folder / framework).mkdir(parents=True)
         (folder / framework / "__init__.py").write_text(body, encoding="utf-8")
     host = Host(env={**os.environ, "PYTHONPATH": str(folder)})
-    plan = Plan(command=(sys.executable,), target="interpreter", host=host, devices=("cpu",), timeout=30)
+    plan = Plan(
+        command=(sys.executable,), target="interpreter", host=host, devices=("cpu",), timeout=30
+    )
     with Scratch() as scratch:
         scratch.forks = False
         line = Line(scratch, lambda _what, _seconds: None)
@@ -153,4 +200,10 @@ def _outcomes(folder: Path, one: Check, body: str) -> tuple[Outcome, ...]:
 
 
 def test_the_sweep_covers_what_leans_on_a_framework() -> None:
-    assert {"torch-runtime", "cross-device-add", "inductor-compile", "jax-devices", "onnxruntime-devices"} <= set(_LEANING)
+    assert {
+        "torch-runtime",
+        "cross-device-add",
+        "inductor-compile",
+        "jax-devices",
+        "onnxruntime-devices",
+    } <= set(_LEANING)

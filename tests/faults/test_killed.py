@@ -1,4 +1,4 @@
-"""A doctor that is killed outright leaves no process and no folder behind: its warden sees to that."""
+"""A doctor that is killed outright leaves no process and no folder behind: its supervisor sees to that."""
 
 from __future__ import annotations
 
@@ -37,7 +37,11 @@ def test_while_torch_is_being_imported(tmp_path: Path) -> None:
         make(tmp_path / "patient", ())
     except UnavailableError as error:
         pytest.skip(str(error))
-    python, temporary, note = interpreter(tmp_path / "patient"), tmp_path / "temporary", tmp_path / "pids"
+    python, temporary, note = (
+        interpreter(tmp_path / "patient"),
+        tmp_path / "temporary",
+        tmp_path / "pids",
+    )
     temporary.mkdir()
     package(python, "torch", "2.13.0", _LINGERS.format(part=f"{note}.part", note=str(note)))
     running = Running("--python", python, cwd=tmp_path, env={"TMPDIR": str(temporary)})

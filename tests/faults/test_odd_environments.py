@@ -59,14 +59,25 @@ ODD: Mapping[str, Odd] = {
     "40 MB": Odd("ulimit -v 40000", commands="check list"),
     "80 MB": Odd("ulimit -v 80000", commands="check diff lint"),
     "200 MB": Odd("ulimit -v 200000", commands="check run"),
-    "one process": Odd(f"ulimit -u 1; {_OTHER}", commands="check diagnose run", root=True, also=_NO_ENTRY),
+    "one process": Odd(
+        f"ulimit -u 1; {_OTHER}", commands="check diagnose run", root=True, also=_NO_ENTRY
+    ),
     "no file may grow": Odd("ulimit -f 0", commands="snapshot new-issue"),
-    "a user without a name": Odd(_OTHER, {"HOME": None}, "check from diff", root=True, also=_NO_ENTRY),
+    "a user without a name": Odd(
+        _OTHER, {"HOME": None}, "check from diff", root=True, also=_NO_ENTRY
+    ),
     "no home": Odd(env={"HOME": None}, commands="check"),
     "a home that is no folder": Odd(env={"HOME": "/dev/null"}, commands="snapshot"),
     "a relative home": Odd(env={"HOME": "x"}, commands="snapshot config"),
-    "no current folder": Odd('mkdir gone; cd gone; rmdir "$PWD"', commands="check from diagnose list config run"),
-    "a closed current folder": Odd(f"mkdir -m 700 closed; cd closed; {_OTHER}", commands="check list", root=True, also=_NO_ENTRY),
+    "no current folder": Odd(
+        'mkdir gone; cd gone; rmdir "$PWD"', commands="check from diagnose list config run"
+    ),
+    "a closed current folder": Odd(
+        f"mkdir -m 700 closed; cd closed; {_OTHER}",
+        commands="check list",
+        root=True,
+        also=_NO_ENTRY,
+    ),
     "no input": Odd("exec <&-", commands="input run", also=frozenset({2})),
     "an empty input": Odd("exec </dev/null", commands="input"),
     "no output": Odd("exec >&-", commands="check from list version", also=frozenset({0, 3})),
@@ -86,13 +97,21 @@ ODD: Mapping[str, Odd] = {
     "warnings are errors": Odd(env={"PYTHONWARNINGS": "error"}, commands="check version"),
     "no docstrings": Odd(env={"PYTHONOPTIMIZE": "2"}, commands="config"),
     "an interpreter that asks": Odd(env={"PYTHONINSPECT": "1"}, commands="list"),
-    "an environment that is gone": Odd(env={"VIRTUAL_ENV": "/nowhere", "CONDA_PREFIX": "/nowhere"}, commands="check"),
-    "a summary that cannot be written": Odd(env={"GITHUB_STEP_SUMMARY": "/nowhere/x"}, commands="github"),
-    "a variable that is no text": Odd(env={"ODD": "\udcff", "LD_LIBRARY_PATH": "\udcff"}, commands="snapshot from"),
+    "an environment that is gone": Odd(
+        env={"VIRTUAL_ENV": "/nowhere", "CONDA_PREFIX": "/nowhere"}, commands="check"
+    ),
+    "a summary that cannot be written": Odd(
+        env={"GITHUB_STEP_SUMMARY": "/nowhere/x"}, commands="github"
+    ),
+    "a variable that is no text": Odd(
+        env={"ODD": "\udcff", "LD_LIBRARY_PATH": "\udcff"}, commands="snapshot from"
+    ),
     "ended children are not kept": Odd("trap '' CHLD", commands="check", also=frozenset({3})),
     "no interrupts, no pipes": Odd("trap '' INT PIPE TERM", commands="check"),
     "files for nobody": Odd("umask 777", commands="check snapshot"),
-    "completion of another shell": Odd(env={"_DOCTOR_COMPLETE": "complete_nosuch"}, commands="list", also=frozenset({1, 2, 3})),
+    "completion of another shell": Odd(
+        env={"_DOCTOR_COMPLETE": "complete_nosuch"}, commands="list", also=frozenset({1, 2, 3})
+    ),
 }
 
 
@@ -103,7 +122,9 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name, text in (("log", _LOG), ("sick", _SICK)):
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "theirs").mkdir()
-    (folder / "theirs" / "msgspec.py").write_text("raise RuntimeError('for another Python')\n", encoding="utf-8")
+    (folder / "theirs" / "msgspec.py").write_text(
+        "raise RuntimeError('for another Python')\n", encoding="utf-8"
+    )
     (folder / "matrices" / "issues").mkdir(parents=True)
     return {name: str(folder / name) for name in ("log", "sick", "theirs", "matrices")}
 
@@ -128,10 +149,24 @@ def test_it_ends_as_it_says(name: str, material: dict[str, str], tmp_path: Path)
         shell = ["/bin/sh", "-c", f'{start} "$@"', "sh", sys.executable, "-m", "doctor", *argv]
         folder = tmp_path / command
         folder.mkdir()
-        ran = subprocess.run(shell, cwd=folder, env=env, input=_LOG.encode(), capture_output=True, timeout=120, check=False)
+        ran = subprocess.run(
+            shell,
+            cwd=folder,
+            env=env,
+            input=_LOG.encode(),
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
         said = (ran.stdout + ran.stderr).decode("utf-8", "replace")
         assert ran.returncode in codes | odd.also, (command, ran.returncode, said[-2000:])
         assert "Traceback" not in said, (command, said[-2000:])
         assert _OURS not in said, (command, said[-2000:])
-        assert ran.returncode != 1 or 1 not in codes or "exec >&-" in odd.before or "torch" in said or "C compiler" in said
+        assert (
+            ran.returncode != 1
+            or 1 not in codes
+            or "exec >&-" in odd.before
+            or "torch" in said
+            or "C compiler" in said
+        )
         assert list(temporary.iterdir()) == [], command

@@ -21,7 +21,10 @@ from tests.faults.standins import lives_on, outcome, package
 from tests.namespaces import apart, run_apart
 from tests.runner.shared import run_shared
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and a kernel that lets orphans be adopted")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="needs /proc and a kernel that lets orphans be adopted",
+)
 
 _GET_CHILD_SUBREAPER = 37  # linux/prctl.h
 
@@ -38,7 +41,10 @@ time.sleep(600)
 
 def _daemon(note: Path, body: str) -> str:
     """Return a script that leaves a process without parent and session behind, which then runs `body`; `note` holds its number."""
-    inner = "\n".join(f"        {line}" for line in (body if "done()" in body else f"done()\n{body}").strip().splitlines())
+    inner = "\n".join(
+        f"        {line}"
+        for line in (body if "done()" in body else f"done()\n{body}").strip().splitlines()
+    )
     return f"""\
 def done():
     with open({str(note) + ".part"!r}, "w") as file: file.write(str(os.getpid()))
@@ -68,7 +74,9 @@ _ENDS = {
 
 @pytest.mark.parametrize("kind", _KINDS)
 @pytest.mark.parametrize("end", _ENDS)
-def test_a_daemon_without_environment_ends_with_its_check(tmp_path: Path, kind: str, end: str) -> None:
+def test_a_daemon_without_environment_ends_with_its_check(
+    tmp_path: Path, kind: str, end: str
+) -> None:
     note, (body, verdict) = tmp_path / "pid", _ENDS[end]
     assert outcome(tmp_path, _daemon(note, _KINDS[kind]) + body, timeout=3).verdict is verdict
     assert not lives_on(_number(note))
@@ -78,7 +86,10 @@ def test_a_daemon_without_environment_ends_with_its_check(tmp_path: Path, kind: 
 @pytest.mark.parametrize("end", ["timed out", "ended well"])
 def test_a_daemon_of_a_fork_ends_too(tmp_path: Path, kind: str, end: str) -> None:
     note, (body, verdict) = tmp_path / "pid", _ENDS[end]
-    assert run_shared(tmp_path, {"one": _daemon(note, _KINDS[kind]) + body}, timeout=3)["one"].verdict is verdict
+    assert (
+        run_shared(tmp_path, {"one": _daemon(note, _KINDS[kind]) + body}, timeout=3)["one"].verdict
+        is verdict
+    )
     assert not lives_on(_number(note))
 
 
@@ -125,14 +136,23 @@ def _writing(message: str) -> str:
 
 
 @pytest.mark.parametrize("junk", [name for name in _JUNK if name != "init"])
-def test_what_a_patient_says_of_processes_is_not_believed(tmp_path: Path, bystander: int, junk: str) -> None:
-    before = _writing(_JUNK[junk].replace("{{", "{").replace("}}", "}").replace("{victim}", str(bystander)))
+def test_what_a_patient_says_of_processes_is_not_believed(
+    tmp_path: Path, bystander: int, junk: str
+) -> None:
+    before = _writing(
+        _JUNK[junk].replace("{{", "{").replace("}}", "}").replace("{victim}", str(bystander))
+    )
     found = run_shared(tmp_path, {"one": "put(None, verdict='passed')"}, before=before)
-    assert {name: outcome.verdict for name, outcome in found.items()} == {"first": Verdict.PASSED, "one": Verdict.PASSED}
+    assert {name: outcome.verdict for name, outcome in found.items()} == {
+        "first": Verdict.PASSED,
+        "one": Verdict.PASSED,
+    }
     assert alive(bystander)
 
 
-def test_a_thread_that_never_stops_talking_costs_the_sharing_alone(tmp_path: Path, bystander: int) -> None:
+def test_a_thread_that_never_stops_talking_costs_the_sharing_alone(
+    tmp_path: Path, bystander: int
+) -> None:
     line = f'{{"made": {bystander}}}'
     before = f"import threading\ndef talk():\n    while True:\n        {_writing(line).replace(chr(10), chr(10) + ' ' * 8)}\n"
     before += "threading.Thread(target=talk, daemon=True).start()\n"
@@ -176,13 +196,21 @@ for pid in 1, 0, -1, os.getpid(), os.getppid():
     kill_tree(pid, "no such mark")
 """
     script = '"$1" -c "$2" & wait $!; echo "ended with $?"'
-    ran = run_apart(script, sys.executable, program, cwd=tmp_path, env=environment({"PYTHONPATH": os.pathsep.join(sys.path)}))
+    ran = run_apart(
+        script,
+        sys.executable,
+        program,
+        cwd=tmp_path,
+        env=environment({"PYTHONPATH": os.pathsep.join(sys.path)}),
+    )
     assert ran.stdout == "ended with 0\n", ran
 
 
 def test_processes_of_the_caller_are_left_alone(tmp_path: Path, bystander: int) -> None:
     left = 'setsid sleep 600 <&- >&- 2>&- & echo "$!"'
-    orphan = int(subprocess.run(["sh", "-c", left], capture_output=True, text=True, check=True).stdout)
+    orphan = int(
+        subprocess.run(["sh", "-c", left], capture_output=True, text=True, check=True).stdout
+    )
     before = _subreaper()
     with Scratch():
         assert _subreaper() == before
@@ -197,7 +225,9 @@ def _subreaper() -> int:
     return found.value
 
 
-def test_where_nothing_of_ours_can_start_commands_they_start_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_of_ours_can_start_commands_they_start_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("doctor.host.supervisor._CHILD", tmp_path / "no such program")
     assert outcome(tmp_path, "put(None, verdict='passed')").verdict is Verdict.PASSED
 
@@ -207,18 +237,27 @@ def test_no_interpreter_is_told_as_such(tmp_path: Path) -> None:
     assert (found.verdict, "does not start" in found.reason) == (Verdict.BROKEN, True)
 
 
-def test_where_there_is_no_proc_psutil_finds_what_carries_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bystander: int) -> None:
+def test_where_there_is_no_proc_psutil_finds_what_carries_a_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bystander: int
+) -> None:
     pytest.importorskip("psutil")
     monkeypatch.setattr(trees, "_PROC", tmp_path / "proc")
     left = 'setsid sleep 600 <&- >&- 2>&- & echo "$!"; sleep 600 & wait'
     with subprocess.Popen(
-        ["sh", "-c", left], stdout=subprocess.PIPE, env={**os.environ, trees.MARK: "a.1"}, start_new_session=True
+        ["sh", "-c", left],
+        stdout=subprocess.PIPE,
+        env={**os.environ, trees.MARK: "a.1"},
+        start_new_session=True,
     ) as shell:
         assert shell.stdout is not None
         stray = int(shell.stdout.readline())
         seen = trees.stat(stray)
         assert seen is not None
-        assert (seen.parent, trees.mark_of(stray), sorted(trees.marked("a"))[0]) == (shell.pid, "a.1", min(trees.marked("a.1")))
+        assert (seen.parent, trees.mark_of(stray), sorted(trees.marked("a"))[0]) == (
+            shell.pid,
+            "a.1",
+            min(trees.marked("a.1")),
+        )
         assert {stray} < set(trees.descendants(shell.pid))
         trees.kill_tree(shell.pid, "a.1")
     assert (lives_on(stray), alive(bystander)) == (False, True)

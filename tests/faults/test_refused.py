@@ -13,12 +13,17 @@ from tests.faults.standins import bare, outcome, package
 from tests.faults.test_scratch import may_mount
 
 limited = pytest.mark.skipif(sys.platform == "win32", reason="needs limits of a process")
-mounted = pytest.mark.skipif(not may_mount(), reason="needs root and a mount namespace of its own to have a full disk")
+mounted = pytest.mark.skipif(
+    not may_mount(), reason="needs root and a mount namespace of its own to have a full disk"
+)
 _ON_TMPFS = 'mount -t tmpfs -o "$1" none "$0" && shift && TMPDIR="$0" exec "$@"'
 
 
 def told_once(said: Said, what: str) -> str:
-    """Return the title of the one finding that tells it; nothing else is found, and no check is broken or red for it."""
+    """Return the title of the one finding that tells it.
+
+    Nothing else is found, and no check is broken or red for it.
+    """
     assert said.code == 4, said.err
     (found,) = [one for one in said.report["findings"] if one["severity"] != "note"]
     assert (found["id"], found["severity"]) == (f"machine/{what}", "warning")
@@ -33,18 +38,48 @@ def test_too_few_open_files(tmp_path: Path) -> None:
     python = bare(tmp_path / "patient")
     package(python, "torch", "2.13.0", "")
     command = ("sh", "-c", 'ulimit -n 48; exec "$@"', "sh", sys.executable, "-m", "doctor")
-    said = doctor("check", "--format", "json", "--python", python, "--only", "torch-runtime", cwd=tmp_path, command=command)
-    assert told_once(said, "files") == "Too few open files to run with: 48 may be open at once (ulimit -n), 64 are needed"
-    text = doctor("check", "--python", python, "--only", "torch-runtime", cwd=tmp_path, command=command)
-    assert "Nothing to judge: no check could run. Too few open files to run with: 48" in " ".join(text.out.split())
+    said = doctor(
+        "check",
+        "--format",
+        "json",
+        "--python",
+        python,
+        "--only",
+        "torch-runtime",
+        cwd=tmp_path,
+        command=command,
+    )
+    assert (
+        told_once(said, "files")
+        == "Too few open files to run with: 48 may be open at once (ulimit -n), 64 are needed"
+    )
+    text = doctor(
+        "check", "--python", python, "--only", "torch-runtime", cwd=tmp_path, command=command
+    )
+    assert "Nothing to judge: no check could run. Too few open files to run with: 48" in " ".join(
+        text.out.split()
+    )
     assert "holds no framework" not in text.out
 
 
 def _on_tmpfs(tmp_path: Path, python: Path, options: str, *more: str) -> Said:
     full = tmp_path / "full"
     full.mkdir()
-    command = ("unshare", "-m", "sh", "-c", _ON_TMPFS, str(full), options, sys.executable, "-m", "doctor")
-    return doctor("check", "--format", "json", "--python", python, *more, cwd=tmp_path, command=command)
+    command = (
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        _ON_TMPFS,
+        str(full),
+        options,
+        sys.executable,
+        "-m",
+        "doctor",
+    )
+    return doctor(
+        "check", "--format", "json", "--python", python, *more, cwd=tmp_path, command=command
+    )
 
 
 @mounted
@@ -52,7 +87,10 @@ def _on_tmpfs(tmp_path: Path, python: Path, options: str, *more: str) -> Said:
     ("options", "words"),
     [
         ("size=2m", "No room to run in: 2 MB are free in {}, 64 MB are needed"),
-        ("size=80m,nr_inodes=8", "No room to run in: 6 more files fit into {} (df -i), 2048 are needed"),
+        (
+            "size=80m,nr_inodes=8",
+            "No room to run in: 6 more files fit into {} (df -i), 2048 are needed",
+        ),
     ],
 )
 def test_too_little_room(tmp_path: Path, options: str, words: str) -> None:
@@ -64,11 +102,19 @@ def test_too_little_room(tmp_path: Path, options: str, words: str) -> None:
 
 @mounted
 @pytest.mark.parametrize("megabytes", [1, 8, 24])
-def test_a_real_torch_is_not_to_blame_for_a_full_disk(tmp_path: Path, torch_python: Path, megabytes: int) -> None:
+def test_a_real_torch_is_not_to_blame_for_a_full_disk(
+    tmp_path: Path, torch_python: Path, megabytes: int
+) -> None:
     if megabytes == 24:
-        # Enough to begin with: the compiler of torch.compile fills it, and that check alone is skipped.
-        said = _on_tmpfs(tmp_path, torch_python, "size=24m", "--only", "inductor-compile", "--fresh")
-        assert (said.code, [found["id"] for found in said.report["findings"]]) == (0, ["machine/room"])
+        # Enough to begin with: the compiler of torch.compile fills it, and that check alone is
+        # skipped.
+        said = _on_tmpfs(
+            tmp_path, torch_python, "size=24m", "--only", "inductor-compile", "--fresh"
+        )
+        assert (said.code, [found["id"] for found in said.report["findings"]]) == (
+            0,
+            ["machine/room"],
+        )
     else:
         told_once(_on_tmpfs(tmp_path, torch_python, f"size={megabytes}m"), "room")
 
@@ -110,7 +156,10 @@ def test_memory_counts_where_it_is_bounded(tmp_path: Path) -> None:
         found = outcome(tmp_path / "bounded", body)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    assert (found.verdict, found.reason[-24:]) == (Verdict.SKIPPED, " (ulimit -v: 67108864 KB)"[-24:])
+    assert (found.verdict, found.reason[-24:]) == (
+        Verdict.SKIPPED,
+        " (ulimit -v: 67108864 KB)"[-24:],
+    )
 
 
 def test_a_wrong_number_stands_whatever_is_full(tmp_path: Path) -> None:
@@ -122,4 +171,7 @@ def test_a_wrong_number_stands_whatever_is_full(tmp_path: Path) -> None:
 def test_an_end_for_processor_time_is_no_verdict(tmp_path: Path) -> None:
     """`ulimit -t` ends a process with SIGXCPU at its soft limit."""
     found = outcome(tmp_path, "act()\nos.kill(os.getpid(), signal.SIGXCPU)")
-    assert (found.verdict, found.reason[:37]) == (Verdict.SKIPPED, "too little processor time to run in: ")
+    assert (found.verdict, found.reason[:37]) == (
+        Verdict.SKIPPED,
+        "too little processor time to run in: ",
+    )

@@ -23,7 +23,11 @@ _DEATHS = {
 def test_a_signal_within_the_act_is_a_crash(tmp_path: Path, how: str) -> None:
     body, signal = _DEATHS[how]
     found = outcome(tmp_path, f"act()\n{body}")
-    assert (found.verdict, found.device, found.cases["forward"].verdict) == (Verdict.CRASHED, "cpu", Verdict.CRASHED)
+    assert (found.verdict, found.device, found.cases["forward"].verdict) == (
+        Verdict.CRASHED,
+        "cpu",
+        Verdict.CRASHED,
+    )
     assert signal in (found.signal or "")
     assert signal in found.reason
     assert "forward" in found.reason
@@ -49,11 +53,17 @@ def test_a_module_of_others_that_hides_one_of_python_is_no_fault_of_ours(tmp_pat
     (tmp_path / "colorsys.py").write_text("raise RuntimeError('a namesake')\n", encoding="utf-8")
     found = outcome(tmp_path, f"sys.path.insert(0, {str(tmp_path)!r})\nimport colorsys")
     assert found.verdict is Verdict.CRASHED
-    assert found.reason == f"the check could not begin: RuntimeError: a namesake (raised in {tmp_path / 'colorsys.py'})"
+    assert (
+        found.reason
+        == f"the check could not begin: RuntimeError: a namesake (raised in {tmp_path / 'colorsys.py'})"
+    )
 
 
 def test_an_exception_outside_the_act_is_our_fault(tmp_path: Path) -> None:
-    found = outcome(tmp_path, 'put({"device": "cpu", "case": "forward", "act": False}, verdict="running")\nraise KeyError("shape")')
+    found = outcome(
+        tmp_path,
+        'put({"device": "cpu", "case": "forward", "act": False}, verdict="running")\nraise KeyError("shape")',
+    )
     assert found.verdict is Verdict.BROKEN
     assert "KeyError: 'shape'" in found.reason
 
@@ -64,12 +74,23 @@ def test_a_syntax_error_is_our_fault(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "result",
-    ["{", "", "[]", "null", '{"contract": 1, "results": [{"verdict": 1}]}', '{"contract": 1, "results": ' + "[" * 100_000, "\xff\x00"],
+    [
+        "{",
+        "",
+        "[]",
+        "null",
+        '{"contract": 1, "results": [{"verdict": 1}]}',
+        '{"contract": 1, "results": ' + "[" * 100_000,
+        "\xff\x00",
+    ],
     ids=["half", "empty", "list", "null", "wrong type", "deep", "no text"],
 )
 def test_a_result_that_is_none_is_our_fault(tmp_path: Path, result: str) -> None:
     (tmp_path / "result").write_text(result, encoding="latin-1")
-    found = outcome(tmp_path, f"import shutil\nshutil.copy({str(tmp_path / 'result')!r}, os.environ['CANARY_RESULT'])")
+    found = outcome(
+        tmp_path,
+        f"import shutil\nshutil.copy({str(tmp_path / 'result')!r}, os.environ['CANARY_RESULT'])",
+    )
     assert found.verdict is Verdict.BROKEN
     assert found.reason
 
@@ -108,18 +129,36 @@ def test_a_huge_result_is_not_read(tmp_path: Path) -> None:
     assert "larger" in found.reason
 
 
-@pytest.mark.parametrize("make", ["os.mkdir(path)", "os.mkfifo(path)", "os.symlink('/dev/zero', path)", "os.symlink('/dev/stdin', path)"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        "os.mkdir(path)",
+        "os.mkfifo(path)",
+        "os.symlink('/dev/zero', path)",
+        "os.symlink('/dev/stdin', path)",
+    ],
+)
 def test_a_result_that_is_no_file_is_our_fault(tmp_path: Path, make: str) -> None:
-    assert outcome(tmp_path, f"path = os.environ['CANARY_RESULT']\n{make}", timeout=10).verdict is Verdict.BROKEN
+    assert (
+        outcome(tmp_path, f"path = os.environ['CANARY_RESULT']\n{make}", timeout=10).verdict
+        is Verdict.BROKEN
+    )
 
 
 def test_a_pass_is_a_pass_whatever_the_log_says(tmp_path: Path) -> None:
-    assert outcome(tmp_path, "put(None, verdict='passed')\nprint('Traceback (most recent call last):')").verdict is Verdict.PASSED
+    assert (
+        outcome(
+            tmp_path, "put(None, verdict='passed')\nprint('Traceback (most recent call last):')"
+        ).verdict
+        is Verdict.PASSED
+    )
 
 
 def test_output_without_end_is_bounded_in_time_and_size(tmp_path: Path) -> None:
     started = time.monotonic()
-    found = outcome(tmp_path, "act()\nwhile True: os.write(1, b'spam and eggs\\n' * 4096)", timeout=2)
+    found = outcome(
+        tmp_path, "act()\nwhile True: os.write(1, b'spam and eggs\\n' * 4096)", timeout=2
+    )
     assert found.verdict is Verdict.TIMED_OUT
     assert 1000 < len(found.log) < 1 << 20
     assert "left out" in found.log
@@ -133,7 +172,9 @@ def test_one_line_without_end_is_bounded(tmp_path: Path) -> None:
 
 
 def test_output_that_is_no_text_does_no_harm(tmp_path: Path) -> None:
-    found = outcome(tmp_path, "act()\nos.write(1, bytes(range(256)) + b'\\x1b[31mred\\x1b[0m\\n')\nos.abort()")
+    found = outcome(
+        tmp_path, "act()\nos.write(1, bytes(range(256)) + b'\\x1b[31mred\\x1b[0m\\n')\nos.abort()"
+    )
     assert found.verdict is Verdict.CRASHED
     assert "red" in found.log
     assert "\x1b" not in found.log
@@ -158,7 +199,10 @@ def test_what_ignores_every_signal_is_stopped(tmp_path: Path) -> None:
 
 
 def test_what_stops_itself_is_stopped_for_good(tmp_path: Path) -> None:
-    assert outcome(tmp_path, "act()\nos.kill(os.getpid(), signal.SIGSTOP)", timeout=1).verdict is Verdict.TIMED_OUT
+    assert (
+        outcome(tmp_path, "act()\nos.kill(os.getpid(), signal.SIGSTOP)", timeout=1).verdict
+        is Verdict.TIMED_OUT
+    )
 
 
 _SPAWN = """
@@ -169,9 +213,13 @@ _SPAWN = """
 
 @pytest.mark.parametrize("session", [False, True], ids=["same session", "own session"])
 @pytest.mark.parametrize(
-    "end", ["put(None, verdict='passed')", "act(); time.sleep(600)", "act(); os.abort()"], ids=["passes", "hangs", "dies"]
+    "end",
+    ["put(None, verdict='passed')", "act(); time.sleep(600)", "act(); os.abort()"],
+    ids=["passes", "hangs", "dies"],
 )
-def test_a_grandchild_neither_holds_up_the_run_nor_outlives_it(tmp_path: Path, end: str, session: bool) -> None:
+def test_a_grandchild_neither_holds_up_the_run_nor_outlives_it(
+    tmp_path: Path, end: str, session: bool
+) -> None:
     note = tmp_path / "pid"
     started = time.monotonic()
     body = _SPAWN.format(session=session, note=str(note)) + f"    {end}\n"
@@ -189,11 +237,11 @@ def test_an_orphan_in_its_own_session_does_not_outlive_the_run(tmp_path: Path) -
 def test_what_eats_memory_is_stopped_before_the_machine_suffers(tmp_path: Path) -> None:
     import sys
 
-    from doctor.host import Ended
+    from doctor.host import Termination
 
     eater = "kept = []\nwhile True: kept.append(bytearray(b'x') * (16 << 20)); __import__('time').sleep(0.01)"
     ran = run([sys.executable, "-c", eater], timeout=30, memory=256 << 20)
-    assert ran.ended is Ended.MEMORY
+    assert ran.ended is Termination.MEMORY
     assert ran.seconds < 29
 
 
@@ -225,10 +273,15 @@ def test_an_interpreter_that_does_not_start_is_told(tmp_path: Path) -> None:
 
 
 def test_a_standard_input_that_is_waited_for_is_at_its_end(tmp_path: Path) -> None:
-    assert outcome(tmp_path, "sys.stdin.read()\nput(None, verdict='passed')", timeout=5).verdict is Verdict.PASSED
+    assert (
+        outcome(tmp_path, "sys.stdin.read()\nput(None, verdict='passed')", timeout=5).verdict
+        is Verdict.PASSED
+    )
 
 
-def test_a_module_beside_the_user_does_not_shadow_what_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_beside_the_user_does_not_shadow_what_is_examined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "random.py").write_text("raise SystemExit('shadowed')", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert outcome(tmp_path, "import random\nput(None, verdict='passed')").verdict is Verdict.PASSED

@@ -11,9 +11,22 @@ import pytest
 from tests.command import Said, doctor
 from tests.faults.standins import bare
 
-_SCRIPT = "import sys\nfrom canary_doctor import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+_SCRIPT = (
+    "import sys\nfrom canary_doctor import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+)
 """What an installer writes for an entry point."""
-_FOREIGN = ("msgspec", "packaging", "typer", "click", "rich", "yaml", "ahocorasick_rs", "typing_extensions", "typing", "doctor")
+_FOREIGN = (
+    "msgspec",
+    "packaging",
+    "typer",
+    "click",
+    "rich",
+    "yaml",
+    "ahocorasick_rs",
+    "typing_extensions",
+    "typing",
+    "doctor",
+)
 
 
 @pytest.fixture
@@ -27,29 +40,51 @@ def command(tmp_path: Path) -> tuple[str, str]:
 
 def _snapshot(folder: Path) -> Path:
     path = folder / "snapshot.json"
-    path.write_text('{"facts": {"torch.version": {"state": "present", "value": "2.13.0", "source": "x"}}}', encoding="utf-8")
+    path.write_text(
+        '{"facts": {"torch.version": {"state": "present", "value": "2.13.0", "source": "x"}}}',
+        encoding="utf-8",
+    )
     return path
 
 
 def _judged(tmp_path: Path, command: tuple[str, ...], env: dict[str, str]) -> Said:
-    said = doctor("check", "--from", _snapshot(tmp_path), "--format", "json", cwd=tmp_path, env=env, command=command)
+    said = doctor(
+        "check",
+        "--from",
+        _snapshot(tmp_path),
+        "--format",
+        "json",
+        cwd=tmp_path,
+        env=env,
+        command=command,
+    )
     assert said.code == 0, said.err
     assert said.report["facts"]["torch.version"]["value"] == "2.13.0"
     return said
 
 
-def test_packages_that_were_built_for_another_python_do_no_harm(tmp_path: Path, command: tuple[str, str]) -> None:
+def test_packages_that_were_built_for_another_python_do_no_harm(
+    tmp_path: Path, command: tuple[str, str]
+) -> None:
     for name in _FOREIGN:
         (tmp_path / "theirs" / name).mkdir(parents=True)
-        (tmp_path / "theirs" / name / "__init__.py").write_text("raise RuntimeError('built for another Python')", encoding="utf-8")
+        (tmp_path / "theirs" / name / "__init__.py").write_text(
+            "raise RuntimeError('built for another Python')", encoding="utf-8"
+        )
     env = {"PYTHONPATH": str(tmp_path / "theirs")}
     _judged(tmp_path, command, env)
-    (tmp_path / "theirs" / "doctor").rename(tmp_path / "another")  # `python -m doctor` would be that one
-    (tmp_path / "theirs" / "typing").rename(tmp_path / "yet another")  # and runpy itself imports this one
+    (tmp_path / "theirs" / "doctor").rename(
+        tmp_path / "another"
+    )  # `python -m doctor` would be that one
+    (tmp_path / "theirs" / "typing").rename(
+        tmp_path / "yet another"
+    )  # and runpy itself imports this one
     _judged(tmp_path, (sys.executable, "-m", "doctor"), env)
 
 
-def test_a_sitecustomize_of_the_patient_does_no_harm(tmp_path: Path, command: tuple[str, str]) -> None:
+def test_a_sitecustomize_of_the_patient_does_no_harm(
+    tmp_path: Path, command: tuple[str, str]
+) -> None:
     (tmp_path / "theirs").mkdir()
     breaks = "import sys, subprocess\nsys.modules['msgspec'] = None\nsubprocess.Popen = None\nsys.argv[1:] = ['nosuch']\n"
     (tmp_path / "theirs" / "sitecustomize.py").write_text(breaks, encoding="utf-8")
@@ -70,7 +105,9 @@ _VARIABLES = {
 
 
 @pytest.mark.parametrize("name", _VARIABLES)
-def test_a_variable_for_python_does_no_harm(tmp_path: Path, command: tuple[str, str], name: str) -> None:
+def test_a_variable_for_python_does_no_harm(
+    tmp_path: Path, command: tuple[str, str], name: str
+) -> None:
     said = doctor("check", "--help", cwd=tmp_path, env={name: _VARIABLES[name]}, command=command)
     assert said.code == 0
     assert "Examine an interpreter and a Cargo workspace" in said.out
@@ -80,10 +117,26 @@ def test_a_variable_for_python_does_no_harm(tmp_path: Path, command: tuple[str, 
 def test_what_is_set_for_the_patient_reaches_it(tmp_path: Path, command: tuple[str, str]) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
-    (theirs / "msgspec.py").write_text("raise RuntimeError('built for another Python')", encoding="utf-8")
-    env = {"PYTHONPATH": f"{theirs}{os.pathsep}/nowhere", "PYTHONWARNINGS": "error", "PYTHONOPTIMIZE": "1"}
+    (theirs / "msgspec.py").write_text(
+        "raise RuntimeError('built for another Python')", encoding="utf-8"
+    )
+    env = {
+        "PYTHONPATH": f"{theirs}{os.pathsep}/nowhere",
+        "PYTHONWARNINGS": "error",
+        "PYTHONOPTIMIZE": "1",
+    }
     patient = bare(tmp_path / "patient")
-    said = doctor("check", "--format", "json", "--no-canaries", "--python", patient, cwd=tmp_path, env=env, command=command)
+    said = doctor(
+        "check",
+        "--format",
+        "json",
+        "--no-canaries",
+        "--python",
+        patient,
+        cwd=tmp_path,
+        env=env,
+        command=command,
+    )
     assert said.code == 4, said.err
     assert said.report["facts"]["env.PYTHONPATH"]["value"] == env["PYTHONPATH"]
 
@@ -91,7 +144,9 @@ def test_what_is_set_for_the_patient_reaches_it(tmp_path: Path, command: tuple[s
 def test_a_start_that_fails_is_no_finding(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     (broken / "msgspec").mkdir(parents=True)
-    (broken / "msgspec" / "__init__.py").write_text("raise ImportError('built for another Python')", encoding="utf-8")
+    (broken / "msgspec" / "__init__.py").write_text(
+        "raise ImportError('built for another Python')", encoding="utf-8"
+    )
     start = f"import sys; sys.path.insert(0, {str(broken)!r}); from doctor.cli import main; main()"
     said = doctor(cwd=tmp_path, command=(sys.executable, "-c", start))
     assert (said.code, said.out) == (3, "")
@@ -101,7 +156,9 @@ def test_a_start_that_fails_is_no_finding(tmp_path: Path) -> None:
 def test_an_interrupt_while_it_starts_leaves_no_trace(tmp_path: Path) -> None:
     early = tmp_path / "early"
     (early / "msgspec").mkdir(parents=True)
-    (early / "msgspec" / "__init__.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)", encoding="utf-8")
+    (early / "msgspec" / "__init__.py").write_text(
+        "import os, signal; os.kill(os.getpid(), signal.SIGINT)", encoding="utf-8"
+    )
     start = f"import sys; sys.path.insert(0, {str(early)!r}); from doctor.cli import main; main()"
     said = doctor(cwd=tmp_path, command=(sys.executable, "-c", start))
     assert (said.code, said.out, said.err.strip()) == (130, "", "doctor: interrupted")
@@ -109,13 +166,17 @@ def test_an_interrupt_while_it_starts_leaves_no_trace(tmp_path: Path) -> None:
 
 def test_a_module_in_the_current_folder_is_not_imported(tmp_path: Path) -> None:
     for name in ("msgspec", "typer", "json", "platform"):
-        (tmp_path / f"{name}.py").write_text("raise RuntimeError('the project is not to be imported')", encoding="utf-8")
+        (tmp_path / f"{name}.py").write_text(
+            "raise RuntimeError('the project is not to be imported')", encoding="utf-8"
+        )
     _judged(tmp_path, (sys.executable, "-m", "doctor"), {})
 
 
 def test_a_program_that_imports_doctor_keeps_its_path(tmp_path: Path) -> None:
     start = "import sys; before = list(sys.path); import doctor, doctor.cli; doctor.check; print(sys.path == before)"
-    said = doctor(cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, command=(sys.executable, "-c", start))
+    said = doctor(
+        cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, command=(sys.executable, "-c", start)
+    )
     assert said.out.strip() == "True"
 
 
@@ -124,4 +185,6 @@ def test_a_program_is_told_as_well(tmp_path: Path) -> None:
     start = "import os, doctor; os.mkdir('x'); os.chdir('x'); os.rmdir(os.getcwd())\ntry: doctor.check(no_canaries=True)"
     start += "\nexcept doctor.DoctorError as error: print(error)"
     said = doctor(cwd=tmp_path, command=(sys.executable, "-c", start))
-    assert said.out.startswith("this machine does not let doctor work: the current folder is gone"), said.err
+    assert said.out.startswith(
+        "this machine does not let doctor work: the current folder is gone"
+    ), said.err

@@ -13,11 +13,19 @@ _SIZE = "ValueError: numpy.dtype size changed, may indicate binary incompatibili
 
 
 @pytest.mark.parametrize(
-    ("installed", "wanted", "unwanted"), [("1.26.4", "numpy>=2", "numpy<2"), ("2.1.0", "numpy<2", "numpy>=2")], ids=["1", "2"]
+    ("installed", "wanted", "unwanted"),
+    [("1.26.4", "numpy>=2", "numpy<2"), ("2.1.0", "numpy<2", "numpy>=2")],
+    ids=["1", "2"],
 )
 def test_numpy_moves_to_the_other_generation(installed: str, wanted: str, unwanted: str) -> None:
-    facts = {"python.executable": "/venv/bin/python", "python.has_pip": True, "package.numpy.version": installed}
-    seen = toy.seen({**facts, "packages": {"numpy": installed}, "torch.version": "2.13.0"}, log=_SIZE)
+    facts = {
+        "python.executable": "/venv/bin/python",
+        "python.has_pip": True,
+        "package.numpy.version": installed,
+    }
+    seen = toy.seen(
+        {**facts, "packages": {"numpy": installed}, "torch.version": "2.13.0"}, log=_SIZE
+    )
     found = prescribe(diagnose(seen, load()), seen.facts).findings
     (told,) = [each for each in found if each.id == "numpy/numpy-2-beside-older-modules"]
     arguments = [argument for fix in told.fixes for step in fix.steps for argument in step.argv]

@@ -13,7 +13,10 @@ PY = "/venv/bin/python"
 
 
 def facts(**values: Any) -> Facts:
-    return {name.replace("__", "."): present(value, "t") for name, value in {"python__executable": PY, **values}.items()}
+    return {
+        name.replace("__", "."): present(value, "t")
+        for name, value in {"python__executable": PY, **values}.items()
+    }
 
 
 UV = facts(python__uv="/bin/uv", python__installer="uv", python__has_pip=False)
@@ -26,15 +29,33 @@ NEITHER = facts(python__installer="uv", python__has_pip=False)
     ("known", "options", "expected"),
     [
         (UV, ("no-deps",), [["uv", "pip", "install", "--python", PY, "--no-deps", "a==1"]]),
-        (UV, ("reinstall",), [["uv", "pip", "install", "--python", PY, "--reinstall-package", "a", "a==1"]]),
-        (UV, ("upgrade",), [["uv", "pip", "install", "--python", PY, "--upgrade-package", "a", "a==1"]]),
-        (PIP, ("no-deps", "no-cache"), [[PY, "-m", "pip", "install", "--no-deps", "--no-cache-dir", "a==1"]]),
-        (PIP, ("reinstall",), [[PY, "-m", "pip", "install", "--force-reinstall", "--no-deps", "a==1"]]),
+        (
+            UV,
+            ("reinstall",),
+            [["uv", "pip", "install", "--python", PY, "--reinstall-package", "a", "a==1"]],
+        ),
+        (
+            UV,
+            ("upgrade",),
+            [["uv", "pip", "install", "--python", PY, "--upgrade-package", "a", "a==1"]],
+        ),
+        (
+            PIP,
+            ("no-deps", "no-cache"),
+            [[PY, "-m", "pip", "install", "--no-deps", "--no-cache-dir", "a==1"]],
+        ),
+        (
+            PIP,
+            ("reinstall",),
+            [[PY, "-m", "pip", "install", "--force-reinstall", "--no-deps", "a==1"]],
+        ),
         (PIP_BESIDE_UV, (), [[PY, "-m", "pip", "install", "a==1"]]),
         (NEITHER, (), [[PY, "-m", "ensurepip", "--upgrade"], [PY, "-m", "pip", "install", "a==1"]]),
     ],
 )
-def test_each_installer_is_spoken_to_in_its_own_words(known: Facts, options: tuple[str, ...], expected: list[list[str]]) -> None:
+def test_each_installer_is_spoken_to_in_its_own_words(
+    known: Facts, options: tuple[str, ...], expected: list[list[str]]
+) -> None:
     assert [list(command.argv) for command in install(["a==1"], options, None, known)] == expected
 
 

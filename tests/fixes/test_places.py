@@ -17,14 +17,23 @@ _PINS = {"torch": 1, "torchvision": 2, "flash-attn": 3, "triton": 4, "candle-cor
 
 
 def _facts(**more: Any) -> dict[str, Fact]:
-    pins = {f"manifest.{name}": {"path": "requirements.txt", "line": line} for name, line in _PINS.items()}
+    pins = {
+        f"manifest.{name}": {"path": "requirements.txt", "line": line}
+        for name, line in _PINS.items()
+    }
     return {
-        name: present(value, "test") for name, value in {**pins, **{key.replace("__", "."): value for key, value in more.items()}}.items()
+        name: present(value, "test")
+        for name, value in {
+            **pins,
+            **{key.replace("__", "."): value for key, value in more.items()},
+        }.items()
     }
 
 
 def _finding(id_: str, *argvs: str, seen: tuple[str, ...] = (), **changes: Any) -> Finding:
-    fixes = tuple(Fix(kind="pin", title="Do it", steps=(Command(argv=tuple(argv.split())),)) for argv in argvs)
+    fixes = tuple(
+        Fix(kind="pin", title="Do it", steps=(Command(argv=tuple(argv.split())),)) for argv in argvs
+    )
     evidence = tuple(Evidence(kind=EvidenceKind.FACT, text=name, fact=name) for name in seen)
     return reports.wrong_torch(id=id_, fixes=fixes, evidence=evidence, **changes)
 
@@ -38,7 +47,10 @@ def _line(found: Finding, **more: Any) -> int | None:
     ("found", "line"),
     [
         (_finding("x/y", "python -m pip install --no-deps torchvision==0.22.*"), 2),
-        (_finding("x/y", "uv pip install --python /p/python --upgrade-package torch torch>=2.8"), 1),
+        (
+            _finding("x/y", "uv pip install --python /p/python --upgrade-package torch torch>=2.8"),
+            1,
+        ),
         (_finding("x/y", "python -m pip install Flash_Attn[all]"), 3),
         (_finding("x/y", "apt-get install -y gcc", "pip install triton"), 4),
         (_finding("x/y", "python -m pip uninstall -y triton"), 4),
@@ -90,7 +102,10 @@ def test_a_place_that_is_known_stays() -> None:
     assert _line(found) == 9
 
 
-@pytest.mark.parametrize("value", [None, 7, "requirements.txt", {}, {"path": 3, "line": 1}, {"path": "x", "line": "1"}, [1]])
+@pytest.mark.parametrize(
+    "value",
+    [None, 7, "requirements.txt", {}, {"path": 3, "line": 1}, {"path": "x", "line": "1"}, [1]],
+)
 def test_a_fact_out_of_a_foreign_snapshot_may_be_anything(value: Any) -> None:
     diagnosis = Diagnosis(findings=(_finding("x/y", "pip install torch"),))
     assert placed(diagnosis, {"manifest.torch": present(value, "test")}).findings[0].place is None

@@ -17,11 +17,31 @@ from doctor.model.fixes import Command
     ("command", "home", "expected"),
     [
         (Command(argv=("pip", "install", "torch>=2.6")), "", "pip install 'torch>=2.6'"),
-        (Command(argv=("make",), env={"MAX_JOBS": "4"}, cwd="/a b"), "", "cd '/a b' && MAX_JOBS=4 make"),
-        (Command(argv=(), env={"CUDA_HOME": "/usr/local/cuda"}), "", "export CUDA_HOME=/usr/local/cuda"),
-        (Command(argv=(), env={"LIBRARY_PATH": "/x:$LIBRARY_PATH"}), "", 'export LIBRARY_PATH=/x:"$LIBRARY_PATH"'),
-        (Command(argv=("/home/al/v/bin/python", "/home/alx")), "/home/al", "$HOME/v/bin/python /home/alx"),
-        (Command(argv=("/home/al/my venv/bin/python",)), "/home/al", "\"$HOME\"'/my venv/bin/python'"),
+        (
+            Command(argv=("make",), env={"MAX_JOBS": "4"}, cwd="/a b"),
+            "",
+            "cd '/a b' && MAX_JOBS=4 make",
+        ),
+        (
+            Command(argv=(), env={"CUDA_HOME": "/usr/local/cuda"}),
+            "",
+            "export CUDA_HOME=/usr/local/cuda",
+        ),
+        (
+            Command(argv=(), env={"LIBRARY_PATH": "/x:$LIBRARY_PATH"}),
+            "",
+            'export LIBRARY_PATH=/x:"$LIBRARY_PATH"',
+        ),
+        (
+            Command(argv=("/home/al/v/bin/python", "/home/alx")),
+            "/home/al",
+            "$HOME/v/bin/python /home/alx",
+        ),
+        (
+            Command(argv=("/home/al/my venv/bin/python",)),
+            "/home/al",
+            "\"$HOME\"'/my venv/bin/python'",
+        ),
         (Command(argv=("$HOME/v/bin/python",)), "", '"$HOME"/v/bin/python'),
     ],
 )
@@ -30,11 +50,19 @@ def test_lines_for_a_posix_shell(command: Command, home: str, expected: str) -> 
 
 
 def test_lines_for_the_windows_console() -> None:
-    assert line(Command(argv=("py", "a b"), env={"A": "1"}), windows=True) == 'set "A=1" && py "a b"'
+    assert (
+        line(Command(argv=("py", "a b"), env={"A": "1"}), windows=True) == 'set "A=1" && py "a b"'
+    )
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.text(st.characters(exclude_characters="\x00", codec="utf-8"), min_size=1), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="\x00", codec="utf-8"), min_size=1),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_a_shell_hears_what_was_said_and_runs_nothing_else(words: list[str]) -> None:
     harmless = [word for word in words if "$" not in word]
     said = line(Command(argv=("printf", "%s\\0", *harmless)))

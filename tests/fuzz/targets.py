@@ -23,9 +23,9 @@ from doctor.base.text import harmless, plain
 from doctor.catalog import loading as catalogs
 from doctor.cli import diff
 from doctor.cli.app import app
-from doctor.host import Ended, Host, Ran
-from doctor.host.fork_server import Nursery
-from doctor.host.supervisor import Warden
+from doctor.host import CompletedCommand, Host, Termination
+from doctor.host.fork_server import ForkServer
+from doctor.host.supervisor import Supervisor
 from doctor.judge.baseline import read_baseline
 from doctor.judge.comparison import compare
 from doctor.judge.suppressions import Gates
@@ -85,7 +85,13 @@ _PROBES = (amd, intel, machine, pci, resources)
 def _folder() -> Path:
     """Return a folder of this process, in memory where that is possible."""
     memory = Path("/dev/shm")
-    return Path(_kept(tempfile.TemporaryDirectory(prefix="doctor-fuzz-", dir=memory if memory.is_dir() else None)))
+    return Path(
+        _kept(
+            tempfile.TemporaryDirectory(
+                prefix="doctor-fuzz-", dir=memory if memory.is_dir() else None
+            )
+        )
+    )
 
 
 _held: list[tempfile.TemporaryDirectory[str]] = []
@@ -137,7 +143,14 @@ def _definitions(file: Elf) -> None:
 
 
 _QUESTIONS_TO_ELF: tuple[Callable[[Elf], object], ...] = (
-    lambda file: (file.cut_off, file.soname, file.needed, file.rpath, file.runpath, file.symbol_count),
+    lambda file: (
+        file.cut_off,
+        file.soname,
+        file.needed,
+        file.rpath,
+        file.runpath,
+        file.symbol_count,
+    ),
     Elf.needed_versions,
     Elf.version_owners,
     Elf.defined_versions,
@@ -151,22 +164,27 @@ _QUESTIONS_TO_ELF: tuple[Callable[[Elf], object], ...] = (
 
 def requirement(data: bytes) -> None:
     """Read a line of METADATA, ask whether it applies, and whether a version meets it."""
-    with contextlib.suppress(specifiers.Nonsense):
+    with contextlib.suppress(specifiers.InvalidRequirement):
         line = specifiers.read_line(_text(data))
         specifiers.meets("2.4.1+cu121", line.specifier)
-        specifiers.applies(line.marker, {"python_version": "3.12", "sys_platform": "linux"}, {"cuda"})
+        specifiers.applies(
+            line.marker, {"python_version": "3.12", "sys_platform": "linux"}, {"cuda"}
+        )
 
 
 def marker(data: bytes) -> None:
     """Ask whether a marker holds."""
-    with contextlib.suppress(specifiers.Nonsense):
-        specifiers.applies(_text(data), {"python_version": "3.12", "python_full_version": "3.12.7", "sys_platform": "linux"})
+    with contextlib.suppress(specifiers.InvalidRequirement):
+        specifiers.applies(
+            _text(data),
+            {"python_version": "3.12", "python_full_version": "3.12.7", "sys_platform": "linux"},
+        )
 
 
 def clauses(data: bytes) -> None:
     """Ask whether a version meets a specifier, one before and one after a blank."""
     version, _, specifier = _text(data).partition(" ")
-    with contextlib.suppress(specifiers.Nonsense):
+    with contextlib.suppress(specifiers.InvalidRequirement):
         specifiers.meets(version, specifier)
 
 
@@ -180,18 +198,33 @@ def lock(data: bytes) -> None:
     """Read a Cargo.lock, and where its packages come from."""
     found = read_lock(Host(env={}, cwd=_folder()), _file("Cargo.lock", data))
     for each in (package for packages in found.packages.values() for package in packages):
-        assert all(isinstance(told, str | None) for told in (each.origin, each.url, each.rev, each.commit))
+        assert all(
+            isinstance(told, str | None) for told in (each.origin, each.url, each.rev, each.commit)
+        )
 
 
 def toolchain(data: bytes) -> None:
-    """Find the toolchain that a workspace and rustup's settings choose; a NUL stands between the files."""
+    """Find the toolchain that a workspace and rustup's settings choose.
+
+    A NUL stands between the files.
+    """
     parts = [*data.split(b"\0"), b"", b""]
     home = _folder() / "rust"
-    for name, content in zip(("work/rust-toolchain.toml", "work/rust-toolchain", "home/settings.toml"), parts, strict=False):
+    for name, content in zip(
+        ("work/rust-toolchain.toml", "work/rust-toolchain", "home/settings.toml"),
+        parts,
+        strict=False,
+    ):
         _file(f"rust/{name}", content)
     for tool in ("rustc", "cargo", "rustup"):
         _file(f"rust/bin/{tool}", b"").chmod(0o755)
-    find_toolchain(Host(env={"PATH": str(home / "bin"), "RUSTUP_HOME": str(home / "home"), "HOME": str(home)}, cwd=home), home / "work")
+    find_toolchain(
+        Host(
+            env={"PATH": str(home / "bin"), "RUSTUP_HOME": str(home / "home"), "HOME": str(home)},
+            cwd=home,
+        ),
+        home / "work",
+    )
 
 
 def metadata(data: bytes) -> None:
@@ -237,20 +270,28 @@ def log(data: bytes) -> None:
 def long_log(data: bytes) -> None:
     """Read a log of more than a mebibyte, made of the same bytes again and again between lines of filling."""
     piece = data[:2000] + b"\n" + b"filling\n" * 200
-    read: Log = reading.read(io.BytesIO(piece * ((1 << 20) // len(piece) + 2)), "log", ("Error", "CUDA"))
+    read: Log = reading.read(
+        io.BytesIO(piece * ((1 << 20) // len(piece) + 2)), "log", ("Error", "CUDA")
+    )
     assert sum(map(len, read.lines)) < 32 << 20
 
 
 def diagnosis(data: bytes) -> None:
     """Judge a log with the whole catalog, and write the report."""
     read = examine.read_log("log", io.BytesIO(data), _known())
-    _report(examine.examine(examine.of_logs((read,)), _known(), examine.Wanted(), command="diagnose"))
+    _report(
+        examine.examine(examine.of_logs((read,)), _known(), examine.Wanted(), command="diagnose")
+    )
 
 
 def snapshot(data: bytes) -> None:
     """Judge a snapshot with the whole catalog, and write the report."""
     with contextlib.suppress(DoctorError):
-        _report(examine.examine(examine.read_observation(_file("snapshot.json", data)), _known(), examine.Wanted()))
+        _report(
+            examine.examine(
+                examine.read_observation(_file("snapshot.json", data)), _known(), examine.Wanted()
+            )
+        )
 
 
 def _report(report: Any) -> None:
@@ -263,7 +304,10 @@ def difference(data: bytes) -> None:
     """Compare two reports or snapshots, a NUL between them."""
     one, _, two = data.partition(b"\0")
     with contextlib.suppress(DoctorError):
-        before, after = (diff._side(_file(name, content), _known(), Gates()) for name, content in (("one.json", one), ("two.json", two)))
+        before, after = (
+            diff._side(_file(name, content), _known(), Gates())
+            for name, content in (("one.json", one), ("two.json", two))
+        )
         compare(before, after, Severity.ERROR)
 
 
@@ -288,7 +332,10 @@ def configuration(data: bytes) -> None:
 
     folder = _file("project/pyproject.toml", data).parent
     (folder / ".git").mkdir(exist_ok=True)
-    with contextlib.suppress(DoctorError, click.ClickException, click.exceptions.Exit), contextlib.redirect_stdout(io.StringIO()):
+    with (
+        contextlib.suppress(DoctorError, click.ClickException, click.exceptions.Exit),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
         typer.main.get_command(app)(["config", "--project", str(folder)], standalone_mode=False)
 
 
@@ -296,13 +343,16 @@ def result(data: bytes) -> None:
     """Read the file that a check leaves behind."""
     base = Outcome(id="check", target="interpreter", verdict=Verdict.BROKEN)
     path = _file("result.json", data)
-    for ran in (Ran(ended=Ended.ITSELF, code=0), Ran(ended=Ended.TIMEOUT)):
+    for ran in (
+        CompletedCommand(ended=Termination.ITSELF, code=0),
+        CompletedCommand(ended=Termination.TIMEOUT),
+    ):
         msgspec.json.encode(judged(base, ran, path, 10.0).outcomes)
 
 
 def news(data: bytes) -> None:
-    """Listen to a nursery that says anything; an empty line stands between two messages."""
-    listening = Nursery("mark", cast("Warden", None))
+    """Listen to a fork server that says anything; an empty line stands between two messages."""
+    listening = ForkServer("mark", cast("Supervisor", None))
     try:
         listening._theirs.setblocking(False)
         with contextlib.suppress(OSError):
@@ -327,12 +377,19 @@ def host(data: bytes) -> None:
 
 
 def pattern(data: bytes) -> None:
-    """Compile a pattern of somebody's catalog and search a text with it, a line feed between them; `needed` must not lose a match."""
+    """Compile a pattern of somebody's catalog and search a text with it, a line feed between them.
+
+    `needed` must not lose a match.
+    """
     asked, _, text = _text(data).partition("\n")
     with contextlib.suppress(patterns.PatternError):
         search = patterns.compiled(asked)
         wanted = () if patterns.fault(asked) else literals.needed(asked)
-        assert search.search(text) is None or not wanted or any(one in text for one in wanted), (asked, text, wanted)
+        assert search.search(text) is None or not wanted or any(one in text for one in wanted), (
+            asked,
+            text,
+            wanted,
+        )
 
 
 def secrets(data: bytes) -> None:

@@ -19,7 +19,14 @@ def _changed(data: bytes) -> Iterator[bytes]:
     for _ in range(_OTHERS if data else 0):
         one, two = sorted((chance.randrange(len(data) + 1), chance.randrange(len(data) + 1)))
         turned = bytes([data[one - 1] ^ (1 << chance.randrange(8))])
-        yield chance.choice([data[:one] + data[two:], data[:two] + data[one:], data[: one - 1] + turned + data[one:], data[:two]])
+        yield chance.choice(
+            [
+                data[:one] + data[two:],
+                data[:two] + data[one:],
+                data[: one - 1] + turned + data[one:],
+                data[:two],
+            ]
+        )
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 class Cell(NamedTuple):
     """One replaced kernel in front of one canary.
 
-    `red` are the cases that must fail, `may` further ones that may (a kernel serves several); every other case has to pass or be skipped.
-    `says` are words that stand in the reason of each case in `red`. A healthy twin has no `red`.
+    `red` are the cases that must fail, `may` further ones that may (a kernel serves several); every
+    other case has to pass or be skipped. `says` are words that stand in the reason of each case in
+    `red`. A healthy twin has no `red`.
     """
 
     script: str
@@ -25,7 +26,9 @@ class Cell(NamedTuple):
     def name(self) -> str:
         """What a test run calls it."""
         function, arguments = self.install
-        said = [_named(key, value) for key, value in arguments.items()] + ["deep"] * ("CANARY_TIER" in self.settings)
+        said = [_named(key, value) for key, value in arguments.items()] + ["deep"] * (
+            "CANARY_TIER" in self.settings
+        )
         return f"{self.script.replace('_', '-')}: {function} {', '.join(said) or 'healthy'}"
 
 
@@ -53,7 +56,9 @@ _OPS = "noncontiguous_ops"
 _LARGE = "large_matmul"
 _CROSS = "cross_device_add"
 
-_LAYOUTS = frozenset({"transposed", "strided", "offset", "expanded", "permuted-batch", "size-one-dims"})
+_LAYOUTS = frozenset(
+    {"transposed", "strided", "offset", "expanded", "permuted-batch", "size-one-dims"}
+)
 _STEPPED = frozenset({"transposed", "strided", "offset", "permuted-batch"})
 _UNSTEPPED = _LAYOUTS - _STEPPED
 """Layouts whose strides are of little matter: who ignores them may be right."""
@@ -65,7 +70,18 @@ _DEEP = {"CANARY_TIER": "deep"}
 
 def _products() -> Iterator[Cell]:
     """Yield every way to multiply with every fault of reading."""
-    every = ["mm", "bmm", "mm.out", "bmm.out", "addmm", "baddbmm", "addmm_", "baddbmm_", "mv", "dot"]
+    every = [
+        "mm",
+        "bmm",
+        "mm.out",
+        "bmm.out",
+        "addmm",
+        "baddbmm",
+        "addmm_",
+        "baddbmm_",
+        "mv",
+        "dot",
+    ]
     yield Cell(_MATMUL, ("products", {"ops": every}))
     heads = _LAYOUTS | {"permuted-heads", "into-view", "backward"}
     table: list[tuple[str, str, frozenset[str], frozenset[str], str]] = [
@@ -78,17 +94,47 @@ def _products() -> Iterator[Cell]:
         ("bmm", "operand ignored", heads, frozenset(), _BMM),
         ("bmm", "last tile dropped", heads - {"permuted-heads"}, frozenset(), _BMM),
         ("bmm", "last row dropped", heads, frozenset(), _BMM),
-        ("bmm.out", "strides ignored", _STEPPED | {"into-view"}, frozenset(), r"^(matmul|bmm) into"),
-        ("mm.out", "last tile dropped", frozenset({"into-view"}), frozenset(), r"^mm into a \w+ view"),
-        ("addmm", "last tile dropped", frozenset({"bias"}), frozenset(), r"^addmm, transposed bias"),
+        (
+            "bmm.out",
+            "strides ignored",
+            _STEPPED | {"into-view"},
+            frozenset(),
+            r"^(matmul|bmm) into",
+        ),
+        (
+            "mm.out",
+            "last tile dropped",
+            frozenset({"into-view"}),
+            frozenset(),
+            r"^mm into a \w+ view",
+        ),
+        (
+            "addmm",
+            "last tile dropped",
+            frozenset({"bias"}),
+            frozenset(),
+            r"^addmm, transposed bias",
+        ),
         ("addmm", "bias ignored", frozenset({"bias"}), frozenset(), r"^addmm, transposed bias"),
-        ("baddbmm", "strides ignored", frozenset({"bias"}), frozenset(), r"^baddbmm, transposed bias"),
+        (
+            "baddbmm",
+            "strides ignored",
+            frozenset({"bias"}),
+            frozenset(),
+            r"^baddbmm, transposed bias",
+        ),
         ("baddbmm", "offset ignored", frozenset({"bias"}), frozenset(), r"^baddbmm, offset bias"),
         ("mv", "strides ignored", _LAYOUTS, frozenset(), r"^mv, "),
         ("dot", "strides ignored", _LAYOUTS, frozenset(), r"^dot, "),
     ]
     for op, kind, red, may, says in table:
-        yield Cell(_MATMUL, ("products", {"ops": [op], "kind": kind}), red, may, (says, r"float32: largest error .+, allowed .+; \d+ of"))
+        yield Cell(
+            _MATMUL,
+            ("products", {"ops": [op], "kind": kind}),
+            red,
+            may,
+            (says, r"float32: largest error .+, allowed .+; \d+ of"),
+        )
 
 
 def _layouts() -> Iterator[Cell]:
@@ -99,11 +145,23 @@ def _layouts() -> Iterator[Cell]:
         yield Cell(_MATMUL, install, frozenset({layout, "backward"}), may, (layout,))
     for dtype in "float64", "float16", "bfloat16":
         install = ("products", {"ops": ["bmm"], "kind": "strides ignored", "dtype": dtype})
-        yield Cell(_MATMUL, install, _STEPPED | {"into-view", "backward"}, _UNSTEPPED, (f", {dtype}: largest error", _BMM))
+        yield Cell(
+            _MATMUL,
+            install,
+            _STEPPED | {"into-view", "backward"},
+            _UNSTEPPED,
+            (f", {dtype}: largest error", _BMM),
+        )
     yield Cell(_MATMUL, ("wrong_gradient", {}))
     only, says = frozenset({"backward"}), ("^gradient of matmul, left, transposed operands",)
     yield Cell(_MATMUL, ("wrong_gradient", {"kind": "strides ignored"}), only, frozenset(), says)
-    yield Cell(_MATMUL, ("products", {"ops": ["bmm"], "kind": "operand ignored", "backward": True}), only, frozenset(), says)
+    yield Cell(
+        _MATMUL,
+        ("products", {"ops": ["bmm"], "kind": "operand ignored", "backward": True}),
+        only,
+        frozenset(),
+        says,
+    )
 
 
 def _destinations() -> Iterator[Cell]:
@@ -111,7 +169,12 @@ def _destinations() -> Iterator[Cell]:
     view, bias = frozenset({"into-view"}), frozenset({"bias"})
     table = [
         ("mm.out", "never written", view, "^mm into a transposed view"),
-        ("mm.out", "written beyond", view, "^mm into a strided view, float32: 1 elements outside the view were written"),
+        (
+            "mm.out",
+            "written beyond",
+            view,
+            "^mm into a strided view, float32: 1 elements outside the view were written",
+        ),
         ("bmm.out", "destination read", _LAYOUTS | view, "^(matmul|bmm) into"),
         ("bmm.out", "destination strides ignored", view, "^(matmul|bmm) into a transposed view"),
         ("addmm_", "never written", bias, "^addmm_, transposed bias"),
@@ -144,14 +207,38 @@ def _attention() -> Iterator[Cell]:
         yield Cell(_ATTENTION, ("attention", {"kind": kind}), red, frozenset(), said)
     for dtype in "float16", "bfloat16":
         install = ("attention", {"kind": "future leaks", "dtype": dtype})
-        yield Cell(_ATTENTION, install, views | {"causal"}, frozenset({"backward"}), ("is_causal", f"{dtype}: largest error"))
+        yield Cell(
+            _ATTENTION,
+            install,
+            views | {"causal"},
+            frozenset({"backward"}),
+            ("is_causal", f"{dtype}: largest error"),
+        )
     yield Cell(_ATTENTION, ("attention_gradient", {}))
     for kind in "strides ignored", "operand ignored", "last row dropped":
-        yield Cell(_ATTENTION, ("attention_gradient", {"kind": kind}), frozenset({"backward"}), frozenset(), ("^gradient of",))
+        yield Cell(
+            _ATTENTION,
+            ("attention_gradient", {"kind": kind}),
+            frozenset({"backward"}),
+            frozenset(),
+            ("^gradient of",),
+        )
     yield Cell(_ATTENTION, ("products", {"ops": ["bmm"]}))
-    yield Cell(_ATTENTION, ("products", {"ops": ["bmm"], "kind": "strides ignored"}), frozenset({"strided", "backward"}), frozenset(), said)
+    yield Cell(
+        _ATTENTION,
+        ("products", {"ops": ["bmm"], "kind": "strides ignored"}),
+        frozenset({"strided", "backward"}),
+        frozenset(),
+        said,
+    )
     tile = frozenset({"strided", "value-width", "backward"})
-    yield Cell(_ATTENTION, ("products", {"ops": ["bmm"], "kind": "last tile dropped"}), tile, frozenset(), said)
+    yield Cell(
+        _ATTENTION,
+        ("products", {"ops": ["bmm"], "kind": "last tile dropped"}),
+        tile,
+        frozenset(),
+        said,
+    )
 
 
 def _elementwise() -> Iterator[Cell]:
@@ -170,7 +257,10 @@ def _elementwise() -> Iterator[Cell]:
         "random-fill": ["normal_", "uniform_", "exponential_", "bernoulli_.float", "random_.from"],
         "into-out": ["sqrt.out", "bitwise_and.Tensor_out"],
     }
-    every = sorted({op for table in (reads, writes) for ops in table.values() for op in ops} | {"convolution_backward"})
+    every = sorted(
+        {op for table in (reads, writes) for ops in table.values() for op in ops}
+        | {"convolution_backward"}
+    )
     yield Cell(_OPS, ("elementwise", {"ops": every}))
     for case, ops in reads.items():
         for op in ops:
@@ -181,27 +271,54 @@ def _elementwise() -> Iterator[Cell]:
             yield _elementwise_cell(case, op, "written beyond")
     yield _elementwise_cell("optimizer-step", "addcdiv_", "destination strides ignored")
     yield _elementwise_cell("convolution", "convolution_backward", "last row dropped")
-    yield Cell(_OPS, ("elementwise", {"ops": ["digamma"], "kind": "missing"}))  # what a device does not have is not wrong there
+    yield Cell(
+        _OPS, ("elementwise", {"ops": ["digamma"], "kind": "missing"})
+    )  # what a device does not have is not wrong there
     yield Cell(_OPS, ("conversions", {}))
     for kind in "offset ignored", "source overwritten":
-        yield Cell(_OPS, ("conversions", {"kind": kind}), frozenset({"conversion"}), frozenset(), ("^copy to cpu",))
+        yield Cell(
+            _OPS,
+            ("conversions", {"kind": kind}),
+            frozenset({"conversion"}),
+            frozenset(),
+            ("^copy to cpu",),
+        )
 
 
 def _elementwise_cell(case: str, op: str, kind: str) -> Cell:
-    calls = {"native_batch_norm": "batch_norm", "convolution": "conv2d", "convolution_backward": "conv2d.*gradient"}
+    calls = {
+        "native_batch_norm": "batch_norm",
+        "convolution": "conv2d",
+        "convolution_backward": "conv2d.*gradient",
+    }
     called = calls.get(op, op.partition(".")[0])
-    return Cell(_OPS, ("elementwise", {"ops": [op], "kind": kind}), frozenset({case}), frozenset(), (f"^{called}",))
+    return Cell(
+        _OPS,
+        ("elementwise", {"ops": [op], "kind": kind}),
+        frozenset({case}),
+        frozenset(),
+        (f"^{called}",),
+    )
 
 
 def _dtypes() -> Iterator[Cell]:
     """Yield dtypes that a library refuses by an error of its own, which is no lack of support, and such as are not there at all."""
-    only, said = frozenset({"dtypes"}), ("float16: RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE",)
+    only, said = (
+        frozenset({"dtypes"}),
+        ("float16: RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE",),
+    )
     for script, kernel, more in (
         (_MATMUL, "products", {"ops": ["bmm"]}),
         (_ATTENTION, "attention", {}),
         (_OPS, "elementwise", {"ops": ["cat"]}),
     ):
-        yield Cell(script, (kernel, {**more, "kind": "library error", "dtype": "float16"}), only, frozenset(), said)
+        yield Cell(
+            script,
+            (kernel, {**more, "kind": "library error", "dtype": "float16"}),
+            only,
+            frozenset(),
+            said,
+        )
         yield Cell(script, (kernel, {**more, "kind": "dtype unknown", "dtype": "float16"}))
 
 
@@ -211,42 +328,98 @@ def _large() -> Iterator[Cell]:
     long, gradient = frozenset({"long-inner"}), frozenset({"one-output-gradient"})
     every = long | gradient | {"wide-columns", "huge-batch"}
     yield Cell(_LARGE, ("products", {"ops": both}), settings=_DEEP)
-    yield Cell(_LARGE, ("products", {"ops": both, "kind": "terms invented"}), long, frozenset(), ("^mm, inner length 32769, float32",))
+    yield Cell(
+        _LARGE,
+        ("products", {"ops": both, "kind": "terms invented"}),
+        long,
+        frozenset(),
+        ("^mm, inner length 32769, float32",),
+    )
     said = (f"^(mm, inner length 32769|{rows}, weight), float32",)
-    yield Cell(_LARGE, ("products", {"ops": both, "kind": "last tile dropped"}), long | gradient, frozenset(), said)
+    yield Cell(
+        _LARGE,
+        ("products", {"ops": both, "kind": "last tile dropped"}),
+        long | gradient,
+        frozenset(),
+        said,
+    )
     repeated = ("products", {"ops": ["mm"], "kind": "operand ignored", "layout": "expanded"})
     yield Cell(_LARGE, repeated, gradient, frozenset(), (f"^{rows}, input",))
-    deep = {"columns overflow": frozenset({"wide-columns"}), "last batch dropped": every, "strides ignored": frozenset({"huge-batch"})}
+    deep = {
+        "columns overflow": frozenset({"wide-columns"}),
+        "last batch dropped": every,
+        "strides ignored": frozenset({"huge-batch"}),
+    }
     for kind, red in deep.items():
-        yield Cell(_LARGE, ("products", {"ops": both, "kind": kind}), red, frozenset(), ("picked elements are wrong",), _DEEP)
+        yield Cell(
+            _LARGE,
+            ("products", {"ops": both, "kind": kind}),
+            red,
+            frozenset(),
+            ("picked elements are wrong",),
+            _DEEP,
+        )
 
 
 def _exchange() -> Iterator[Cell]:
-    """Yield faults of sums and copies, and of what two GPUs exchange; the GPUs are played by the CPU."""
+    """Yield faults of sums and copies, and of what two GPUs exchange.
+
+    The GPUs are played by the CPU.
+    """
     handles, trip = frozenset({"two-handles"}), frozenset({"round-trip"})
     ways = {"add.Tensor": "^x \\+ y", "add_.Tensor": "^in place", "add.out": "^into out"}
     yield Cell(_CROSS, ("sums", {"ops": list(ways)}))
     for op, says in ways.items():
         yield Cell(
-            _CROSS, ("sums", {"ops": [op], "kind": "operand ignored"}), handles, frozenset(), (says, "16384 of 16384 values are wrong")
+            _CROSS,
+            ("sums", {"ops": [op], "kind": "operand ignored"}),
+            handles,
+            frozenset(),
+            (says, "16384 of 16384 values are wrong"),
         )
-    yield Cell(_CROSS, ("sums", {"ops": ["add.out"], "kind": "never written"}), handles, frozenset(), ("^into out", "the first is nan"))
+    yield Cell(
+        _CROSS,
+        ("sums", {"ops": ["add.out"], "kind": "never written"}),
+        handles,
+        frozenset(),
+        ("^into out", "the first is nan"),
+    )
     yield Cell(_CROSS, ("copies", {}))
     for lost, says in (
         ({"last": 1}, "1 of 1 bytes"),
         ({"first": 64}, "1 of 1 bytes"),
         ({"every": 4096}, "1 of 4097 bytes differ, the first at 4095"),
     ):
-        yield Cell(_CROSS, ("copies", lost), trip, frozenset(), ("^host to cpu and back, pageable", says))
+        yield Cell(
+            _CROSS, ("copies", lost), trip, frozenset(), ("^host to cpu and back, pageable", says)
+        )
     yield Cell(_CROSS, ("two_gpus", {}), settings={"CANARY_DEVICES": "cuda:0"})
     pairs = frozenset({"every-pair", "peer-access-off", "pairs-through-host"})
     table: list[tuple[dict[str, Any], frozenset[str], str]] = [
-        ({"lossy": "direct"}, frozenset({"every-pair"}), r"^cuda:0 to cuda:1 as torch copies \(peer access possible\)"),
-        ({"lossy": "direct", "can_access": False}, frozenset({"every-pair"}), r"as torch copies \(peer access not possible\)"),
-        ({"lossy": "detour"}, frozenset({"peer-access-off"}), "^cuda:0 to cuda:1 with peer access off"),
+        (
+            {"lossy": "direct"},
+            frozenset({"every-pair"}),
+            r"^cuda:0 to cuda:1 as torch copies \(peer access possible\)",
+        ),
+        (
+            {"lossy": "direct", "can_access": False},
+            frozenset({"every-pair"}),
+            r"as torch copies \(peer access not possible\)",
+        ),
+        (
+            {"lossy": "detour"},
+            frozenset({"peer-access-off"}),
+            "^cuda:0 to cuda:1 with peer access off",
+        ),
         ({"lossy": "host"}, pairs | trip, "^(host to cuda:0 and back|cuda:0 to cuda:1)"),
-        ({"scalars": "offset ignored"}, frozenset({"mixed-devices"}), r"^device \+ an element of a host tensor"),
+        (
+            {"scalars": "offset ignored"},
+            frozenset({"mixed-devices"}),
+            r"^device \+ an element of a host tensor",
+        ),
         ({"mixing": "operand ignored"}, frozenset({"mixed-devices"}), r"^device \+ host"),
     ]
     for played, red, says in table:
-        yield Cell(_CROSS, ("two_gpus", played), red, frozenset(), (says,), {"CANARY_DEVICES": "cuda:0"})
+        yield Cell(
+            _CROSS, ("two_gpus", played), red, frozenset(), (says,), {"CANARY_DEVICES": "cuda:0"}
+        )

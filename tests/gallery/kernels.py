@@ -1,7 +1,8 @@
 """Kernels to put into torch's dispatcher in place of its own: right ones, and the same with one fault.
 
-Loaded in another interpreter, after torch and before a canary; it is no part of the tests' own process. Every kernel works in
-float64 by element-wise products and sums, so that a healthy one is as good as what it replaces.
+Loaded in another interpreter, after torch and before a canary; it is no part of the tests' own
+process. Every kernel works in float64 by element-wise products and sums, so that a healthy one is
+as good as what it replaces.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def in_order(tensor: Any) -> Any:
     """The elements as they lie in the storage, whatever the strides say."""
     size = tensor.untyped_storage().nbytes() // tensor.element_size()
     storage = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage(), 0, (size,), (1,))
-    return storage[(torch.arange(tensor.numel()) + tensor.storage_offset()) % size].reshape(tensor.shape)
+    return storage[(torch.arange(tensor.numel()) + tensor.storage_offset()) % size].reshape(
+        tensor.shape
+    )
 
 
 def from_start(tensor: Any) -> Any:
@@ -38,7 +41,10 @@ def from_start(tensor: Any) -> Any:
 
 
 def layout_of(tensor: Any) -> str:
-    """The name that the canaries have for the layout of an operand; empty where it is contiguous."""
+    """The name that the canaries have for the layout of an operand.
+
+    Empty where it is contiguous.
+    """
     strides, sizes = tensor.stride(), tensor.shape
     if any(size == 1 and stride == 7 for size, stride in zip(sizes, strides, strict=True)):
         return "size-one-dims"
@@ -64,7 +70,9 @@ REFUSALS = {
 class Fault:
     """When a fault shows, and what it does: to the operands, to the sum, to the destination."""
 
-    def __init__(self, kind: str = "", *, layout: str = "", dtype: str = "", backward: bool = False) -> None:
+    def __init__(
+        self, kind: str = "", *, layout: str = "", dtype: str = "", backward: bool = False
+    ) -> None:
         self.kind, self.layout, self.dtype, self.backward = kind, layout, dtype, backward
 
     def shows(self, tensor: Any) -> bool:
@@ -114,13 +122,17 @@ class Fault:
         if self.kind == "destination read" and self.shows(destination):
             return destination.add_(value)
         if self.kind == "destination strides ignored" and self.shows(destination):
-            flat = destination.as_strided((destination.numel(),), (1,), destination.storage_offset())
+            flat = destination.as_strided(
+                (destination.numel(),), (1,), destination.storage_offset()
+            )
             flat.copy_(value.reshape(-1))
             return destination
         destination.copy_(value)
         if self.kind == "written beyond" and self.shows(destination):
             size = destination.untyped_storage().nbytes() // destination.element_size()
-            reached = destination.storage_offset() + sum((n - 1) * s for n, s in zip(destination.shape, destination.stride(), strict=True))
+            reached = destination.storage_offset() + sum(
+                (n - 1) * s for n, s in zip(destination.shape, destination.stride(), strict=True)
+            )
             place = reached + 1 if reached + 1 < size else destination.storage_offset() - 1
             if place >= 0:
                 destination.as_strided((1,), (1,), place).zero_()
@@ -202,7 +214,9 @@ def wrong_gradient(**fault: Any) -> None:
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> tuple[Any, Any]:
             a, b = ctx.saved_tensors
-            return made.product(gradient, b.transpose(1, 2)), made.product(a.transpose(1, 2), gradient)
+            return made.product(gradient, b.transpose(1, 2)), made.product(
+                a.transpose(1, 2), gradient
+            )
 
     replace("bmm", Product.apply, f"Autograd{KEY}")
 
@@ -214,17 +228,30 @@ def attention(**fault: Any) -> None:
     """Replace the fused kernel of attention."""
     made = Fault(**fault)
 
-    def kernel(q: Any, k: Any, v: Any, dropout_p: float = 0.0, is_causal: bool = False, *, attn_mask: Any = None, scale: Any = None) -> Any:
+    def kernel(
+        q: Any,
+        k: Any,
+        v: Any,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        attn_mask: Any = None,
+        scale: Any = None,
+    ) -> Any:
         scores, values = _scores(made, q, k, v, is_causal, attn_mask, scale)
         result = scores.softmax(-1) @ values
         if made.kind == "last row dropped" and made.shows(q):
             result[..., -1, :] = 0
-        return result.to(q.dtype).transpose(1, 2).contiguous().transpose(1, 2), scores.logsumexp(-1).float()
+        return result.to(q.dtype).transpose(1, 2).contiguous().transpose(1, 2), scores.logsumexp(
+            -1
+        ).float()
 
     replace("_scaled_dot_product_flash_attention_for_cpu", kernel)
 
 
-def _scores(fault: Fault, q: Any, k: Any, v: Any, is_causal: bool, mask: Any, scale: Any) -> tuple[Any, Any]:
+def _scores(
+    fault: Fault, q: Any, k: Any, v: Any, is_causal: bool, mask: Any, scale: Any
+) -> tuple[Any, Any]:
     """The scores before the softmax, and the values they are for."""
     showing = fault.shows(q)
     queries, keys, values = (fault.seen(each).double() for each in (q, k, v))
@@ -234,9 +261,17 @@ def _scores(fault: Fault, q: Any, k: Any, v: Any, is_causal: bool, mask: Any, sc
         kept = (keys.shape[2] - 1) // 4 * 4
         keys, values = keys[:, :, :kept], values[:, :, :kept]
     group = queries.shape[1] // keys.shape[1]
-    shared = (lambda each: each.repeat(1, group, 1, 1)) if fault.kind == "wrong group" else (lambda each: each.repeat_interleave(group, 1))
+    shared = (
+        (lambda each: each.repeat(1, group, 1, 1))
+        if fault.kind == "wrong group"
+        else (lambda each: each.repeat_interleave(group, 1))
+    )
     keys, values = shared(keys), shared(values)
-    scores = queries @ keys.transpose(-1, -2) * (scale if scale is not None else 1 / math.sqrt(q.shape[-1]))
+    scores = (
+        queries
+        @ keys.transpose(-1, -2)
+        * (scale if scale is not None else 1 / math.sqrt(q.shape[-1]))
+    )
     steps, count = scores.shape[-2:]
     if is_causal:
         edge = torch.arange(steps)[:, None]
@@ -245,7 +280,11 @@ def _scores(fault: Fault, q: Any, k: Any, v: Any, is_causal: bool, mask: Any, sc
     if mask is not None and fault.kind != "mask ignored":
         mask = in_order(mask) if fault.kind == "mask strides ignored" else mask
         mask = mask[..., :count]
-        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask.double()
+        scores = (
+            scores.masked_fill(~mask, -math.inf)
+            if mask.dtype == torch.bool
+            else scores + mask.double()
+        )
     if fault.kind == "keys invented" and showing and count > 32 and count % 32:
         scores = torch.nn.functional.pad(scores, (0, 1), value=2.0)
         values = torch.nn.functional.pad(values, (0, 0, 0, 1))
@@ -256,7 +295,9 @@ def attention_gradient(**fault: Any) -> None:
     """Replace the kernel that differentiates attention; the forward one stays torch's own."""
     made = Fault(**fault)
 
-    def kernel(g: Any, q: Any, k: Any, v: Any, *rest: Any, attn_mask: Any = None, scale: Any = None) -> Any:
+    def kernel(
+        g: Any, q: Any, k: Any, v: Any, *rest: Any, attn_mask: Any = None, scale: Any = None
+    ) -> Any:
         is_causal = rest[3]  # after the result, the logarithms of its sums, and the dropout
         factor = scale if scale is not None else 1 / math.sqrt(q.shape[-1])
         scores, values = _scores(made, q, k, v, is_causal, attn_mask, scale)
@@ -264,11 +305,20 @@ def attention_gradient(**fault: Any) -> None:
         shares = scores.softmax(-1)
         reached = slope @ values.transpose(-1, -2)
         by_score = shares * (reached - (shares * reached).sum(-1, keepdim=True)) * factor
-        found = [by_score @ keys[:, :, : by_score.shape[-1]], by_score.transpose(-1, -2) @ queries, shares.transpose(-1, -2) @ slope]
+        found = [
+            by_score @ keys[:, :, : by_score.shape[-1]],
+            by_score.transpose(-1, -2) @ queries,
+            shares.transpose(-1, -2) @ slope,
+        ]
         if made.kind == "last row dropped":
             found[1][..., -1, :] = 0
-        missing = [like.shape[2] - each.shape[2] for each, like in zip(found, (q, k, v), strict=True)]
-        return tuple(torch.nn.functional.pad(each, (0, 0, 0, rows)).to(q.dtype) for each, rows in zip(found, missing, strict=True))
+        missing = [
+            like.shape[2] - each.shape[2] for each, like in zip(found, (q, k, v), strict=True)
+        ]
+        return tuple(
+            torch.nn.functional.pad(each, (0, 0, 0, rows)).to(q.dtype)
+            for each, rows in zip(found, missing, strict=True)
+        )
 
     replace("_scaled_dot_product_flash_attention_for_cpu_backward", kernel)
 
@@ -285,7 +335,9 @@ def elementwise(ops: list[str], **fault: Any) -> None:
 
 def _step(combine: Callable[[Any, Any], Any]) -> Callable[[Fault], Callable[..., Any]]:
     def kernel(fault: Fault) -> Callable[..., Any]:
-        return lambda x, y, z, *, value=1: fault.write(x, x.double() + value * combine(fault.seen(y).double(), fault.seen(z).double()))
+        return lambda x, y, z, *, value=1: fault.write(
+            x, x.double() + value * combine(fault.seen(y).double(), fault.seen(z).double())
+        )
 
     return kernel
 
@@ -301,7 +353,9 @@ def _noise(*shape: int) -> Any:
 
 def _unary(function: Callable[[float], float]) -> Callable[[Fault], Callable[..., Any]]:
     def kernel(fault: Fault) -> Callable[..., Any]:
-        return lambda x: torch.tensor([function(value) for value in fault.seen(x).reshape(-1).tolist()], dtype=x.dtype).reshape(x.shape)
+        return lambda x: torch.tensor(
+            [function(value) for value in fault.seen(x).reshape(-1).tolist()], dtype=x.dtype
+        ).reshape(x.shape)
 
     return kernel
 
@@ -310,8 +364,12 @@ def _sorted(fault: Fault) -> Callable[..., Any]:
     def kernel(x: Any, dim: int = -1, descending: bool = False) -> Any:
         rows = fault.seen(x).movedim(dim, -1)
         one, other = rows.unsqueeze(-1), rows.unsqueeze(-2)
-        places = ((one > other) | (one == other).tril(-1)).sum(-1)  # by rank; equal ones stay in their order
-        order = torch.zeros_like(places).scatter_(-1, places, torch.arange(rows.shape[-1]).expand_as(places).contiguous())
+        places = ((one > other) | (one == other).tril(-1)).sum(
+            -1
+        )  # by rank; equal ones stay in their order
+        order = torch.zeros_like(places).scatter_(
+            -1, places, torch.arange(rows.shape[-1]).expand_as(places).contiguous()
+        )
         return rows.gather(-1, order).movedim(-1, dim), order.movedim(-1, dim)
 
     return kernel
@@ -335,7 +393,11 @@ def _convolved(fault: Fault) -> Callable[..., Any]:
     def kernel(x: Any, weight: Any, *_: Any) -> Any:
         w = fault.seen(weight)
         windows = x.unfold(2, w.shape[2], 1).unfold(3, w.shape[3], 1)
-        return (windows.unsqueeze(1).double() * w[None, :, :, None, None].double()).sum((2, 5, 6)).to(x.dtype)
+        return (
+            (windows.unsqueeze(1).double() * w[None, :, :, None, None].double())
+            .sum((2, 5, 6))
+            .to(x.dtype)
+        )
 
     return kernel
 
@@ -343,7 +405,11 @@ def _convolved(fault: Fault) -> Callable[..., Any]:
 def _convolved_back(fault: Fault) -> Callable[..., Any]:
     def kernel(g: Any, x: Any, weight: Any, *_: Any) -> Any:
         windows = fault.seen(x).unfold(2, weight.shape[2], 1).unfold(3, weight.shape[3], 1)
-        slope = (g[:, :, None, :, :, None, None].double() * windows.unsqueeze(1).double()).sum((0, 3, 4)).to(x.dtype)
+        slope = (
+            (g[:, :, None, :, :, None, None].double() * windows.unsqueeze(1).double())
+            .sum((0, 3, 4))
+            .to(x.dtype)
+        )
         if fault.kind == "last row dropped":
             slope[-1] = 0
         return None, slope, None
@@ -352,7 +418,16 @@ def _convolved_back(fault: Fault) -> Callable[..., Any]:
 
 
 def _normalized(fault: Fault) -> Callable[..., Any]:
-    def kernel(x: Any, gain: Any, shift: Any, mean: Any, variance: Any, training: bool, momentum: float, eps: float) -> Any:
+    def kernel(
+        x: Any,
+        gain: Any,
+        shift: Any,
+        mean: Any,
+        variance: Any,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> Any:
         result = (fault.seen(x) - mean) / (variance + eps).sqrt() * gain + shift
         return result, x.new_empty(0), x.new_empty(0)
 
@@ -362,13 +437,19 @@ def _normalized(fault: Fault) -> Callable[..., Any]:
 ELEMENTWISE: dict[str, Callable[[Fault], Callable[..., Any]]] = {
     "addcmul_": _step(lambda y, z: y * z),
     "addcdiv_": _step(lambda y, z: y / z),
-    "normal_": _drawn(lambda shape, mean=0, deviation=1: _noise(12, *shape).sum(0).sub(6).mul(deviation).add(mean)),
+    "normal_": _drawn(
+        lambda shape, mean=0, deviation=1: _noise(12, *shape).sum(0).sub(6).mul(deviation).add(mean)
+    ),
     "uniform_": _drawn(lambda shape, least=0, most=1: _noise(*shape).mul(most - least).add(least)),
     "exponential_": _drawn(lambda shape, rate=1: _noise(*shape).clamp(1e-9).log().neg().div(rate)),
     "bernoulli_.float": _drawn(lambda shape, chance=0.5: (_noise(*shape) < chance).float()),
-    "random_.from": _drawn(lambda shape, least, most: _noise(*shape).mul(most - least).add(least).floor()),
+    "random_.from": _drawn(
+        lambda shape, least, most: _noise(*shape).mul(most - least).add(least).floor()
+    ),
     "sqrt.out": lambda fault: lambda x, *, out: fault.write(out, fault.seen(x).double() ** 0.5),
-    "bitwise_and.Tensor_out": lambda fault: lambda x, y, *, out: fault.write(out, ~(~fault.seen(x) | ~fault.seen(y))),
+    "bitwise_and.Tensor_out": lambda fault: (
+        lambda x, y, *, out: fault.write(out, ~(~fault.seen(x) | ~fault.seen(y)))
+    ),
     "lgamma": _unary(math.lgamma),
     "digamma": lambda fault: lambda x: torch.special.polygamma(0, fault.seen(x).contiguous()),
     "sort": _sorted,
@@ -386,12 +467,18 @@ def sums(ops: list[str], kind: str = "") -> None:
     """Replace additions; the second operand may be ignored where it is a tensor."""
 
     def added(x: Any, y: Any, alpha: Any = 1) -> Any:
-        return x.clone() if kind == "operand ignored" and isinstance(y, torch.Tensor) and y.dim() else x.sub(y * -alpha)
+        return (
+            x.clone()
+            if kind == "operand ignored" and isinstance(y, torch.Tensor) and y.dim()
+            else x.sub(y * -alpha)
+        )
 
     kernels = {
         "add.Tensor": lambda x, y, *, alpha=1: added(x, y, alpha),
         "add_.Tensor": lambda x, y, *, alpha=1: x.copy_(added(x, y, alpha)),
-        "add.out": lambda x, y, *, alpha=1, out: out if kind == "never written" else out.copy_(added(x, y, alpha)),
+        "add.out": lambda x, y, *, alpha=1, out: (
+            out if kind == "never written" else out.copy_(added(x, y, alpha))
+        ),
     }
     for op in ops:
         replace(op, kernels[op])

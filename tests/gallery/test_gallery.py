@@ -28,7 +28,15 @@ def gallery(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Gal
     folder = tmp_path_factory.mktemp("gallery")
     orders = {cell.name: _order(cell) for cell in CELLS}
     settings = {"CANARY_DEVICES": "cpu", "TMPDIR": str(folder)}
-    return run_grid(torch_python, folder, orders, preload=PRELOAD, settings=settings, seconds=120, at_once=os.cpu_count() or 1)
+    return run_grid(
+        torch_python,
+        folder,
+        orders,
+        preload=PRELOAD,
+        settings=settings,
+        seconds=120,
+        at_once=os.cpu_count() or 1,
+    )
 
 
 def _order(cell: Cell) -> grid.Cell:
@@ -43,10 +51,18 @@ def test_cell(gallery: Gallery, cell: Cell) -> None:
     document = gallery[cell.name]
     assert document["doing"] is None, document["log"]
     (result,) = document["results"]
-    failed = {name: case["reason"] for name, case in result["cases"].items() if case["verdict"] == "failed"}
+    failed = {
+        name: case["reason"]
+        for name, case in result["cases"].items()
+        if case["verdict"] == "failed"
+    }
     assert result["verdict"] == ("failed" if cell.red else "passed"), result["reason"]
     assert cell.red <= set(failed) <= cell.red | cell.may, failed
-    unexplained = [reason for name, reason in failed.items() if name in cell.red and not all(re.search(says, reason) for says in cell.says)]
+    unexplained = [
+        reason
+        for name, reason in failed.items()
+        if name in cell.red and not all(re.search(says, reason) for says in cell.says)
+    ]
     assert unexplained == []
 
 
@@ -63,5 +79,12 @@ def test_every_case_goes_red_somewhere(script: str) -> None:
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.red], ids=lambda cell: cell.name)
 def test_every_fault_has_a_healthy_twin(cell: Cell) -> None:
     function, arguments = cell.install
-    twins = [twin.install[1] for twin in CELLS if (twin.script, twin.install[0]) == (cell.script, function) and not twin.red]
-    assert any(set(twin) <= {"ops"} and set(arguments.get("ops", ())) <= set(twin.get("ops", ())) for twin in twins)
+    twins = [
+        twin.install[1]
+        for twin in CELLS
+        if (twin.script, twin.install[0]) == (cell.script, function) and not twin.red
+    ]
+    assert any(
+        set(twin) <= {"ops"} and set(arguments.get("ops", ())) <= set(twin.get("ops", ()))
+        for twin in twins
+    )

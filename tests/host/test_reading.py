@@ -29,7 +29,9 @@ from tests.command import environment
 from tests.hosts import put, python_at, script
 from tests.sites import install, requires, seen_at, site_of
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and sparse files are those of POSIX")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="pipes, devices and sparse files are those of POSIX"
+)
 
 _SPARSE = 3 << 30
 _MEMORY = 300 << 20
@@ -138,10 +140,14 @@ def test_a_record_that_cannot_be_read_is_unknown_and_never_absent(tmp_path: Path
     assert "RECORD is " in extension_files.brought(scene, {}).unread
     (site_of(tmp_path) / "torch/__init__.py").unlink()
     told, _ = _until_unread(files.probe(scene))
-    assert [each["path"] for each in told["files.missing"].value] == [f"{site_of(tmp_path)}/torch/__init__.py"]
+    assert [each["path"] for each in told["files.missing"].value] == [
+        f"{site_of(tmp_path)}/torch/__init__.py"
+    ]
 
 
-def test_a_file_in_the_place_of_a_listed_one_is_neither_waited_for_nor_read_without_end(tmp_path: Path, odd: Odd) -> None:
+def test_a_file_in_the_place_of_a_listed_one_is_neither_waited_for_nor_read_without_end(
+    tmp_path: Path, odd: Odd
+) -> None:
     install(tmp_path, "torch", "2.9.1", files={"torch/lib/libc10.so": b"version https://git-lfs"})
     install(tmp_path, "triton", "3.5", files={"torch/lib/libc10.so": b"other"})
     odd(site_of(tmp_path) / "torch/lib/libc10.so")
@@ -157,7 +163,11 @@ def test_a_version_file_that_cannot_be_read_is_unknown(tmp_path: Path, odd: Odd)
     odd(site_of(tmp_path) / "torchaudio/version.py")
     scene = seen_at(tmp_path)
     told = dict(torch.probe(scene))
-    for name, file in (("version", "version.py"), ("build", "version.py"), ("cxx_standard", "cpp_extension.py")):
+    for name, file in (
+        ("version", "version.py"),
+        ("build", "version.py"),
+        ("cxx_standard", "cpp_extension.py"),
+    ):
         assert told[f"torch.{name}"].state is State.UNKNOWN
         assert f"{file} is " in told[f"torch.{name}"].why
     assert told["torchaudio.cuda_version"].state is State.UNKNOWN
@@ -165,7 +175,10 @@ def test_a_version_file_that_cannot_be_read_is_unknown(tmp_path: Path, odd: Odd)
 
 def test_a_library_that_is_none_is_told(tmp_path: Path, odd: Odd) -> None:
     odd(tmp_path / "libc10.so")
-    with pytest.raises(elf.ElfError, match=r"not a 64-bit ELF file|is no regular file"), elf.opened(tmp_path / "libc10.so"):
+    with (
+        pytest.raises(elf.ElfError, match=r"not a 64-bit ELF file|is no regular file"),
+        elf.opened(tmp_path / "libc10.so"),
+    ):
         pass
 
 
@@ -186,7 +199,9 @@ def test_a_catalog_holds_files(tmp_path: Path, odd: Odd) -> None:
         parse_yaml(tmp_path / "issues/torch/gone.yaml")
 
 
-def test_another_doctor_on_the_path_is_not_waited_for(tmp_path: Path, odd: Odd, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_doctor_on_the_path_is_not_waited_for(
+    tmp_path: Path, odd: Odd, monkeypatch: pytest.MonkeyPatch
+) -> None:
     odd(tmp_path / "doctor")
     if (tmp_path / "doctor").is_file():
         (tmp_path / "doctor").chmod(0o755)
@@ -203,7 +218,8 @@ def test_a_manifest_of_cargo_that_is_none_is_no_workspace(tmp_path: Path, odd: O
     assert found in (None, tmp_path)
 
 
-# The kernel counts to the peak of a program what the process held that started it: here a small one does.
+# The kernel counts to the peak of a program what the process held that started it: here a small one
+# does.
 _WEIGH = """
 import resource, subprocess, sys
 code = subprocess.call(sys.argv[2:])
@@ -212,51 +228,97 @@ sys.exit(code)
 """
 
 
-def _weighed(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> tuple[int, bytes, int, float]:
-    """Run doctor; return its exit code, what it printed, the bytes of memory that it or a child of it took at most, and the seconds."""
+def _weighed(
+    *arguments: str, cwd: Path, env: dict[str, str] | None = None
+) -> tuple[int, bytes, int, float]:
+    """Run doctor.
+
+    Return its exit code, what it printed, the bytes of memory that it or a child of it took at
+    most, and the seconds.
+    """
     started = time.monotonic()
     out, peak = cwd / "out", cwd / "peak"
     argv = [sys.executable, "-c", _WEIGH, str(peak), sys.executable, "-m", "doctor", *arguments]
     with out.open("wb") as file:
-        ran = subprocess.run(argv, cwd=cwd, env=environment(env), stdout=file, stderr=subprocess.STDOUT, check=False)
+        ran = subprocess.run(
+            argv, cwd=cwd, env=environment(env), stdout=file, stderr=subprocess.STDOUT, check=False
+        )
     scale = 1 if sys.platform == "darwin" else 1024
-    return ran.returncode, out.read_bytes(), int(peak.read_text()) * scale, time.monotonic() - started
+    return (
+        ran.returncode,
+        out.read_bytes(),
+        int(peak.read_text()) * scale,
+        time.monotonic() - started,
+    )
 
 
 def _interpreter_of(prefix: Path) -> Path:
     """Write a program that describes itself as the interpreter of a made-up environment."""
     described = msgspec.to_builtins(python_at(prefix))
-    return script(prefix / "bin/python", f"cat <<'EOF'\n{targets._BEGIN}{described!r}{targets._END}\nEOF")
+    return script(
+        prefix / "bin/python", f"cat <<'EOF'\n{targets._BEGIN}{described!r}{targets._END}\nEOF"
+    )
 
 
-def test_an_environment_of_odd_files_is_examined_in_little_memory_and_time(tmp_path: Path, odd: Odd) -> None:
+def test_an_environment_of_odd_files_is_examined_in_little_memory_and_time(
+    tmp_path: Path, odd: Odd
+) -> None:
     prefix = tmp_path / "env"
     for name in ("torch", "triton", "vllm", "numpy"):
         folder = install(prefix, name, "2.0", files={f"{name}/__init__.py": "x = 1\n"})
         for file in ("METADATA", "RECORD", "INSTALLER", "direct_url.json"):
             odd(folder / file)
-    for file in ("torch/version.py", "torch/lib/libc10.so", "torch/utils/cpp_extension.py", "triton/__init__.py"):
+    for file in (
+        "torch/version.py",
+        "torch/lib/libc10.so",
+        "torch/utils/cpp_extension.py",
+        "triton/__init__.py",
+    ):
         if file != "triton/__init__.py":
             odd(site_of(prefix) / file)
     project = tmp_path / "project"
     put(project / ".git" / "HEAD")
-    for file in ("requirements.txt", "uv.lock", "pyproject.toml", "Cargo.toml", "Cargo.lock", "rust-toolchain", "Dockerfile"):
+    for file in (
+        "requirements.txt",
+        "uv.lock",
+        "pyproject.toml",
+        "Cargo.toml",
+        "Cargo.lock",
+        "rust-toolchain",
+        "Dockerfile",
+    ):
         odd(project / file)
     odd(project / "bin" / "doctor")
     env = {"PATH": f"{project / 'bin'}:{os.environ['PATH']}"}
-    arguments = ("check", "--no-canaries", "--format", "json", "--python", str(_interpreter_of(prefix)))
+    arguments = (
+        "check",
+        "--no-canaries",
+        "--format",
+        "json",
+        "--python",
+        str(_interpreter_of(prefix)),
+    )
     code, out, memory, seconds = _weighed(*arguments, cwd=project, env=env)
     assert code in (0, 4), out[-2000:]
     report: dict[str, Any] = json.loads(out[out.index(b"{") :])
     assert memory < _MEMORY, f"{memory >> 20} MiB"
     assert seconds < 30
     assert report["facts"]["torch.version"]["state"] == "unknown"
-    assert not [each for each in report["probe_failures"] if "no answer" in each["why"] or "Error" in each["why"]]
+    assert not [
+        each
+        for each in report["probe_failures"]
+        if "no answer" in each["why"] or "Error" in each["why"]
+    ]
 
 
 @pytest.mark.parametrize(
     "text",
-    ["import " + "a." * 30_000 + "a", "x = " + "1+" * 200_000 + "1", "x = " + "(" * 60_000, "import a" + ".\\\na" * 20_000],
+    [
+        "import " + "a." * 30_000 + "a",
+        "x = " + "1+" * 200_000 + "1",
+        "x = " + "(" * 60_000,
+        "import a" + ".\\\na" * 20_000,
+    ],
     ids=["a name", "a sum", "brackets", "a name of many lines"],
 )
 def test_a_version_file_that_would_break_a_parser_costs_nothing(tmp_path: Path, text: str) -> None:
@@ -266,8 +328,19 @@ def test_a_version_file_that_would_break_a_parser_costs_nothing(tmp_path: Path, 
         "from doctor.observe.installed.modules import constants\n"
         "try: print(constants(Host(), Path(sys.argv[1])))\nexcept Unread as error: print(error)\n"
     )
-    argv = [sys.executable, "-c", _WEIGH, str(tmp_path / "peak"), sys.executable, "-c", program, str(path)]
-    told = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60).stdout.strip()
+    argv = [
+        sys.executable,
+        "-c",
+        _WEIGH,
+        str(tmp_path / "peak"),
+        sys.executable,
+        "-c",
+        program,
+        str(path),
+    ]
+    told = subprocess.run(
+        argv, capture_output=True, text=True, check=False, timeout=60
+    ).stdout.strip()
     assert told == "{'__version__': '2.9.1'}" or "is larger than 64 KiB" in told
     assert int((tmp_path / "peak").read_text()) < 100 << 10
 
@@ -276,9 +349,17 @@ def _parsed(text: str) -> dict[str, Any]:
     """Return the constants as Python's own parser sees them."""
     found: dict[str, Any] = {}
     for node in ast.parse(text).body:
-        named = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        named = (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AnnAssign)
+            else []
+        )
         value = getattr(node, "value", None)
-        if isinstance(value, ast.Constant) and (value.value is None or isinstance(value.value, str | int | float)):
+        if isinstance(value, ast.Constant) and (
+            value.value is None or isinstance(value.value, str | int | float)
+        ):
             found.update({each.id: value.value for each in named if isinstance(each, ast.Name)})
     return found
 
@@ -297,7 +378,10 @@ _VERSION_FILES = {
 @pytest.mark.parametrize("name", _VERSION_FILES)
 def test_constants_are_those_that_python_sees(tmp_path: Path, name: str) -> None:
     wanted = _parsed(_VERSION_FILES[name])
-    path = put(tmp_path / "version.py", _VERSION_FILES[name].replace("\n", "\r\n") if name == "torch" else _VERSION_FILES[name])
+    path = put(
+        tmp_path / "version.py",
+        _VERSION_FILES[name].replace("\n", "\r\n") if name == "torch" else _VERSION_FILES[name],
+    )
     found = dict(modules.constants(Host(), path) or {})
     wanted.pop("b", None)  # a text in two parts is put together by the parser alone
     wanted.pop("z", None)  # to the parser that is an operation
@@ -349,7 +433,9 @@ def test_a_version_without_an_end_costs_its_own_distribution(tmp_path: Path) -> 
     ],
 )
 def test_a_line_of_record_that_makes_no_sense_costs_itself(tmp_path: Path, line: str) -> None:
-    folder = install(tmp_path, "torch", "2.9.1", files={"torch/__init__.py": "x = 1\n", "torch/x.py": "y = 2\n"})
+    folder = install(
+        tmp_path, "torch", "2.9.1", files={"torch/__init__.py": "x = 1\n", "torch/x.py": "y = 2\n"}
+    )
     put(folder / "RECORD", line + "\n" + (folder / "RECORD").read_text())
     put(site_of(tmp_path) / "torch-2.8.0.dist-info" / "METADATA", "Name: torch\nVersion: 2.8.0\n")
     put(site_of(tmp_path) / "torch-2.8.0.dist-info" / "RECORD", line + "\n")
@@ -357,7 +443,10 @@ def test_a_line_of_record_that_makes_no_sense_costs_itself(tmp_path: Path, line:
     scene = seen_at(tmp_path)
     assert [one.version for one in scene.distributions] == ["2.9.1"]
     told, why = _until_unread(files.probe(scene))
-    assert ([each["path"] for each in told["files.missing"].value], why) == ([f"{site_of(tmp_path)}/torch/__init__.py"], "")
+    assert ([each["path"] for each in told["files.missing"].value], why) == (
+        [f"{site_of(tmp_path)}/torch/__init__.py"],
+        "",
+    )
 
 
 def test_an_address_of_a_distribution_that_nests_without_end_says_nothing(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ from doctor.base.errors import WriteError
 from doctor.host import writing
 from tests.command import COLD, doctor, environment
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices, links and modes are those of POSIX")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="devices, links and modes are those of POSIX"
+)
 
 _LOG = "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n"
 
@@ -58,7 +60,12 @@ def test_a_device_takes_the_report_and_stays_a_device(project: Path) -> None:
     device = _device(project / "null")
     assert _diagnosed(project, device)[0] == 1
     assert stat.S_ISCHR(device.lstat().st_mode)
-    assert doctor("snapshot", "--no-canaries", "--python", sys.executable, "-o", device, cwd=project).code == 0
+    assert (
+        doctor(
+            "snapshot", "--no-canaries", "--python", sys.executable, "-o", device, cwd=project
+        ).code
+        == 0
+    )
     assert stat.S_ISCHR(device.lstat().st_mode)
 
 
@@ -66,7 +73,9 @@ def test_a_named_pipe_hands_the_report_to_its_reader_and_stays(project: Path) ->
     pipe = project / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")), daemon=True)
+    reader = threading.Thread(
+        target=lambda: read.append(pipe.read_text(encoding="utf-8")), daemon=True
+    )
     reader.start()
     assert _diagnosed(project, pipe)[0] == 1
     reader.join(20)
@@ -74,14 +83,18 @@ def test_a_named_pipe_hands_the_report_to_its_reader_and_stays(project: Path) ->
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
 
 
-def test_a_pipe_that_nobody_reads_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_that_nobody_reads_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.setattr(writing, "_READER_SECONDS", 0.2)
     with pytest.raises(WriteError, match="nobody has read from it"):
         writing.write(tmp_path / "pipe", "text")
 
 
-def test_a_pipe_whose_reader_takes_nothing_more_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_whose_reader_takes_nothing_more_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.setattr(writing, "_READER_SECONDS", 0.2)
     held = os.open(tmp_path / "pipe", os.O_RDWR)
@@ -94,7 +107,14 @@ def test_a_pipe_whose_reader_takes_nothing_more_is_given_up(tmp_path: Path, monk
 
 def test_a_process_substitution_gets_the_report(project: Path) -> None:
     script = f"{sys.executable} -m doctor diagnose failed.log --report json=>(cat >got) >/dev/null; wait; sleep 0.5; cat got"
-    ran = subprocess.run(["bash", "-c", script], cwd=project, env=environment(), capture_output=True, check=False, timeout=60)
+    ran = subprocess.run(
+        ["bash", "-c", script],
+        cwd=project,
+        env=environment(),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
     assert _finding(ran.stdout) == "triton/c-compiler-missing", ran.stderr
 
 
@@ -105,8 +125,24 @@ def test_a_descriptor_is_written_to_where_it_stands(project: Path, name: str) ->
     before = os.lstat("/dev/stdout")
     out = project / "out"
     with out.open("wb") as file:
-        argv = [sys.executable, "-m", "doctor", "diagnose", "failed.log", "--report", f"json={name}"]
-        ran = subprocess.run(argv, cwd=project, env=environment(), stdout=file, stderr=subprocess.PIPE, check=False, timeout=60)
+        argv = [
+            sys.executable,
+            "-m",
+            "doctor",
+            "diagnose",
+            "failed.log",
+            "--report",
+            f"json={name}",
+        ]
+        ran = subprocess.run(
+            argv,
+            cwd=project,
+            env=environment(),
+            stdout=file,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
     assert (ran.returncode, ran.stderr) == (1, b"")
     text, brace, document = out.read_text(encoding="utf-8").partition("\n{")
     assert "triton/c-compiler-missing" in text
@@ -114,7 +150,9 @@ def test_a_descriptor_is_written_to_where_it_stands(project: Path, name: str) ->
     assert os.lstat("/dev/stdout").st_ino == before.st_ino
 
 
-def test_a_folder_and_a_socket_take_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_and_a_socket_take_no_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import socket
 
     (tmp_path / "folder").mkdir()
@@ -133,11 +171,15 @@ def test_a_report_that_is_a_link_is_not_written_through(project: Path) -> None:
     (project / "doctor.json").symlink_to(victim)
     code, said = _diagnosed(project, "doctor.json")
     assert (code, victim.read_text(encoding="utf-8")) == (3, "mine")
-    assert f"it is a link, and a checkout may bring links; to mean that file, name it {victim}" in said
+    assert (
+        f"it is a link, and a checkout may bring links; to mean that file, name it {victim}" in said
+    )
     assert (project / "doctor.json").is_symlink()
 
 
-def test_names_that_could_be_foreseen_are_not_used(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_could_be_foreseen_are_not_used(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     victim = project.parent / "victim"
     victim.write_text("mine", encoding="utf-8")
     (project / f".doctor.json.{os.getpid()}").symlink_to(victim)
@@ -152,8 +194,12 @@ def test_names_that_could_be_foreseen_are_not_used(project: Path, monkeypatch: p
     assert victim.read_text(encoding="utf-8") == "mine"
 
 
-@pytest.mark.parametrize("target", ["reports/doctor.json", "./reports/doctor.json", "inner/../reports/doctor.json"])
-def test_a_folder_that_leads_out_of_the_current_one_is_not_followed(project: Path, target: str) -> None:
+@pytest.mark.parametrize(
+    "target", ["reports/doctor.json", "./reports/doctor.json", "inner/../reports/doctor.json"]
+)
+def test_a_folder_that_leads_out_of_the_current_one_is_not_followed(
+    project: Path, target: str
+) -> None:
     elsewhere = project.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "doctor.json").write_text("mine", encoding="utf-8")
@@ -185,7 +231,9 @@ def test_a_report_keeps_the_mode_of_the_one_before(project: Path, mode: int) -> 
     assert stat.S_IMODE(report.stat().st_mode) == mode
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away"
+)
 def test_a_report_keeps_the_owner_of_the_one_before(project: Path) -> None:
     report = project / "doctor.json"
     report.write_text("old", encoding="utf-8")
@@ -198,7 +246,19 @@ def test_a_new_report_has_the_mode_of_the_umask_and_a_snapshot_is_its_owners(pro
     before = os.umask(0o027)
     try:
         doctor("diagnose", "failed.log", "--report", "json=doctor.json", cwd=project, command=COLD)
-        assert doctor("snapshot", "--no-canaries", "--python", sys.executable, "-o", "seen.json", cwd=project, command=COLD).code == 0
+        assert (
+            doctor(
+                "snapshot",
+                "--no-canaries",
+                "--python",
+                sys.executable,
+                "-o",
+                "seen.json",
+                cwd=project,
+                command=COLD,
+            ).code
+            == 0
+        )
     finally:
         os.umask(before)
     assert stat.S_IMODE((project / "doctor.json").stat().st_mode) == 0o640
@@ -211,10 +271,20 @@ def _limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 
 
-def _on_a_full_disk(project: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[bytes]:
+def _on_a_full_disk(
+    project: Path, *arguments: str, **more: str
+) -> subprocess.CompletedProcess[bytes]:
     argv = [sys.executable, "-m", "doctor", "diagnose", "failed.log", *arguments]
     env = environment(more)
-    return subprocess.run(argv, cwd=project, env=env, capture_output=True, check=False, timeout=60, preexec_fn=_limited)
+    return subprocess.run(
+        argv,
+        cwd=project,
+        env=env,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        preexec_fn=_limited,
+    )
 
 
 def test_where_the_disk_is_full_the_report_before_stays_and_nothing_is_left(project: Path) -> None:
@@ -237,7 +307,10 @@ def test_where_the_disk_is_full_no_half_of_a_summary_stays(project: Path) -> Non
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, OSError])
 @pytest.mark.parametrize("write", [writing.write, writing.create])
 def test_an_interrupt_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, str], None], raised: type[BaseException]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[Path, str], None],
+    raised: type[BaseException],
 ) -> None:
     def interrupted(_descriptor: int, _data: object) -> int:
         raise raised
@@ -254,7 +327,9 @@ def test_a_summary_grows_and_a_pipe_may_stand_for_it(tmp_path: Path) -> None:
     assert (tmp_path / "summary").read_text(encoding="utf-8") == "one\ntwo\n"
     os.mkfifo(tmp_path / "pipe")
     read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text(encoding="utf-8")), daemon=True)
+    reader = threading.Thread(
+        target=lambda: read.append((tmp_path / "pipe").read_text(encoding="utf-8")), daemon=True
+    )
     reader.start()
     writing.append(tmp_path / "pipe", "three\n")
     reader.join(20)
@@ -278,7 +353,9 @@ def test_init_writes_nothing_through_a_linked_folder(project: Path) -> None:
 
 def test_a_known_issue_is_begun_where_a_device_or_nothing_is(project: Path) -> None:
     device = _device(project / "null")
-    (project / "failed.log").write_text("some.tool: error: the flux of 2.5.1 is not compensated\n", encoding="utf-8")
+    (project / "failed.log").write_text(
+        "some.tool: error: the flux of 2.5.1 is not compensated\n", encoding="utf-8"
+    )
     assert doctor("new-issue", "failed.log", "-o", device, cwd=project).code == 0
     assert stat.S_ISCHR(device.lstat().st_mode)
     (project / "link.yaml").symlink_to(project.parent / "gone")
@@ -290,7 +367,9 @@ def test_a_known_issue_is_begun_where_a_device_or_nothing_is(project: Path) -> N
 
 
 def test_a_dash_is_standard_output(project: Path) -> None:
-    said = doctor("diagnose", "failed.log", "--report", "json=-", "--report", "text=a.txt", cwd=project)
+    said = doctor(
+        "diagnose", "failed.log", "--report", "json=-", "--report", "text=a.txt", cwd=project
+    )
     assert (said.code, _finding(said.out)) == (1, "triton/c-compiler-missing")
     assert "triton/c-compiler-missing" in (project / "a.txt").read_text(encoding="utf-8")
     assert not (project / "-").exists()
@@ -301,5 +380,12 @@ def test_a_dash_is_standard_output(project: Path) -> None:
 
 def test_what_is_said_beside_the_report_is_not_put_into_it(project: Path) -> None:
     command = f"{sys.executable} -m doctor init gitlab -o ci.yml 2>&-"
-    ran = subprocess.run(["sh", "-c", command], cwd=project, env=environment(), capture_output=True, check=False, timeout=60)
+    ran = subprocess.run(
+        ["sh", "-c", command],
+        cwd=project,
+        env=environment(),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
     assert (ran.returncode, ran.stdout) == (0, b"")

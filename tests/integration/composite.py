@@ -30,7 +30,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class Termination(msgspec.Struct, frozen=True, kw_only=True):
     """What a run of the action left."""
 
     code: int
@@ -41,55 +41,111 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     exported: str
 
 
-def act(action: Path, workspace: Path, temp: Path, inputs: Mapping[str, str], env: Mapping[str, str] | None = None) -> Ended:
+def act(
+    action: Path,
+    workspace: Path,
+    temp: Path,
+    inputs: Mapping[str, str],
+    env: Mapping[str, str] | None = None,
+) -> Termination:
     """Run every step of an action until one fails; `env` is what the job has set already."""
     parsed: dict[str, Any] = yaml.safe_load((action / "action.yml").read_text(encoding="utf-8"))
     unknown = set(inputs) - set(parsed["inputs"])
     assert not unknown, f"no such input: {unknown}"
-    values = {f"inputs.{name}": inputs.get(name, str(told.get("default", ""))) for name, told in parsed["inputs"].items()}
+    values = {
+        f"inputs.{name}": inputs.get(name, str(told.get("default", "")))
+        for name, told in parsed["inputs"].items()
+    }
     files = {name: temp / f"file_{name.lower()}" for name in _FILES}
     for path in files.values():
         path.write_bytes(b"")
     code, text = 0, ""
     for step in parsed["runs"]["steps"]:
         assert set(step) <= _KNOWN, f"this runner does not know {set(step) - _KNOWN}"
-        ran = _step(step, values, workspace, {**_variables(action, workspace, temp, files), **(env or {})}, temp)
+        ran = _step(
+            step,
+            values,
+            workspace,
+            {**_variables(action, workspace, temp, files), **(env or {})},
+            temp,
+        )
         code, text = ran.returncode, text + ran.stdout.decode("utf-8", "replace")
         told = _outputs(files["OUTPUT"].read_text(encoding="utf-8"))
-        values |= {f"steps.{step.get('id', '')}.outputs.{name}": value for name, value in told.items()}
+        values |= {
+            f"steps.{step.get('id', '')}.outputs.{name}": value for name, value in told.items()
+        }
         if code:
             break
     outputs = {name: _filled(told["value"], values) for name, told in parsed["outputs"].items()}
     exported = "".join(files[name].read_text(encoding="utf-8") for name in ("ENV", "PATH", "STATE"))
     summary = files["STEP_SUMMARY"].read_text(encoding="utf-8")
-    return Ended(code=code, text=text, outputs=outputs, commands=obeyed(text), summary=summary, exported=exported)
+    return Termination(
+        code=code,
+        text=text,
+        outputs=outputs,
+        commands=obeyed(text),
+        summary=summary,
+        exported=exported,
+    )
 
 
 def obeyed(text: str) -> tuple[Command, ...]:
-    """Return the lines of an output that a runner obeys; groups, which only fold lines, are left out."""
+    """Return the lines of an output that a runner obeys.
+
+    Groups, which only fold lines, are left out.
+    """
     found = [match for line in text.splitlines() if (match := _COMMAND.fullmatch(line))]
     assert "##[" not in text, "a command in the old form"
-    return tuple(Command(**match.groupdict("")) for match in found if match["name"] not in ("group", "endgroup"))
+    return tuple(
+        Command(**match.groupdict(""))
+        for match in found
+        if match["name"] not in ("group", "endgroup")
+    )
 
 
-def _variables(action: Path, workspace: Path, temp: Path, files: Mapping[str, Path]) -> dict[str, str]:
-    given = {"GITHUB_ACTIONS": "true", "CI": "true", "GITHUB_ACTION_PATH": str(action), "GITHUB_WORKSPACE": str(workspace)}
-    return {**given, "RUNNER_TEMP": str(temp), **{f"GITHUB_{name}": str(path) for name, path in files.items()}}
+def _variables(
+    action: Path, workspace: Path, temp: Path, files: Mapping[str, Path]
+) -> dict[str, str]:
+    given = {
+        "GITHUB_ACTIONS": "true",
+        "CI": "true",
+        "GITHUB_ACTION_PATH": str(action),
+        "GITHUB_WORKSPACE": str(workspace),
+    }
+    return {
+        **given,
+        "RUNNER_TEMP": str(temp),
+        **{f"GITHUB_{name}": str(path) for name, path in files.items()},
+    }
 
 
 def _step(
-    step: Mapping[str, Any], values: Mapping[str, str], cwd: Path, variables: Mapping[str, str], temp: Path
+    step: Mapping[str, Any],
+    values: Mapping[str, str],
+    cwd: Path,
+    variables: Mapping[str, str],
+    temp: Path,
 ) -> subprocess.CompletedProcess[bytes]:
     assert step["shell"] == "bash"
     script = temp / "step.sh"
     script.write_text(step["run"], encoding="utf-8", newline="\n")
     given = {name: _filled(str(value), values) for name, value in step.get("env", {}).items()}
-    kept = {name: value for name, value in environment().items() if not name.startswith(("GITHUB_", "PYTHON", "PIP_"))}
-    passed = {name: value for name, value in os.environ.items() if name in ("PIP_INDEX_URL", "PIP_CERT", "PIP_TRUSTED_HOST")}
+    kept = {
+        name: value
+        for name, value in environment().items()
+        if not name.startswith(("GITHUB_", "PYTHON", "PIP_"))
+    }
+    passed = {
+        name: value
+        for name, value in os.environ.items()
+        if name in ("PIP_INDEX_URL", "PIP_CERT", "PIP_TRUSTED_HOST")
+    }
     bash = shutil.which("bash") or "bash"
     command = [bash, "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)]
     env = {**kept, **passed, **variables, **given}
-    return subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return subprocess.run(
+        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

@@ -13,12 +13,14 @@ import pytest
 from doctor import __version__
 from tests.conftest import missing
 from tests.fingerprint import changes, fingerprint
-from tests.integration.composite import Ended, act
+from tests.integration.composite import Termination, act
 from tests.promises.sources import ROOT
 
 pytestmark = [
     pytest.mark.patient,  # the step installs doctor from the package index
-    pytest.mark.skipif(shutil.which("bash") is None, reason="the steps of the action are run by bash"),
+    pytest.mark.skipif(
+        shutil.which("bash") is None, reason="the steps of the action are run by bash"
+    ),
 ]
 
 HEALTHY = f"--from '{ROOT / 'fixtures' / 'observations' / 'healthy-without-gpu.json'}'"
@@ -37,7 +39,7 @@ HOSTILE = (
     "##[error]pwned",
     "né 漢字 🩺",
 )
-Act = Callable[..., Ended]
+Act = Callable[..., Termination]
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +63,14 @@ def workspace(tmp_path: Path) -> Path:
 def run(temp: Path, workspace: Path) -> Act:
     """Return a function that runs the action with some inputs."""
 
-    def act_with(env: dict[str, str] | None = None, **inputs: str) -> Ended:
-        ended = act(ROOT, workspace, temp, {name.replace("_", "-"): value for name, value in inputs.items()}, env)
+    def act_with(env: dict[str, str] | None = None, **inputs: str) -> Termination:
+        ended = act(
+            ROOT,
+            workspace,
+            temp,
+            {name.replace("_", "-"): value for name, value in inputs.items()},
+            env,
+        )
         failed = "own environment could not be made" in ended.text and "version" not in inputs
         return missing(ended.text) if failed else ended
 
@@ -75,7 +83,9 @@ def test_a_healthy_job_goes_on(run: Act) -> None:
     report = json.loads(Path(ended.outputs["json"]).read_text(encoding="utf-8"))
     counted = [str(report["summary"][severity]) for severity in ("error", "warning", "note")]
     assert [ended.outputs[name] for name in ("errors", "warnings", "notes")] == counted
-    assert json.loads(Path(ended.outputs["sarif"]).read_text(encoding="utf-8"))["version"] == "2.1.0"
+    assert (
+        json.loads(Path(ended.outputs["sarif"]).read_text(encoding="utf-8"))["version"] == "2.1.0"
+    )
     assert not [command for command in ended.commands if command.name == "error"]
     assert "doctor" in ended.summary
 
@@ -84,7 +94,11 @@ def test_a_broken_job_stops_and_its_page_says_why(run: Act) -> None:
     ended = run(args=SICK)
     report = json.loads(Path(ended.outputs["json"]).read_text(encoding="utf-8"))
     errors = [found for found in report["findings"] if found["severity"] == "error"]
-    assert (ended.code, ended.outputs["exit-code"], ended.outputs["errors"]) == (1, "1", str(len(errors)))
+    assert (ended.code, ended.outputs["exit-code"], ended.outputs["errors"]) == (
+        1,
+        "1",
+        str(len(errors)),
+    )
     assert errors
     annotated = [command.properties for command in ended.commands if command.name == "error"]
     assert all(any(found["id"] in properties for properties in annotated) for found in errors)
@@ -95,15 +109,30 @@ def test_a_broken_job_stops_and_its_page_says_why(run: Act) -> None:
 def test_the_inputs_are_what_the_flags_are(run: Act, workspace: Path) -> None:
     ended = run(args=f"{SICK} --skip '*/*'", expect="cuda, mps", json="out a.json", sarif="b.sarif")
     found = json.loads((workspace / "out a.json").read_text(encoding="utf-8"))["findings"]
-    assert {"expect/cuda", "expect/mps"} >= {each["id"] for each in found if each["id"].startswith("expect/")} != set()
-    assert (ended.outputs["json"], ended.outputs["sarif"]) == (str(workspace / "out a.json"), str(workspace / "b.sarif"))
-    assert run(args=HEALTHY, fail_on="note", assume="gpu=sm_90,driver=470.57").outputs["errors"] != "0"
+    assert (
+        {"expect/cuda", "expect/mps"}
+        >= {each["id"] for each in found if each["id"].startswith("expect/")}
+        != set()
+    )
+    assert (ended.outputs["json"], ended.outputs["sarif"]) == (
+        str(workspace / "out a.json"),
+        str(workspace / "b.sarif"),
+    )
+    assert (
+        run(args=HEALTHY, fail_on="note", assume="gpu=sm_90,driver=470.57").outputs["errors"] != "0"
+    )
 
 
-def test_the_environment_of_the_job_is_examined_and_not_touched(run: Act, bare_python: Path, temp: Path) -> None:
+def test_the_environment_of_the_job_is_examined_and_not_touched(
+    run: Act, bare_python: Path, temp: Path
+) -> None:
     before = fingerprint(bare_python.parents[1])
     shutil.rmtree(temp / "canary-doctor", ignore_errors=True)
-    astray = {"VIRTUAL_ENV": str(bare_python.parents[1]), "PIP_TARGET": str(bare_python.parents[1]), "PIP_REQUIRE_HASHES": "1"}
+    astray = {
+        "VIRTUAL_ENV": str(bare_python.parents[1]),
+        "PIP_TARGET": str(bare_python.parents[1]),
+        "PIP_REQUIRE_HASHES": "1",
+    }
     ended = run(env={**astray, "PYTHONPATH": "/nowhere", "PYTHONHOME": ""}, args="--no-canaries")
     assert (ended.code, ended.outputs["exit-code"]) == (4, "4")
     report = json.loads(Path(ended.outputs["json"]).read_text(encoding="utf-8"))
@@ -113,17 +142,23 @@ def test_the_environment_of_the_job_is_examined_and_not_touched(run: Act, bare_p
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_what_is_hostile_in_the_arguments_is_a_mistake_and_nothing_more(text: str, run: Act, workspace: Path) -> None:
+def test_what_is_hostile_in_the_arguments_is_a_mistake_and_nothing_more(
+    text: str, run: Act, workspace: Path
+) -> None:
     _is_a_mistake(run(args=f"--python /nowhere {text}"), workspace)
 
 
 @pytest.mark.parametrize("text", HOSTILE[-4:])
-@pytest.mark.parametrize("name", ["python", "project", "tier", "fail-on", "expect", "assume", "baseline", "version"])
-def test_what_is_hostile_in_an_input_is_a_mistake_and_nothing_more(name: str, text: str, run: Act, workspace: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["python", "project", "tier", "fail-on", "expect", "assume", "baseline", "version"]
+)
+def test_what_is_hostile_in_an_input_is_a_mistake_and_nothing_more(
+    name: str, text: str, run: Act, workspace: Path
+) -> None:
     _is_a_mistake(run(**{"args": "--no-canaries --python /nowhere", name: text}), workspace)
 
 
-def _is_a_mistake(ended: Ended, workspace: Path) -> None:
+def _is_a_mistake(ended: Termination, workspace: Path) -> None:
     assert ended.code in (2, 3)
     assert ended.outputs["exit-code"] == str(ended.code)
     assert {command.name for command in ended.commands} <= {"error"}
@@ -132,10 +167,16 @@ def _is_a_mistake(ended: Ended, workspace: Path) -> None:
     assert [path.name for path in workspace.iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.parametrize("name", ["$(touch touched)", "x\n::error title=pwned::boo", "a<<X\nb\nX", "né 漢字 🩺", "-h"])
+@pytest.mark.parametrize(
+    "name", ["$(touch touched)", "x\n::error title=pwned::boo", "a<<X\nb\nX", "né 漢字 🩺", "-h"]
+)
 def test_a_report_may_be_called_anything(name: str, run: Act, workspace: Path) -> None:
     ended = run(args=HEALTHY, json=name)
-    assert (ended.code, ended.outputs["json"], ended.outputs["exit-code"]) == (0, str(workspace / name), "0")
+    assert (ended.code, ended.outputs["json"], ended.outputs["exit-code"]) == (
+        0,
+        str(workspace / name),
+        "0",
+    )
     assert {path.name for path in workspace.iterdir()} == {"mine.txt", name}
     assert {command.name for command in ended.commands} <= {"notice", "warning"}
 

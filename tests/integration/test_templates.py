@@ -14,7 +14,8 @@ import yaml
 from doctor.cli.templates import filled
 from tests.command import environment
 
-# Each of them brings doctor and what it requires anew, up to a minute: one runs always, the others among the dear tests.
+# Each of them brings doctor and what it requires anew, up to a minute: one runs always, the others
+# among the dear tests.
 pytestmark = [
     pytest.mark.patient,  # pip brings what doctor requires
     pytest.mark.skipif(os.name != "posix", reason="the templates are for Linux"),
@@ -50,7 +51,9 @@ def _docker() -> str:
     ("script", "reports"),
     [
         (_github, ["doctor.sarif"]),
-        pytest.param(_gitlab, ["gl-code-quality-report.json", "doctor.xml"], marks=pytest.mark.dear),
+        pytest.param(
+            _gitlab, ["gl-code-quality-report.json", "doctor.xml"], marks=pytest.mark.dear
+        ),
         pytest.param(_buildkite, ["doctor.xml", "doctor.md"], marks=pytest.mark.dear),
         pytest.param(_jenkins, ["doctor.xml", "doctor.html"], marks=pytest.mark.dear),
         pytest.param(_docker, ["opt/doctor.json"], marks=pytest.mark.dear),
@@ -58,16 +61,34 @@ def _docker() -> str:
     ids=["github", "gitlab", "buildkite", "jenkins", "docker"],
 )
 def test_the_commands_run_and_leave_their_reports(
-    script: Callable[[], str], reports: list[str], tmp_path: Path, wheel: Path, needs: Callable[[str], str]
+    script: Callable[[], str],
+    reports: list[str],
+    tmp_path: Path,
+    wheel: Path,
+    needs: Callable[[str], str],
 ) -> None:
     (tmp_path / "requirements.txt").write_text("packaging\n", encoding="utf-8")
     tools = tmp_path / "tools"
     tools.mkdir()
-    (tools / "buildkite-agent").write_text(f'#!/bin/sh\ncat > "{tmp_path}/annotated"\n', encoding="utf-8")
+    (tools / "buildkite-agent").write_text(
+        f'#!/bin/sh\ncat > "{tmp_path}/annotated"\n', encoding="utf-8"
+    )
     (tools / "buildkite-agent").chmod(0o755)
-    env = environment({"PIP_FIND_LINKS": str(wheel.parent), "RUNNER_TEMP": str(tmp_path), "PATH": f"{tools}:{os.environ['PATH']}"})
+    env = environment(
+        {
+            "PIP_FIND_LINKS": str(wheel.parent),
+            "RUNNER_TEMP": str(tmp_path),
+            "PATH": f"{tools}:{os.environ['PATH']}",
+        }
+    )
     ran = subprocess.run(
-        [needs("bash"), "-e", "-c", script()], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240, check=False
+        [needs("bash"), "-e", "-c", script()],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
     assert ran.returncode == 4, ran.stdout + ran.stderr
     assert "nothing to judge" in ran.stdout.lower()

@@ -16,7 +16,11 @@ from tests.promises.sources import ROOT
 
 _OURS = (ROOT / ".github" / "workflows" / "ci.yml", ROOT / "action.yml")
 _PINNED = re.compile(r"uses: (?P<action>[\w.-]+/[\w./-]+)@(?P<ref>\S+)(?: # (?P<version>v[\d.]+))?")
-_TEXTS = (*_OURS, ROOT / "docs" / "ci.md", *(ROOT / "doctor" / "templates" / place.template for place in PLACES.values()))
+_TEXTS = (
+    *_OURS,
+    ROOT / "docs" / "ci.md",
+    *(ROOT / "doctor" / "cli" / "templates" / place.template for place in PLACES.values()),
+)
 
 
 def _tool(name: str) -> str:
@@ -34,7 +38,9 @@ def written(tmp_path: Path) -> Path:
 
 
 def _clean(command: list[str]) -> None:
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
@@ -43,11 +49,18 @@ def test_actionlint_has_nothing_to_say(written: Path) -> None:
 
 
 def test_zizmor_has_nothing_to_say(written: Path) -> None:
-    _clean([_tool("zizmor"), "--offline", "--no-progress", "--quiet", *map(str, _OURS), str(written)])
+    _clean(
+        [_tool("zizmor"), "--offline", "--no-progress", "--quiet", *map(str, _OURS), str(written)]
+    )
 
 
 def test_actions_are_pinned_by_their_commit_and_everywhere_by_the_same() -> None:
-    found = [match for path in _TEXTS for match in _PINNED.finditer(path.read_text(encoding="utf-8")) if match["action"] != "OWNER/doctor"]
+    found = [
+        match
+        for path in _TEXTS
+        for match in _PINNED.finditer(path.read_text(encoding="utf-8"))
+        if match["action"] != "OWNER/doctor"
+    ]
     assert found
     assert all(re.fullmatch(r"[0-9a-f]{40}", match["ref"]) and match["version"] for match in found)
     pins = {match.groups() for match in found}
@@ -71,23 +84,34 @@ def test_every_input_reaches_the_step_and_is_read_there() -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     (step,) = action["runs"]["steps"]
     script = (ROOT / "integrations" / "github_step.py").read_text(encoding="utf-8")
-    assert step["env"] == {f"INPUT_{name.replace('-', '_').upper()}": f"${{{{ inputs.{name} }}}}" for name in action["inputs"]}
+    assert step["env"] == {
+        f"INPUT_{name.replace('-', '_').upper()}": f"${{{{ inputs.{name} }}}}"
+        for name in action["inputs"]
+    }
     assert all(f'"{name}"' in script for name in action["inputs"])
 
 
 def test_pre_commit_takes_the_hooks_and_the_template(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(filled("pre-commit"), encoding="utf-8")
-    _clean([sys.executable, "-m", "pre_commit", "validate-manifest", str(ROOT / ".pre-commit-hooks.yaml")])
+    _clean(
+        [
+            sys.executable,
+            "-m",
+            "pre_commit",
+            "validate-manifest",
+            str(ROOT / ".pre-commit-hooks.yaml"),
+        ]
+    )
     _clean([sys.executable, "-m", "pre_commit", "validate-config", str(config)])
 
 
 def test_the_hook_is_the_template_of_the_hook() -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     (written,) = yaml.safe_load(filled("pre-commit"))["repos"][0]["hooks"]
-    assert {name: hook[name] for name in ("id", "entry", "language", "pass_filenames", "files")} == {
-        name: written[name] for name in ("id", "entry", "language", "pass_filenames", "files")
-    }
+    assert {
+        name: hook[name] for name in ("id", "entry", "language", "pass_filenames", "files")
+    } == {name: written[name] for name in ("id", "entry", "language", "pass_filenames", "files")}
 
 
 @pytest.mark.parametrize(

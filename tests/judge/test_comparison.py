@@ -20,15 +20,29 @@ def facts(told: dict[str, Any]) -> dict[str, Fact]:
 
 
 def _fact(value: Any) -> Fact:
-    return value if isinstance(value, Fact) else absent("test") if value is None else present(value, "test")
+    return (
+        value
+        if isinstance(value, Fact)
+        else absent("test")
+        if value is None
+        else present(value, "test")
+    )
 
 
 def moved(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    return [(change.fact, change.before, change.after) for change in changes(facts(before), facts(after))]
+    return [
+        (change.fact, change.before, change.after)
+        for change in changes(facts(before), facts(after))
+    ]
 
 
 def finding(
-    id_: str, severity: Severity = Severity.ERROR, *, by: str = "", target: str = "interpreter", title: str = "It"
+    id_: str,
+    severity: Severity = Severity.ERROR,
+    *,
+    by: str = "",
+    target: str = "interpreter",
+    title: str = "It",
 ) -> FindingDocument:
     suppressed = Suppression(by=by) if by else None
     return FindingDocument(
@@ -37,8 +51,13 @@ def finding(
     )  # fmt: skip
 
 
-def compared(before: list[FindingDocument], after: list[FindingDocument], fail_on: Severity = Severity.ERROR) -> Comparison:
-    sides = [Judged(side=Side(name=name), facts={}, findings=tuple(each)) for name, each in (("a", before), ("b", after))]
+def compared(
+    before: list[FindingDocument], after: list[FindingDocument], fail_on: Severity = Severity.ERROR
+) -> Comparison:
+    sides = [
+        Judged(side=Side(name=name), facts={}, findings=tuple(each))
+        for name, each in (("a", before), ("b", after))
+    ]
     return compare(sides[0], sides[1], fail_on)
 
 
@@ -71,24 +90,52 @@ def test_what_matters_most_comes_first() -> None:
         ({"compat.torch.wanted": "1"}, {"compat.torch.wanted": "2"}),
         ({"package.numpy.version": "1"}, {"torch.version": "2"}),
     ],
-    ids=["the same", "nobody looked", "unknown", "memory", "time", "a date", "it follows", "no complete list"],
+    ids=[
+        "the same",
+        "nobody looked",
+        "unknown",
+        "memory",
+        "time",
+        "a date",
+        "it follows",
+        "no complete list",
+    ],
 )
-def test_what_did_not_change_or_says_nothing_is_not_told(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_what_did_not_change_or_says_nothing_is_not_told(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
     assert moved(before, after) == []
 
 
 def test_an_entry_of_a_complete_list_can_be_gone() -> None:
-    before = {"packages": {"xformers": "1", "torch": "2"}, "package.xformers.version": "1", "package.xformers.installer": "pip"}
+    before = {
+        "packages": {"xformers": "1", "torch": "2"},
+        "package.xformers.version": "1",
+        "package.xformers.installer": "pip",
+    }
     after = {"packages": {"torch": "2", "apex": "3"}}
-    assert moved(before, after) == [("package.apex.version", None, "3"), ("package.xformers.version", "1", None)]
+    assert moved(before, after) == [
+        ("package.apex.version", None, "3"),
+        ("package.xformers.version", "1", None),
+    ]
 
 
 def test_an_environment_that_lies_elsewhere_changes_no_path_within() -> None:
-    before = {"python.prefix": "/home/a/.venv", "libs.resolved": {"libcudart.so.12": {"path": "/home/a/.venv/lib/libcudart.so.12"}}}
-    after = {"python.prefix": "/ci/venv", "libs.resolved": {"libcudart.so.12": {"path": "/ci/venv/lib/libcudart.so.12"}}}
+    before = {
+        "python.prefix": "/home/a/.venv",
+        "libs.resolved": {"libcudart.so.12": {"path": "/home/a/.venv/lib/libcudart.so.12"}},
+    }
+    after = {
+        "python.prefix": "/ci/venv",
+        "libs.resolved": {"libcudart.so.12": {"path": "/ci/venv/lib/libcudart.so.12"}},
+    }
     assert moved(before, after) == [("python.prefix", "/home/a/.venv", "/ci/venv")]
     shadowed = {**after, "libs.resolved": {"libcudart.so.12": {"path": "/usr/lib/libcudart.so.12"}}}
-    assert moved(before, shadowed)[0] == ("libs.resolved.libcudart.so.12", "<environment>/lib/libcudart.so.12", "/usr/lib/libcudart.so.12")
+    assert moved(before, shadowed)[0] == (
+        "libs.resolved.libcudart.so.12",
+        "<environment>/lib/libcudart.so.12",
+        "/usr/lib/libcudart.so.12",
+    )
 
 
 def test_a_variable_that_was_not_set_is_told() -> None:
@@ -96,7 +143,9 @@ def test_a_variable_that_was_not_set_is_told() -> None:
 
 
 def test_findings_come_and_go_and_decide_the_exit_code() -> None:
-    found = compared([finding("toy/old"), finding("toy/stays")], [finding("toy/stays"), finding("toy/new")])
+    found = compared(
+        [finding("toy/old"), finding("toy/stays")], [finding("toy/stays"), finding("toy/new")]
+    )
     assert [one.id for one in found.came] == ["toy/new"]
     assert [one.id for one in found.went] == ["toy/old"]
     assert found.exit_code == 1
@@ -104,9 +153,15 @@ def test_findings_come_and_go_and_decide_the_exit_code() -> None:
 
 @pytest.mark.parametrize(
     ("severity", "fail_on", "code"),
-    [(Severity.WARNING, Severity.ERROR, 0), (Severity.WARNING, Severity.WARNING, 1), (Severity.NOTE, Severity.NOTE, 1)],
+    [
+        (Severity.WARNING, Severity.ERROR, 0),
+        (Severity.WARNING, Severity.WARNING, 1),
+        (Severity.NOTE, Severity.NOTE, 1),
+    ],
 )
-def test_what_came_fails_from_a_severity_on(severity: Severity, fail_on: Severity, code: int) -> None:
+def test_what_came_fails_from_a_severity_on(
+    severity: Severity, fail_on: Severity, code: int
+) -> None:
     assert compared([], [finding("toy/new", severity)], fail_on).exit_code == code
 
 
@@ -116,7 +171,11 @@ def test_nothing_came_is_well_whatever_is_there() -> None:
 
 def test_what_became_worse_came_and_what_became_milder_did_not() -> None:
     found = compared([finding("toy/a", Severity.NOTE)], [finding("toy/a")])
-    assert ([one.id for one in found.came], found.worse, found.went) == (["toy/a"], {"toy/a": Severity.NOTE}, ())
+    assert ([one.id for one in found.came], found.worse, found.went) == (
+        ["toy/a"],
+        {"toy/a": Severity.NOTE},
+        (),
+    )
     assert compared([finding("toy/a")], [finding("toy/a", Severity.NOTE)]).came == ()
 
 
@@ -130,10 +189,20 @@ def test_what_is_suppressed_neither_comes_nor_goes() -> None:
 
 def _text(more: dict[str, Any] | None = None, *, unicode: bool = True) -> str:
     more = more or {}
-    before = Judged(side=Side(name="a.json", catalog="one"), facts=facts({"torch.version": "2.7.0", **more}), findings=())
+    before = Judged(
+        side=Side(name="a.json", catalog="one"),
+        facts=facts({"torch.version": "2.7.0", **more}),
+        findings=(),
+    )
     changed = {"torch.version": "2.8.0", **dict.fromkeys(more, "\x1b[2Jnew\n::error::x")}
-    after = Judged(side=Side(name="b.json", catalog="two"), facts=facts(changed), findings=(finding("toy/new", title="::error::It"),))
-    return render(compare(before, after, Severity.ERROR), verbosity=0, width=80, colour=False, unicode=unicode)
+    after = Judged(
+        side=Side(name="b.json", catalog="two"),
+        facts=facts(changed),
+        findings=(finding("toy/new", title="::error::It"),),
+    )
+    return render(
+        compare(before, after, Severity.ERROR), verbosity=0, width=80, colour=False, unicode=unicode
+    )
 
 
 def test_text_says_what_moved_from_what_to_what_and_what_came() -> None:
@@ -155,6 +224,15 @@ def test_text_is_safe_and_cut_and_fits_a_poor_terminal() -> None:
 
 def test_paths_are_cut_only_as_far_as_they_still_differ() -> None:
     paths = [f"/a/long/way/to/the/{name}/lib/python3/site" for name in ("one", "two")]
-    sides = [Judged(side=Side(name="x"), facts=facts({"env.PYTHONPATH": path}), findings=()) for path in paths]
-    text = render(compare(sides[0], sides[1], Severity.ERROR), verbosity=0, width=120, colour=False, unicode=True)
+    sides = [
+        Judged(side=Side(name="x"), facts=facts({"env.PYTHONPATH": path}), findings=())
+        for path in paths
+    ]
+    text = render(
+        compare(sides[0], sides[1], Severity.ERROR),
+        verbosity=0,
+        width=120,
+        colour=False,
+        unicode=True,
+    )
     assert all(path in text for path in paths)

@@ -30,20 +30,32 @@ def _findings(observation: Observation) -> dict[str, Finding]:
 
 def _loaded(failed: dict[str, str], **cases: str) -> Outcome:
     verdict = "failed" if failed else "passed"
-    return msgspec.structs.replace(toy.outcome(verdict, device=None, check="extension-imports", **cases), data={"failed": failed})
+    return msgspec.structs.replace(
+        toy.outcome(verdict, device=None, check="extension-imports", **cases),
+        data={"failed": failed},
+    )
 
 
 @pytest.mark.parametrize(
     ("facts", "title"),
     [
         (GONE, "scan was built for another torch than 2.13.0"),
-        ({**GONE, "extension.scan.undefined_means": "cxx11-abi"}, "scan was built with the other C++ ABI than torch 2.13.0"),
+        (
+            {**GONE, "extension.scan.undefined_means": "cxx11-abi"},
+            "scan was built with the other C++ ABI than torch 2.13.0",
+        ),
         (
             {"extension.scan.missing_libraries": ["libcudart.so.12"]},
             "scan was built for another CUDA or torch: libcudart.so.12 is not here",
         ),
-        ({"extension.scan.system_versions": ["GLIBC_2.32"]}, "scan was compiled for a newer system: it needs GLIBC_2.32"),
-        ({"extension.scan.unsupported_gpus": ["12.0"]}, "scan holds no code for a GPU of compute capability 12.0"),
+        (
+            {"extension.scan.system_versions": ["GLIBC_2.32"]},
+            "scan was compiled for a newer system: it needs GLIBC_2.32",
+        ),
+        (
+            {"extension.scan.unsupported_gpus": ["12.0"]},
+            "scan holds no code for a GPU of compute capability 12.0",
+        ),
     ],
 )
 def test_each_fault_has_its_words_and_a_way_out(facts: dict[str, Any], title: str) -> None:
@@ -54,16 +66,28 @@ def test_each_fault_has_its_words_and_a_way_out(facts: dict[str, Any], title: st
 
 def test_the_evidence_names_file_and_symbol() -> None:
     observation = toy.seen(GONE)
-    fact = present(["_ZN3c103oldEv", "_ZN2at3oldEv"], "/venv/lib/python3.11/site-packages/scan/_C.so")
-    named = msgspec.structs.replace(observation, facts={**observation.facts, "extension.scan.undefined_symbols": fact})
+    fact = present(
+        ["_ZN3c103oldEv", "_ZN2at3oldEv"], "/venv/lib/python3.11/site-packages/scan/_C.so"
+    )
+    named = msgspec.structs.replace(
+        observation, facts={**observation.facts, "extension.scan.undefined_symbols": fact}
+    )
     (evidence,) = _findings(named)["extension/scan"].evidence
-    assert evidence.text == "_C.so asks for the symbol _ZN3c103oldEv (and 1 more), which what is installed does not define"
+    assert (
+        evidence.text
+        == "_C.so asks for the symbol _ZN3c103oldEv (and 1 more), which what is installed does not define"
+    )
     assert evidence.source == "/venv/lib/python3.11/site-packages/scan/_C.so"
 
 
 def test_a_module_that_programs_import_is_an_error() -> None:
-    fact = present(["_ZN3c103oldEv"], "/venv/lib/python3.11/site-packages/selective_scan_cuda.cpython-311-x86_64-linux-gnu.so")
-    observation = msgspec.structs.replace(toy.seen({}), facts={"extension.scan.undefined_symbols": fact})
+    fact = present(
+        ["_ZN3c103oldEv"],
+        "/venv/lib/python3.11/site-packages/selective_scan_cuda.cpython-311-x86_64-linux-gnu.so",
+    )
+    observation = msgspec.structs.replace(
+        toy.seen({}), facts={"extension.scan.undefined_symbols": fact}
+    )
     assert _findings(observation)["extension/scan"].severity is Severity.ERROR
 
 
@@ -74,47 +98,85 @@ def test_a_package_that_did_not_load_is_an_error_and_the_check_is_explained() ->
 
 
 def test_a_check_that_also_speaks_of_others_is_told_as_well() -> None:
-    found = _findings(toy.seen(GONE, _loaded({"scan": "undefined symbol", "other": "died of SIGSEGV"}, others="failed")))
+    found = _findings(
+        toy.seen(
+            GONE, _loaded({"scan": "undefined symbol", "other": "died of SIGSEGV"}, others="failed")
+        )
+    )
     assert set(found) == {"extension/scan", "canary/extension-imports"}
 
 
 def test_what_is_in_order_is_not_spoken_of() -> None:
-    assert not _findings(toy.seen({"torch.version": "2.13.0", "extension.scan.archs": ["sm_90"], "extension.scan.undefined_symbols": None}))
+    assert not _findings(
+        toy.seen(
+            {
+                "torch.version": "2.13.0",
+                "extension.scan.archs": ["sm_90"],
+                "extension.scan.undefined_symbols": None,
+            }
+        )
+    )
 
 
 def test_a_wish_for_another_torch_is_told_in_the_same_breath() -> None:
-    wish = {"requires.scan.torch.met": False, "requires.scan.torch.specifier": "==2.5.1", "requires.scan.torch.installed": "2.13.0"}
+    wish = {
+        "requires.scan.torch.met": False,
+        "requires.scan.torch.specifier": "==2.5.1",
+        "requires.scan.torch.installed": "2.13.0",
+    }
     found = _findings(toy.seen({**GONE, **wish}))
     assert set(found) == {"extension/scan"}
     keep, give = found["extension/scan"].recipes[:2]
     assert (keep.install, keep.options) == (("scan",), ("upgrade", "hold-torch"))
-    assert (give.install, give.companions) == (("torch==2.5.1",), ("torchvision", "torchaudio", "xformers"))
+    assert (give.install, give.companions) == (
+        ("torch==2.5.1",),
+        ("torchvision", "torchaudio", "xformers"),
+    )
 
 
 def test_a_package_that_stays_beside_torch_never_goes_back() -> None:
-    wish = {"requires.scan.torch.met": False, "requires.scan.torch.specifier": "==2.5.1", "package.scan.version": "0.8.5+cu124"}
-    moved_on = _findings(toy.seen({**GONE, **wish, "requires.scan.torch.installed": "2.13.0+cu130"}))
+    wish = {
+        "requires.scan.torch.met": False,
+        "requires.scan.torch.specifier": "==2.5.1",
+        "package.scan.version": "0.8.5+cu124",
+    }
+    moved_on = _findings(
+        toy.seen({**GONE, **wish, "requires.scan.torch.installed": "2.13.0+cu130"})
+    )
     assert moved_on["extension/scan"].recipes[0].install == ("scan>=0.8.5",)
     moved_back = _findings(toy.seen({**GONE, **wish, "requires.scan.torch.installed": "2.4.0"}))
     assert moved_back["extension/scan"].recipes[0].install == ("torch==2.5.1",)
 
 
 def test_a_package_for_another_cuda_gives_way_to_the_one_of_another_name() -> None:
-    gone = {"extension.cupy-cuda12x.missing_libraries": ["libcublas.so.12"], "torch.cuda_major": "13"}
+    gone = {
+        "extension.cupy-cuda12x.missing_libraries": ["libcublas.so.12"],
+        "torch.cuda_major": "13",
+    }
     recipe = _findings(toy.seen(gone))["extension/cupy-cuda12x"].recipes[0]
     assert (recipe.uninstall, recipe.install) == (("cupy-cuda12x",), ("cupy-cuda13x",))
 
 
 def test_a_known_issue_speaks_for_the_package() -> None:
     row = Affected(when=(toy.condition("extension.scan.undefined_symbols", present=True),))
-    known = toy.issue(certain=True, affected=(row,), signatures=(), proofs=(Proof(check="extension-imports", case="others"),))
+    known = toy.issue(
+        certain=True,
+        affected=(row,),
+        signatures=(),
+        proofs=(Proof(check="extension-imports", case="others"),),
+    )
     found = diagnose(
-        toy.seen(GONE, _loaded({"scan": "undefined symbol"}, others="failed")), toy.catalog(scan__built_for_other_torch=known)
+        toy.seen(GONE, _loaded({"scan": "undefined symbol"}, others="failed")),
+        toy.catalog(scan__built_for_other_torch=known),
     ).findings
     assert [one.id for one in found] == ["scan/built-for-other-torch"]
 
 
 @pytest.mark.parametrize("value", ["text", {"a": 1}, 5, [[]], [None], True])
-@pytest.mark.parametrize("kind", ["undefined_symbols", "missing_libraries", "system_versions", "unsupported_gpus"])
+@pytest.mark.parametrize(
+    "kind", ["undefined_symbols", "missing_libraries", "system_versions", "unsupported_gpus"]
+)
 def test_odd_values_of_a_foreign_snapshot_harm_nobody(kind: str, value: object) -> None:
-    assert "extension/scan" in _findings(toy.seen({f"extension.scan.{kind}": value, "extension.scan.undefined_means": value}))
+    assert "extension/scan" in _findings(
+        toy.seen({f"extension.scan.{kind}": value, "extension.scan.undefined_means": value})
+    )

@@ -21,9 +21,18 @@ _parser = importlib.import_module("re._parser" if sys.version_info >= (3, 11) el
 _LENGTH = 3990
 """Characters of a line; longer ones are read as several."""
 _SECONDS = 2.0
-"""Processor time for all lines of one signature; with an engine that goes back the worst took minutes."""
-_PATTERNS = sorted({signature.pattern for issue in load().issues.values() for signature in issue.signatures})
-_BOMBS = [pattern for pattern in _PATTERNS if "executable-stack" in pattern or r"[\w.+-]+\.so[\w.]*): cannot enable" in pattern]
+"""Processor time for all lines of one signature.
+
+With an engine that goes back the worst took minutes.
+"""
+_PATTERNS = sorted(
+    {signature.pattern for issue in load().issues.values() for signature in issue.signatures}
+)
+_BOMBS = [
+    pattern
+    for pattern in _PATTERNS
+    if "executable-stack" in pattern or r"[\w.+-]+\.so[\w.]*): cannot enable" in pattern
+]
 
 Part = tuple[Any, Any]
 
@@ -81,7 +90,12 @@ def _hostile(pattern: str) -> list[str]:
         *(text + "a" for text in texts),
     }
     ends = [*texts[:2], whole[-40:-1]]
-    lines = [(piece * (_LENGTH // len(piece) + 1))[: _LENGTH - len(end)] + end for piece in pieces if piece for end in ends]
+    lines = [
+        (piece * (_LENGTH // len(piece) + 1))[: _LENGTH - len(end)] + end
+        for piece in pieces
+        if piece
+        for end in ends
+    ]
     return list(dict.fromkeys(line.replace("\n", " ") for line in lines))
 
 
@@ -123,5 +137,10 @@ def test_a_log_of_hostile_lines_takes_linear_time() -> None:
         "a.so" * 997 + ": cannot enable executable stack",
     ):
         body = "\n".join([line[-_LENGTH:]] * (1024 * 1024 // _LENGTH))
-        list(find([one for one in signatures if any(text in line for text in needed(one.pattern))], [Text("log", body)]))
+        list(
+            find(
+                [one for one in signatures if any(text in line for text in needed(one.pattern))],
+                [Text("log", body)],
+            )
+        )
     assert time.process_time() - begun < 30

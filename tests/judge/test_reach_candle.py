@@ -29,13 +29,19 @@ _NO_NVCC = "there is no nvcc on this machine to build candle's kernels with"
 
 
 def found(
-    verdict: str, reason: str, device: str = "cuda:0", check: str = "candle-noncontiguous-matmul", **changes: Any
+    verdict: str,
+    reason: str,
+    device: str = "cuda:0",
+    check: str = "candle-noncontiguous-matmul",
+    **changes: Any,
 ) -> tuple[Finding, ...]:
     """Judge a workspace one check of which ended so on the GPU, and passed on the processor."""
     facts = _MACHINE | {name.replace("__", "."): value for name, value in changes.items()}
     ended = msgspec.structs.replace(toy.outcome(verdict, check=check, device=device), reason=reason)
     seen = toy.seen(facts, toy.outcome("passed", check=check), ended, targets=(_WORKSPACE,))
-    return diagnose(msgspec.structs.replace(seen, facts=derive(seen.facts, load())), load()).findings
+    return diagnose(
+        msgspec.structs.replace(seen, facts=derive(seen.facts, load())), load()
+    ).findings
 
 
 def test_a_gpu_that_candle_does_not_open_is_an_error_in_its_own_words() -> None:
@@ -72,13 +78,30 @@ def test_metal_on_a_mac() -> None:
         ("skipped", {"candle__features": []}),
         ("skipped", {"env__CUDA_VISIBLE_DEVICES": "-1"}),
         ("skipped", {"env__NVIDIA_VISIBLE_DEVICES": "void", "host__container": "docker"}),
-        ("skipped", {"nvidia__gpus": None, "nvidia__visible": None, "nvidia__gpu_present": False, "nvidia__driver_version": None}),
+        (
+            "skipped",
+            {
+                "nvidia__gpus": None,
+                "nvidia__visible": None,
+                "nvidia__gpu_present": False,
+                "nvidia__driver_version": None,
+            },
+        ),
         ("skipped", {"check": "candle-of-none", "device": "cpu"}),
     ],
-    ids=["it computes", "built for the processor", "hidden", "a container without GPUs", "no GPU", "no check of the GPU ran"],
+    ids=[
+        "it computes",
+        "built for the processor",
+        "hidden",
+        "a container without GPUs",
+        "no GPU",
+        "no check of the GPU ran",
+    ],
 )
 def test_no_alarm_where_nothing_is_missed(verdict: str, changes: dict[str, Any]) -> None:
-    assert [each for each in found(verdict, _CLOSED, **changes) if each.id.startswith("reach/")] == []
+    assert [
+        each for each in found(verdict, _CLOSED, **changes) if each.id.startswith("reach/")
+    ] == []
 
 
 def test_a_driver_that_is_not_loaded_is_told_in_its_place_and_without_any_check() -> None:

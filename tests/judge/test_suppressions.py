@@ -21,7 +21,13 @@ TODAY = date(2026, 11, 21)
 
 
 def ignore(id_: str = "toy/*", until: date = date(2027, 1, 31), **more: Any) -> Ignore:
-    return Ignore(id=id_, reason="not imported here", until=until, place=Place(path="pyproject.toml", line=7), **more)
+    return Ignore(
+        id=id_,
+        reason="not imported here",
+        until=until,
+        place=Place(path="pyproject.toml", line=7),
+        **more,
+    )
 
 
 def known(id_: str, severity: Severity = Severity.ERROR, **more: Any) -> Known:
@@ -33,7 +39,10 @@ def found(id_: str = "toy/one", severity: Severity = Severity.ERROR, **more: Any
 
 
 def judged(
-    *findings: Finding, ignores: tuple[Ignore, ...] = (), baseline: tuple[Known, ...] | None = None, open_ids: tuple[str, ...] | None = ()
+    *findings: Finding,
+    ignores: tuple[Ignore, ...] = (),
+    baseline: tuple[Known, ...] | None = None,
+    open_ids: tuple[str, ...] | None = (),
 ) -> Gated:
     return gate(findings, Gates(ignores=ignores, baseline=baseline, today=TODAY), open_ids=open_ids)
 
@@ -48,7 +57,9 @@ def test_an_ignored_finding_says_why_and_until_when_and_keeps_its_place() -> Non
     assert gated.remarks == ()
 
 
-@pytest.mark.parametrize(("text", "covered"), [("smaller", True), ("It is", True), ("Something else", False)])
+@pytest.mark.parametrize(
+    ("text", "covered"), [("smaller", True), ("It is", True), ("Something else", False)]
+)
 def test_a_text_is_looked_for_in_title_and_message(text: str, covered: bool) -> None:
     gated = judged(found(), ignores=(ignore(match=text),))
     assert (gated.findings[0].suppressed is not None) is covered
@@ -62,7 +73,12 @@ def test_an_ignore_holds_through_its_last_day(until: date, suppressed: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("back", "told"), [(Severity.ERROR, Severity.WARNING), (Severity.WARNING, Severity.WARNING), (Severity.NOTE, Severity.NOTE)]
+    ("back", "told"),
+    [
+        (Severity.ERROR, Severity.WARNING),
+        (Severity.WARNING, Severity.WARNING),
+        (Severity.NOTE, Severity.NOTE),
+    ],
 )
 def test_an_expired_ignore_is_no_worse_than_what_it_covered(back: Severity, told: Severity) -> None:
     (remark,) = judged(found(severity=back), ignores=(ignore(until=date(2026, 1, 1)),)).remarks
@@ -81,8 +97,12 @@ def test_an_ignore_that_covers_nothing_is_a_note() -> None:
     assert "torchvison/*" in remark.title
 
 
-@pytest.mark.parametrize("open_ids", [None, ("gone/quiet",)], ids=["little was looked at", "could not be told"])
-def test_what_could_not_be_told_is_neither_unused_nor_gone(open_ids: tuple[str, ...] | None) -> None:
+@pytest.mark.parametrize(
+    "open_ids", [None, ("gone/quiet",)], ids=["little was looked at", "could not be told"]
+)
+def test_what_could_not_be_told_is_neither_unused_nor_gone(
+    open_ids: tuple[str, ...] | None,
+) -> None:
     gated = judged(ignores=(ignore("gone/*"),), baseline=(known("gone/quiet"),), open_ids=open_ids)
     assert (gated.remarks, gated.gone) == ((), ())
 
@@ -122,7 +142,12 @@ def test_an_ignore_goes_before_the_baseline() -> None:
 def test_thousands_of_ignores_cost_little_and_fill_no_report() -> None:
     ignores = tuple(ignore(f"toy/x{number}{'*' * (number % 2)}") for number in range(8000))
     started = time.process_time()
-    gated = judged(found(), *(found(f"other/{number}") for number in range(20)), ignores=ignores, open_ids=("a/b",) * 800)
+    gated = judged(
+        found(),
+        *(found(f"other/{number}") for number in range(20)),
+        ignores=ignores,
+        open_ids=("a/b",) * 800,
+    )
     assert time.process_time() - started < 5
     assert [each.id for each in gated.remarks] == ["ignore/unused"] * 21
     assert gated.remarks[-1].title == "Nothing here is covered by 7980 further ignores"

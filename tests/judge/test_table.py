@@ -6,12 +6,16 @@ from itertools import product
 
 import pytest
 
-from doctor.judge.match.table import Canary, Result, Ruling, judge
+from doctor.judge.match.table import Canary, Decision, Result, judge
 from doctor.model.scales import Confidence
 
-HIGH, MEDIUM, LOW = (Result(Ruling.FINDING, level) for level in Confidence)
-PREDICTED = Result(Ruling.PREDICTED, Confidence.MEDIUM)
-UNDECIDED, RULED_OUT, NOTHING = Result(Ruling.UNDECIDED), Result(Ruling.RULED_OUT), Result(Ruling.NOTHING)
+HIGH, MEDIUM, LOW = (Result(Decision.FINDING, level) for level in Confidence)
+PREDICTED = Result(Decision.PREDICTED, Confidence.MEDIUM)
+UNDECIDED, RULED_OUT, NOTHING = (
+    Result(Decision.UNDECIDED),
+    Result(Decision.RULED_OUT),
+    Result(Decision.NOTHING),
+)
 
 CELLS = {
     # applies, signature: failed, passed, not run

@@ -1,4 +1,7 @@
-"""The tables of the catalog: for each that judges, an environment that fits and one that does not; for the others, what they want."""
+"""The tables of the catalog: for each that judges, an environment that fits and one that does not.
+
+For the others, what they want.
+"""
 
 from __future__ import annotations
 
@@ -17,79 +20,219 @@ from doctor.model.facts import value_of
 from doctor.model.report import Diagnosis
 from tests import toy
 
-PIP: dict[str, Any] = {"package.torch.installer": "pip", "host.os": "linux", "host.machine": "x86_64", "python.has_pip": True}
+PIP: dict[str, Any] = {
+    "package.torch.installer": "pip",
+    "host.os": "linux",
+    "host.machine": "x86_64",
+    "python.has_pip": True,
+}
 CUDA: dict[str, Any] = {**PIP, "torch.build": "cuda", "host.jetson": None}
 NVCC: dict[str, Any] = {"host.os": "linux", "host.machine": "x86_64", "cuda.selected": True}
-MAC: dict[str, Any] = {**PIP, "host.os": "macos", "host.machine": "arm64", "python.executable": "/venv/bin/python"}
+MAC: dict[str, Any] = {
+    **PIP,
+    "host.os": "macos",
+    "host.machine": "arm64",
+    "python.executable": "/venv/bin/python",
+}
 
 JUDGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "compat.bitsandbytes.exact": (
-        {**CUDA, "package.bitsandbytes.version": "0.49.2", "torch.version": "2.9.1+cu130", "torch.cuda_version": "13.0"},
-        {**CUDA, "package.bitsandbytes.version": "0.47.0", "torch.version": "2.9.1+cu130", "torch.cuda_version": "13.0"},
+        {
+            **CUDA,
+            "package.bitsandbytes.version": "0.49.2",
+            "torch.version": "2.9.1+cu130",
+            "torch.cuda_version": "13.0",
+        },
+        {
+            **CUDA,
+            "package.bitsandbytes.version": "0.47.0",
+            "torch.version": "2.9.1+cu130",
+            "torch.cuda_version": "13.0",
+        },
     ),
     "compat.bitsandbytes.generation": (
-        {**CUDA, "package.bitsandbytes.version": "0.50.2", "torch.version": "2.15.0+cu134", "torch.cuda_version": "13.4"},
-        {**CUDA, "package.bitsandbytes.version": "0.50.2", "torch.version": "2.15.0+cu140", "torch.cuda_version": "14.0"},
+        {
+            **CUDA,
+            "package.bitsandbytes.version": "0.50.2",
+            "torch.version": "2.15.0+cu134",
+            "torch.cuda_version": "13.4",
+        },
+        {
+            **CUDA,
+            "package.bitsandbytes.version": "0.50.2",
+            "torch.version": "2.15.0+cu140",
+            "torch.cuda_version": "14.0",
+        },
     ),
     "compat.cuda-clang.clang": (
-        {**NVCC, "cuda.version": "13.0", "compiler.cuda_host_kind": "clang", "compiler.cuda_host_major": "20"},
-        {**NVCC, "cuda.version": "13.0", "compiler.cuda_host_kind": "clang", "compiler.cuda_host_major": "21"},
+        {
+            **NVCC,
+            "cuda.version": "13.0",
+            "compiler.cuda_host_kind": "clang",
+            "compiler.cuda_host_major": "20",
+        },
+        {
+            **NVCC,
+            "cuda.version": "13.0",
+            "compiler.cuda_host_kind": "clang",
+            "compiler.cuda_host_major": "21",
+        },
     ),
     "compat.cuda-driver.driver": (
         {**CUDA, "torch.cuda_version": "12.8", "nvidia.driver_version": "535.104.05"},
         {**CUDA, "torch.cuda_version": "13.2", "nvidia.driver_version": "535.104.05"},
     ),
     "compat.cuda-gcc.gcc": (
-        {**NVCC, "cuda.version": "12.4", "compiler.cuda_host_kind": "gcc", "compiler.cuda_host_major": "13"},
-        {**NVCC, "cuda.version": "12.4", "compiler.cuda_host_kind": "gcc", "compiler.cuda_host_major": "14"},
+        {
+            **NVCC,
+            "cuda.version": "12.4",
+            "compiler.cuda_host_kind": "gcc",
+            "compiler.cuda_host_major": "13",
+        },
+        {
+            **NVCC,
+            "cuda.version": "12.4",
+            "compiler.cuda_host_kind": "gcc",
+            "compiler.cuda_host_major": "14",
+        },
     ),
     "compat.deepspeed.toolkit": (
-        {**CUDA, "cuda.selected": True, "package.deepspeed.version": "0.19.8", "torch.cuda_version": "12.8", "cuda.version": "12.4"},
-        {**CUDA, "cuda.selected": True, "package.deepspeed.version": "0.19.8", "torch.cuda_version": "13.0", "cuda.version": "13.1"},
+        {
+            **CUDA,
+            "cuda.selected": True,
+            "package.deepspeed.version": "0.19.8",
+            "torch.cuda_version": "12.8",
+            "cuda.version": "12.4",
+        },
+        {
+            **CUDA,
+            "cuda.selected": True,
+            "package.deepspeed.version": "0.19.8",
+            "torch.cuda_version": "13.0",
+            "cuda.version": "13.1",
+        },
     ),
     "compat.flash-linear-attention.torch": (
         {**PIP, "package.flash-linear-attention.version": "0.6.0", "torch.version": "2.7.1"},
         {**PIP, "package.flash-linear-attention.version": "0.6.0", "torch.version": "2.6.0"},
     ),
     "compat.flashinfer.cubin": (
-        {**PIP, "package.flashinfer-python.version": "0.6.12", "package.flashinfer-cubin.version": "0.6.12"},
-        {**PIP, "package.flashinfer-python.version": "0.6.12", "package.flashinfer-cubin.version": "0.6.11.post3"},
+        {
+            **PIP,
+            "package.flashinfer-python.version": "0.6.12",
+            "package.flashinfer-cubin.version": "0.6.12",
+        },
+        {
+            **PIP,
+            "package.flashinfer-python.version": "0.6.12",
+            "package.flashinfer-cubin.version": "0.6.11.post3",
+        },
     ),
     "compat.flashinfer.cubin-used": (
-        {**PIP, "package.flashinfer-python.version": "0.7.2", "package.flashinfer-cubin.version": "0.7.2"},
-        {**PIP, "package.flashinfer-python.version": "0.7.2.post1", "package.flashinfer-cubin.version": "0.7.2"},
+        {
+            **PIP,
+            "package.flashinfer-python.version": "0.7.2",
+            "package.flashinfer-cubin.version": "0.7.2",
+        },
+        {
+            **PIP,
+            "package.flashinfer-python.version": "0.7.2.post1",
+            "package.flashinfer-cubin.version": "0.7.2",
+        },
     ),
     "compat.flashinfer.jit-cache": (
-        {**PIP, "package.flashinfer-python.version": "0.6.12", "package.flashinfer-jit-cache.version": "0.6.12+cu130"},
-        {**PIP, "package.flashinfer-python.version": "0.6.12", "package.flashinfer-jit-cache.version": "0.6.9+cu130"},
+        {
+            **PIP,
+            "package.flashinfer-python.version": "0.6.12",
+            "package.flashinfer-jit-cache.version": "0.6.12+cu130",
+        },
+        {
+            **PIP,
+            "package.flashinfer-python.version": "0.6.12",
+            "package.flashinfer-jit-cache.version": "0.6.9+cu130",
+        },
     ),
     "compat.jax-cuda12.cudnn": (
-        {**CUDA, "package.jax-cuda12-plugin.version": "0.10.0", "package.nvidia-cudnn-cu12.version": "9.10.2.21"},
-        {**CUDA, "package.jax-cuda12-plugin.version": "0.10.0", "package.nvidia-cudnn-cu12.version": "9.1.0.70"},
+        {
+            **CUDA,
+            "package.jax-cuda12-plugin.version": "0.10.0",
+            "package.nvidia-cudnn-cu12.version": "9.10.2.21",
+        },
+        {
+            **CUDA,
+            "package.jax-cuda12-plugin.version": "0.10.0",
+            "package.nvidia-cudnn-cu12.version": "9.1.0.70",
+        },
     ),
     "compat.jax-cuda12.driver": (
-        {**CUDA, "package.jax-cuda12-plugin.version": "0.10.0", "nvidia.driver_version": "535.104.05"},
-        {**CUDA, "package.jax-cuda12-plugin.version": "0.10.0", "nvidia.driver_version": "470.82.01"},
+        {
+            **CUDA,
+            "package.jax-cuda12-plugin.version": "0.10.0",
+            "nvidia.driver_version": "535.104.05",
+        },
+        {
+            **CUDA,
+            "package.jax-cuda12-plugin.version": "0.10.0",
+            "nvidia.driver_version": "470.82.01",
+        },
     ),
     "compat.jax-cuda13.cudnn": (
-        {**CUDA, "package.jax-cuda13-plugin.version": "0.12.0", "package.nvidia-cudnn-cu13.version": "9.26.0.51"},
-        {**CUDA, "package.jax-cuda13-plugin.version": "0.12.0", "package.nvidia-cudnn-cu13.version": "9.10.0.1"},
+        {
+            **CUDA,
+            "package.jax-cuda13-plugin.version": "0.12.0",
+            "package.nvidia-cudnn-cu13.version": "9.26.0.51",
+        },
+        {
+            **CUDA,
+            "package.jax-cuda13-plugin.version": "0.12.0",
+            "package.nvidia-cudnn-cu13.version": "9.10.0.1",
+        },
     ),
     "compat.jax-cuda13.driver": (
-        {**CUDA, "package.jax-cuda13-plugin.version": "0.12.0", "package.jax.version": "0.12.0", "nvidia.driver_version": "580.65.06"},
-        {**CUDA, "package.jax-cuda13-plugin.version": "0.12.0", "package.jax.version": "0.12.0", "nvidia.driver_version": "570.26"},
+        {
+            **CUDA,
+            "package.jax-cuda13-plugin.version": "0.12.0",
+            "package.jax.version": "0.12.0",
+            "nvidia.driver_version": "580.65.06",
+        },
+        {
+            **CUDA,
+            "package.jax-cuda13-plugin.version": "0.12.0",
+            "package.jax.version": "0.12.0",
+            "nvidia.driver_version": "570.26",
+        },
     ),
     "compat.jaxlib.cuda12": (
-        {**PIP, "package.jaxlib.version": "0.9.0.1", "package.jax-cuda12-plugin.version": "0.9.0.1"},
+        {
+            **PIP,
+            "package.jaxlib.version": "0.9.0.1",
+            "package.jax-cuda12-plugin.version": "0.9.0.1",
+        },
         {**PIP, "package.jaxlib.version": "0.9.1", "package.jax-cuda12-plugin.version": "0.9.0.1"},
     ),
     "compat.jaxlib.cuda13": (
-        {**PIP, "package.jaxlib.version": "0.12.0.1", "package.jax-cuda13-plugin.version": "0.12.0.1"},
-        {**PIP, "package.jaxlib.version": "0.12.0.1", "package.jax-cuda13-plugin.version": "0.11.2"},
+        {
+            **PIP,
+            "package.jaxlib.version": "0.12.0.1",
+            "package.jax-cuda13-plugin.version": "0.12.0.1",
+        },
+        {
+            **PIP,
+            "package.jaxlib.version": "0.12.0.1",
+            "package.jax-cuda13-plugin.version": "0.11.2",
+        },
     ),
     "compat.onnxruntime-gpu.driver": (
-        {**CUDA, "package.onnxruntime-gpu.version": "1.26.0", "nvidia.driver_version": "535.104.05"},
-        {**CUDA, "package.onnxruntime-gpu.version": "1.31.1", "nvidia.driver_version": "535.104.05"},
+        {
+            **CUDA,
+            "package.onnxruntime-gpu.version": "1.26.0",
+            "nvidia.driver_version": "535.104.05",
+        },
+        {
+            **CUDA,
+            "package.onnxruntime-gpu.version": "1.31.1",
+            "nvidia.driver_version": "535.104.05",
+        },
     ),
     "compat.torch-macos.macos": (
         {**MAC, "torch.version": "2.15.0", "metal.macos": "15.6.1"},
@@ -104,8 +247,16 @@ JUDGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {**PIP, "package.torchcodec.version": "0.7.0", "torch.version": "2.7.1+cu128"},
     ),
     "compat.transformer-engine.flash-attn": (
-        {**CUDA, "package.transformer-engine.version": "2.18.0", "package.flash-attn.version": "2.8.3"},
-        {**CUDA, "package.transformer-engine.version": "2.18.0", "package.flash-attn.version": "2.8.3.post1"},
+        {
+            **CUDA,
+            "package.transformer-engine.version": "2.18.0",
+            "package.flash-attn.version": "2.8.3",
+        },
+        {
+            **CUDA,
+            "package.transformer-engine.version": "2.18.0",
+            "package.flash-attn.version": "2.8.3.post1",
+        },
     ),
     "compat.transformers.torch": (
         {**PIP, "package.transformers.version": "5.23.0", "torch.version": "2.6.0"},
@@ -121,7 +272,10 @@ JUDGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 WANTED = {
-    "compat.causal-conv1d.torch.wanted": ({"package.causal-conv1d.version": "1.6.1"}, "2.6, 2.7, 2.8, 2.9, 2.10"),
+    "compat.causal-conv1d.torch.wanted": (
+        {"package.causal-conv1d.version": "1.6.1"},
+        "2.6, 2.7, 2.8, 2.9, 2.10",
+    ),
     "compat.jax.jaxlib.wanted": ({"package.jax.version": "0.12.0"}, "0.11.2, 0.12.0"),
     "compat.mamba-ssm.triton.wanted": ({"package.mamba-ssm.version": "2.3.2.post1"}, ">=3.5.0"),
     "compat.sglang.torch.wanted": ({"package.sglang.version": "0.5.23"}, "2.14.1"),
@@ -145,7 +299,12 @@ def judged(given: dict[str, Any], catalog: Catalog) -> Diagnosis:
 
 
 def test_every_column_that_judges_is_held_against_an_environment(catalog: Catalog) -> None:
-    columns = {f"compat.{name}.{column}" for name, table in catalog.tables.items() for column, told in table.columns.items() if told.judge}
+    columns = {
+        f"compat.{name}.{column}"
+        for name, table in catalog.tables.items()
+        for column, told in table.columns.items()
+        if told.judge
+    }
     assert columns == set(JUDGED)
 
 
@@ -174,7 +333,9 @@ def test_what_a_table_wants(wanted: str, catalog: Catalog) -> None:
 
 @pytest.mark.parametrize("build", ["rocm", "xpu", "cpu"])
 @pytest.mark.parametrize("column", ["compat.bitsandbytes.exact", "compat.deepspeed.toolkit"])
-def test_no_table_of_cuda_speaks_of_another_build(column: str, build: str, catalog: Catalog) -> None:
+def test_no_table_of_cuda_speaks_of_another_build(
+    column: str, build: str, catalog: Catalog
+) -> None:
     _, given = JUDGED[column]
     assert judged({**given, "torch.build": build}, catalog).findings == ()
 
@@ -190,20 +351,35 @@ def test_no_table_of_cuda_speaks_of_another_build(column: str, build: str, catal
         ("compat.torch-macos.macos", {"host.machine": "x86_64"}),
     ],
 )
-def test_where_a_table_must_not_speak_it_does_not(column: str, changed: dict[str, Any], catalog: Catalog) -> None:
+def test_where_a_table_must_not_speak_it_does_not(
+    column: str, changed: dict[str, Any], catalog: Catalog
+) -> None:
     _, given = JUDGED[column]
     assert judged({**given, **changed}, catalog).findings == ()
 
 
 def test_a_release_that_is_not_out_yet_is_beyond_and_no_finding(catalog: Catalog) -> None:
-    given = {**CUDA, "torch.version": "2.99.0+cu130", "torch.cuda_version": "13.0", "package.torchvision.version": "0.99.0"}
+    given = {
+        **CUDA,
+        "torch.version": "2.99.0+cu130",
+        "torch.cuda_version": "13.0",
+        "package.torchvision.version": "0.99.0",
+    }
     facts = derive(toy.seen(given).facts, catalog)
-    assert {value_of(facts, f"compat.{name}.beyond")["here"] for name in ("torch", "torch-archs", "torch-python")} == {"2.99.0"}
-    assert value_of(facts, "compat.torchvision.beyond")["ends"] == catalog.tables["torchvision"].newest.release  # type: ignore[union-attr]
+    assert {
+        value_of(facts, f"compat.{name}.beyond")["here"]
+        for name in ("torch", "torch-archs", "torch-python")
+    } == {"2.99.0"}
+    assert (
+        value_of(facts, "compat.torchvision.beyond")["ends"]
+        == catalog.tables["torchvision"].newest.release  # type: ignore[union-attr]
+    )
     assert judged(given, catalog).findings == ()
 
 
-def test_what_is_wanted_with_each_torch_fits_the_tables_of_the_other_packages(catalog: Catalog) -> None:
+def test_what_is_wanted_with_each_torch_fits_the_tables_of_the_other_packages(
+    catalog: Catalog,
+) -> None:
     names = {
         "torchvision": "requires.torchvision.torch.met",
         "torchaudio": "requires.torchaudio.torch.met",
@@ -211,7 +387,11 @@ def test_what_is_wanted_with_each_torch_fits_the_tables_of_the_other_packages(ca
     }
     verdicts: dict[tuple[str, str], Any] = {}
     for row in catalog.tables["torch"].rows:
-        given = {**PIP, "torch.version": row["torch"], **{f"package.{name}.version": row[name] for name in names if name in row}}
+        given = {
+            **PIP,
+            "torch.version": row["torch"],
+            **{f"package.{name}.version": row[name] for name in names if name in row},
+        }
         facts = derive(toy.seen(given).facts, catalog)
         verdicts |= {(row["torch"], name): value_of(facts, fact) for name, fact in names.items()}
     old = {pair for pair, verdict in verdicts.items() if verdict is None}

@@ -38,7 +38,12 @@ def test_an_entry_without_faults_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_all_faults_of_shape_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
-    wrong = _GOOD | {"severity": "fatal", "cuase": "x", "fixes": [{"kind": "x", "title": 3}], "verified": {"how": "thread"}}
+    wrong = _GOOD | {
+        "severity": "fatal",
+        "cuase": "x",
+        "fixes": [{"kind": "x", "title": 3}],
+        "verified": {"how": "thread"},
+    }
     assert _faults(tmp_path, wrong=wrong) == [
         "wrong.yaml:2: severity: Invalid enum value 'fatal'",
         "wrong.yaml:7: fixes[0].kind: Invalid enum value 'x'",
@@ -52,23 +57,52 @@ def test_all_faults_of_shape_are_named_at_once_with_their_lines(tmp_path: Path) 
     ("change", "fault"),
     [
         ({"signatures": [{"pattern": r"(a|b)\1foo is"}]}, "searched in linear time"),
-        ({"signatures": [{"pattern": "foo b", "unless": ["foo b.{0,1001}c"]}]}, "searched in linear time"),
+        (
+            {"signatures": [{"pattern": "foo b", "unless": ["foo b.{0,1001}c"]}]},
+            "searched in linear time",
+        ),
         ({"signatures": [{"pattern": "[a-z]+"}]}, "no plain text of three characters"),
         ({"signatures": [{"pattern": "(?i)foo is"}]}, "no plain text of three characters"),
         ({"signatures": [{"pattern": "foo ("}]}, "is no regular expression"),
         ({"signatures": []}, "nothing would ever recognise it"),
         ({"fixes": []}, "every finding ends in something to do"),
         ({"fixes": [{"kind": "edit", "title": "nothing"}]}, "it does nothing"),
-        ({"fixes": [{"kind": "upgrade", "title": "{log.what}", "install": ["x"]}]}, "no signature has a group of that name"),
-        ({"fixes": [{"kind": "upgrade", "title": "{torch.colour}", "install": ["x"]}]}, "no such fact"),
-        ({"affected": [{"when": [{"fact": "torch.colour", "equals": 1}]}]}, "no such fact: torch.colour"),
-        ({"affected": [{"when": [{"fact": "torch.build", "equals": 1, "present": True}]}]}, "exactly one operator is wanted"),
+        (
+            {"fixes": [{"kind": "upgrade", "title": "{log.what}", "install": ["x"]}]},
+            "no signature has a group of that name",
+        ),
+        (
+            {"fixes": [{"kind": "upgrade", "title": "{torch.colour}", "install": ["x"]}]},
+            "no such fact",
+        ),
+        (
+            {"affected": [{"when": [{"fact": "torch.colour", "equals": 1}]}]},
+            "no such fact: torch.colour",
+        ),
+        (
+            {"affected": [{"when": [{"fact": "torch.build", "equals": 1, "present": True}]}]},
+            "exactly one operator is wanted",
+        ),
         ({"related": ["x/none"]}, "no such issue: x/none"),
-        ({"verified": {"how": "guess", "checked": "2026-01-01"}}, "is none of reproduced, thread, documented"),
+        (
+            {"verified": {"how": "guess", "checked": "2026-01-01"}},
+            "is none of reproduced, thread, documented",
+        ),
         ({"proofs": [{"check": "none"}]}, "no such check: none"),
         ({"examples": _GOOD["examples"][:1]}, "one must not match"),
-        ({"examples": [{**_GOOD["examples"][0], "source": "https://example.org/1"}, _GOOD["examples"][1]]}, "proves nothing new"),
-        ({"examples": [{**_GOOD["examples"][0], "log": "bar"}, _GOOD["examples"][1]]}, "'it': expected match, got no-match"),
+        (
+            {
+                "examples": [
+                    {**_GOOD["examples"][0], "source": "https://example.org/1"},
+                    _GOOD["examples"][1],
+                ]
+            },
+            "proves nothing new",
+        ),
+        (
+            {"examples": [{**_GOOD["examples"][0], "log": "bar"}, _GOOD["examples"][1]]},
+            "'it': expected match, got no-match",
+        ),
         ({"title": "(the title)"}, "still to be written"),
     ],
 )
@@ -77,7 +111,9 @@ def test_each_rule_speaks(tmp_path: Path, change: dict[str, Any], fault: str) ->
     assert fault in found
 
 
-def test_two_issues_may_claim_one_example_where_one_names_the_other_and_each_comes_first_in_its_own(tmp_path: Path) -> None:
+def test_two_issues_may_claim_one_example_where_one_names_the_other_and_each_comes_first_in_its_own(
+    tmp_path: Path,
+) -> None:
     claims = _faults(tmp_path, one=_GOOD, two=_GOOD)
     assert [fault.split(": ")[-1].split(";")[0] for fault in claims] == [
         "x/two claims it too",
@@ -85,7 +121,9 @@ def test_two_issues_may_claim_one_example_where_one_names_the_other_and_each_com
         "x/one comes before it",
     ]
     related = _GOOD | {"related": ["x/two"]}
-    assert ["x/one comes before it" in fault for fault in _faults(tmp_path, one=related, two=_GOOD)] == [True]
+    assert [
+        "x/one comes before it" in fault for fault in _faults(tmp_path, one=related, two=_GOOD)
+    ] == [True]
     text = "foo is not there, says bar"
     own = [{**_GOOD["examples"][0], "log": text}, _GOOD["examples"][1]]
     special = related | {"signatures": [{"pattern": text}], "examples": own}
@@ -103,11 +141,20 @@ def test_a_table_is_held_to_its_sources(tmp_path: Path) -> None:
     table = {
         "title": "t",
         "columns": {"torch": {"fact": "torch.colour"}},
-        "sources": {"s": {"url": "https://example.org", "what": "x", "opened": "2026-01-01", "evidence": "rumour"}},
+        "sources": {
+            "s": {
+                "url": "https://example.org",
+                "what": "x",
+                "opened": "2026-01-01",
+                "evidence": "rumour",
+            }
+        },
         "rows": [{"torch": "2.0", "source": ["other"]}, {"colour": "red"}],
     }
     (tmp_path / "compat").mkdir()
-    (tmp_path / "compat" / "t.yaml").write_text(yaml.safe_dump(table, sort_keys=False), encoding="utf-8")
+    (tmp_path / "compat" / "t.yaml").write_text(
+        yaml.safe_dump(table, sort_keys=False), encoding="utf-8"
+    )
     faults = "\n".join(lint(tmp_path, {}))
     for said in (
         "no such fact: torch.colour",
@@ -124,16 +171,26 @@ def test_a_table_is_held_to_its_sources(tmp_path: Path) -> None:
     ("fix", "said"),
     [
         ({"install": ["torch", "torchvision"]}, "torchvision would be new to some"),
-        ({"uninstall": ["foo"], "companions": ["torchvision"]}, "they join install, which is empty"),
+        (
+            {"uninstall": ["foo"], "companions": ["torchvision"]},
+            "they join install, which is empty",
+        ),
         ({"install": ["foo>=2"], "options": ["no-deps"]}, "no-deps leaves behind"),
-        ({"install": ["foo"], "options": ["no-deps", "reinstall", "upgrade"]}, "no-deps and upgrade"),
+        (
+            {"install": ["foo"], "options": ["no-deps", "reinstall", "upgrade"]},
+            "no-deps and upgrade",
+        ),
         ({"env": {"LD_LIBRARY_PATH": ""}}, "env.LD_LIBRARY_PATH"),
         ({"install": ["foo"], "condition": "it is slow; Windows"}, "'Windows' is a fact"),
         ({"install": ["foo"], "condition": "torch 2.4 or older"}, "is a fact"),
     ],
 )
-def test_advice_that_could_do_harm_is_a_fault(tmp_path: Path, fix: dict[str, Any], said: str) -> None:
-    (fault,) = _faults(tmp_path, bad={**_GOOD, "fixes": [{"kind": "upgrade", "title": "Take another", **fix}]})
+def test_advice_that_could_do_harm_is_a_fault(
+    tmp_path: Path, fix: dict[str, Any], said: str
+) -> None:
+    (fault,) = _faults(
+        tmp_path, bad={**_GOOD, "fixes": [{"kind": "upgrade", "title": "Take another", **fix}]}
+    )
     assert said in fault
 
 
@@ -142,6 +199,18 @@ def test_advice_that_can_do_none_is_no_fault(tmp_path: Path) -> None:
         {"install": ["torch"], "companions": ["torchvision", "torchaudio"], "options": ["upgrade"]},
         {"install": ["foo"], "options": ["no-deps", "reinstall"]},
         {"install": ["foo>=2"], "options": ["hold-torch"]},
-        {"env": {"LD_LIBRARY_PATH": ""}, "when": [{"fact": "env.LD_LIBRARY_PATH", "present": True}]},
+        {
+            "env": {"LD_LIBRARY_PATH": ""},
+            "when": [{"fact": "env.LD_LIBRARY_PATH", "present": True}],
+        },
     ]
-    assert _faults(tmp_path, good={**_GOOD, "fixes": [{"kind": "upgrade", "title": "Take another", **fix} for fix in fixes]}) == []
+    assert (
+        _faults(
+            tmp_path,
+            good={
+                **_GOOD,
+                "fixes": [{"kind": "upgrade", "title": "Take another", **fix} for fix in fixes],
+            },
+        )
+        == []
+    )

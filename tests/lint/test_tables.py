@@ -41,9 +41,21 @@ def test_a_sound_table_is_left_alone(tmp_path: Path) -> None:
         ("read: 2026", "of: python, read: 2026", "newest.of: no such key: python"),
         (', before: "2.8.0"', "", "rows[0]: torch: say where it ends"),
         ("python:", "beyond:", "columns.beyond"),
-        ("python.version}", "python.version, fixes: [{kind: pin, title: x}]}", "columns.python.fixes: it does nothing"),
-        ("python.version}", "python.version, judge: true}", "columns.python.fixes: a violation ends in something to do"),
-        ("columns:", "applies: [{fact: torch.nosuch, equals: 1}]\ncolumns:", "applies: no such fact: torch.nosuch"),
+        (
+            "python.version}",
+            "python.version, fixes: [{kind: pin, title: x}]}",
+            "columns.python.fixes: it does nothing",
+        ),
+        (
+            "python.version}",
+            "python.version, judge: true}",
+            "columns.python.fixes: a violation ends in something to do",
+        ),
+        (
+            "columns:",
+            "applies: [{fact: torch.nosuch, equals: 1}]\ncolumns:",
+            "applies: no such fact: torch.nosuch",
+        ),
         ("source: [index]", "source: [web]", "rows[0]: no such source: web"),
     ],
 )

@@ -44,7 +44,12 @@ def test_what_stands_before_a_line_is_taken_off(line: str, expected: str) -> Non
 
 
 def test_a_sentence_over_two_lines_tells_both_versions() -> None:
-    assert _facts(_MISMATCH) == {"cuda.version": "12.1", "torch.cuda_version": "11.8", "torch.build": "cuda", "cuda.selected": True}
+    assert _facts(_MISMATCH) == {
+        "cuda.version": "12.1",
+        "torch.cuda_version": "11.8",
+        "torch.build": "cuda",
+        "cuda.selected": True,
+    }
 
 
 def test_banners_wheels_and_paths_tell_versions() -> None:
@@ -70,16 +75,36 @@ GPU with CUDA capability sm_120 is not compatible with the current PyTorch insta
 @pytest.mark.parametrize(
     ("text", "name", "value"),
     [
-        ("    PyTorch 2.5.1+cu124 with CUDA 1204 (you have 2.6.0+cu124)", "torch.version", "2.6.0+cu124"),
+        (
+            "    PyTorch 2.5.1+cu124 with CUDA 1204 (you have 2.6.0+cu124)",
+            "torch.version",
+            "2.6.0+cu124",
+        ),
         ("pytorch version: 2.7.0+cu128", "torch.version", "2.7.0+cu128"),
         ("- PyTorch version (GPU?): 2.5.1+cu124 (True)", "torch.version", "2.5.1+cu124"),
         ("/opt/venv/lib/torch-2.6.0+cu124.dist-info/METADATA", "torch.version", "2.6.0+cu124"),
         ("- `transformers` version: 4.46.0", "package.transformers.version", "4.46.0"),
-        ("INFO Initializing a V1 LLM engine (v0.10.0) with config", "package.vllm.version", "0.10.0"),
+        (
+            "INFO Initializing a V1 LLM engine (v0.10.0) with config",
+            "package.vllm.version",
+            "0.10.0",
+        ),
         ("INFO vLLM API server version 0.8.5.post1", "package.vllm.version", "0.8.5.post1"),
-        ("|   0  NVIDIA GeForce RTX 3090        Off |", "nvidia.gpu_names", ["NVIDIA GeForce RTX 3090"]),
-        ("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)", "nvidia.gpu_names", ["NVIDIA H100 80GB HBM3"]),
-        ("Device: cuda:0 NVIDIA GeForce RTX 3060 : cudaMallocAsync", "nvidia.gpu_names", ["NVIDIA GeForce RTX 3060"]),
+        (
+            "|   0  NVIDIA GeForce RTX 3090        Off |",
+            "nvidia.gpu_names",
+            ["NVIDIA GeForce RTX 3090"],
+        ),
+        (
+            "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)",
+            "nvidia.gpu_names",
+            ["NVIDIA H100 80GB HBM3"],
+        ),
+        (
+            "Device: cuda:0 NVIDIA GeForce RTX 3060 : cudaMallocAsync",
+            "nvidia.gpu_names",
+            ["NVIDIA GeForce RTX 3060"],
+        ),
         (r'  File "C:\ComfyUI\main.py", line 3', "host.os", "windows"),
         ('  File "/opt/homebrew/lib/x.py", line 3', "host.os", "macos"),
         ('  File "/usr/lib/x.py", line 3\n  File "C:\\x.py"', "host.os", None),
@@ -107,8 +132,14 @@ def test_a_report_in_a_log_counts() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("ok\nx.cu(3): error: no\nninja: build stopped: subcommand failed.\nERROR: Failed building wheel for y", 2),
-        ("Traceback (most recent call last):\nImportError: libcudart.so.12: cannot open shared object file\nCalledProcessError: x", 2),
+        (
+            "ok\nx.cu(3): error: no\nninja: build stopped: subcommand failed.\nERROR: Failed building wheel for y",
+            2,
+        ),
+        (
+            "Traceback (most recent call last):\nImportError: libcudart.so.12: cannot open shared object file\nCalledProcessError: x",
+            2,
+        ),
         ("error[E0384]: cannot assign\nerror: could not compile `x` (build script)", 1),
         ("make: *** [all] Error 1\nERROR: Failed building wheel for y", 2),
         ("all is well\n0 errors, 0 warnings", None),

@@ -12,14 +12,20 @@ from doctor.model.observation import Log
 @pytest.mark.parametrize(
     ("text", "asks"),
     [
-        ("torch.distributed.DistBackendError: NCCL error in: x.cpp:3, internal error", "NCCL_DEBUG=INFO"),
+        (
+            "torch.distributed.DistBackendError: NCCL error in: x.cpp:3, internal error",
+            "NCCL_DEBUG=INFO",
+        ),
         ("RuntimeError: CUDA error: something new", "CUDA_LAUNCH_BLOCKING=1"),
         ("NCCL WARN x\nRuntimeError: it failed", "NCCL_DEBUG=INFO"),
         ("torch._dynamo.exc.InternalError: what", "TORCHDYNAMO_VERBOSE=1"),
         ("Segmentation fault (core dumped)", "PYTHONFAULTHANDLER=1"),
         ("ImportError: DLL load failed while importing x", "dumpbin"),
         ("thread 'main' panicked at src/main.rs:3", "RUST_BACKTRACE=1"),
-        ("subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.", "MAX_JOBS=1"),
+        (
+            "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
+            "MAX_JOBS=1",
+        ),
         ("ValueError: frobnicated", "--env FILE"),
     ],
 )

@@ -65,14 +65,20 @@ def test_a_short_log_is_kept_whole() -> None:
         (b"", ("",), ()),
     ],
 )
-def test_lines_have_the_numbers_that_an_editor_gives_them(content: bytes, lines: tuple[str, ...], numbers: tuple[int, ...]) -> None:
+def test_lines_have_the_numbers_that_an_editor_gives_them(
+    content: bytes, lines: tuple[str, ...], numbers: tuple[int, ...]
+) -> None:
     log = _read(content)
     assert (log.lines, log.numbers) == (lines, numbers)
 
 
 def test_of_a_long_log_head_tail_and_telling_lines_are_kept() -> None:
     lines = [_NOISE] * 200_000
-    lines[0], lines[123_456], lines[-1] = b"begins\n", b"RuntimeError: \x1b[31mno kernel\x1b[0m image is available\n", b"ends"
+    lines[0], lines[123_456], lines[-1] = (
+        b"begins\n",
+        b"RuntimeError: \x1b[31mno kernel\x1b[0m image is available\n",
+        b"ends",
+    )
     log = _read(b"".join(lines))
     assert _line(log, "begins") == [1]
     assert _line(log, "no kernel image is available") == [123_457]
@@ -103,7 +109,11 @@ def test_a_pasted_environment_in_the_middle_is_kept() -> None:
 
 
 def test_memory_is_bounded_and_what_stands_everywhere_is_given_up() -> None:
-    stream = _Endless(1_500_000, {700_001: b"no kernel image is available\n"} | dict.fromkeys(range(100_000, 600_000), b"an error: x\n"))
+    stream = _Endless(
+        1_500_000,
+        {700_001: b"no kernel image is available\n"}
+        | dict.fromkeys(range(100_000, 600_000), b"an error: x\n"),
+    )
     tracemalloc.start()
     log = reading.read(stream, "log", _TEXTS)  # type: ignore[arg-type]
     peak = tracemalloc.get_traced_memory()[1]
@@ -135,7 +145,9 @@ def test_any_text_is_read_and_its_lines_are_in_order(names: list[str]) -> None:
 
 
 def _packed(size: int) -> bytes:
-    return gzip.compress(_NOISE * (size // len(_NOISE)) + b"RuntimeError: no kernel image is available\n")
+    return gzip.compress(
+        _NOISE * (size // len(_NOISE)) + b"RuntimeError: no kernel image is available\n"
+    )
 
 
 @pytest.mark.parametrize("size", [1000, 3 << 20])
@@ -152,13 +164,21 @@ def test_what_gzip_packed_and_somebody_cut_off_is_read_as_far_as_it_goes() -> No
     assert "RuntimeError: no kernel image is available" in _read(content[: len(content) // 2]).lines
 
 
-@pytest.mark.parametrize("content", [b"\x1f\x8b\x08" + b"\xff" * 100, gzip.compress(b"")[:10] + b"\x07" * 50], ids=["head", "body"])
+@pytest.mark.parametrize(
+    "content",
+    [b"\x1f\x8b\x08" + b"\xff" * 100, gzip.compress(b"")[:10] + b"\x07" * 50],
+    ids=["head", "body"],
+)
 def test_what_only_begins_as_gzip_does_is_told(content: bytes) -> None:
-    with pytest.raises(InputError, match="log: it begins as what gzip packed and cannot be unpacked"):
+    with pytest.raises(
+        InputError, match="log: it begins as what gzip packed and cannot be unpacked"
+    ):
         _read(content)
 
 
-def test_a_small_file_that_unpacks_to_no_end_is_refused_in_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_file_that_unpacks_to_no_end_is_refused_in_little_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     content = gzip.compress(bytes(64 << 20))
     monkeypatch.setattr(reading, "_UNPACKED", 16 << 20)
     tracemalloc.start()
@@ -171,7 +191,12 @@ def test_a_small_file_that_unpacks_to_no_end_is_refused_in_little_memory(monkeyp
 
 @pytest.mark.parametrize(
     ("content", "packer"),
-    [(lzma.compress(b"x"), "xz"), (bz2.compress(b"x"), "bzip2"), (b"PK\x03\x04rest", "zip"), (b"\x28\xb5\x2f\xfdrest", "zstd")],
+    [
+        (lzma.compress(b"x"), "xz"),
+        (bz2.compress(b"x"), "bzip2"),
+        (b"PK\x03\x04rest", "zip"),
+        (b"\x28\xb5\x2f\xfdrest", "zstd"),
+    ],
     ids=["xz", "bzip2", "zip", "zstd"],
 )
 def test_what_another_program_packed_is_told(content: bytes, packer: str) -> None:

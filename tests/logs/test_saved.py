@@ -23,7 +23,9 @@ NEWER = "99.1.0"
 
 def _snapshot(**more: Any) -> dict[str, Any]:
     facts = reports.facts(torch__version=present("2.9.1", "test"))
-    told: dict[str, Any] = json.loads(encoded(Observation(doctor_version=__version__, targets=(reports.PYTHON,), facts=facts)))
+    told: dict[str, Any] = json.loads(
+        encoded(Observation(doctor_version=__version__, targets=(reports.PYTHON,), facts=facts))
+    )
     return {**told, **more}
 
 
@@ -34,7 +36,12 @@ def _refused(tmp_path: Path, told: Any) -> str:
 
 
 def test_what_this_doctor_wrote_is_read(tmp_path: Path) -> None:
-    assert read_observation(put(tmp_path / "seen.json", json.dumps(_snapshot()))).facts["torch.version"].value == "2.9.1"
+    assert (
+        read_observation(put(tmp_path / "seen.json", json.dumps(_snapshot())))
+        .facts["torch.version"]
+        .value
+        == "2.9.1"
+    )
 
 
 @pytest.mark.parametrize("form", [2, 999])
@@ -59,16 +66,25 @@ def test_parts_of_a_newer_doctor_are_told_as_that(tmp_path: Path) -> None:
     assert f"A newer doctor wrote it ({NEWER})" in said
     assert "upgrade" not in _refused(tmp_path, _snapshot(facts=facts))
     kind = [{"name": "x", "kind": "container", "path": "/"}]
-    assert "`$.targets[0].kind`" in _refused(tmp_path, _snapshot(targets=kind, doctor_version=NEWER))
-    assert "A newer doctor" not in _refused(tmp_path, _snapshot(targets=kind, doctor_version="x" * 5000))
+    assert "`$.targets[0].kind`" in _refused(
+        tmp_path, _snapshot(targets=kind, doctor_version=NEWER)
+    )
+    assert "A newer doctor" not in _refused(
+        tmp_path, _snapshot(targets=kind, doctor_version="x" * 5000)
+    )
 
 
 @pytest.mark.parametrize("told", [{}, {"x": 1}, [], None, "text", 3])
 def test_what_is_no_document_of_doctor_is_none(tmp_path: Path, told: Any) -> None:
-    assert "no snapshot of doctor, no JSON report, and no text of collect_env" in _refused(tmp_path, told)
+    assert "no snapshot of doctor, no JSON report, and no text of collect_env" in _refused(
+        tmp_path, told
+    )
 
 
-@pytest.mark.parametrize("arguments", ["diff seen.json seen.json", "check --from seen.json", "diagnose log --env seen.json"])
+@pytest.mark.parametrize(
+    "arguments",
+    ["diff seen.json seen.json", "check --from seen.json", "diagnose log --env seen.json"],
+)
 def test_every_command_refuses_it(tmp_path: Path, arguments: str) -> None:
     put(tmp_path / "log", "error: x\n")
     for text in (json.dumps(_snapshot(schema_version=2)), "{}"):
@@ -79,7 +95,10 @@ def test_every_command_refuses_it(tmp_path: Path, arguments: str) -> None:
 
 def test_a_baseline_of_another_form_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "log", "error: x\n")
-    put(tmp_path / "b.json", json.dumps(_snapshot(schema_version=7, findings=[], doctor={"version": NEWER})))
+    put(
+        tmp_path / "b.json",
+        json.dumps(_snapshot(schema_version=7, findings=[], doctor={"version": NEWER})),
+    )
     said = doctor("diagnose", "log", "--baseline", "b.json", cwd=tmp_path)
     assert said.code == 3
     assert f"A newer doctor wrote it ({NEWER})" in said.err
@@ -93,5 +112,12 @@ def test_snapshots_come_out_of_pipes_as_well(tmp_path: Path) -> None:
 
     put(tmp_path / "seen.json", json.dumps(_snapshot()))
     command = f"{sys.executable} -m doctor diff <(cat seen.json) <(cat seen.json)"
-    ran = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, check=False, timeout=60)
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
     assert ran.returncode == 0, ran.stderr

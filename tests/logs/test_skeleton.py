@@ -54,18 +54,34 @@ _LINES = st.lists(st.text(st.characters(exclude_characters="\n"), max_size=40), 
 
 
 @given(_LINES, _LINES)
-def test_whatever_a_log_says_the_skeleton_is_yaml_and_quotes_it(above: list[str], below: list[str]) -> None:
+def test_whatever_a_log_says_the_skeleton_is_yaml_and_quotes_it(
+    above: list[str], below: list[str]
+) -> None:
     lines = [*above, "some.lib.FooError: it's {x}: - #1", *below]
     line = Owner(at=len(above), line=1, text=lines[len(above)])
     issue = yaml.safe_load(skeleton(lines, line, date(2026, 11, 21)))
     log = issue["examples"][0]["log"]
     assert re.search(issue["signatures"][0]["pattern"], log)
-    shown = [_UNPRINTABLE.sub("\ufffd", each.rstrip()) for each in lines[max(0, line.at - 6) : line.at + 7]]
+    shown = [
+        _UNPRINTABLE.sub("\ufffd", each.rstrip())
+        for each in lines[max(0, line.at - 6) : line.at + 7]
+    ]
     assert log.rstrip("\n") == "\n".join(shown).rstrip("\n")
 
 
 @pytest.mark.parametrize(
-    "first", ['  File "x.py", line 1, in f', "\ttab", "      six", " ", "---", "%YAML", "# no comment", "\u2028", "\ufeff"]
+    "first",
+    [
+        '  File "x.py", line 1, in f',
+        "\ttab",
+        "      six",
+        " ",
+        "---",
+        "%YAML",
+        "# no comment",
+        "\u2028",
+        "\ufeff",
+    ],
 )
 def test_the_first_line_that_is_shown_may_begin_with_anything(first: str) -> None:
     lines = [first, "some.lib.FooError: broken"]

@@ -7,11 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from doctor.observe.installed.distributions import duplicates, in_stack, installed, marker_environment, normalized, requirements
+from doctor.observe.installed.distributions import (
+    duplicates,
+    in_stack,
+    installed,
+    marker_environment,
+    normalized,
+    requirements,
+)
 from doctor.observe.scene import Distribution, Interpreter
 
 
-def _interpreter(version: str = "3.11.7", platform: str = "linux", machine: str = "x86_64") -> Interpreter:
+def _interpreter(
+    version: str = "3.11.7", platform: str = "linux", machine: str = "x86_64"
+) -> Interpreter:
     return Interpreter(
         executable="/v/bin/python",
         version=version,
@@ -34,7 +43,9 @@ def _put(site: Path, name: str, version: str, *lines: str, installer: str = "uv"
     folder = site / f"{name}-{version}.dist-info"
     folder.mkdir(parents=True)
     head = ["Metadata-Version: 2.4", f"Name: {name}", f"Version: {version}", *lines]
-    (folder / "METADATA").write_text("\n".join(head) + "\n\nRequires-Dist: not-a-header\n", encoding="utf-8")
+    (folder / "METADATA").write_text(
+        "\n".join(head) + "\n\nRequires-Dist: not-a-header\n", encoding="utf-8"
+    )
     (folder / "RECORD").touch()
     if installer:
         (folder / "INSTALLER").write_text(f"{installer}\n", encoding="utf-8")
@@ -49,7 +60,9 @@ def test_a_dist_info_folder_is_read(tmp_path: Path) -> None:
     folder = _put(tmp_path, "Flash_Attn", "2.8.3+cu12torch2.8cxx11abiTRUE", installer="pip")
     (folder / "direct_url.json").write_text('{"url": "https://x/y.whl"}', encoding="utf-8")
     os.utime(folder, (1e9, 1e9))
-    assert installed([str(tmp_path), str(tmp_path), str(tmp_path / "none"), str(folder / "METADATA")]) == (
+    assert installed(
+        [str(tmp_path), str(tmp_path), str(tmp_path / "none"), str(folder / "METADATA")]
+    ) == (
         Distribution(
             name="flash-attn",
             version="2.8.3+cu12torch2.8cxx11abiTRUE",
@@ -91,10 +104,17 @@ def test_remains_and_damaged_folders(tmp_path: Path) -> None:
 
 
 def test_the_older_layouts_are_read(tmp_path: Path) -> None:
-    (tmp_path / "apex-0.1-py3.11.egg-info").write_text("Metadata-Version: 1.0\nName: apex\nVersion: 0.1\n", encoding="utf-8")
+    (tmp_path / "apex-0.1-py3.11.egg-info").write_text(
+        "Metadata-Version: 1.0\nName: apex\nVersion: 0.1\n", encoding="utf-8"
+    )
     (tmp_path / "fla_core.egg-info").mkdir()
-    (tmp_path / "fla_core.egg-info/PKG-INFO").write_text("Name: fla_core\nVersion: 0.4\n", encoding="utf-8")
-    assert {name: one.version for name, one in _by_name(tmp_path).items()} == {"apex": "0.1", "fla-core": "0.4"}
+    (tmp_path / "fla_core.egg-info/PKG-INFO").write_text(
+        "Name: fla_core\nVersion: 0.4\n", encoding="utf-8"
+    )
+    assert {name: one.version for name, one in _by_name(tmp_path).items()} == {
+        "apex": "0.1",
+        "fla-core": "0.4",
+    }
 
 
 def test_conda_is_recognised_where_no_installer_is_named(tmp_path: Path) -> None:
@@ -105,10 +125,16 @@ def test_conda_is_recognised_where_no_installer_is_named(tmp_path: Path) -> None
     (tmp_path / "conda-meta").mkdir()
     for name in ("numpy-2.0.0-py311h_0", "triton-3.1.0-0"):
         (tmp_path / "conda-meta" / f"{name}.json").touch()
-    assert {name: one.installer for name, one in _by_name(site).items()} == {"numpy": "conda", "torch": "", "triton": "pip"}
+    assert {name: one.installer for name, one in _by_name(site).items()} == {
+        "numpy": "conda",
+        "torch": "",
+        "triton": "pip",
+    }
 
 
-@pytest.mark.parametrize("name", ["torch", "nvidia-cudnn-cu13", "triton-windows", "flash-attn", "cuda-toolkit", "jaxlib"])
+@pytest.mark.parametrize(
+    "name", ["torch", "nvidia-cudnn-cu13", "triton-windows", "flash-attn", "cuda-toolkit", "jaxlib"]
+)
 def test_members_of_the_stack(name: str) -> None:
     assert in_stack(name)
 
@@ -139,12 +165,24 @@ def test_requirements_are_those_of_the_target(tmp_path: Path) -> None:
     torch = _by_name(tmp_path)["torch"]
 
     def asked(*extras: str, **changed: str) -> dict[str, str]:
-        return {one.name: one.specifier for one in requirements(torch, _interpreter(**changed), extras)}
+        return {
+            one.name: one.specifier for one in requirements(torch, _interpreter(**changed), extras)
+        }
 
-    linux = {"filelock": "", "triton": "==3.1.0", "sympy": "==1.13.1", "cuda-toolkit": "==13.0.3", "torchvision": ""}
+    linux = {
+        "filelock": "",
+        "triton": "==3.1.0",
+        "sympy": "==1.13.1",
+        "cuda-toolkit": "==13.0.3",
+        "torchvision": "",
+    }
     assert asked() == linux
     assert asked("numpy") == {**linux, "numpy": ">=2"}
-    assert asked(version="3.8.18", platform="darwin", machine="arm64") == {"filelock": "", "sympy": "==1.12.1", "torchvision": ""}
+    assert asked(version="3.8.18", platform="darwin", machine="arm64") == {
+        "filelock": "",
+        "sympy": "==1.12.1",
+        "torchvision": "",
+    }
     found = {one.name: one for one in requirements(torch, _interpreter())}
     assert found["cuda-toolkit"].extras == {"cublas", "cudart"}
     assert found["torchvision"].direct

@@ -190,7 +190,9 @@ def test_a_lock_names_each_package_once(name: str) -> None:
 
 
 def test_pipenv_and_pixi() -> None:
-    assert _pins("Pipfile", '[packages]\ntorch = "==2.7.1"\n[scripts]\ntriton = "x"\n') == {"torch": (2, True)}
+    assert _pins("Pipfile", '[packages]\ntorch = "==2.7.1"\n[scripts]\ntriton = "x"\n') == {
+        "torch": (2, True)
+    }
     text = '[feature.gpu.dependencies]\npytorch-gpu = "2.7.*"\n[feature.gpu.pypi-dependencies]\nvllm = "*"\n'
     assert _pins("pixi.toml", text) == {"torch": (2, True), "vllm": (4, False)}
 
@@ -216,22 +218,45 @@ def test_a_manifest_is_known_by_its_name(folder: str, name: str, known: bool) ->
 
 
 def test_locks_rank_last() -> None:
-    ranks = [kind.rank for name in ("requirements.txt", "pyproject.toml", "Dockerfile", "uv.lock") if (kind := kind_of("", name))]
+    ranks = [
+        kind.rank
+        for name in ("requirements.txt", "pyproject.toml", "Dockerfile", "uv.lock")
+        if (kind := kind_of("", name))
+    ]
     assert ranks == sorted(ranks)
     assert ranks[-1] == LOCK
 
 
-_FILES = ("requirements.txt", "pyproject.toml", "environment.yml", "Dockerfile", "Cargo.toml", "uv.lock", "Pipfile", "pixi.toml")
+_FILES = (
+    "requirements.txt",
+    "pyproject.toml",
+    "environment.yml",
+    "Dockerfile",
+    "Cargo.toml",
+    "uv.lock",
+    "Pipfile",
+    "pixi.toml",
+)
 
 
-@given(name=st.sampled_from(_FILES), text=st.text() | st.text("[]{}=\"'#\n ,torch.-@:&|\\RUNpipinstall"))
+@given(
+    name=st.sampled_from(_FILES),
+    text=st.text() | st.text("[]{}=\"'#\n ,torch.-@:&|\\RUNpipinstall"),
+)
 def test_a_text_that_is_no_manifest_is_read_without_a_fault(name: str, text: str) -> None:
     assert all(1 <= line <= text.count("\n") + 1 for line, _ in _pins(name, text).values())
 
 
 @pytest.mark.parametrize("name", _FILES)
 @pytest.mark.parametrize(
-    "text", ["[" * 200_000, "a" * 1_000_000, "torch " * 300 + "\n", '[[package]]\nname = "x"\n' * 20_000, "\"'" * 900 + "\n"]
+    "text",
+    [
+        "[" * 200_000,
+        "a" * 1_000_000,
+        "torch " * 300 + "\n",
+        '[[package]]\nname = "x"\n' * 20_000,
+        "\"'" * 900 + "\n",
+    ],
 )
 def test_no_text_takes_long(name: str, text: str) -> None:
     started = time.process_time()

@@ -16,7 +16,9 @@ from doctor.observe.scene import Scene, Seen
 SCENE = Scene(host=Host(env={}))
 
 
-def module(name: str, *, hang: float = 0, fail: bool = False, waits: bool = False, bound: float = 0.3) -> ModuleType:
+def module(
+    name: str, *, hang: float = 0, fail: bool = False, waits: bool = False, bound: float = 0.3
+) -> ModuleType:
     """Make a module that holds a probe: it gives one fact, and then hangs, fails or gives a second one."""
 
     def probe(_scene: Scene) -> Seen:
@@ -36,7 +38,15 @@ def module(name: str, *, hang: float = 0, fail: bool = False, waits: bool = Fals
 @pytest.mark.parametrize("waits", [False, True])
 def test_one_that_hangs_is_left_behind(waits: bool) -> None:
     started = time.monotonic()
-    facts, failures = probe_all(SCENE, [module("a"), module("b", hang=30, waits=waits), module("c", hang=30, waits=waits), module("d")])
+    facts, failures = probe_all(
+        SCENE,
+        [
+            module("a"),
+            module("b", hang=30, waits=waits),
+            module("c", hang=30, waits=waits),
+            module("d"),
+        ],
+    )
     assert sorted(facts) == ["a.first", "a.second", "b.first", "c.first", "d.first", "d.second"]
     assert [failure.probe for failure in failures] == ["b", "c"]
     assert failures[0].why.startswith("gave no answer within")
@@ -51,7 +61,10 @@ def test_one_that_fails_keeps_what_it_gave(waits: bool) -> None:
 
 
 def test_one_that_was_left_behind_and_comes_back_says_nothing_twice() -> None:
-    facts, failures = probe_all(SCENE, [module("a", hang=0.5), *(module(f"b{number}", hang=0.1, bound=60) for number in range(5))])
+    facts, failures = probe_all(
+        SCENE,
+        [module("a", hang=0.5), *(module(f"b{number}", hang=0.1, bound=60) for number in range(5))],
+    )
     assert [failure.probe for failure in failures] == ["a"]
     assert len(facts) == 11
 
@@ -59,7 +72,9 @@ def test_one_that_was_left_behind_and_comes_back_says_nothing_twice() -> None:
 def test_while_tools_are_waited_for_something_else_is_done() -> None:
     began, done = time.monotonic(), []
     facts, failures = probe_all(
-        SCENE, [module("a", hang=2, waits=True, bound=60), module("b")], meanwhile=lambda: done.append(time.monotonic() - began)
+        SCENE,
+        [module("a", hang=2, waits=True, bound=60), module("b")],
+        meanwhile=lambda: done.append(time.monotonic() - began),
     )
     assert len(facts) == 4
     assert not failures

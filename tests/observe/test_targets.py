@@ -53,16 +53,23 @@ def test_an_interpreter_describes_itself() -> None:
     assert told.version.split("rc")[0].startswith("{}.{}.{}".format(*sys.version_info[:3]))
     assert told.prefix == sys.prefix
     assert told.base_prefix == sys.base_prefix
-    assert told.tag.startswith(f"cp{sys.version_info[0]}{sys.version_info[1]}") or told.implementation != "cpython"
+    assert (
+        told.tag.startswith(f"cp{sys.version_info[0]}{sys.version_info[1]}")
+        or told.implementation != "cpython"
+    )
     assert told.bits == (64 if sys.maxsize > 2**32 else 32)
     assert (Path(told.stdlib) / "os.py").is_file()
-    assert all(Path(folder).name in {"site-packages", "dist-packages"} for folder in told.site_packages)
+    assert all(
+        Path(folder).name in {"site-packages", "dist-packages"} for folder in told.site_packages
+    )
     assert told.site_packages
     assert "" not in told.path
 
 
 def test_the_current_folder_is_neither_imported_from_nor_listed(tmp_path: Path) -> None:
-    (tmp_path / "sysconfig.py").write_text("raise SystemExit('imported from the current folder')", encoding="utf-8")
+    (tmp_path / "sysconfig.py").write_text(
+        "raise SystemExit('imported from the current folder')", encoding="utf-8"
+    )
     told = describe(Host(cwd=tmp_path), sys.executable)
     assert str(tmp_path) not in told.path
 
@@ -79,11 +86,17 @@ def test_folders_with_strange_names_do_no_harm(tmp_path: Path) -> None:
     folders = [tmp_path / "a b\u00a0c", tmp_path / "\udcff", tmp_path / "ü"]
     host = Host(env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))})
     path = describe(host, sys.executable).path
-    assert (str(folders[0]) in path, str(folders[1]) in path, str(folders[2]) in path) == (True, False, True)
+    assert (str(folders[0]) in path, str(folders[1]) in path, str(folders[2]) in path) == (
+        True,
+        False,
+        True,
+    )
 
 
 def test_a_real_virtual_environment_is_told_from_its_base(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "v")], check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "v")], check=True, timeout=60
+    )
     told = describe(Host(), tmp_path / "v/bin/python")
     assert Path(told.executable) == tmp_path / "v/bin/python"
     assert Path(told.prefix) == tmp_path / "v"
@@ -98,11 +111,16 @@ def test_a_real_virtual_environment_is_told_from_its_base(tmp_path: Path) -> Non
         ("echo hello", "no Python interpreter"),
         ("echo '<<doctor-target:{1: :doctor-target>>'", "no Python interpreter"),
         ('echo \'<<doctor-target:{"version": "3.12.1"}:doctor-target>>\'', "makes no sense"),
-        ('echo \'<<doctor-target:{"version": "2.7.18"}:doctor-target>>\'', "is Python 2.7.18; doctor examines 3.8"),
+        (
+            'echo \'<<doctor-target:{"version": "2.7.18"}:doctor-target>>\'',
+            "is Python 2.7.18; doctor examines 3.8",
+        ),
         ("head -c 5000000 /dev/zero", "no Python interpreter"),
     ],
 )
-def test_what_is_no_interpreter_is_an_error_that_says_so(script: Make, body: str, says: str) -> None:
+def test_what_is_no_interpreter_is_an_error_that_says_so(
+    script: Make, body: str, says: str
+) -> None:
     path = script(body)
     with pytest.raises(TargetError) as caught:
         describe(Host(), path)
@@ -152,9 +170,16 @@ def test_what_is_asked_for_and_not_there_is_an_error(tmp_path: Path, asked: str)
 
 
 def test_the_order_is_active_then_project_then_conda_base_then_path(tmp_path: Path) -> None:
-    made = {name: _environment(tmp_path / name) for name in ("active", "conda", "p/.venv", "p/venv", "p/.pixi/envs/default")}
+    made = {
+        name: _environment(tmp_path / name)
+        for name in ("active", "conda", "p/.venv", "p/venv", "p/.pixi/envs/default")
+    }
     system, project = _environment(tmp_path / "system"), tmp_path / "p"
-    env = {"PATH": str(system.parent), "VIRTUAL_ENV": str(tmp_path / "active"), "CONDA_PREFIX": str(tmp_path / "conda")}
+    env = {
+        "PATH": str(system.parent),
+        "VIRTUAL_ENV": str(tmp_path / "active"),
+        "CONDA_PREFIX": str(tmp_path / "conda"),
+    }
 
     def chosen(**changed: str) -> tuple[Path, str]:
         choice = choose_interpreter(Host(env={**env, **changed}, cwd=tmp_path), None, project)
@@ -173,7 +198,9 @@ def test_doctors_own_environment_comes_last_and_is_named(tmp_path: Path) -> None
     own, other = _environment(tmp_path / "own"), _environment(tmp_path / "other")
     both = _host(tmp_path, PATH=f"{own.parent}{os.pathsep}{other.parent}")
     assert choose_interpreter(both, None, tmp_path, own=tmp_path / "own").path == other
-    alone = choose_interpreter(_host(tmp_path, PATH=str(own.parent)), None, tmp_path, own=tmp_path / "own")
+    alone = choose_interpreter(
+        _host(tmp_path, PATH=str(own.parent)), None, tmp_path, own=tmp_path / "own"
+    )
     assert (alone.path, alone.own) == (Path(sys.executable), True)
 
 
@@ -196,7 +223,9 @@ def test_the_workspace_is_where_the_lock_lies(tmp_path: Path) -> None:
     assert find_workspace(member) == tmp_path / "repo/crates"
 
 
-@pytest.mark.parametrize(("holds_torch", "chosen_by"), [(True, ".venv"), (False, "python3 on PATH")])
+@pytest.mark.parametrize(
+    ("holds_torch", "chosen_by"), [(True, ".venv"), (False, "python3 on PATH")]
+)
 def test_doctors_own_environment_in_the_project_counts_only_where_it_holds_a_stack(
     tmp_path: Path, holds_torch: bool, chosen_by: str
 ) -> None:
@@ -212,12 +241,17 @@ def test_doctors_own_environment_in_the_project_counts_only_where_it_holds_a_sta
 
 
 @pytest.mark.parametrize(("holds", "chosen_by"), [("jax", "VIRTUAL_ENV"), ("doctor", ".venv")])
-def test_doctors_own_environment_counts_as_active_only_where_it_holds_a_stack(tmp_path: Path, holds: str, chosen_by: str) -> None:
+def test_doctors_own_environment_counts_as_active_only_where_it_holds_a_stack(
+    tmp_path: Path, holds: str, chosen_by: str
+) -> None:
     own, project = tmp_path / "hook", tmp_path / "project"
     _environment(own)
     _environment(project / ".venv")
     (own / "lib/python3.11/site-packages" / holds).mkdir(parents=True)
-    assert choose_interpreter(_host(project, VIRTUAL_ENV=str(own)), None, project, own=own).chosen_by == chosen_by
+    assert (
+        choose_interpreter(_host(project, VIRTUAL_ENV=str(own)), None, project, own=own).chosen_by
+        == chosen_by
+    )
 
 
 @pytest.mark.parametrize(
@@ -232,7 +266,9 @@ def test_doctors_own_environment_counts_as_active_only_where_it_holds_a_stack(tm
     ],
     ids=["a name", "a sum", "signs", "brackets", "a number", "a quote"],
 )
-def test_a_description_that_would_break_a_parser_is_none(tmp_path: Path, script: Make, text: str) -> None:
+def test_a_description_that_would_break_a_parser_is_none(
+    tmp_path: Path, script: Make, text: str
+) -> None:
     (tmp_path / "text").write_text(f"{targets._BEGIN}{text}{targets._END}\n", encoding="ascii")
     python = script(f"cat '{tmp_path}/text'")
     tracemalloc.start()

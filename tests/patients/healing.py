@@ -21,6 +21,12 @@ def heal(finding: Mapping[str, Any], cwd: Path, env: Mapping[str, str] | None = 
     script = "\n".join(fix["commands"])
     command = ["bash", "-euo", "pipefail", "-c", script]
     ran = subprocess.run(
-        command, cwd=cwd, env=environment({**path, **(env or {})}), capture_output=True, text=True, timeout=300, check=False
+        command,
+        cwd=cwd,
+        env=environment({**path, **(env or {})}),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert ran.returncode == 0, f"{script}\n{ran.stderr}"

@@ -45,13 +45,17 @@ def test_a_healthy_release_is_silent(locked: Callable[[str], Path], version: str
 
 
 @pytest.mark.parametrize("version", ["0.4.1", "0.8.2"])
-def test_a_release_beside_a_newer_half_is_healed_by_one_command(locked: Callable[[str], Path], version: str) -> None:
+def test_a_release_beside_a_newer_half_is_healed_by_one_command(
+    locked: Callable[[str], Path], version: str
+) -> None:
     workspace = locked(version)
     said = _check(workspace)
     found = said.finding("candle/half-too-new")
     assert (said.code, found["severity"], found["confidence"]) == (1, "error", "high")
     (command,) = found["fixes"][0]["commands"]
     assert command.endswith("cargo update -p half --precise 2.4.1")
-    subprocess.run(["sh", "-c", command], check=True, env={**os.environ, **_HOME}, capture_output=True)
+    subprocess.run(
+        ["sh", "-c", command], check=True, env={**os.environ, **_HOME}, capture_output=True
+    )
     said = _check(workspace)
     assert (said.code, said.report["findings"]) == (0, [])

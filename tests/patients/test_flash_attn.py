@@ -15,7 +15,10 @@ from tests.fingerprint import changes, fingerprint
 from tests.flash_source import lay_out
 
 _DEEP = ("--tier", "deep", "--only", "flash-attn-unit", "--assume", "gpu=sm_90")
-_LATER = {"later.c": "int later(void) { return 0; }\n", "use.c": "int later(void);\nint use(void) { return later(); }\n"}
+_LATER = {
+    "later.c": "int later(void) { return 0; }\n",
+    "use.c": "int later(void);\nint use(void) { return later(); }\n",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -30,10 +33,21 @@ def _place(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "temporary")}
 
 
-def test_a_unit_that_builds_tells_what_all_would_cost(nvcc_python: Path, toolkit: Path, tmp_path: Path) -> None:
+def test_a_unit_that_builds_tells_what_all_would_cost(
+    nvcc_python: Path, toolkit: Path, tmp_path: Path
+) -> None:
     env, source = _place(tmp_path), lay_out(tmp_path / "source")
     before = {folder: fingerprint(folder) for folder in (source, tmp_path / "home")}
-    said = doctor("check", "-p", nvcc_python, *_DEEP, "--flash-attn", source, cwd=tmp_path / "home", env={**env, "CUDA_HOME": str(toolkit)})
+    said = doctor(
+        "check",
+        "-p",
+        nvcc_python,
+        *_DEEP,
+        "--flash-attn",
+        source,
+        cwd=tmp_path / "home",
+        env={**env, "CUDA_HOME": str(toolkit)},
+    )
     assert said.code == 0, said.out
     assert "the smallest of 3 files took" in said.out
     assert "FLASH_ATTN_CUDA_ARCHS=90" in said.out
@@ -41,16 +55,27 @@ def test_a_unit_that_builds_tells_what_all_would_cost(nvcc_python: Path, toolkit
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_a_compiler_that_hangs_costs_its_check_and_leaves_nothing(nvcc_python: Path, toolkit: Path, tmp_path: Path) -> None:
+def test_a_compiler_that_hangs_costs_its_check_and_leaves_nothing(
+    nvcc_python: Path, toolkit: Path, tmp_path: Path
+) -> None:
     env, source = _place(tmp_path), lay_out(tmp_path / "source")
     compiler = tmp_path / "g++"
-    compiler.write_text(f"#!/bin/sh\nsleep 600 &\necho $$ $! > {tmp_path}/pids\nwait\n", encoding="utf-8")
+    compiler.write_text(
+        f"#!/bin/sh\nsleep 600 &\necho $$ $! > {tmp_path}/pids\nwait\n", encoding="utf-8"
+    )
     compiler.chmod(0o755)
     env |= {"CUDA_HOME": str(toolkit), "CXX": str(compiler)}
-    said = check("-p", nvcc_python, *_DEEP, "--flash-attn", source, "--timeout", "20", cwd=tmp_path, env=env)
+    said = check(
+        "-p", nvcc_python, *_DEEP, "--flash-attn", source, "--timeout", "20", cwd=tmp_path, env=env
+    )
     (outcome,) = said.outcomes("flash-attn-unit")
-    assert (outcome["verdict"], outcome["cases"]["preflight"]["verdict"]) == ("timed_out", "timed_out")
-    assert not [pid for pid in (tmp_path / "pids").read_text(encoding="utf-8").split() if alive(int(pid))]
+    assert (outcome["verdict"], outcome["cases"]["preflight"]["verdict"]) == (
+        "timed_out",
+        "timed_out",
+    )
+    assert not [
+        pid for pid in (tmp_path / "pids").read_text(encoding="utf-8").split() if alive(int(pid))
+    ]
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
@@ -68,7 +93,14 @@ def test_a_wheel_for_a_newer_c_library(torch_python: Path, tmp_path: Path) -> No
     ):
         subprocess.run(command, cwd=tmp_path, check=True)
     found = package.parent
-    said = check("-p", torch_python, "--only", "flash-attn-build", cwd=tmp_path, env={"PYTHONPATH": str(found), "PATH": os.defpath})
+    said = check(
+        "-p",
+        torch_python,
+        "--only",
+        "flash-attn-build",
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(found), "PATH": os.defpath},
+    )
     told = said.finding("flash-attn/glibc-too-old")
     assert (said.code, told["severity"]) == (1, "error")
     assert "GLIBC_2.99' not found" in str(told["evidence"])

@@ -28,14 +28,18 @@ def _no_gpu() -> None:
 def test_nothing_is_found(healthy: Healthy) -> None:
     said = healthy.said
     assert said.code == 0
-    assert [finding["id"] for finding in said.report["findings"] if finding["severity"] != "note"] == []
+    assert [
+        finding["id"] for finding in said.report["findings"] if finding["severity"] != "note"
+    ] == []
     assert said.report["probe_failures"] == []
     assert said.report["summary"]["broken"] == 0
 
 
 @pytest.mark.parametrize("canary", _CANARIES)
 def test_the_canaries_pass_on_the_cpu(healthy: Healthy, canary: str) -> None:
-    assert {outcome["device"]: outcome["verdict"] for outcome in healthy.said.outcomes(canary)}["cpu"] == "passed"
+    assert {outcome["device"]: outcome["verdict"] for outcome in healthy.said.outcomes(canary)}[
+        "cpu"
+    ] == "passed"
 
 
 def test_what_was_not_reached_is_skipped_with_its_reason(healthy: Healthy) -> None:
@@ -59,13 +63,19 @@ def test_the_terminal_says_what_was_not_checked(torch_python: Path, tmp_path: Pa
     assert "not checked" in said.out.lower() or "skipped" in said.out.lower()
 
 
-def test_a_device_that_was_expected_and_is_not_there_is_an_error(torch_python: Path, tmp_path: Path) -> None:
-    said = check("--python", torch_python, "--only", "cross-device-add", "--expect", "cuda", cwd=tmp_path)
+def test_a_device_that_was_expected_and_is_not_there_is_an_error(
+    torch_python: Path, tmp_path: Path
+) -> None:
+    said = check(
+        "--python", torch_python, "--only", "cross-device-add", "--expect", "cuda", cwd=tmp_path
+    )
     assert said.code == 1
     assert said.finding("expect/cuda")["severity"] == "error"
 
 
-def test_an_environment_without_torch_is_nothing_to_judge(bare_python: Path, tmp_path: Path) -> None:
+def test_an_environment_without_torch_is_nothing_to_judge(
+    bare_python: Path, tmp_path: Path
+) -> None:
     said = check("--python", bare_python, cwd=tmp_path)
     assert said.code == 4
     assert said.report["facts"]["torch.version"]["state"] == "absent"

@@ -36,8 +36,13 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def examined(python: Path, folder: Path) -> Said:
-    """Run the canary; without a compiler it ends at once but for the case in question, which needs none."""
-    return check("--python", python, "--only", "inductor-compile", cwd=folder, env={"CXX": "/nonexistent"})
+    """Run the canary.
+
+    Without a compiler it ends at once but for the case in question, which needs none.
+    """
+    return check(
+        "--python", python, "--only", "inductor-compile", cwd=folder, env={"CXX": "/nonexistent"}
+    )
 
 
 def constant(said: Said) -> str:
@@ -49,7 +54,10 @@ def constant(said: Said) -> str:
 def advice(said: Said) -> str:
     """Return every word of the fixes of the finding."""
     fixes = said.finding(SYMBOLIC)["fixes"]
-    return "\n".join(f"{fix['title']} {' '.join(fix['commands'])} {fix['before']} {fix['after']}" for fix in fixes)
+    return "\n".join(
+        f"{fix['title']} {' '.join(fix['commands'])} {fix['before']} {fix['after']}"
+        for fix in fixes
+    )
 
 
 def test_torch_213_that_behaves_as_251_is_red(clone: Clone, tmp_path: Path) -> None:

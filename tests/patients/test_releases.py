@@ -18,7 +18,9 @@ def test_the_symbolic_constant_of_torch_251_is_found(torch251_python: Path, tmp_
     assert said.report["findings"][0] == found
     assert any("torch==2.6.0" in command for command in found["fixes"][0]["commands"])
     # torch 2.5.1 comes with the CUDA of 2.6.0; whoever advises another CUDA is wrong.
-    advice = " ".join(f"{fix['title']} {fix['when']} {' '.join(fix['commands'])}" for fix in found["fixes"]).lower()
+    advice = " ".join(
+        f"{fix['title']} {fix['when']} {' '.join(fix['commands'])}" for fix in found["fixes"]
+    ).lower()
     assert not [word for word in ("cuda", "nvidia", "driver", "toolkit", "cu12") if word in advice]
     assert {outcome["verdict"] for outcome in said.outcomes("inductor-compile")} == {"failed"}
 

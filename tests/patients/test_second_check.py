@@ -1,4 +1,7 @@
-"""A second check of an environment that did not change recalls what passed; one that did is examined anew."""
+"""A second check of an environment that did not change recalls what passed.
+
+One that did is examined anew.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +16,35 @@ _SOME = ("--only", "torch-runtime", "--only", "noncontiguous-matmul", "--only", 
 
 
 def _recalled(said: Said) -> dict[str, bool]:
-    return {f"{outcome['id']} {outcome['device']}": bool(outcome["cached_from"]) for outcome in said.report["outcomes"]}
+    return {
+        f"{outcome['id']} {outcome['device']}": bool(outcome["cached_from"])
+        for outcome in said.report["outcomes"]
+    }
 
 
 def _ends(said: Said) -> list[tuple[Any, ...]]:
-    return [(outcome["id"], outcome["device"], outcome["verdict"], outcome["data"]) for outcome in said.report["outcomes"]]
+    return [
+        (outcome["id"], outcome["device"], outcome["verdict"], outcome["data"])
+        for outcome in said.report["outcomes"]
+    ]
 
 
 def test_the_second_check_runs_nothing_and_says_so(torch_python: Path, tmp_path: Path) -> None:
     folders, env = furnish(tmp_path, torch_python)
     before = fingerprint(folders["home"])
     env["DOCTOR_CACHE_DIR"] = str(folders["home"] / ".cache/canary-doctor")
-    first, second = (check("--python", torch_python, *_SOME, cwd=folders["project"], env=env) for _ in range(2))
+    first, second = (
+        check("--python", torch_python, *_SOME, cwd=folders["project"], env=env) for _ in range(2)
+    )
     assert set(_recalled(first).values()) == {False}
     assert set(_recalled(second).values()) == {True}
     assert _ends(first) == _ends(second)
     assert first.code == second.code == 0
-    written = [path for path in changes(before, fingerprint(folders["home"])) if not path.startswith(".cache/canary-doctor")]
+    written = [
+        path
+        for path in changes(before, fingerprint(folders["home"]))
+        if not path.startswith(".cache/canary-doctor")
+    ]
     assert written == [".cache"]  # the time of its last change
     third = check("--python", torch_python, *_SOME, "--fresh", cwd=folders["project"], env=env)
     assert set(_recalled(third).values()) == {False}

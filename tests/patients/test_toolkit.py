@@ -20,7 +20,9 @@ def _compiler(needs: Callable[[str], str]) -> None:
 
 
 def _build(python: Path, cwd: Path, toolkit: Path) -> Said:
-    return check("--python", python, "--only", "flash-attn-build", cwd=cwd, env={"CUDA_HOME": str(toolkit)})
+    return check(
+        "--python", python, "--only", "flash-attn-build", cwd=cwd, env={"CUDA_HOME": str(toolkit)}
+    )
 
 
 def _cases(said: Said) -> dict[str, str]:
@@ -28,14 +30,18 @@ def _cases(said: Said) -> dict[str, str]:
     return {name: case["verdict"] for name, case in outcome["cases"].items()}
 
 
-def test_a_toolkit_that_compiles_and_links_passes(nvcc_python: Path, toolkit: Path, tmp_path: Path) -> None:
+def test_a_toolkit_that_compiles_and_links_passes(
+    nvcc_python: Path, toolkit: Path, tmp_path: Path
+) -> None:
     said = _build(nvcc_python, tmp_path, toolkit)
     assert said.code == 0
     assert [finding["id"] for finding in said.report["findings"]] == []
     assert _cases(said)["kernel-link"] == "passed"
 
 
-def test_the_nvcc_of_pip_compiles_and_cannot_link_until_it_is_healed(clone: Clone, tmp_path: Path) -> None:
+def test_the_nvcc_of_pip_compiles_and_cannot_link_until_it_is_healed(
+    clone: Clone, tmp_path: Path
+) -> None:
     python = clone("nvcc")
     toolkit = site_packages(python) / "nvidia" / "cu13"
     said = _build(python, tmp_path, toolkit)
@@ -50,7 +56,9 @@ def test_the_nvcc_of_pip_compiles_and_cannot_link_until_it_is_healed(clone: Clon
     assert _cases(healed)["kernel-link"] == "passed"
 
 
-def test_missing_headers_are_named_with_their_owners_and_come_back(clone: Clone, tmp_path: Path) -> None:
+def test_missing_headers_are_named_with_their_owners_and_come_back(
+    clone: Clone, tmp_path: Path
+) -> None:
     python = clone("nvcc")
     toolkit = site_packages(python) / "nvidia" / "cu13"
     headers = {"crt/host_config.h": "nvidia-cuda-crt", "cusparse.h": "nvidia-cusparse"}

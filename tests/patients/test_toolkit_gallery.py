@@ -26,11 +26,33 @@ _SOURCE = """\
 #include <ATen/cuda/CUDAContext.h>
 __global__ void halve(float *values) { values[threadIdx.x] *= 0.5f; }
 """
-_TOOLS = ("bin/nvcc.profile", "bin/ptxas", "bin/cudafe++", "bin/fatbinary", "nvvm/bin/cicc", "include/fatbinary_section.h")
-_OF_THE_HOST_STUB = ("include/crt/host_runtime.h", "include/crt/storage_class.h", "include/crt/func_macro.h")
+_TOOLS = (
+    "bin/nvcc.profile",
+    "bin/ptxas",
+    "bin/cudafe++",
+    "bin/fatbinary",
+    "nvvm/bin/cicc",
+    "include/fatbinary_section.h",
+)
+_OF_THE_HOST_STUB = (
+    "include/crt/host_runtime.h",
+    "include/crt/storage_class.h",
+    "include/crt/func_macro.h",
+)
 _HARMLESS = (
-    *("include/cuda_fp4.h", "include/cuda_fp6.h", "include/cuda_fp8.h", "include/nv/target", "include/nvtx3/nvToolsExt.h"),
-    *("nvvm/libdevice/libdevice.10.bc", "lib64/libcudart_static.a", "bin/bin2c", "bin/crt/prelink.stub"),
+    *(
+        "include/cuda_fp4.h",
+        "include/cuda_fp6.h",
+        "include/cuda_fp8.h",
+        "include/nv/target",
+        "include/nvtx3/nvToolsExt.h",
+    ),
+    *(
+        "nvvm/libdevice/libdevice.10.bc",
+        "lib64/libcudart_static.a",
+        "bin/bin2c",
+        "bin/crt/prelink.stub",
+    ),
 )
 
 
@@ -44,9 +66,21 @@ def _opened(toolkit: Path, python: Path, folder: Path) -> set[str]:
     """Return what nvcc says that it reads of the toolkit, CUDA's C++ library apart: that has 434 files of its own."""
     (folder / "all.cu").write_text(_SOURCE, encoding="utf-8")
     torch = site_packages(python) / "torch" / "include"
-    command = [toolkit / "bin/nvcc", "-M", "-std=c++20", f"-I{torch}", f"-I{toolkit / 'include'}", "all.cu"]
-    told = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, check=True).stdout
-    found = {path.partition("/include/")[2] for path in re.findall(rf"{re.escape(str(toolkit))}/\S+", told)}
+    command = [
+        toolkit / "bin/nvcc",
+        "-M",
+        "-std=c++20",
+        f"-I{torch}",
+        f"-I{toolkit / 'include'}",
+        "all.cu",
+    ]
+    told = subprocess.run(
+        list(map(str, command)), cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
+    found = {
+        path.partition("/include/")[2]
+        for path in re.findall(rf"{re.escape(str(toolkit))}/\S+", told)
+    }
     return {f"include/{name}" for name in found if name and not name.startswith("cccl/")}
 
 
@@ -64,7 +98,11 @@ def _owners(python: Path) -> dict[str, str]:
 def missed(nvcc_python: Path, own_toolkit: Path) -> Callable[[str], tuple[object, object]]:
     """Return a function that takes a file away, looks at the toolkit, and puts the file back."""
     host = Host(env={"CUDA_HOME": str(own_toolkit), "PATH": "/usr/bin:/bin"})
-    scene = Scene(host=host, interpreter=describe(host, nvcc_python), distributions=installed(describe(host, nvcc_python).path))
+    scene = Scene(
+        host=host,
+        interpreter=describe(host, nvcc_python),
+        distributions=installed(describe(host, nvcc_python).path),
+    )
 
     def without(name: str) -> tuple[object, object]:
         away = (own_toolkit / name).with_name("away")
@@ -77,19 +115,31 @@ def missed(nvcc_python: Path, own_toolkit: Path) -> Callable[[str], tuple[object
 
 
 def test_every_file_that_a_build_opens_is_missed_with_its_owner(
-    own_toolkit: Path, nvcc_python: Path, missed: Callable[[str], tuple[object, object]], tmp_path: Path
+    own_toolkit: Path,
+    nvcc_python: Path,
+    missed: Callable[[str], tuple[object, object]],
+    tmp_path: Path,
 ) -> None:
     owners = _owners(nvcc_python)
-    matters = sorted({*_opened(own_toolkit, nvcc_python, tmp_path), *_TOOLS, *_OF_THE_HOST_STUB} - set(_HARMLESS))
+    matters = sorted(
+        {*_opened(own_toolkit, nvcc_python, tmp_path), *_TOOLS, *_OF_THE_HOST_STUB} - set(_HARMLESS)
+    )
     matters = [name for name in matters if not name.startswith("include/nv/")]
     assert len(matters) > 70
-    assert {name: missed(name) for name in matters} == {name: ([name], [owners[name]]) for name in matters}
+    assert {name: missed(name) for name in matters} == {
+        name: ([name], [owners[name]]) for name in matters
+    }
 
 
 def test_the_device_runtime_is_missed_by_nvcc_as_a_linker_and_told_with_its_package(
-    own_toolkit: Path, nvcc_python: Path, missed: Callable[[str], tuple[object, object]], tmp_path: Path
+    own_toolkit: Path,
+    nvcc_python: Path,
+    missed: Callable[[str], tuple[object, object]],
+    tmp_path: Path,
 ) -> None:
-    (tmp_path / "one.cu").write_text("__global__ void one() {}\nint main() { return 0; }\n", encoding="utf-8")
+    (tmp_path / "one.cu").write_text(
+        "__global__ void one() {}\nint main() { return 0; }\n", encoding="utf-8"
+    )
     link = [str(own_toolkit / "bin/nvcc"), "one.cu", "-o", "one"]
     assert subprocess.run(link, cwd=tmp_path, capture_output=True, check=False).returncode == 0
     owner = _owners(nvcc_python)["lib/libcudadevrt.a"]
@@ -99,27 +149,46 @@ def test_the_device_runtime_is_missed_by_nvcc_as_a_linker_and_told_with_its_pack
     assert ended.returncode
     assert "cudadevrt" in ended.stderr
     (tmp_path / "link.log").write_text(ended.stderr, encoding="utf-8")
-    said = check("--python", nvcc_python, "--no-canaries", "--log", "link.log", cwd=tmp_path, env={"CUDA_HOME": str(own_toolkit)})
+    said = check(
+        "--python",
+        nvcc_python,
+        "--no-canaries",
+        "--log",
+        "link.log",
+        cwd=tmp_path,
+        env={"CUDA_HOME": str(own_toolkit)},
+    )
     told = str(said.finding("cuda/toolkit-incomplete")["evidence"])
     assert "lib64/libcudadevrt.a" in told
     assert owner in told
 
 
 def test_files_that_no_build_opens_are_not_missed(
-    own_toolkit: Path, nvcc_python: Path, missed: Callable[[str], tuple[object, object]], tmp_path: Path
+    own_toolkit: Path,
+    nvcc_python: Path,
+    missed: Callable[[str], tuple[object, object]],
+    tmp_path: Path,
 ) -> None:
     there = [name for name in _HARMLESS if (own_toolkit / name).exists()]
     assert len(there) > 6
     assert {name: missed(name) for name in there} == dict.fromkeys(there, (None, None))
     for name in there:
         (own_toolkit / name).unlink()
-    result = only_result(run_check(nvcc_python, "canaries/flash_attn_build.py", tmp_path, CANARY_TOOLKIT=str(own_toolkit)))
+    result = only_result(
+        run_check(
+            nvcc_python, "canaries/flash_attn_build.py", tmp_path, CANARY_TOOLKIT=str(own_toolkit)
+        )
+    )
     assert (result["verdict"], result["reason"]) == ("passed", "")
 
 
-def test_a_missing_file_is_told_before_anything_is_built(own_toolkit: Path, nvcc_python: Path, tmp_path: Path) -> None:
+def test_a_missing_file_is_told_before_anything_is_built(
+    own_toolkit: Path, nvcc_python: Path, tmp_path: Path
+) -> None:
     (own_toolkit / "include/crt/sm_70_rt.hpp").unlink()
-    said = check("--python", nvcc_python, "--no-canaries", cwd=tmp_path, env={"CUDA_HOME": str(own_toolkit)})
+    said = check(
+        "--python", nvcc_python, "--no-canaries", cwd=tmp_path, env={"CUDA_HOME": str(own_toolkit)}
+    )
     found = said.finding("cuda/toolkit-incomplete")
     told = str(found["evidence"])
     assert "include/crt/sm_70_rt.hpp" in told

@@ -15,11 +15,16 @@ Clone = Callable[..., Path]
 
 
 def _versions(python: Path) -> dict[str, str]:
-    found = (folder.name.removesuffix(".dist-info").partition("-") for folder in site_packages(python).glob("torch*.dist-info"))
+    found = (
+        folder.name.removesuffix(".dist-info").partition("-")
+        for folder in site_packages(python).glob("torch*.dist-info")
+    )
     return {name: version for name, _, version in found}
 
 
-def test_the_fix_for_a_torchvision_of_another_torch_leaves_torch_alone(clone: Clone, tmp_path: Path) -> None:
+def test_the_fix_for_a_torchvision_of_another_torch_leaves_torch_alone(
+    clone: Clone, tmp_path: Path
+) -> None:
     python = clone("torch", "--no-deps", "torchvision==0.19.1", "pillow")
     before = _versions(python)
     said = check("--python", python, "--no-canaries", cwd=tmp_path)
@@ -29,7 +34,13 @@ def test_the_fix_for_a_torchvision_of_another_torch_leaves_torch_alone(clone: Cl
     after = _versions(python)
     assert (before["torchvision"], before["torch"]) == ("0.19.1", after["torch"])
     assert after["torchvision"] == "0.28.0"
-    ran = subprocess.run([str(python), "-c", "import torch, torchvision"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    ran = subprocess.run(
+        [str(python), "-c", "import torch, torchvision"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr
     assert check("--python", python, "--no-canaries", cwd=tmp_path).code == 0
 

@@ -63,15 +63,22 @@ def test_the_environment_moves_each_of_them(tmp_path: Path) -> None:
         "extensions": "TORCH_EXTENSIONS_DIR",
         "cuda": "CUDA_CACHE_PATH",
     }
-    facts = _facts(_host(tmp_path, **{variable: f"/moved/{name}" for name, variable in names.items()}))
+    facts = _facts(
+        _host(tmp_path, **{variable: f"/moved/{name}" for name, variable in names.items()})
+    )
     for name, variable in names.items():
-        assert (facts[f"cache.{name}.path"].value, facts[f"cache.{name}.path"].source) == (f"/moved/{name}", variable)
+        assert (facts[f"cache.{name}.path"].value, facts[f"cache.{name}.path"].source) == (
+            f"/moved/{name}",
+            variable,
+        )
     facts = _facts(_host(tmp_path, TRITON_HOME="/fast", XDG_CACHE_HOME="/fast/cache"))
     assert facts["cache.triton.path"].value == "/fast/.triton/cache"
     assert facts["cache.extensions.path"].value == "/fast/cache/torch_extensions"
 
 
-def test_a_user_without_a_name_has_no_folder_for_inductor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_has_no_folder_for_inductor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "getuid", lambda: max(each.pw_uid for each in pwd.getpwall()) + 7)
     facts = _facts(_host(tmp_path, USER=""))
     assert facts["cache.inductor.path"].state is State.UNKNOWN
@@ -110,22 +117,36 @@ def test_a_folder_that_may_not_be_written_is_named() -> None:
 @pytest.mark.parametrize("kind", ["nfs4", "lustre", "fuse.sshfs", "smb3"])
 def test_a_home_on_a_network_disk(tmp_path: Path, kind: str) -> None:
     host = made_host(
-        tmp_path, {"/proc/self/mountinfo": MOUNTS.format(home="/data/my\\040home", kind=kind)}, env={"HOME": "/data/my home", "USER": "ml"}
+        tmp_path,
+        {"/proc/self/mountinfo": MOUNTS.format(home="/data/my\\040home", kind=kind)},
+        env={"HOME": "/data/my home", "USER": "ml"},
     )
     (host.root / "data/my home").mkdir(parents=True)
     told = _facts(host)["cache.network"].value
-    assert {(each["cache"], each["type"]) for each in told} == {("triton", kind), ("extensions", kind), ("cuda", kind)}
+    assert {(each["cache"], each["type"]) for each in told} == {
+        ("triton", kind),
+        ("extensions", kind),
+        ("cuda", kind),
+    }
 
 
 @pytest.mark.parametrize("kind", ["ext4", "overlay", "tmpfs", "fuse.lxcfs", "zfs", "virtiofs"])
 def test_a_home_on_a_disk_of_its_own(tmp_path: Path, kind: str) -> None:
-    host = made_host(tmp_path, {"/proc/self/mountinfo": MOUNTS.format(home="/home", kind=kind)}, env={"HOME": "/home/ml", "USER": "ml"})
+    host = made_host(
+        tmp_path,
+        {"/proc/self/mountinfo": MOUNTS.format(home="/home", kind=kind)},
+        env={"HOME": "/home/ml", "USER": "ml"},
+    )
     assert _facts(host)["cache.network"].state is State.ABSENT
 
 
-@pytest.mark.parametrize("text", ["", "garbage", "1 2 3 - nfs", " - \n" * 9, "36 21 0:40 / /hom rw - nfs4 x rw\n"])
+@pytest.mark.parametrize(
+    "text", ["", "garbage", "1 2 3 - nfs", " - \n" * 9, "36 21 0:40 / /hom rw - nfs4 x rw\n"]
+)
 def test_odd_mounts_are_no_network(tmp_path: Path, text: str) -> None:
-    host = made_host(tmp_path, {"/proc/self/mountinfo": text}, env={"HOME": "/home/ml", "USER": "ml"})
+    host = made_host(
+        tmp_path, {"/proc/self/mountinfo": text}, env={"HOME": "/home/ml", "USER": "ml"}
+    )
     assert _facts(host)["cache.network"].state is State.ABSENT
 
 

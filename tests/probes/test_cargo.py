@@ -74,7 +74,10 @@ def test_a_lock_in_outline(tmp_path: Path) -> None:
 
 def test_no_lock_is_no_problem_but_tells_nothing(tmp_path: Path) -> None:
     facts = _seen(made_host(tmp_path), tmp_path)
-    assert (facts["cargo.lock"].state, facts["cargo.lock_problem"].state) == (State.ABSENT, State.ABSENT)
+    assert (facts["cargo.lock"].state, facts["cargo.lock_problem"].state) == (
+        State.ABSENT,
+        State.ABSENT,
+    )
     assert facts["crate.half.version"].state is State.UNKNOWN
 
 

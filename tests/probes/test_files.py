@@ -33,7 +33,14 @@ _TORCH: dict[str, str | bytes] = {
     "torch/share/LICENSE.txt": "text",
     "../../../bin/torchrun": "#!/x/python",
 }
-_REMOVED_ON_PURPOSE = ("py.typed", "_C/__init__.pyi", "lib/libstatic.a", "test/test_all.py", "share/LICENSE.txt", "_empty/__init__.py")
+_REMOVED_ON_PURPOSE = (
+    "py.typed",
+    "_C/__init__.pyi",
+    "lib/libstatic.a",
+    "test/test_all.py",
+    "share/LICENSE.txt",
+    "_empty/__init__.py",
+)
 
 
 @pytest.fixture(autouse=True, params=["small", "large"])
@@ -62,7 +69,9 @@ def _listed(seen: object) -> list[dict[str, object]]:
 
 def test_an_intact_installation(tmp_path: Path) -> None:
     _torch(tmp_path)
-    assert {fact.state for fact in facts_of(files.probe(seen_at(tmp_path))).values()} == {State.ABSENT}
+    assert {fact.state for fact in facts_of(files.probe(seen_at(tmp_path))).values()} == {
+        State.ABSENT
+    }
 
 
 @pytest.mark.parametrize(
@@ -82,13 +91,22 @@ def test_a_file_that_matters_is_missing(tmp_path: Path, name: str, kind: str) ->
     seen = _values(tmp_path)
     assert seen == {
         "files.missing": [
-            {"path": str(path), "kind": kind, "package": "torch", "requirement": "torch==2.5.1", "size": None, "wanted_size": size}
+            {
+                "path": str(path),
+                "kind": kind,
+                "package": "torch",
+                "requirement": "torch==2.5.1",
+                "size": None,
+                "wanted_size": size,
+            }
         ],
         "files.missing_packages": ["torch==2.5.1"],
     }
 
 
-def test_another_process_looks_where_there_is_much_to_look_at(tmp_path: Path, size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_process_looks_where_there_is_much_to_look_at(
+    tmp_path: Path, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _torch(tmp_path)
     looked: list[str] = []
 
@@ -102,7 +120,9 @@ def test_another_process_looks_where_there_is_much_to_look_at(tmp_path: Path, si
 
 
 @pytest.mark.parametrize("name", ["/nowhere/python", ""])
-def test_where_no_other_process_starts_this_one_looks(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_other_process_starts_this_one_looks(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (_torch(tmp_path) / "__init__.py").unlink()
     monkeypatch.setattr(sys, "executable", name)
     assert _values(tmp_path)["files.missing_packages"] == ["torch==2.5.1"]
@@ -122,7 +142,9 @@ def test_what_people_remove_on_purpose_does_not_alarm(tmp_path: Path) -> None:
     folder = _torch(tmp_path)
     for name in _REMOVED_ON_PURPOSE:
         (folder / name).unlink()
-    (site_of(tmp_path) / "../../../bin/torchrun").resolve().write_text("#!/a/longer/python", encoding="utf-8")
+    (site_of(tmp_path) / "../../../bin/torchrun").resolve().write_text(
+        "#!/a/longer/python", encoding="utf-8"
+    )
     assert _values(tmp_path) == {}
 
 
@@ -136,7 +158,9 @@ def test_a_quoted_path_is_read(tmp_path: Path) -> None:
 def test_a_condition_can_ask_for_an_ending(tmp_path: Path) -> None:
     (_torch(tmp_path) / "lib/libgomp.so.1").unlink()
     fact = facts_of(files.probe(seen_at(tmp_path)))["files.missing"]
-    library, module = (Condition(fact="files.missing", matches=ending) for ending in (r"\.so[.\d]*$", r"\.py$"))
+    library, module = (
+        Condition(fact="files.missing", matches=ending) for ending in (r"\.so[.\d]*$", r"\.py$")
+    )
     assert condition_holds(library, {"files.missing": fact}).truth is True
     assert condition_holds(module, {"files.missing": fact}).truth is False
 
@@ -166,7 +190,18 @@ def test_conda_changes_sizes_and_that_is_no_damage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", ["", "garbage", ",,", "torch/x.py", "torch/x.py,,", "torch/\0.py,sha256=x,5", '"torch/x.py', "\n\n,\n", "x.py,x,1e9"]
+    "record",
+    [
+        "",
+        "garbage",
+        ",,",
+        "torch/x.py",
+        "torch/x.py,,",
+        "torch/\0.py,sha256=x,5",
+        '"torch/x.py',
+        "\n\n,\n",
+        "x.py,x,1e9",
+    ],
 )
 def test_a_garbled_record_harms_nobody(tmp_path: Path, record: str) -> None:
     _torch(tmp_path)

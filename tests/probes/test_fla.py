@@ -28,7 +28,9 @@ OTHER = "@torch.compiler.disable\ndef other():\n    pass\n\n\n"
         ("", None),
     ],
 )
-def test_the_operator_is_kept_out_or_not(tmp_path: Path, source: str, expected: bool | None) -> None:
+def test_the_operator_is_kept_out_or_not(
+    tmp_path: Path, source: str, expected: bool | None
+) -> None:
     install(tmp_path, "flash-linear-attention", "0.1", files={"fla/__init__.py": "", FILE: source})
     found = facts_of(fla.probe(seen_at(tmp_path)))["fla.delta_rule_disabled"]
     assert found.value is expected

@@ -30,8 +30,20 @@ def link(needs: Callable[[str], str]) -> Link:
 
     def make(path: Path, *needed: Path, search: str = "", kind: str = _RUNPATH) -> Path:
         code = put(path.with_suffix(".c"), "int nothing;\n")
-        argv = [compiler, "-shared", "-fPIC", "-Wl,--no-as-needed", f"-Wl,-soname,{path.name}", str(code), *map(str, needed)]
-        subprocess.run([*argv, *([kind, f"-Wl,-rpath,{search}"] if search else []), "-o", str(path)], check=True, timeout=60)
+        argv = [
+            compiler,
+            "-shared",
+            "-fPIC",
+            "-Wl,--no-as-needed",
+            f"-Wl,-soname,{path.name}",
+            str(code),
+            *map(str, needed),
+        ]
+        subprocess.run(
+            [*argv, *([kind, f"-Wl,-rpath,{search}"] if search else []), "-o", str(path)],
+            check=True,
+            timeout=60,
+        )
         return path
 
     return make
@@ -44,7 +56,9 @@ def stack(tmp_path: Path, link: Link) -> Path:
     site = site_of(tmp_path)
     nvidia = site / "nvidia"
     linked = link(nvidia / "nvjitlink/lib/libnvJitLink.so.12")
-    sparse = link(nvidia / "cusparse/lib/libcusparse.so.12", linked, search="$ORIGIN/../../nvjitlink/lib")
+    sparse = link(
+        nvidia / "cusparse/lib/libcusparse.so.12", linked, search="$ORIGIN/../../nvjitlink/lib"
+    )
     folders = "$ORIGIN/../../nvidia/cusparse/lib:$ORIGIN"
     cuda = link(site / "torch/lib/libtorch_cuda.so", sparse, search=folders, kind=_RPATH)
     link(site / "torch/lib/libtorch_python.so", cuda, search="${ORIGIN}", kind=_RPATH)
@@ -101,7 +115,9 @@ def test_ld_library_path_beats_a_runpath_but_no_rpath(stack: Path, link: Link) -
 
 def test_a_link_to_the_environments_own_file_is_no_shadow(stack: Path) -> None:
     other = put(stack / "links/readme").parent
-    (other / "libnvJitLink.so.12").symlink_to(site_of(stack) / "nvidia/nvjitlink/lib/libnvJitLink.so.12")
+    (other / "libnvJitLink.so.12").symlink_to(
+        site_of(stack) / "nvidia/nvjitlink/lib/libnvJitLink.so.12"
+    )
     facts = _facts(stack, LD_LIBRARY_PATH=str(other))
     assert _resolved(facts)["libnvJitLink.so.12"]["how"] == "LD_LIBRARY_PATH"
     assert facts["libs.shadowed"].state is State.ABSENT
@@ -113,8 +129,14 @@ def test_the_loader_itself_agrees(stack: Path, link: Link) -> None:
         link(other / name)
     env = {**os.environ, "LD_LIBRARY_PATH": str(other)}
     library = site_of(stack) / "torch/lib/libtorch_python.so"
-    told = subprocess.run(["ldd", str(library)], env=env, check=True, capture_output=True, text=True, timeout=60).stdout
-    by_loader = {line.split()[0]: Path(line.split()[2]).resolve() for line in told.splitlines() if " => " in line}
+    told = subprocess.run(
+        ["ldd", str(library)], env=env, check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+    by_loader = {
+        line.split()[0]: Path(line.split()[2]).resolve()
+        for line in told.splitlines()
+        if " => " in line
+    }
     for name, one in _resolved(_facts(stack, LD_LIBRARY_PATH=str(other))).items():
         assert by_loader[name] == Path(one["path"]).resolve()
 
@@ -125,7 +147,11 @@ def test_a_runpath_switches_off_the_rpath_of_those_before_it(tmp_path: Path, lin
     nccl = link(tmp_path / "far/libnccl.so.2")
     fft = link(lib / "libcufft.so.11", nccl, search="/nowhere")
     link(lib / "libtorch_python.so", fft, search=f"$ORIGIN:{nccl.parent}", kind=_RPATH)
-    assert _resolved(_facts(tmp_path))["libnccl.so.2"] == {"path": None, "how": "not found", "by": "libcufft.so.11"}
+    assert _resolved(_facts(tmp_path))["libnccl.so.2"] == {
+        "path": None,
+        "how": "not found",
+        "by": "libcufft.so.11",
+    }
     link(lib / "libcufft.so.11", nccl)
     assert _resolved(_facts(tmp_path))["libnccl.so.2"]["how"] == "DT_RPATH"
 
@@ -135,7 +161,12 @@ def test_parts_that_are_opened_later_count(tmp_path: Path, link: Link) -> None:
     site = site_of(tmp_path)
     cudnn = link(site / "nvidia/cudnn/lib/libcudnn.so.9", search="$ORIGIN")
     link(cudnn.with_name("libcudnn_ops.so.9"))
-    link(site / "torch/lib/libtorch_python.so", cudnn, search="$ORIGIN/../../nvidia/cudnn/lib", kind=_RPATH)
+    link(
+        site / "torch/lib/libtorch_python.so",
+        cudnn,
+        search="$ORIGIN/../../nvidia/cudnn/lib",
+        kind=_RPATH,
+    )
     other = link(tmp_path / "other/libcudnn_ops.so.9")
     shadowed = _facts(tmp_path, LD_LIBRARY_PATH=str(other.parent))["libs.shadowed"].value
     assert [one["soname"] for one in shadowed] == ["libcudnn_ops.so.9"]
@@ -151,7 +182,10 @@ def test_the_systems_library_serves_where_there_is_no_other(tmp_path: Path, link
     assert facts["libs.shadowed"].state is State.ABSENT
 
 
-@pytest.mark.parametrize("content", [b"", b"\x7fELF\x02\x01" + bytes(99), b"version https://git-lfs.github.com/spec/v1\n"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x7fELF\x02\x01" + bytes(99), b"version https://git-lfs.github.com/spec/v1\n"],
+)
 def test_damaged_libraries_are_passed_over(stack: Path, content: bytes) -> None:
     put(site_of(stack) / "nvidia/cusparse/lib/libcusparse.so.12", content)
     assert list(_resolved(_facts(stack))) == ["libcusparse.so.12"]
@@ -168,7 +202,13 @@ def test_a_real_environment_brings_its_own(torch_python: Path) -> None:
     seen = values(facts_of(libraries.probe(seen_of(torch_python, env={"LD_LIBRARY_PATH": ""}))))
     resolved = seen["libs.resolved"]
     assert isinstance(resolved, dict)
-    assert {"libcudart.so.13", "libcublas.so.13", "libcudnn.so.9", "libnvJitLink.so.13", "libcudnn_graph.so.9"} <= set(resolved)
+    assert {
+        "libcudart.so.13",
+        "libcublas.so.13",
+        "libcudnn.so.9",
+        "libnvJitLink.so.13",
+        "libcudnn_graph.so.9",
+    } <= set(resolved)
     assert "libs.shadowed" not in seen
 
 
@@ -178,12 +218,23 @@ _HEADER = "#define CUDNN_MAJOR {}\n#define CUDNN_MINOR {}\n#define CUDNN_PATCHLE
 @pytest.fixture
 def cudnn(tmp_path: Path, link: Link) -> Path:
     """Return an environment whose torch asks for cuDNN 9.20 and has it, in two parts that find each other by RUNPATH."""
-    install(tmp_path, "torch", "2.13.0", *requires("nvidia-cudnn-cu13==9.20.0.48"), files={"torch/__init__.py": ""})
+    install(
+        tmp_path,
+        "torch",
+        "2.13.0",
+        *requires("nvidia-cudnn-cu13==9.20.0.48"),
+        files={"torch/__init__.py": ""},
+    )
     site = site_of(tmp_path)
     own = link(site / "nvidia/cudnn/lib/libcudnn.so.9", search="$ORIGIN")
     link(own.with_name("libcudnn_graph.so.9"))
     put(own.parents[1] / "include/cudnn_version.h", _HEADER.format(9, 20, 0))
-    link(site / "torch/lib/libtorch_python.so", own, search="$ORIGIN/../../nvidia/cudnn/lib", kind=_RPATH)
+    link(
+        site / "torch/lib/libtorch_python.so",
+        own,
+        search="$ORIGIN/../../nvidia/cudnn/lib",
+        kind=_RPATH,
+    )
     return tmp_path
 
 
@@ -197,17 +248,31 @@ def _other(prefix: Path, link: Link, version: str) -> Path:
 
 def test_the_cudnn_that_came_with_torch_fits(cudnn: Path) -> None:
     facts = _facts(cudnn)
-    assert (facts["libs.cudnn_older"].state, facts["libs.cudnn_mixed"].state) == (State.ABSENT, State.ABSENT)
+    assert (facts["libs.cudnn_older"].state, facts["libs.cudnn_mixed"].state) == (
+        State.ABSENT,
+        State.ABSENT,
+    )
 
 
 def test_an_older_part_of_cudnn_out_of_ld_library_path(cudnn: Path, link: Link) -> None:
     folder = _other(cudnn, link, "9.1.0")
     facts = _facts(cudnn, LD_LIBRARY_PATH=f"/keep/this:{folder}:/and/this")
     library = str(folder / "libcudnn_graph.so.9")
-    assert facts["libs.cudnn_older"].value == {"library": library, "version": "9.1.0", "wanted": "9.20"}
-    assert facts["libs.cudnn_mixed"].value == {"library": library, "version": "9.1.0", "wanted": "9.20.0"}
+    assert facts["libs.cudnn_older"].value == {
+        "library": library,
+        "version": "9.1.0",
+        "wanted": "9.20",
+    }
+    assert facts["libs.cudnn_mixed"].value == {
+        "library": library,
+        "version": "9.1.0",
+        "wanted": "9.20.0",
+    }
     assert facts["libs.ld_library_path_rest"].value == "/keep/this:/and/this"
-    assert _facts(cudnn, LD_LIBRARY_PATH=str(folder))["libs.ld_library_path_rest"].state is State.ABSENT
+    assert (
+        _facts(cudnn, LD_LIBRARY_PATH=str(folder))["libs.ld_library_path_rest"].state
+        is State.ABSENT
+    )
 
 
 def test_a_newer_part_of_cudnn_is_not_older(cudnn: Path, link: Link) -> None:
@@ -219,4 +284,7 @@ def test_a_newer_part_of_cudnn_is_not_older(cudnn: Path, link: Link) -> None:
 def test_a_cudnn_that_says_no_version_is_unknown(cudnn: Path, link: Link) -> None:
     folder = link(cudnn / "other/libcudnn_graph.so.9").parent
     facts = _facts(cudnn, LD_LIBRARY_PATH=str(folder))
-    assert (facts["libs.cudnn_older"].state, facts["libs.cudnn_mixed"].state) == (State.UNKNOWN, State.UNKNOWN)
+    assert (facts["libs.cudnn_older"].state, facts["libs.cudnn_mixed"].state) == (
+        State.UNKNOWN,
+        State.UNKNOWN,
+    )

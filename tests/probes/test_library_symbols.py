@@ -15,7 +15,9 @@ from tests.compiled import RPATH, Build, builder
 from tests.hosts import facts_of, put
 from tests.sites import install, seen_at, site_of
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ELF files are Linux's")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="ELF files are Linux's"
+)
 
 _OLD, _NEW = "__nvJitLinkComplete_12_0", "__nvJitLinkComplete_12_4"
 
@@ -31,10 +33,14 @@ def _fact(prefix: Path) -> Fact:
 
 def _linked(path: Path, build: Build, *names: str) -> Path:
     script = put(path.parent / "map", path.name + " { global: " + "; ".join(names) + "; };")
-    return build(path, gives=names, flags=[f"-Wl,--version-script={script}", "-Wl,--hash-style=sysv"])
+    return build(
+        path, gives=names, flags=[f"-Wl,--version-script={script}", "-Wl,--hash-style=sysv"]
+    )
 
 
-def test_a_library_that_is_too_old_is_told_as_the_loader_tells_it(tmp_path: Path, build: Build) -> None:
+def test_a_library_that_is_too_old_is_told_as_the_loader_tells_it(
+    tmp_path: Path, build: Build
+) -> None:
     install(tmp_path, "torch", "2.5.1", files={"torch/__init__.py": ""})
     lib = site_of(tmp_path) / "torch/lib"
     linked = _linked(lib / "libnvJitLink.so.12", build, _OLD, _NEW)

@@ -19,7 +19,9 @@ from doctor.observe.scene import Scene
 from tests.hosts import HANG, facts_of, made_host, put, python_at, values
 
 _WIDTH = {"x86_64": 0x0303, "aarch64": 0x0A03}.get(platform.machine(), 3)
-_UBUNTU = 'PRETTY_NAME="Ubuntu 22.04.5 LTS"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"\n# ID=no\n'
+_UBUNTU = (
+    'PRETTY_NAME="Ubuntu 22.04.5 LTS"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"\n# ID=no\n'
+)
 
 
 def _cache(entries: Mapping[str, str], *, flags: int = _WIDTH, old_layout: bool = False) -> bytes:
@@ -30,28 +32,49 @@ def _cache(entries: Mapping[str, str], *, flags: int = _WIDTH, old_layout: bool 
         at = base + len(texts)
         rows += struct.pack("<iIIIQ", flags, at, at + len(name) + 1, 0, 0)
         texts += name.encode() + b"\0" + path.encode() + b"\0"
-    new = b"glibc-ld.so.cache1.1" + struct.pack("<II", len(entries), len(texts)) + bytes(20) + rows + texts
+    new = (
+        b"glibc-ld.so.cache1.1"
+        + struct.pack("<II", len(entries), len(texts))
+        + bytes(20)
+        + rows
+        + texts
+    )
     return b"ld.so-1.7.0\0" + bytes(4) + new if old_layout else new
 
 
 @pytest.mark.parametrize("old_layout", [False, True])
 def test_the_loaders_cache_is_read(tmp_path: Path, old_layout: bool) -> None:
-    host = made_host(tmp_path, {"/etc/ld.so.cache": _cache({"libcuda.so.1": "/opt/libcuda.so.1"}, old_layout=old_layout)})
+    host = made_host(
+        tmp_path,
+        {"/etc/ld.so.cache": _cache({"libcuda.so.1": "/opt/libcuda.so.1"}, old_layout=old_layout)},
+    )
     assert loader_cache(host) == {"libcuda.so.1": ("/opt/libcuda.so.1",)}
 
 
 def test_libraries_of_another_width_are_left_out(tmp_path: Path) -> None:
-    host = made_host(tmp_path, {"/etc/ld.so.cache": _cache({"libcuda.so.1": "/lib32/libcuda.so.1"}, flags=0x0803)})
-    assert dict(loader_cache(host)) == ({} if platform.machine() in {"x86_64", "aarch64"} else {"libcuda.so.1": ("/lib32/libcuda.so.1",)})
+    host = made_host(
+        tmp_path,
+        {"/etc/ld.so.cache": _cache({"libcuda.so.1": "/lib32/libcuda.so.1"}, flags=0x0803)},
+    )
+    assert dict(loader_cache(host)) == (
+        {}
+        if platform.machine() in {"x86_64", "aarch64"}
+        else {"libcuda.so.1": ("/lib32/libcuda.so.1",)}
+    )
 
 
-@pytest.mark.parametrize("cache", [b"", b"garbage" * 99, _cache({"a": "b"})[:30], _cache({"a": "b"})[:60]])
+@pytest.mark.parametrize(
+    "cache", [b"", b"garbage" * 99, _cache({"a": "b"})[:30], _cache({"a": "b"})[:60]]
+)
 def test_a_broken_cache_is_no_cache(tmp_path: Path, cache: bytes) -> None:
     assert set(loader_cache(made_host(tmp_path, {"/etc/ld.so.cache": cache}))) <= {"a", ""}
 
 
 def test_ld_library_path_comes_before_the_cache(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {"/etc/ld.so.cache": _cache({"liba.so": "/cached/liba.so"}), "/cached/liba.so": ""}
+    files: dict[str, str | bytes] = {
+        "/etc/ld.so.cache": _cache({"liba.so": "/cached/liba.so"}),
+        "/cached/liba.so": "",
+    }
     assert find_library(made_host(tmp_path, files), "liba.so") == "/cached/liba.so"
     host = made_host(tmp_path, {"/first/liba.so": ""}, env={"LD_LIBRARY_PATH": ":/none:/first/"})
     assert find_library(host, "liba.so") == "/first/liba.so"
@@ -80,14 +103,21 @@ def test_an_ubuntu_machine(tmp_path: Path) -> None:
 
 
 def test_musl_has_no_glibc(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {"/lib/ld-musl-x86_64.so.1": "", "/etc/os-release": "ID=alpine\nVERSION_ID=3.20.3\n"}
+    files: dict[str, str | bytes] = {
+        "/lib/ld-musl-x86_64.so.1": "",
+        "/etc/os-release": "ID=alpine\nVERSION_ID=3.20.3\n",
+    }
     seen = facts_of(machine.probe(Scene(host=made_host(tmp_path, files))))
     assert seen["host.glibc"].state is State.ABSENT
     assert seen["host.package_manager"].value == "apk"
 
 
 def test_a_library_that_tells_nothing_is_unknown(tmp_path: Path) -> None:
-    seen = facts_of(machine.probe(Scene(host=made_host(tmp_path, {"/lib64/libstdc++.so.6": "version https://git-lfs"}))))
+    seen = facts_of(
+        machine.probe(
+            Scene(host=made_host(tmp_path, {"/lib64/libstdc++.so.6": "version https://git-lfs"}))
+        )
+    )
     assert seen["host.glibcxx_max"].state is State.UNKNOWN
 
 
@@ -104,8 +134,15 @@ def test_a_library_that_tells_nothing_is_unknown(tmp_path: Path) -> None:
         ({}, {}, None),
     ],
 )
-def test_containers(tmp_path: Path, files: dict[str, str | bytes], env: dict[str, str], kind: str | None) -> None:
-    assert facts_of(machine.probe(Scene(host=made_host(tmp_path, files, env=env))))["host.container"].value == kind
+def test_containers(
+    tmp_path: Path, files: dict[str, str | bytes], env: dict[str, str], kind: str | None
+) -> None:
+    assert (
+        facts_of(machine.probe(Scene(host=made_host(tmp_path, files, env=env))))[
+            "host.container"
+        ].value
+        == kind
+    )
 
 
 def test_wsl_and_jetson(tmp_path: Path) -> None:
@@ -118,10 +155,18 @@ def test_wsl_and_jetson(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("process", "translated"), [("x86_64", True), ("arm64", False)])
-def test_rosetta_is_what_the_interpreter_says_on_apple_silicon(tmp_path: Path, process: str, translated: bool) -> None:
+def test_rosetta_is_what_the_interpreter_says_on_apple_silicon(
+    tmp_path: Path, process: str, translated: bool
+) -> None:
     host = made_host(tmp_path, tools={"sysctl": 'echo "1"'}, platform="darwin")
-    seen = values(facts_of(machine.probe(Scene(host=host, interpreter=python_at(tmp_path, machine=process)))))
-    assert (seen["host.os"], seen["host.machine"], seen["host.rosetta"]) == ("macos", "arm64", translated)
+    seen = values(
+        facts_of(machine.probe(Scene(host=host, interpreter=python_at(tmp_path, machine=process))))
+    )
+    assert (seen["host.os"], seen["host.machine"], seen["host.rosetta"]) == (
+        "macos",
+        "arm64",
+        translated,
+    )
 
 
 _MEMINFO = "MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    8000000 kB\n"
@@ -169,7 +214,9 @@ def test_no_limit_and_no_sense_are_no_limit(tmp_path: Path, limit: str) -> None:
 
 def test_shared_memory_and_temporary_folder(tmp_path: Path) -> None:
     put(tmp_path / "root/dev/shm/x")
-    seen = facts_of(resources.probe(Scene(host=made_host(tmp_path, env={"TMPDIR": str(tmp_path / "none")}))))
+    seen = facts_of(
+        resources.probe(Scene(host=made_host(tmp_path, env={"TMPDIR": str(tmp_path / "none")})))
+    )
     held = os.statvfs(tmp_path)
     assert seen["host.shm_bytes"].value == held.f_blocks * held.f_frsize
     assert seen["host.tmp_free_bytes"].state is State.UNKNOWN
@@ -189,19 +236,33 @@ def test_shared_memory_and_temporary_folder(tmp_path: Path) -> None:
     ],
 )
 def test_iommu(tmp_path: Path, files: dict[str, str | bytes], translates: bool | None) -> None:
-    assert facts_of(resources.probe(Scene(host=made_host(tmp_path, files))))["host.iommu"].value is translates
+    assert (
+        facts_of(resources.probe(Scene(host=made_host(tmp_path, files))))["host.iommu"].value
+        is translates
+    )
 
 
 def test_the_environment_is_an_allow_list(tmp_path: Path) -> None:
-    env = {"CUDA_HOME": "/opt/cuda", "NCCL_DEBUG": "INFO", "HOME": "/home/me", "AWS_REGION": "x", "TORCH_HUB_TOKEN": "abc", "CC": ""}
+    env = {
+        "CUDA_HOME": "/opt/cuda",
+        "NCCL_DEBUG": "INFO",
+        "HOME": "/home/me",
+        "AWS_REGION": "x",
+        "TORCH_HUB_TOKEN": "abc",
+        "CC": "",
+    }
     seen = facts_of(environment.probe(Scene(host=made_host(tmp_path, env=env))))
     assert values(seen) == {"env.CUDA_HOME": "/opt/cuda", "env.NCCL_DEBUG": "INFO", "env.CC": ""}
     assert seen["env.LD_PRELOAD"].state is State.ABSENT
 
 
-@pytest.mark.parametrize("value", ["hf_0123456789abcdef", "https://me:pw@host/x", "a --token=x", "ghp_0123456789abcdef"])
+@pytest.mark.parametrize(
+    "value", ["hf_0123456789abcdef", "https://me:pw@host/x", "a --token=x", "ghp_0123456789abcdef"]
+)
 def test_a_value_that_looks_secret_is_not_taken(tmp_path: Path, value: str) -> None:
-    fact = facts_of(environment.probe(Scene(host=made_host(tmp_path, env={"CMAKE_ARGS": value}))))["env.CMAKE_ARGS"]
+    fact = facts_of(environment.probe(Scene(host=made_host(tmp_path, env={"CMAKE_ARGS": value}))))[
+        "env.CMAKE_ARGS"
+    ]
     assert fact.state is State.UNKNOWN
     assert value not in str(fact)
 
@@ -215,5 +276,7 @@ def test_a_hung_sysctl_costs_little(tmp_path: Path) -> None:
 
 def test_every_fact_has_a_name_in_the_vocabulary() -> None:
     scene = Scene(host=Host())
-    names = [name for probe in (machine, resources, environment) for name in facts_of(probe.probe(scene))]
+    names = [
+        name for probe in (machine, resources, environment) for name in facts_of(probe.probe(scene))
+    ]
     assert [name for name in names if not is_known(name)] == []

@@ -17,8 +17,14 @@ from doctor.observe.scene import Scene
 from tests.hosts import facts_of, put, values
 
 
-def _seen(project: Path, *, env: dict[str, str] | None = None, workspace: Path | None = None) -> dict[str, Any]:
-    facts = facts_of(manifests.probe(Scene(host=Host(env=env or {}, cwd=project), project=project, workspace=workspace)))
+def _seen(
+    project: Path, *, env: dict[str, str] | None = None, workspace: Path | None = None
+) -> dict[str, Any]:
+    facts = facts_of(
+        manifests.probe(
+            Scene(host=Host(env=env or {}, cwd=project), project=project, workspace=workspace)
+        )
+    )
     assert not [name for name in facts if not is_known(name)]
     return values(facts)
 
@@ -30,7 +36,10 @@ def _at(path: str, line: int) -> dict[str, Any]:
 def test_the_line_that_says_a_version_counts_before_one_that_does_not(tmp_path: Path) -> None:
     put(tmp_path / "requirements.txt", "torch\nrequests==2\n")
     put(tmp_path / "pyproject.toml", '[project]\ndependencies = ["torch==2.7.1"]\n')
-    put(tmp_path / "uv.lock", '[[package]]\nname = "torch"\n[[package]]\nname = "nvidia-nccl-cu12"\n')
+    put(
+        tmp_path / "uv.lock",
+        '[[package]]\nname = "torch"\n[[package]]\nname = "nvidia-nccl-cu12"\n',
+    )
     assert _seen(tmp_path) == {
         "project.manifests": ["requirements.txt", "pyproject.toml", "uv.lock"],
         "manifest.torch": _at("pyproject.toml", 2),
@@ -49,18 +58,26 @@ def test_the_plain_file_counts_before_its_variants(tmp_path: Path) -> None:
         put(tmp_path / name, "# a comment\nFlash_Attn==2.8.3\n")
     seen = _seen(tmp_path)
     assert seen["manifest.flash-attn"] == _at("requirements.txt", 2)
-    assert seen["project.manifests"] == ["requirements.txt", "requirements-dev.txt", "requirements/gpu.txt"]
+    assert seen["project.manifests"] == [
+        "requirements.txt",
+        "requirements-dev.txt",
+        "requirements/gpu.txt",
+    ]
 
 
 def test_a_folder_without_manifests_says_so(tmp_path: Path) -> None:
     facts = facts_of(manifests.probe(Scene(host=Host(env={}), project=tmp_path)))
-    assert {name: fact.state.value for name, fact in facts.items()} == {"project.manifests": "absent"}
+    assert {name: fact.state.value for name, fact in facts.items()} == {
+        "project.manifests": "absent"
+    }
 
 
 def test_paths_are_told_from_the_root_of_the_repository(tmp_path: Path) -> None:
     put(tmp_path / ".git" / "HEAD")
     put(tmp_path / "services" / "train" / "requirements.txt", "torch==2.7.1\n")
-    assert _seen(tmp_path / "services" / "train")["manifest.torch"] == _at("services/train/requirements.txt", 1)
+    assert _seen(tmp_path / "services" / "train")["manifest.torch"] == _at(
+        "services/train/requirements.txt", 1
+    )
 
 
 def test_a_runner_says_where_its_checkout_is(tmp_path: Path) -> None:
@@ -74,7 +91,10 @@ def test_a_runner_says_where_its_checkout_is(tmp_path: Path) -> None:
 def test_a_workspace_and_its_members(tmp_path: Path) -> None:
     put(tmp_path / ".git" / "HEAD")
     put(tmp_path / "Cargo.toml", '[workspace]\nmembers = [\n  "crates/*", "../out", "/etc",\n]\n')
-    put(tmp_path / "Cargo.lock", '[[package]]\nname = "candle-core"\n\n[[package]]\nname = "serde"\n\n[[package]]\nname = "cudarc"\n')
+    put(
+        tmp_path / "Cargo.lock",
+        '[[package]]\nname = "candle-core"\n\n[[package]]\nname = "serde"\n\n[[package]]\nname = "cudarc"\n',
+    )
     put(tmp_path / "crates" / "app" / "Cargo.toml", '[dependencies]\ncandle-core = "0.9"\n')
     seen = _seen(tmp_path / "crates" / "app", workspace=tmp_path)
     assert seen["manifest.candle-core"] == _at("crates/app/Cargo.toml", 2)
@@ -104,7 +124,9 @@ def test_members_without_end_cost_their_length(tmp_path: Path) -> None:
     put(tmp_path / "Cargo.toml", "[workspace]\n" + "members=[\n" * 100_000)
     begun = time.process_time()
     _seen(tmp_path, workspace=tmp_path)
-    assert time.process_time() - begun < 3  # eight seconds where each list was looked for to its end
+    assert (
+        time.process_time() - begun < 3
+    )  # eight seconds where each list was looked for to its end
 
 
 def test_hostile_files_cost_little_and_break_nothing(tmp_path: Path) -> None:
@@ -112,7 +134,10 @@ def test_hostile_files_cost_little_and_break_nothing(tmp_path: Path) -> None:
     put(tmp_path / "requirements\n::error::x.txt", "torch==1\n")
     put(tmp_path / "constraints.txt", b"torch==2.7.1\n" * 2_000_000)
     put(tmp_path / "uv.lock", b'[[package]]\nname = "torch"\n' * 200_000)
-    put(tmp_path / "pyproject.toml", b"[" * 1_000_000 + b"\n" + b'[project]\ndependencies = ["torch==2.7.1"]\n')
+    put(
+        tmp_path / "pyproject.toml",
+        b"[" * 1_000_000 + b"\n" + b'[project]\ndependencies = ["torch==2.7.1"]\n',
+    )
     started = time.process_time()
     told: dict[str, Fact] = {}
     with pytest.raises(Unread, match=r"constraints\.txt is larger than 4 MiB"):
@@ -121,9 +146,14 @@ def test_hostile_files_cost_little_and_break_nothing(tmp_path: Path) -> None:
     assert time.process_time() - started < manifests.BOUND
 
 
-@pytest.mark.parametrize("members", ['["."]', '["./"]', '["", ".", "app"]', '["app", "[", "a/**b", "***"]'])
+@pytest.mark.parametrize(
+    "members", ['["."]', '["./"]', '["", ".", "app"]', '["app", "[", "a/**b", "***"]']
+)
 def test_members_that_are_no_pattern_cost_no_place(tmp_path: Path, members: str) -> None:
-    put(tmp_path / "Cargo.toml", f'[workspace]\nmembers = {members}\n[dependencies]\ncandle-core = "0.9"\n')
+    put(
+        tmp_path / "Cargo.toml",
+        f'[workspace]\nmembers = {members}\n[dependencies]\ncandle-core = "0.9"\n',
+    )
     put(tmp_path / "app" / "Cargo.toml", '[dependencies]\ncandle-nn = "0.9"\n')
     seen = _seen(tmp_path, workspace=tmp_path)
     assert seen["manifest.candle-core"] == _at("Cargo.toml", 4)
@@ -133,7 +163,10 @@ def test_members_that_are_no_pattern_cost_no_place(tmp_path: Path, members: str)
 def test_no_link_leads_the_members_out_of_the_workspace(tmp_path: Path) -> None:
     project = tmp_path / "project"
     put(tmp_path / "out" / "app" / "Cargo.toml", '[dependencies]\ncandle-nn = "0.9"\n')
-    put(project / "Cargo.toml", '[workspace]\nmembers = ["link/*", "*/app"]\n[dependencies]\ncandle-core = "0.9"\n')
+    put(
+        project / "Cargo.toml",
+        '[workspace]\nmembers = ["link/*", "*/app"]\n[dependencies]\ncandle-core = "0.9"\n',
+    )
     (project / "link").symlink_to(tmp_path / "out")
     seen = _seen(project, workspace=project)
     assert seen["manifest.candle-core"] == _at("Cargo.toml", 4)
@@ -141,7 +174,10 @@ def test_no_link_leads_the_members_out_of_the_workspace(tmp_path: Path) -> None:
 
 
 def test_links_in_circles_are_walked_once(tmp_path: Path) -> None:
-    put(tmp_path / "Cargo.toml", '[workspace]\nmembers = ["*/*/*/*/*/*/*/*/*/*/zz"]\n[dependencies]\ncandle-core = "0.9"\n')
+    put(
+        tmp_path / "Cargo.toml",
+        '[workspace]\nmembers = ["*/*/*/*/*/*/*/*/*/*/zz"]\n[dependencies]\ncandle-core = "0.9"\n',
+    )
     for number in range(10):
         (tmp_path / f"l{number}").symlink_to(".")
     begun = time.process_time()

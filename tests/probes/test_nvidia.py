@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.host import Ended, Host, Ran
+from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.nvml import ask_nvml, read_answer
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
@@ -24,8 +24,9 @@ _OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Rel
 _DRIVER: dict[str, str | bytes] = {"/proc/driver/nvidia/version": _CLOSED}
 _SMI = "echo '0, NVIDIA H100 80GB HBM3, 9.0, 81559, Disabled, 535.104.05'; echo '1, NVIDIA A100, 8.0, 40960, Enabled, 535.104.05'"
 
-# A library that answers as NVML does. NVML_HANGS_AT and NVML_FAILS_AT name a GPU, or -1 for the start; NVML_CODE is the error.
-# NVML_REFUSES names a call that fails for every GPU, NVML_SLEEPS the milliseconds that each GPU takes to wake.
+# A library that answers as NVML does. NVML_HANGS_AT and NVML_FAILS_AT name a GPU, or -1 for the
+# start; NVML_CODE is the error. NVML_REFUSES names a call that fails for every GPU, NVML_SLEEPS the
+# milliseconds that each GPU takes to wake.
 _NVML = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,10 @@ def fake_nvml(needs: Callable[[str], str], tmp_path_factory: pytest.TempPathFact
     """Return a folder with a library that answers as NVML does."""
     folder = tmp_path_factory.mktemp("nvml")
     source = put(folder / "nvml.c", _NVML)
-    subprocess.run([needs("cc"), "-shared", "-fPIC", "-o", str(folder / "libnvidia-ml.so.1"), str(source)], check=True)
+    subprocess.run(
+        [needs("cc"), "-shared", "-fPIC", "-o", str(folder / "libnvidia-ml.so.1"), str(source)],
+        check=True,
+    )
     return folder
 
 
@@ -112,9 +116,14 @@ def _seen(host: Host, patience: float = 2.0) -> dict[str, object]:
 def test_without_nvidia_nothing_is_started(tmp_path: Path) -> None:
     host = made_host(tmp_path, tools={"nvidia-smi": f"touch {tmp_path}/started"})
     facts = facts_of(nvidia.probe(Scene(host=host)))
-    assert values(facts) == {"nvidia.gpu_present": False, "nvidia.smi": str(tmp_path / "root/tools/nvidia-smi")}
+    assert values(facts) == {
+        "nvidia.gpu_present": False,
+        "nvidia.smi": str(tmp_path / "root/tools/nvidia-smi"),
+    }
     assert not (tmp_path / "started").exists()
-    assert {facts[f"nvidia.{name}"].state for name in ("driver_version", "gpus", "visible", "nvml")} == {State.ABSENT}
+    assert {
+        facts[f"nvidia.{name}"].state for name in ("driver_version", "gpus", "visible", "nvml")
+    } == {State.ABSENT}
     assert [name for name in facts if not is_known(name)] == []
 
 
@@ -126,79 +135,161 @@ def test_without_nvidia_nothing_is_started(tmp_path: Path) -> None:
         ({"/sys/module/nvidia/version": "470.256.02\n"}, "470.256.02", 470),
     ],
 )
-def test_the_kernel_tells_the_driver(tmp_path: Path, no_nvml: str, files: dict[str, str | bytes], version: str, branch: int) -> None:
+def test_the_kernel_tells_the_driver(
+    tmp_path: Path, no_nvml: str, files: dict[str, str | bytes], version: str, branch: int
+) -> None:
     seen = _seen(made_host(tmp_path, files, env={"LD_LIBRARY_PATH": no_nvml}))
     assert (seen["nvidia.driver_version"], seen["nvidia.driver_branch"]) == (version, branch)
 
 
-@pytest.mark.parametrize(("kind", "shows"), [("0x030200", True), ("0x030000", True), ("0x040300", False)])
+@pytest.mark.parametrize(
+    ("kind", "shows"), [("0x030200", True), ("0x030000", True), ("0x040300", False)]
+)
 def test_a_gpu_without_a_driver_is_seen_on_the_bus(tmp_path: Path, kind: str, shows: bool) -> None:
     device = "/sys/bus/pci/devices/0000:01:00.0"
-    seen = _seen(made_host(tmp_path, {f"{device}/vendor": "0x10de\n", f"{device}/class": f"{kind}\n"}))
+    seen = _seen(
+        made_host(tmp_path, {f"{device}/vendor": "0x10de\n", f"{device}/class": f"{kind}\n"})
+    )
     assert seen["nvidia.gpu_present"] is shows
     assert "nvidia.driver_version" not in seen
 
 
 def test_nvml_tells_everything(tmp_path: Path, fake_nvml: Path) -> None:
-    host = made_host(tmp_path, _DRIVER, {"nvidia-smi": HANG}, env={"LD_LIBRARY_PATH": str(fake_nvml)})
+    host = made_host(
+        tmp_path, _DRIVER, {"nvidia-smi": HANG}, env={"LD_LIBRARY_PATH": str(fake_nvml)}
+    )
     facts = facts_of(nvidia.probe(Scene(host=host)))
     seen = values(facts)
     assert seen["nvidia.driver_version"] == "535.104.05"
     assert seen["nvidia.cuda_version"] == "12.8"
     every = {"memory_bytes": 1 << 34, "memory_used_bytes": 1 << 30, "persistence": True}
-    health = {"slowdown": ["hardware power brake"], "power_limit_w": 300, "power_default_w": 700, "pcie_width": 8, "pcie_width_max": 16}
+    health = {
+        "slowdown": ["hardware power brake"],
+        "power_limit_w": 300,
+        "power_default_w": 700,
+        "pcie_width": 8,
+        "pcie_width_max": 16,
+    }
     health["fabric_state"] = "in progress"
-    rows = {"remapped_uncorrectable": 2, "remap_pending": True, "remap_failed": False, "ecc_uncorrected": 10, "ecc_uncorrected_ever": 11}
-    part = {"index": 3, "uuid": "GPU-100", "name": "NVIDIA L4", "gpu_instance": 5, "compute_instance": 0}
-    first = {"index": 0, "name": "NVIDIA B200", "capability": "10.0", "uuid": "GPU-1", "pci_bus_id": "0000:0a:00.0", **every}
-    first |= {"mig": True, "mig_devices": [part], "compute_mode": "exclusive_process", "health": {**rows, **health}}
-    second = {"index": 1, "name": "NVIDIA L4", "capability": "8.9", "uuid": "GPU-2", "pci_bus_id": "0000:0b:00.0", **every}
+    rows = {
+        "remapped_uncorrectable": 2,
+        "remap_pending": True,
+        "remap_failed": False,
+        "ecc_uncorrected": 10,
+        "ecc_uncorrected_ever": 11,
+    }
+    part = {
+        "index": 3,
+        "uuid": "GPU-100",
+        "name": "NVIDIA L4",
+        "gpu_instance": 5,
+        "compute_instance": 0,
+    }
+    first = {
+        "index": 0,
+        "name": "NVIDIA B200",
+        "capability": "10.0",
+        "uuid": "GPU-1",
+        "pci_bus_id": "0000:0a:00.0",
+        **every,
+    }
+    first |= {
+        "mig": True,
+        "mig_devices": [part],
+        "compute_mode": "exclusive_process",
+        "health": {**rows, **health},
+    }
+    second = {
+        "index": 1,
+        "name": "NVIDIA L4",
+        "capability": "8.9",
+        "uuid": "GPU-2",
+        "pci_bus_id": "0000:0b:00.0",
+        **every,
+    }
     second |= {"mig": False, "compute_mode": "default", "processes": [], "health": health}
-    assert seen["nvidia.gpus"] == [{**first, "processes": [{"pid": 4711, "memory_bytes": 1 << 20}]}, second]
-    assert {facts[f"nvidia.{name}"].state for name in ("nvml", "gpu_errors", "visible_error")} == {State.ABSENT}
+    assert seen["nvidia.gpus"] == [
+        {**first, "processes": [{"pid": 4711, "memory_bytes": 1 << 20}]},
+        second,
+    ]
+    assert {facts[f"nvidia.{name}"].state for name in ("nvml", "gpu_errors", "visible_error")} == {
+        State.ABSENT
+    }
     assert [name for name in facts if not is_known(name)] == []
 
 
 def test_an_nvml_that_hangs_costs_what_only_it_knows(tmp_path: Path, fake_nvml: Path) -> None:
-    files = {**_DRIVER, "/proc/driver/nvidia/gpus/0000:01:00.0/information": "Model: \t NVIDIA B200\nIRQ: 1\n"}
+    files = {
+        **_DRIVER,
+        "/proc/driver/nvidia/gpus/0000:01:00.0/information": "Model: \t NVIDIA B200\nIRQ: 1\n",
+    }
     tools = {"nvidia-smi": f"touch {tmp_path}/asked"}
-    host = made_host(tmp_path, files, tools, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_AT": "-1"})
+    host = made_host(
+        tmp_path, files, tools, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_AT": "-1"}
+    )
     started = time.monotonic()
     facts = facts_of(nvidia.probe(Scene(host=host), patience=0.7))
     assert time.monotonic() - started < 50
     assert "did not answer within 0.7 s" in facts["nvidia.gpus"].why
     seen = values(facts)
-    assert (seen["nvidia.nvml"], seen["nvidia.gpu_names"]) == ("NVML did not answer within 0.7 s", ["NVIDIA B200"])
+    assert (seen["nvidia.nvml"], seen["nvidia.gpu_names"]) == (
+        "NVML did not answer within 0.7 s",
+        ["NVIDIA B200"],
+    )
     assert seen["nvidia.driver_version"] == "535.104.05"
     assert not (tmp_path / "asked").exists()
 
 
 def test_a_gpu_that_hangs_costs_itself_alone(tmp_path: Path, fake_nvml: Path) -> None:
-    host = made_host(tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "3", "NVML_HANGS_AT": "1"})
+    host = made_host(
+        tmp_path,
+        _DRIVER,
+        env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "3", "NVML_HANGS_AT": "1"},
+    )
     facts = facts_of(nvidia.probe(Scene(host=host), patience=0.7))
     assert facts["nvidia.gpu_errors"].value == ["GPU 1: NVML did not answer within 0.7 s"]
     assert [gpu.get("error") for gpu in facts["nvidia.gpus"].value] == [
-        *(None, "NVML did not answer within 0.7 s", "not asked: NVML did not answer within 0.7 s about GPU 1")
+        *(
+            None,
+            "NVML did not answer within 0.7 s",
+            "not asked: NVML did not answer within 0.7 s about GPU 1",
+        )
     ]
     assert facts["nvidia.nvml"].state is State.ABSENT
 
 
 def test_who_a_gpu_is_outlives_a_hang_over_how_it_is(tmp_path: Path, fake_nvml: Path) -> None:
-    host = made_host(tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_LATE": "0"})
+    host = made_host(
+        tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_HANGS_LATE": "0"}
+    )
     gpus = facts_of(nvidia.probe(Scene(host=host), patience=0.7))["nvidia.gpus"].value
-    assert [(gpu["name"], gpu.get("error")) for gpu in gpus] == [("NVIDIA B200", "NVML did not answer within 0.7 s"), ("NVIDIA L4", None)]
+    assert [(gpu["name"], gpu.get("error")) for gpu in gpus] == [
+        ("NVIDIA B200", "NVML did not answer within 0.7 s"),
+        ("NVIDIA L4", None),
+    ]
 
 
 def test_gpus_that_wake_one_after_another_are_waited_for(tmp_path: Path, fake_nvml: Path) -> None:
     env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "8", "NVML_SLEEPS": "300"}
     facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env)), patience=1.5))
-    assert [gpu["name"] for gpu in facts["nvidia.gpus"].value] == ["NVIDIA B200", *["NVIDIA L4"] * 7]
+    assert [gpu["name"] for gpu in facts["nvidia.gpus"].value] == [
+        "NVIDIA B200",
+        *["NVIDIA L4"] * 7,
+    ]
     assert facts["nvidia.gpu_errors"].state is State.ABSENT
 
 
 def test_a_lost_gpu_is_named_by_its_place_on_the_bus(tmp_path: Path, fake_nvml: Path) -> None:
-    files = {**_DRIVER, **{f"/proc/driver/nvidia/gpus/0000:0{bus}:00.0/information": "" for bus in "abc"}}
-    env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_GPUS": "3", "NVML_FAILS_AT": "1", "NVML_CODE": "15"}
+    files = {
+        **_DRIVER,
+        **{f"/proc/driver/nvidia/gpus/0000:0{bus}:00.0/information": "" for bus in "abc"},
+    }
+    env = {
+        "LD_LIBRARY_PATH": str(fake_nvml),
+        "NVML_GPUS": "3",
+        "NVML_FAILS_AT": "1",
+        "NVML_CODE": "15",
+    }
     # The fake gives the second GPU the address 0000:0b:00.0, which it does not come to say.
     facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, files, env=env))))
     assert facts["nvidia.gpu_errors"].value == ["GPU 1 (0000:0b:00.0): GPU is lost"]
@@ -218,7 +309,11 @@ def test_a_refused_call_costs_its_own_answer(tmp_path: Path, fake_nvml: Path, ca
     facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env))))
     assert [gpu["capability"] for gpu in facts["nvidia.gpus"].value] == ["10.0", "8.9"]
     assert facts["nvidia.nvml"].state is State.ABSENT
-    lost = facts["nvidia.cuda_version"].why if call == "CudaDriverVersion" else facts["nvidia.gpus"].value[0]["name"]
+    lost = (
+        facts["nvidia.cuda_version"].why
+        if call == "CudaDriverVersion"
+        else facts["nvidia.gpus"].value[0]["name"]
+    )
     assert lost in ("NVML Shared Library Not Found", None)
 
 
@@ -227,11 +322,17 @@ def test_a_refused_call_costs_its_own_answer(tmp_path: Path, fake_nvml: Path, ca
     ["/dev/nvidiactl", "/proc/driver/nvidia/params", "/dev/dxg", ""],
     ids=["a device node", "gVisor", "Docker on WSL", "the library alone"],
 )
-def test_a_driver_without_a_version_file_is_asked(tmp_path: Path, fake_nvml: Path, sign: str) -> None:
+def test_a_driver_without_a_version_file_is_asked(
+    tmp_path: Path, fake_nvml: Path, sign: str
+) -> None:
     library = tmp_path / "root/usr/lib64/libnvidia-ml.so.1"
     put(library)
     shutil.copy(fake_nvml / library.name, library)
-    seen = _seen(made_host(tmp_path, {sign: ""} if sign else {}, env={"LD_LIBRARY_PATH": str(library.parent)}))
+    seen = _seen(
+        made_host(
+            tmp_path, {sign: ""} if sign else {}, env={"LD_LIBRARY_PATH": str(library.parent)}
+        )
+    )
     assert [gpu["name"] for gpu in seen["nvidia.gpus"]] == ["NVIDIA B200", "NVIDIA L4"]  # type: ignore[attr-defined]
     assert seen["nvidia.driver_version"] == "570.124.06"
 
@@ -240,20 +341,29 @@ def test_a_library_without_a_driver_is_no_driver(tmp_path: Path, fake_nvml: Path
     library = tmp_path / "root/usr/lib64/libnvidia-ml.so.1"
     put(library)
     shutil.copy(fake_nvml / library.name, library)
-    host = made_host(tmp_path, env={"LD_LIBRARY_PATH": str(library.parent), "NVML_FAILS_AT": "-1", "NVML_CODE": "9"})
+    host = made_host(
+        tmp_path,
+        env={"LD_LIBRARY_PATH": str(library.parent), "NVML_FAILS_AT": "-1", "NVML_CODE": "9"},
+    )
     facts = facts_of(nvidia.probe(Scene(host=host)))
-    assert {facts[f"nvidia.{name}"].state for name in ("driver_version", "gpus", "nvml")} == {State.ABSENT}
+    assert {facts[f"nvidia.{name}"].state for name in ("driver_version", "gpus", "nvml")} == {
+        State.ABSENT
+    }
 
 
 def test_what_nvml_complains_about_is_kept(tmp_path: Path, fake_nvml: Path) -> None:
-    host = made_host(tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_FAILS_AT": "-1"})
+    host = made_host(
+        tmp_path, _DRIVER, env={"LD_LIBRARY_PATH": str(fake_nvml), "NVML_FAILS_AT": "-1"}
+    )
     facts = facts_of(nvidia.probe(Scene(host=host)))
     assert facts["nvidia.nvml"].value == "Driver/library version mismatch"
     assert "Driver/library version mismatch" in facts["nvidia.visible"].why
 
 
 def test_nvidia_smi_is_the_last_to_be_asked(tmp_path: Path, no_nvml: str) -> None:
-    seen = _seen(made_host(tmp_path, _DRIVER, {"nvidia-smi": _SMI}, env={"LD_LIBRARY_PATH": no_nvml}))
+    seen = _seen(
+        made_host(tmp_path, _DRIVER, {"nvidia-smi": _SMI}, env={"LD_LIBRARY_PATH": no_nvml})
+    )
     told = [(gpu["name"], gpu["capability"], gpu["mig"]) for gpu in seen["nvidia.visible"]]  # type: ignore[attr-defined]
     assert told == [("NVIDIA H100 80GB HBM3", "9.0", False), ("NVIDIA A100", "8.0", True)]
     assert "nvidia.nvml" in seen
@@ -272,7 +382,9 @@ def test_nvidia_smi_is_the_last_to_be_asked(tmp_path: Path, no_nvml: str) -> Non
         (":", "said: nothing"),
     ],
 )
-def test_a_bad_nvidia_smi_costs_the_gpus_alone(tmp_path: Path, no_nvml: str, body: str, why: str) -> None:
+def test_a_bad_nvidia_smi_costs_the_gpus_alone(
+    tmp_path: Path, no_nvml: str, body: str, why: str
+) -> None:
     host = made_host(tmp_path, _DRIVER, {"nvidia-smi": body}, env={"LD_LIBRARY_PATH": no_nvml})
     facts = facts_of(nvidia.probe(Scene(host=host), patience=0.5))
     assert why in facts["nvidia.gpus"].why
@@ -281,8 +393,18 @@ def test_a_bad_nvidia_smi_costs_the_gpus_alone(tmp_path: Path, no_nvml: str, bod
 
 def test_a_capability_that_smi_does_not_know_is_unknown(tmp_path: Path, no_nvml: str) -> None:
     smi = "echo '0, Quadro K620, [N/A], 2048, [N/A], 470.256.02'"
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, {"nvidia-smi": smi}, env={"LD_LIBRARY_PATH": no_nvml}))))
-    assert [(gpu["name"], gpu["capability"]) for gpu in facts["nvidia.gpus"].value] == [("Quadro K620", None)]
+    facts = facts_of(
+        nvidia.probe(
+            Scene(
+                host=made_host(
+                    tmp_path, _DRIVER, {"nvidia-smi": smi}, env={"LD_LIBRARY_PATH": no_nvml}
+                )
+            )
+        )
+    )
+    assert [(gpu["name"], gpu["capability"]) for gpu in facts["nvidia.gpus"].value] == [
+        ("Quadro K620", None)
+    ]
 
 
 def test_wsl_has_a_driver_that_proc_does_not_show(tmp_path: Path, fake_nvml: Path) -> None:
@@ -297,19 +419,36 @@ def test_wsl_has_a_driver_that_proc_does_not_show(tmp_path: Path, fake_nvml: Pat
 
 def test_device_nodes(tmp_path: Path, no_nvml: str) -> None:
     env = {"LD_LIBRARY_PATH": no_nvml}
-    files = {**_DRIVER, "/dev/nvidia0": "", "/sys/module/nvidia_uvm/x": "", "/dev/nvidia-nvswitch0": ""}
+    files = {
+        **_DRIVER,
+        "/dev/nvidia0": "",
+        "/sys/module/nvidia_uvm/x": "",
+        "/dev/nvidia-nvswitch0": "",
+    }
     assert _seen(made_host(tmp_path, files, env=env))["nvidia.device_nodes"] is False
     seen = _seen(made_host(tmp_path, {"/dev/nvidiactl": ""}, env=env))
-    assert (seen["nvidia.device_nodes"], seen["nvidia.uvm"], seen["nvidia.nvswitch"]) == (True, True, True)
+    assert (seen["nvidia.device_nodes"], seen["nvidia.uvm"], seen["nvidia.nvswitch"]) == (
+        True,
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("files", "loaded"),
-    [({**_DRIVER, "/sys/module/nvidia_uvm/x": ""}, True), (_DRIVER, False), ({"/proc/driver/nvidia/params": ""}, None)],
+    [
+        ({**_DRIVER, "/sys/module/nvidia_uvm/x": ""}, True),
+        (_DRIVER, False),
+        ({"/proc/driver/nvidia/params": ""}, None),
+    ],
     ids=["loaded", "not loaded", "gVisor shows no modules"],
 )
-def test_the_memory_module(tmp_path: Path, no_nvml: str, files: dict[str, str | bytes], loaded: bool | None) -> None:
-    seen = _seen(made_host(tmp_path, {**files, "/dev/nvidia-uvm": ""}, env={"LD_LIBRARY_PATH": no_nvml}))
+def test_the_memory_module(
+    tmp_path: Path, no_nvml: str, files: dict[str, str | bytes], loaded: bool | None
+) -> None:
+    seen = _seen(
+        made_host(tmp_path, {**files, "/dev/nvidia-uvm": ""}, env={"LD_LIBRARY_PATH": no_nvml})
+    )
     assert (seen.get("nvidia.uvm"), seen["nvidia.uvm_node"]) == (loaded, True)
 
 
@@ -322,7 +461,14 @@ def test_who_may_load_modules(tmp_path: Path, no_nvml: str) -> None:
 
 def test_what_holds_a_gpu_on_the_bus(tmp_path: Path) -> None:
     device = "/sys/bus/pci/devices/0000:01:00.0"
-    host = made_host(tmp_path, {f"{device}/vendor": "0x10de\n", f"{device}/class": "0x030000\n", "/sys/bus/pci/drivers/nouveau/x": ""})
+    host = made_host(
+        tmp_path,
+        {
+            f"{device}/vendor": "0x10de\n",
+            f"{device}/class": "0x030000\n",
+            "/sys/bus/pci/drivers/nouveau/x": "",
+        },
+    )
     assert "nvidia.bound_to" not in _seen(host)
     (tmp_path / f"root{device}/driver").symlink_to("../../drivers/nouveau")
     assert _seen(host)["nvidia.bound_to"] == ["nouveau"]
@@ -330,30 +476,53 @@ def test_what_holds_a_gpu_on_the_bus(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")
 def test_nodes_that_may_not_be_opened(tmp_path: Path, no_nvml: str) -> None:
-    host = made_host(tmp_path, {**_DRIVER, "/dev/nvidiactl": "", "/dev/nvidia0": ""}, env={"LD_LIBRARY_PATH": no_nvml})
+    host = made_host(
+        tmp_path,
+        {**_DRIVER, "/dev/nvidiactl": "", "/dev/nvidia0": ""},
+        env={"LD_LIBRARY_PATH": no_nvml},
+    )
     assert "nvidia.nodes_refused" not in _seen(host)
     (tmp_path / "root/dev/nvidiactl").chmod(0)
     assert _seen(host)["nvidia.nodes_refused"] == ["/dev/nvidiactl"]
 
 
 def test_a_library_that_only_nixos_finds_is_no_missing_library(tmp_path: Path) -> None:
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, {"/run/opengl-driver/lib/libcuda.so.1": ""}))))
+    facts = facts_of(
+        nvidia.probe(Scene(host=made_host(tmp_path, {"/run/opengl-driver/lib/libcuda.so.1": ""})))
+    )
     assert facts["nvidia.libcuda"].state is State.UNKNOWN
 
 
-def test_an_error_of_a_gpu_that_is_hidden_is_nobodys_business(tmp_path: Path, fake_nvml: Path) -> None:
-    env = {"LD_LIBRARY_PATH": str(fake_nvml), "NVML_FAILS_AT": "1", "NVML_CODE": "15", "CUDA_VISIBLE_DEVICES": "GPU-1"}
+def test_an_error_of_a_gpu_that_is_hidden_is_nobodys_business(
+    tmp_path: Path, fake_nvml: Path
+) -> None:
+    env = {
+        "LD_LIBRARY_PATH": str(fake_nvml),
+        "NVML_FAILS_AT": "1",
+        "NVML_CODE": "15",
+        "CUDA_VISIBLE_DEVICES": "GPU-1",
+    }
     facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, _DRIVER, env=env))))
     assert len(facts["nvidia.gpus"].value) == 2
-    assert (facts["nvidia.gpu_errors"].state, len(facts["nvidia.visible"].value)) == (State.ABSENT, 1)
+    assert (facts["nvidia.gpu_errors"].state, len(facts["nvidia.visible"].value)) == (
+        State.ABSENT,
+        1,
+    )
 
 
 def test_nvml_complains_beside_a_gpu_that_nothing_drives(tmp_path: Path, fake_nvml: Path) -> None:
     library = tmp_path / "root/usr/lib64/libnvidia-ml.so.1"
     device = "/sys/bus/pci/devices/0000:01:00.0"
-    files: dict[str, str | bytes] = {f"{device}/vendor": "0x10de\n", f"{device}/class": "0x030000\n"}
+    files: dict[str, str | bytes] = {
+        f"{device}/vendor": "0x10de\n",
+        f"{device}/class": "0x030000\n",
+    }
     shutil.copy(fake_nvml / library.name, put(library))
-    host = made_host(tmp_path, files, env={"LD_LIBRARY_PATH": str(library.parent), "NVML_FAILS_AT": "-1", "NVML_CODE": "9"})
+    host = made_host(
+        tmp_path,
+        files,
+        env={"LD_LIBRARY_PATH": str(library.parent), "NVML_FAILS_AT": "-1", "NVML_CODE": "9"},
+    )
     facts = facts_of(nvidia.probe(Scene(host=host)))
     assert facts["nvidia.nvml"].state is State.PRESENT
     assert facts["nvidia.driver_version"].state is State.ABSENT
@@ -370,25 +539,48 @@ def test_libcuda_and_the_driver_behind_it(tmp_path: Path) -> None:
 
 
 def test_a_compatibility_library_comes_first(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {"/usr/lib64/libcuda.so.1": "", "/usr/local/cuda/compat/libcuda.so.1": ""}
-    facts = facts_of(nvidia.probe(Scene(host=made_host(tmp_path, files, env={"LD_LIBRARY_PATH": "/usr/local/cuda/compat"}))))
+    files: dict[str, str | bytes] = {
+        "/usr/lib64/libcuda.so.1": "",
+        "/usr/local/cuda/compat/libcuda.so.1": "",
+    }
+    facts = facts_of(
+        nvidia.probe(
+            Scene(
+                host=made_host(tmp_path, files, env={"LD_LIBRARY_PATH": "/usr/local/cuda/compat"})
+            )
+        )
+    )
     assert facts["nvidia.libcuda"].value == "/usr/local/cuda/compat/libcuda.so.1"
     assert facts["nvidia.libcuda_version"].state is State.UNKNOWN
 
 
 def test_the_fabric_manager_tells_its_version(tmp_path: Path, no_nvml: str) -> None:
     tools = {"nv-fabricmanager": "echo 'Fabric Manager version is : 535.104.05'"}
-    assert _seen(made_host(tmp_path, _DRIVER, tools, env={"LD_LIBRARY_PATH": no_nvml}))["nvidia.fabric_manager"] == "535.104.05"
+    assert (
+        _seen(made_host(tmp_path, _DRIVER, tools, env={"LD_LIBRARY_PATH": no_nvml}))[
+            "nvidia.fabric_manager"
+        ]
+        == "535.104.05"
+    )
 
 
-@pytest.mark.parametrize("output", ["", "garbage\n{\n", '{"gpu": 3}', '{"gpu": {"index": 0, "name": "x"}}\n'])
+@pytest.mark.parametrize(
+    "output", ["", "garbage\n{\n", '{"gpu": 3}', '{"gpu": {"index": 0, "name": "x"}}\n']
+)
 def test_an_answer_that_breaks_off_is_not_a_machine_without_gpus(output: str) -> None:
-    answer = read_answer(Ran(ended=Ended.ITSELF, code=-11, output=output, errors="Segmentation fault\n"), timeout=4)
+    answer = read_answer(
+        CompletedCommand(
+            ended=Termination.ITSELF, code=-11, output=output, errors="Segmentation fault\n"
+        ),
+        timeout=4,
+    )
     assert answer.gpus is None
     assert answer.error == "NVML could not be asked: exit code -11: Segmentation fault"
 
 
 def test_the_child_says_what_is_missing(tmp_path: Path, no_nvml: str) -> None:
-    answer = ask_nvml(made_host(tmp_path, env={"LD_LIBRARY_PATH": no_nvml, "PYTHONPATH": "/nowhere"}))
+    answer = ask_nvml(
+        made_host(tmp_path, env={"LD_LIBRARY_PATH": no_nvml, "PYTHONPATH": "/nowhere"})
+    )
     assert answer.gpus is None
     assert "Shared Library" in answer.error

@@ -12,8 +12,15 @@ from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, values
 
 _DEVICE = "/sys/bus/pci/devices/0000:01:00.0"
-_CARD: dict[str, str | bytes] = {f"{_DEVICE}/vendor": "0x10de\n", f"{_DEVICE}/class": "0x030000\n", f"{_DEVICE}/device": "0x2B85\n"}
-_KERNEL: dict[str, str | bytes] = {"/proc/sys/kernel/osrelease": "6.8.0-90-generic\n", "/lib/modules/6.8.0-90-generic/modules.dep": ""}
+_CARD: dict[str, str | bytes] = {
+    f"{_DEVICE}/vendor": "0x10de\n",
+    f"{_DEVICE}/class": "0x030000\n",
+    f"{_DEVICE}/device": "0x2B85\n",
+}
+_KERNEL: dict[str, str | bytes] = {
+    "/proc/sys/kernel/osrelease": "6.8.0-90-generic\n",
+    "/lib/modules/6.8.0-90-generic/modules.dep": "",
+}
 _NOUVEAU = """blacklist nouveau
 alias nvidia nvidia-current
 # blacklist nvidia
@@ -23,20 +30,37 @@ install nvidia /sbin/modprobe -i nvidia-current
 
 
 def _seen(folder: Path, files: dict[str, str | bytes]) -> dict[str, object]:
-    return values(facts_of(nvidia.probe(Scene(host=made_host(folder, {**_CARD, **_KERNEL, **files})))))
+    return values(
+        facts_of(nvidia.probe(Scene(host=made_host(folder, {**_CARD, **_KERNEL, **files}))))
+    )
 
 
 def test_a_card_without_any_driver(tmp_path: Path) -> None:
     seen = _seen(tmp_path, {})
     assert seen["nvidia.cards"] == [{"pci_bus_id": "0000:01:00.0", "device": "0x2b85"}]
-    assert not {"nvidia.module_kind", "nvidia.module_file", "nvidia.module_of_kernels", "nvidia.blacklisted_in"} & set(seen)
+    assert not {
+        "nvidia.module_kind",
+        "nvidia.module_file",
+        "nvidia.module_of_kernels",
+        "nvidia.blacklisted_in",
+    } & set(seen)
 
 
-@pytest.mark.parametrize("line", ["blacklist nvidia", "alias nvidia off", "install nvidia /bin/false", "  blacklist nvidia-current # no"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "blacklist nvidia",
+        "alias nvidia off",
+        "install nvidia /bin/false",
+        "  blacklist nvidia-current # no",
+    ],
+)
 @pytest.mark.parametrize("folder", ["/etc/modprobe.d", "/lib/modprobe.d"])
 def test_a_module_that_is_blacklisted(tmp_path: Path, folder: str, line: str) -> None:
     path = f"{folder}/blacklist-nvidia.conf"
-    assert _seen(tmp_path, {path: f"# prime\n{line}\nblacklist nvidia-drm\n"})["nvidia.blacklisted_in"] == [path]
+    assert _seen(tmp_path, {path: f"# prime\n{line}\nblacklist nvidia-drm\n"})[
+        "nvidia.blacklisted_in"
+    ] == [path]
 
 
 def test_lines_that_keep_other_modules_away(tmp_path: Path) -> None:
@@ -48,23 +72,39 @@ def test_lines_that_keep_other_modules_away(tmp_path: Path) -> None:
 
 
 def test_a_file_hides_its_namesake(tmp_path: Path) -> None:
-    assert "nvidia.blacklisted_in" not in _seen(tmp_path, {"/etc/modprobe.d/a.conf": "", "/lib/modprobe.d/a.conf": "blacklist nvidia\n"})
+    assert "nvidia.blacklisted_in" not in _seen(
+        tmp_path, {"/etc/modprobe.d/a.conf": "", "/lib/modprobe.d/a.conf": "blacklist nvidia\n"}
+    )
 
 
 def test_the_command_line_of_the_kernel(tmp_path: Path) -> None:
-    assert _seen(tmp_path, {"/proc/cmdline": "quiet module_blacklist=nouveau,nvidia\n"})["nvidia.blacklisted_in"] == ["/proc/cmdline"]
+    assert _seen(tmp_path, {"/proc/cmdline": "quiet module_blacklist=nouveau,nvidia\n"})[
+        "nvidia.blacklisted_in"
+    ] == ["/proc/cmdline"]
 
 
 def test_a_kernel_that_was_updated_without_its_module(tmp_path: Path) -> None:
     old = "/lib/modules/6.8.0-88-generic"
-    seen = _seen(tmp_path, {f"{old}/modules.dep": "updates/dkms/nvidia.ko.zst:\n", f"{old}/updates/dkms/nvidia.ko.zst": ""})
+    seen = _seen(
+        tmp_path,
+        {
+            f"{old}/modules.dep": "updates/dkms/nvidia.ko.zst:\n",
+            f"{old}/updates/dkms/nvidia.ko.zst": "",
+        },
+    )
     assert seen["nvidia.module_of_kernels"] == ["6.8.0-88-generic"]
     assert "nvidia.module_file" not in seen
 
 
 def test_a_module_that_is_there_and_not_loaded(tmp_path: Path) -> None:
     here = "/lib/modules/6.8.0-90-generic"
-    listed = _seen(tmp_path, {f"{here}/modules.dep": "kernel/nvidia-580/nvidia.ko:\n", f"{here}/kernel/nvidia-580/nvidia.ko": ""})
+    listed = _seen(
+        tmp_path,
+        {
+            f"{here}/modules.dep": "kernel/nvidia-580/nvidia.ko:\n",
+            f"{here}/kernel/nvidia-580/nvidia.ko": "",
+        },
+    )
     assert listed["nvidia.module_file"] == f"{here}/kernel/nvidia-580/nvidia.ko"
 
 
@@ -74,9 +114,17 @@ def test_a_container_shows_no_modules(tmp_path: Path) -> None:
     assert facts["nvidia.module_file"].state is State.UNKNOWN
 
 
-@pytest.mark.parametrize(("line", "kind"), [("Open Kernel Module for x86_64", "open"), ("x86_64 Kernel Module", "closed")])
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [("Open Kernel Module for x86_64", "open"), ("x86_64 Kernel Module", "closed")],
+)
 def test_which_module_is_loaded(tmp_path: Path, line: str, kind: str) -> None:
-    seen = _seen(tmp_path, {"/proc/driver/nvidia/version": f"NVRM version: NVIDIA UNIX {line}  580.95.05  Release Build\n"})
+    seen = _seen(
+        tmp_path,
+        {
+            "/proc/driver/nvidia/version": f"NVRM version: NVIDIA UNIX {line}  580.95.05  Release Build\n"
+        },
+    )
     assert seen["nvidia.module_kind"] == kind
 
 

@@ -12,7 +12,9 @@ from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put, values
 
 CPU = "cpu_cores_count 96\nsimd_count 0\ngfx_target_version 0\n"
-MI300X = "simd_count 1216\ngfx_target_version 90402\nlocation_id 1280\ndomain 0\ndrm_render_minor 128\n"
+MI300X = (
+    "simd_count 1216\ngfx_target_version 90402\nlocation_id 1280\ndomain 0\ndrm_render_minor 128\n"
+)
 _PCI = "/sys/bus/pci/devices"
 SERVER = {
     "/sys/class/kfd/kfd/topology/nodes/0/properties": CPU,
@@ -43,24 +45,40 @@ def test_what_kfd_lists(tmp_path: Path) -> None:
             "render": "/dev/dri/renderD128",
         }
     ]
-    assert (facts["amd.gpu_present"], facts["amd.driver"], facts["amd.kfd"], facts["amd.render"]) == (True, "6.10.5", "usable", "usable")
+    assert (
+        facts["amd.gpu_present"],
+        facts["amd.driver"],
+        facts["amd.kfd"],
+        facts["amd.render"],
+    ) == (True, "6.10.5", "usable", "usable")
     assert "amd.groups_missing" not in facts
 
 
 @pytest.mark.parametrize(
-    ("version", "name"), [(90402, "gfx942"), (90010, "gfx90a"), (110003, "gfx1103"), (100306, "gfx1036"), (90500, "gfx950")]
+    ("version", "name"),
+    [
+        (90402, "gfx942"),
+        (90010, "gfx90a"),
+        (110003, "gfx1103"),
+        (100306, "gfx1036"),
+        (90500, "gfx950"),
+    ],
 )
 def test_targets_are_spelled_as_compilers_do(version: int, name: str) -> None:
     assert amd.gfx(version) == name
 
 
 def test_a_container_that_was_given_no_device_file(tmp_path: Path) -> None:
-    facts = seen(tmp_path, amd, {path: text for path, text in SERVER.items() if not path.startswith("/dev")})
+    facts = seen(
+        tmp_path, amd, {path: text for path, text in SERVER.items() if not path.startswith("/dev")}
+    )
     assert (facts["amd.kfd"], facts["amd.render"]) == ("missing", "missing")
 
 
 def test_a_card_without_a_driver_is_seen_on_pci(tmp_path: Path) -> None:
-    facts = seen(tmp_path, amd, {path: text for path, text in SERVER.items() if path.startswith(_PCI)})
+    facts = seen(
+        tmp_path, amd, {path: text for path, text in SERVER.items() if path.startswith(_PCI)}
+    )
     assert facts["amd.gpus"] == [{"name": "AMD Instinct MI300X OAM", "pci_bus_id": "0000:05:00.0"}]
     assert facts["amd.kfd"] == "missing"
     assert "amd.driver" not in facts
@@ -73,7 +91,11 @@ def test_device_files_that_this_user_may_not_open_name_their_group(tmp_path: Pat
     put(host.at("/etc/group"), f"root:x:0:\nrender:x:{group}:\n")
     host.at("/dev/kfd").chmod(0o460)
     facts = values(facts_of(amd.probe(Scene(host=host))))
-    assert (facts["amd.kfd"], facts["amd.render"], facts["amd.groups_missing"]) == ("no permission", "usable", ["render"])
+    assert (facts["amd.kfd"], facts["amd.render"], facts["amd.groups_missing"]) == (
+        "no permission",
+        "usable",
+        ["render"],
+    )
 
 
 def test_a_machine_without_such_gpus(tmp_path: Path) -> None:
@@ -95,14 +117,22 @@ def on_bus(address: str, device: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("address", "device", "computes"),
-    [("0000:00:02.0", "0x46a6", False), ("0000:00:02.0", "0x7d55", True), ("0000:03:00.0", "0xe20b", True)],
+    [
+        ("0000:00:02.0", "0x46a6", False),
+        ("0000:00:02.0", "0x7d55", True),
+        ("0000:03:00.0", "0xe20b", True),
+    ],
     ids=["the screen of a laptop", "a Core Ultra", "an Arc B580"],
 )
-def test_gpus_of_intel_on_which_one_computes(tmp_path: Path, address: str, device: str, computes: bool) -> None:
+def test_gpus_of_intel_on_which_one_computes(
+    tmp_path: Path, address: str, device: str, computes: bool
+) -> None:
     host = made_host(tmp_path, on_bus(address, device))
     (host.at(_PCI) / address / "driver").symlink_to("../../../bus/pci/drivers/xe")
     facts = values(facts_of(intel.probe(Scene(host=host))))
     assert facts["intel.gpu_present"] is computes
     if computes:
-        assert facts["intel.gpus"] == [{"pci_bus_id": address, "driver": "xe", "render": "/dev/dri/renderD129"}]
+        assert facts["intel.gpus"] == [
+            {"pci_bus_id": address, "driver": "xe", "render": "/dev/dri/renderD129"}
+        ]
         assert (facts["intel.driver"], facts["intel.render"]) == ("xe", "usable")

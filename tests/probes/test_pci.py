@@ -30,7 +30,10 @@ def _space(control: int, *, before: int = 0) -> bytes:
 
 def _machine(folder: Path, configuration: bytes) -> Host:
     """Make a machine with one GPU below one bridge."""
-    host = made_host(folder, {f"/proc/driver/nvidia/gpus/{_GPU}/information": "Model: B200", "/proc/cpuinfo": _INTEL})
+    host = made_host(
+        folder,
+        {f"/proc/driver/nvidia/gpus/{_GPU}/information": "Model: B200", "/proc/cpuinfo": _INTEL},
+    )
     tree = folder / "root/sys/devices/pci0000:00" / _BRIDGE
     put(tree / "config", configuration)
     put(tree / _GPU / "config", bytes(64))
@@ -46,7 +49,10 @@ def _acs(host: Host) -> Fact:
 
 
 @pytest.mark.parametrize("before", [0, 0x0001])
-@pytest.mark.parametrize(("control", "redirects"), [(0x1D, True), (0x04, True), (0x01, True), (0x00, False), (0x10, False)])
+@pytest.mark.parametrize(
+    ("control", "redirects"),
+    [(0x1D, True), (0x04, True), (0x01, True), (0x00, False), (0x10, False)],
+)
 def test_control_of_a_bridge(tmp_path: Path, control: int, redirects: bool, before: int) -> None:
     assert _acs(_machine(tmp_path, _space(control, before=before))).value is redirects
 
@@ -67,7 +73,13 @@ def test_without_a_gpu_nothing_is_read(tmp_path: Path) -> None:
 
 
 def test_a_gpu_that_sys_does_not_show_is_unknown(tmp_path: Path) -> None:
-    host = made_host(tmp_path, {f"/proc/driver/nvidia/gpus/{_GPU}/information": "", "/proc/driver/nvidia/gpus/../x/information": ""})
+    host = made_host(
+        tmp_path,
+        {
+            f"/proc/driver/nvidia/gpus/{_GPU}/information": "",
+            "/proc/driver/nvidia/gpus/../x/information": "",
+        },
+    )
     assert _acs(host).state is State.UNKNOWN
 
 
@@ -76,13 +88,27 @@ def test_a_gpu_that_sys_does_not_show_is_unknown(tmp_path: Path) -> None:
     [
         ({"/proc/cpuinfo": _INTEL}, False),
         ({"/proc/cpuinfo": "flags\t\t: fpu hypervisor lahf_lm\n"}, True),
-        ({"/proc/cpuinfo": "Features : fp asimd\n", "/sys/class/dmi/id/sys_vendor": "QEMU\n"}, True),
-        ({"/sys/class/dmi/id/sys_vendor": "Supermicro\n", "/sys/class/dmi/id/product_name": "AS-4125GS\n"}, False),
+        (
+            {"/proc/cpuinfo": "Features : fp asimd\n", "/sys/class/dmi/id/sys_vendor": "QEMU\n"},
+            True,
+        ),
+        (
+            {
+                "/sys/class/dmi/id/sys_vendor": "Supermicro\n",
+                "/sys/class/dmi/id/product_name": "AS-4125GS\n",
+            },
+            False,
+        ),
         ({}, None),
     ],
 )
-def test_virtual_machines(tmp_path: Path, files: dict[str, str | bytes], virtual: bool | None) -> None:
-    assert facts_of(pci.probe(Scene(host=made_host(tmp_path, files))))["host.virtual_machine"].value is virtual
+def test_virtual_machines(
+    tmp_path: Path, files: dict[str, str | bytes], virtual: bool | None
+) -> None:
+    assert (
+        facts_of(pci.probe(Scene(host=made_host(tmp_path, files))))["host.virtual_machine"].value
+        is virtual
+    )
 
 
 def test_every_fact_has_a_name_in_the_vocabulary() -> None:

@@ -47,8 +47,14 @@ def test_headers_may_be_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "expected"),
     [
-        ("2.8.3+cu12torch2.8cxx11abiTRUE", {"wheel_torch": "2.8", "wheel_cuda": "12", "wheel_abi": True}),
-        ("2.2.4+cu12torch2.5cxx11abiFALSE", {"wheel_torch": "2.5", "wheel_cuda": "12", "wheel_abi": False}),
+        (
+            "2.8.3+cu12torch2.8cxx11abiTRUE",
+            {"wheel_torch": "2.8", "wheel_cuda": "12", "wheel_abi": True},
+        ),
+        (
+            "2.2.4+cu12torch2.5cxx11abiFALSE",
+            {"wheel_torch": "2.5", "wheel_cuda": "12", "wheel_abi": False},
+        ),
         ("2.8.3+cu128torch2.10", {"wheel_torch": "2.10", "wheel_cuda": "12.8"}),
         ("2.1.2+pt25cu124", {"wheel_torch": "2.5", "wheel_cuda": "12.4"}),
         ("0.6.3+pt210cu130", {"wheel_torch": "2.10", "wheel_cuda": "13.0"}),
@@ -68,12 +74,19 @@ def test_the_origin_of_a_package_is_told_without_its_address(tmp_path: Path) -> 
     url = "https://user:hunter2@example.org/x.git"
     origin = f'{{"url": "{url}", "vcs_info": {{"vcs": "git", "commit_id": "abc123"}}}}'
     put(install(tmp_path, "transformers", "5.0") / "direct_url.json", origin)
-    put(install(tmp_path, "xformers", "0.1") / "direct_url.json", '{"url": "file:///x", "dir_info": {"editable": true}}')
+    put(
+        install(tmp_path, "xformers", "0.1") / "direct_url.json",
+        '{"url": "file:///x", "dir_info": {"editable": true}}',
+    )
     put(install(tmp_path, "triton", "3.1") / "direct_url.json", "{broken")
     seen = _values(seen_at(tmp_path))
     assert seen["package.transformers.commit"] == "abc123"
     assert seen["package.xformers.editable"] is True
-    assert not [name for name in seen if name.startswith("package.triton.") and name.endswith(("commit", "editable"))]
+    assert not [
+        name
+        for name in seen
+        if name.startswith("package.triton.") and name.endswith(("commit", "editable"))
+    ]
     assert "hunter2" not in str(seen)
 
 
@@ -83,7 +96,9 @@ def test_another_copy_further_down_the_path_is_a_duplicate(tmp_path: Path) -> No
     path = (str(site_of(tmp_path / "a")), str(site_of(tmp_path / "b")))
     scene = seen_at(tmp_path / "a")
     assert scene.interpreter is not None
-    scene = msgspec.structs.replace(scene, interpreter=msgspec.structs.replace(scene.interpreter, path=path))
+    scene = msgspec.structs.replace(
+        scene, interpreter=msgspec.structs.replace(scene.interpreter, path=path)
+    )
     assert _values(scene)["package.numpy.duplicates"] == [f"1.26.4 in {path[1]}"]
 
 
@@ -112,14 +127,32 @@ def test_an_environment_without_signs_has_no_known_installer(tmp_path: Path) -> 
 
 
 def test_where_the_environment_departed_from_its_lock(tmp_path: Path) -> None:
-    told = "".join(f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{}}\n' for name, version in LOCKED)
+    told = "".join(
+        f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{}}\n'
+        for name, version in LOCKED
+    )
     lock = put(tmp_path / "project/uv.lock", "version = 1\n" + told)
-    for name, version in (("torch", "2.15.0"), ("numpy", "2.4.0"), ("triton", "3.7.1+local"), ("sympy", "1.13"), ("requests", "2")):
+    for name, version in (
+        ("torch", "2.15.0"),
+        ("numpy", "2.4.0"),
+        ("triton", "3.7.1+local"),
+        ("sympy", "1.13"),
+        ("requests", "2"),
+    ):
         install(tmp_path / "project/.venv", name, version)
-    assert _values(seen_at(tmp_path / "project/.venv", cwd=lock.parent))["python.lock_differs"] == {"torch": "2.13.0"}
+    assert _values(seen_at(tmp_path / "project/.venv", cwd=lock.parent))["python.lock_differs"] == {
+        "torch": "2.13.0"
+    }
 
 
-LOCKED = [("torch", "2.13.0"), ("numpy", "2.4.0"), ("triton", "3.7.1"), ("sympy", "1.12"), ("sympy", "1.14"), ("filelock", "3")]
+LOCKED = [
+    ("torch", "2.13.0"),
+    ("numpy", "2.4.0"),
+    ("triton", "3.7.1"),
+    ("sympy", "1.12"),
+    ("sympy", "1.14"),
+    ("filelock", "3"),
+]
 
 
 def test_a_lock_counts_only_for_the_projects_own_environment(tmp_path: Path) -> None:
@@ -136,14 +169,28 @@ def test_an_externally_managed_python_is_one_outside_of_any_environment(tmp_path
     assert scene.interpreter is not None
     assert _values(scene)["python.externally_managed"] is True
     inside = msgspec.structs.replace(scene.interpreter, prefix="/venv")
-    assert _values(msgspec.structs.replace(scene, interpreter=inside))["python.externally_managed"] is False
+    assert (
+        _values(msgspec.structs.replace(scene, interpreter=inside))["python.externally_managed"]
+        is False
+    )
 
 
 def test_files_that_hide_the_stack(tmp_path: Path) -> None:
     folder = tmp_path / "work"
-    for name in ("torch.py", "random.py", "numpy/__init__.py", "triton/notes.txt", "train.py", "sys.py"):
+    for name in (
+        "torch.py",
+        "random.py",
+        "numpy/__init__.py",
+        "triton/notes.txt",
+        "train.py",
+        "sys.py",
+    ):
         put(folder / name)
-    assert _values(seen_at(tmp_path, cwd=folder))["python.shadowed"] == ["numpy", "random.py", "torch.py"]
+    assert _values(seen_at(tmp_path, cwd=folder))["python.shadowed"] == [
+        "numpy",
+        "random.py",
+        "torch.py",
+    ]
     safe = facts_of(python.probe(seen_at(tmp_path, cwd=folder, env={"PYTHONSAFEPATH": "1"})))
     assert safe["python.shadowed"].state is State.ABSENT
 

@@ -11,7 +11,11 @@ from doctor.observe.probes import remains
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, site_of
 
-TORCH = {"torch/__init__.py": "", "torch/version.py": "__version__ = '2.13.0'", "torch/lib/libtorch_cpu.so": "2.13"}
+TORCH = {
+    "torch/__init__.py": "",
+    "torch/version.py": "__version__ = '2.13.0'",
+    "torch/lib/libtorch_cpu.so": "2.13",
+}
 
 
 def seen(prefix: Path) -> dict[str, object]:
@@ -24,7 +28,11 @@ def seen(prefix: Path) -> dict[str, object]:
 def renamed(prefix: Path, name: str, version: str) -> list[str]:
     """Rename a package as pip does before it removes it."""
     site = site_of(prefix)
-    own = [path for path in sorted(site.glob(f"{name}*")) if path.name == name or path.name.startswith(f"{name}-{version}")]
+    own = [
+        path
+        for path in sorted(site.glob(f"{name}*"))
+        if path.name == name or path.name.startswith(f"{name}-{version}")
+    ]
     return [str(path.rename(site / f"~{path.name[1:]}")) for path in own]
 
 
@@ -40,7 +48,12 @@ def test_pip_was_stopped_while_it_exchanged_torch(tmp_path: Path) -> None:
     put(site_of(tmp_path) / "torch/version.py", "__version__ = '2.13.0'")
     without = str(site_of(tmp_path) / "torch")
     hollow = {"torch.hollow": "__init__.py", "torch.hollow_release": "2.13.0"}
-    assert seen(tmp_path) == {"python.left_behind": left, "torch.interrupted": "2.5.1", "torch.without_metadata": without, **hollow}
+    assert seen(tmp_path) == {
+        "python.left_behind": left,
+        "torch.interrupted": "2.5.1",
+        "torch.without_metadata": without,
+        **hollow,
+    }
 
 
 def test_another_package_was_stopped(tmp_path: Path) -> None:
@@ -58,7 +71,10 @@ def test_what_was_replaced_since_only_left_folders(tmp_path: Path) -> None:
 
 def test_a_torch_that_no_installer_knows(tmp_path: Path) -> None:
     put(site_of(tmp_path) / "torch/lib/libtorch_cpu.so", "half")
-    assert seen(tmp_path) == {"torch.without_metadata": str(site_of(tmp_path) / "torch"), "torch.hollow": "__init__.py"}
+    assert seen(tmp_path) == {
+        "torch.without_metadata": str(site_of(tmp_path) / "torch"),
+        "torch.hollow": "__init__.py",
+    }
 
 
 def test_a_whole_torch_that_no_installer_knows(tmp_path: Path) -> None:
@@ -74,12 +90,33 @@ def test_what_an_uninstalled_torch_leaves_is_none(tmp_path: Path) -> None:
 
 def test_of_two_dist_info_folders_the_one_that_fits_the_files_is_real(tmp_path: Path) -> None:
     for version in ("2.12.0", "2.13.0", "2.14.0"):
-        put(install(tmp_path, "torch", version, files={**TORCH, "torch/lib/libtorch_cpu.so": f"a torch {version * int(version[3])}"}) / "x")
-    install(tmp_path, "torch", "2.13.0", files={**TORCH, "torch/lib/libtorch_cpu.so": "of the middle one"})
+        put(
+            install(
+                tmp_path,
+                "torch",
+                version,
+                files={
+                    **TORCH,
+                    "torch/lib/libtorch_cpu.so": f"a torch {version * int(version[3])}",
+                },
+            )
+            / "x"
+        )
+    install(
+        tmp_path,
+        "torch",
+        "2.13.0",
+        files={**TORCH, "torch/lib/libtorch_cpu.so": "of the middle one"},
+    )
     found = {one.name: one.version for one in installed((str(site_of(tmp_path)),))}
     assert found == {"torch": "2.13.0"}
-    stale = [str(site_of(tmp_path) / f"torch-{version}.dist-info") for version in ("2.12.0", "2.14.0")]
-    assert seen(tmp_path) == {"python.stale_metadata": stale, "python.doubled": ["torch==2.12.0", "torch==2.14.0"]}
+    stale = [
+        str(site_of(tmp_path) / f"torch-{version}.dist-info") for version in ("2.12.0", "2.14.0")
+    ]
+    assert seen(tmp_path) == {
+        "python.stale_metadata": stale,
+        "python.doubled": ["torch==2.12.0", "torch==2.14.0"],
+    }
 
 
 def test_a_folder_without_a_record_is_the_stale_one(tmp_path: Path) -> None:
@@ -90,5 +127,7 @@ def test_a_folder_without_a_record_is_the_stale_one(tmp_path: Path) -> None:
 
 def test_no_folder_is_called_stale_where_no_record_proves_the_other(tmp_path: Path) -> None:
     for version in ("2.12.0", "2.13.0"):
-        (install(tmp_path, "torch", version, files=TORCH) / "RECORD").write_text("torch/__init__.py,,\n", encoding="utf-8")
+        (install(tmp_path, "torch", version, files=TORCH) / "RECORD").write_text(
+            "torch/__init__.py,,\n", encoding="utf-8"
+        )
     assert "python.stale_metadata" not in seen(tmp_path)

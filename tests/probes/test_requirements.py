@@ -82,7 +82,9 @@ def test_what_is_not_installed_is_not_met(tmp_path: Path) -> None:
         ("main", ">=2.4", None),
     ],
 )
-def test_builds_and_pre_releases(tmp_path: Path, installed: str, specifier: str, met: bool | None) -> None:
+def test_builds_and_pre_releases(
+    tmp_path: Path, installed: str, specifier: str, met: bool | None
+) -> None:
     install(tmp_path, "xformers", "0.1", *requires(f"torch{specifier}"))
     install(tmp_path, "torch", installed)
     fact = _facts(tmp_path)["requires.xformers.torch.met"]
@@ -90,7 +92,9 @@ def test_builds_and_pre_releases(tmp_path: Path, installed: str, specifier: str,
 
 
 def test_an_extra_counts_where_a_member_asks_for_it(tmp_path: Path) -> None:
-    pins = requires("nvidia-cublas==13.1.*; extra == 'cublas'", "nvidia-cufft==12.0.*; extra == 'cufft'")
+    pins = requires(
+        "nvidia-cublas==13.1.*; extra == 'cublas'", "nvidia-cufft==12.0.*; extra == 'cufft'"
+    )
     install(tmp_path, "torch", "2.13.0", *requires("cuda-toolkit[cublas]==13.0.3"))
     install(tmp_path, "cuda-toolkit", "13.0.3.0", *pins)
     install(tmp_path, "nvidia-cublas", "13.0.2.14")

@@ -29,7 +29,11 @@ def link(needs: Callable[[str], str]) -> Link:
 
     def make(library: Path, source: str) -> Path:
         code = put(library.with_suffix(".c"), source)
-        subprocess.run([compiler, "-shared", "-fPIC", "-w", str(code), "-o", str(library)], check=True, timeout=60)
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-w", str(code), "-o", str(library)],
+            check=True,
+            timeout=60,
+        )
         return library
 
     return make
@@ -52,7 +56,9 @@ def _function(symbol: str) -> str:
 
 
 def _strings(*texts: str) -> str:
-    return "\n".join(f'const char *s{number}(void) {{ return "{text}"; }}' for number, text in enumerate(texts))
+    return "\n".join(
+        f'const char *s{number}(void) {{ return "{text}"; }}' for number, text in enumerate(texts)
+    )
 
 
 def test_without_torch_all_is_absent(tmp_path: Path) -> None:
@@ -67,7 +73,13 @@ def test_torch_that_is_installed_but_not_there_is_unknown(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "line", ["", "from .other import cuda", "cuda: str = (lambda: '13.0')()", "if 1:\n    cuda = '13.0'\nelse:\n    cuda = None"]
+    "line",
+    [
+        "",
+        "from .other import cuda",
+        "cuda: str = (lambda: '13.0')()",
+        "if 1:\n    cuda = '13.0'\nelse:\n    cuda = None",
+    ],
 )
 def test_a_build_that_cannot_be_read_is_unknown(tmp_path: Path, line: str) -> None:
     _torch(tmp_path, f"__version__ = '2.13.0'\n{line}\n")
@@ -81,21 +93,45 @@ def test_a_build_that_cannot_be_read_is_unknown(tmp_path: Path, line: str) -> No
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        (_VERSION, {"build": "cuda", "cuda_version": "12.4", "cuda_major": 12, "cuda_tag": "cu124", "local": "cu124"}),
-        ("__version__ = '2.5.1'\ncuda = None\nhip = '6.2.41133'\n", {"build": "rocm", "hip_version": "6.2.41133"}),
-        ("__version__ = '2.8.0+xpu'\ncuda = None\nxpu = '20250101'\n", {"build": "xpu", "xpu_version": "20250101"}),
+        (
+            _VERSION,
+            {
+                "build": "cuda",
+                "cuda_version": "12.4",
+                "cuda_major": 12,
+                "cuda_tag": "cu124",
+                "local": "cu124",
+            },
+        ),
+        (
+            "__version__ = '2.5.1'\ncuda = None\nhip = '6.2.41133'\n",
+            {"build": "rocm", "hip_version": "6.2.41133"},
+        ),
+        (
+            "__version__ = '2.8.0+xpu'\ncuda = None\nxpu = '20250101'\n",
+            {"build": "xpu", "xpu_version": "20250101"},
+        ),
         ("__version__ = '2.5.1+cpu'\ncuda = None\nhip = None\n", {"build": "cpu", "local": "cpu"}),
-        ("__version__ = '2.5.0a0+872d.nv24.08'\ncuda = '12.6'", {"release": "2.5.0a0", "minor": "2.5", "cuda_tag": "cu126"}),
+        (
+            "__version__ = '2.5.0a0+872d.nv24.08'\ncuda = '12.6'",
+            {"release": "2.5.0a0", "minor": "2.5", "cuda_tag": "cu126"},
+        ),
     ],
 )
-def test_the_build_is_read_from_version_py(tmp_path: Path, source: str, expected: dict[str, object]) -> None:
+def test_the_build_is_read_from_version_py(
+    tmp_path: Path, source: str, expected: dict[str, object]
+) -> None:
     _torch(tmp_path, source)
     facts = _facts(tmp_path)
     assert {name: facts[f"torch.{name}"].value for name in expected} == expected
-    assert facts["torch.cuda_version"].state is (State.PRESENT if "cuda_tag" in expected else State.ABSENT)
+    assert facts["torch.cuda_version"].state is (
+        State.PRESENT if "cuda_tag" in expected else State.ABSENT
+    )
 
 
-@pytest.mark.parametrize("source", ["", "__version__ = '2.5.1", "\0\0\0", "__version__ = read()", "(" * 5000])
+@pytest.mark.parametrize(
+    "source", ["", "__version__ = '2.5.1", "\0\0\0", "__version__ = read()", "(" * 5000]
+)
 def test_a_garbled_version_py_is_unknown(tmp_path: Path, source: str) -> None:
     _torch(tmp_path, source)
     facts = _facts(tmp_path)
@@ -114,7 +150,10 @@ def test_a_garbled_version_py_is_unknown(tmp_path: Path, source: str) -> None:
     ],
 )
 def test_the_standard_that_builds_ask_for(tmp_path: Path, line: str, standard: int | None) -> None:
-    _torch(tmp_path, files={"torch/utils/cpp_extension.py": f"'''flags such as -std=c++11'''\n{line}\n"})
+    _torch(
+        tmp_path,
+        files={"torch/utils/cpp_extension.py": f"'''flags such as -std=c++11'''\n{line}\n"},
+    )
     assert _facts(tmp_path)["torch.cxx_standard"].value == standard
 
 
@@ -122,7 +161,9 @@ def test_a_source_of_one_line_costs_its_length(tmp_path: Path) -> None:
     _torch(tmp_path, files={"torch/utils/cpp_extension.py": "common_cflags" * 80_000})
     begun = time.process_time()
     assert _facts(tmp_path)["torch.cxx_standard"].value is None
-    assert time.process_time() - begun < 5  # half a minute where each mention of the flags was followed to the end of the line
+    assert (
+        time.process_time() - begun < 5
+    )  # half a minute where each mention of the flags was followed to the end of the line
 
 
 def test_whether_a_source_file_holds_the_cure(tmp_path: Path) -> None:
@@ -136,7 +177,9 @@ def test_whether_a_source_file_holds_the_cure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("symbol", "abi"), [(_NEW, True), (_OLD, False), ("unrelated", None)])
-def test_the_abi_is_told_by_a_constructor(tmp_path: Path, link: Link, symbol: str, abi: bool | None) -> None:
+def test_the_abi_is_told_by_a_constructor(
+    tmp_path: Path, link: Link, symbol: str, abi: bool | None
+) -> None:
     link(_torch(tmp_path) / "lib/libc10.so", _function(symbol))
     facts = _facts(tmp_path)
     assert facts["torch.cxx11_abi"].value is abi
@@ -158,7 +201,10 @@ def test_what_is_compiled_into_the_libraries(tmp_path: Path, link: Link) -> None
 def test_a_build_for_one_architecture_and_the_older_numpy(tmp_path: Path, link: Link) -> None:
     library = _torch(tmp_path) / "lib"
     text = _strings("sm_90", "numpy.core._multiarray_umath")
-    link(library / "libtorch_python.so", f"#include <stdio.h>\n{text}\nint p(void) {{ return puts(s0()); }}")
+    link(
+        library / "libtorch_python.so",
+        f"#include <stdio.h>\n{text}\nint p(void) {{ return puts(s0()); }}",
+    )
     (library / "libtorch_cuda.so").symlink_to("libtorch_python.so")
     facts = _facts(tmp_path)
     assert facts["torch.arch_list"].value == ["sm_90"]
@@ -171,7 +217,10 @@ def test_a_build_without_cuda_has_no_architectures(tmp_path: Path, link: Link) -
     assert _facts(tmp_path)["torch.arch_list"].state is State.ABSENT
 
 
-@pytest.mark.parametrize("content", [b"", b"version https://git-lfs.github.com/spec/v1\n", b"\x7fELF\x02\x01" + bytes(99)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"version https://git-lfs.github.com/spec/v1\n", b"\x7fELF\x02\x01" + bytes(99)],
+)
 def test_damaged_libraries_are_unknown(tmp_path: Path, content: bytes) -> None:
     library = _torch(tmp_path) / "lib"
     for name in ("libc10.so", "libtorch_python.so", "libtorch_cuda.so"):
@@ -186,8 +235,16 @@ def test_damaged_libraries_are_unknown(tmp_path: Path, content: bytes) -> None:
 def test_a_real_torch(torch_python: Path) -> None:
     seen = values(facts_of(torch.probe(seen_of(torch_python))))
     assert seen["torch.version"] == "2.13.0+cu130"
-    assert (seen["torch.build"], seen["torch.cuda_major"], seen["torch.cxx_standard"]) == ("cuda", 13, 20)
-    assert (seen["torch.cxx11_abi"], seen["torch.numpy_abi"], seen["torch.glibc_min"]) == (True, 2, "2.28")
+    assert (seen["torch.build"], seen["torch.cuda_major"], seen["torch.cxx_standard"]) == (
+        "cuda",
+        13,
+        20,
+    )
+    assert (seen["torch.cxx11_abi"], seen["torch.numpy_abi"], seen["torch.glibc_min"]) == (
+        True,
+        2,
+        "2.28",
+    )
     assert seen["torch.specializes_symbolic"] is True
 
 

@@ -26,7 +26,12 @@ def test_no_triton(tmp_path: Path) -> None:
 
 
 def test_triton_and_its_ptxas(tmp_path: Path) -> None:
-    install(tmp_path, "pytorch-triton", "3.7.1+git", files={"triton/__init__.py": "'''doc'''\n__version__ = '3.7.1'\n"})
+    install(
+        tmp_path,
+        "pytorch-triton",
+        "3.7.1+git",
+        files={"triton/__init__.py": "'''doc'''\n__version__ = '3.7.1'\n"},
+    )
     ptxas = script(site_of(tmp_path) / "triton/backends/nvidia/bin/ptxas", _SAYS)
     assert values(_facts(tmp_path)) == {
         "triton.distributions": ["pytorch-triton 3.7.1+git"],
@@ -42,7 +47,10 @@ def test_the_environment_may_name_another_ptxas(tmp_path: Path) -> None:
     inside = script(site_of(tmp_path) / "triton/backends/nvidia/bin/ptxas", _SAYS)
     other = script(tmp_path / "other", _SAYS.replace("12.8.93", "13.0.1"))
     named = _facts(tmp_path, TRITON_PTXAS_PATH=str(other))
-    assert (named["triton.ptxas"].value, named["triton.ptxas"].source) == (str(other), "TRITON_PTXAS_PATH")
+    assert (named["triton.ptxas"].value, named["triton.ptxas"].source) == (
+        str(other),
+        "TRITON_PTXAS_PATH",
+    )
     assert named["triton.ptxas_version"].value == "13.0.1"
     assert _facts(tmp_path, TRITON_PTXAS_PATH="/gone")["triton.ptxas"].value == str(inside)
 

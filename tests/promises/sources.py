@@ -12,7 +12,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def modules(*folders: str) -> list[Path]:
     """Return the Python files under folders of the checkout."""
-    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")) if "_bundled" not in path.parts]
+    return [
+        path
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "_bundled" not in path.parts
+    ]
 
 
 def name_of(path: Path) -> str:
@@ -34,7 +39,11 @@ def _imports(path: Path) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             yield node.lineno, base
-            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names if _is_module(f"{base}.{alias.name}"))
+            yield from (
+                (node.lineno, f"{base}.{alias.name}")
+                for alias in node.names
+                if _is_module(f"{base}.{alias.name}")
+            )
 
 
 def _is_module(name: str) -> bool:

@@ -1,10 +1,12 @@
 """How many steps `re` may take for a pattern, by the pattern's structure: a proof for the patterns that doctor itself brings.
 
-`re` tries a pattern at each place of a text, and where a part can end at several places, what comes behind it once for each of them. So
-the steps from one place are bounded by a product over the parts that leave a choice. A repetition leaves none where what comes behind it
-begins with a character that it cannot take: given back, a character is refused at once. What remains is constant (a bounded repetition),
-or grows with the text (an endless one): each such choice, and each endless repetition that many places begin to read anew, is a degree.
-Degree 1 is linear time. All bounds are upper ones: a pattern may be refused that is harmless, never the other way round.
+`re` tries a pattern at each place of a text, and where a part can end at several places, what comes
+behind it once for each of them. So the steps from one place are bounded by a product over the parts
+that leave a choice. A repetition leaves none where what comes behind it begins with a character
+that it cannot take: given back, a character is refused at once. What remains is constant (a bounded
+repetition), or grows with the text (an endless one): each such choice, and each endless repetition
+that many places begin to read anew, is a degree. Degree 1 is linear time. All bounds are upper
+ones: a pattern may be refused that is harmless, never the other way round.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ ONCE = Cost(0, 1)
 HOPELESS = Cost(99, 1)
 
 
-def steps(pattern: str | bytes, flags: int = 0, *, anchored: bool = False, whole: bool = False) -> Cost:
+def steps(
+    pattern: str | bytes, flags: int = 0, *, anchored: bool = False, whole: bool = False
+) -> Cost:
     """Bound the steps of a search, of `match` (`anchored`) or of `fullmatch` (`whole`), in a text of any length."""
     parsed = _parser.parse(pattern, flags)
     reading = _Reading(int(parsed.state.flags))
@@ -75,7 +79,9 @@ class _Reading:
         """Bound the search for a sequence that is tried at each place."""
         one = self.sequence(parts, None)[1]
         first = str(parts[0][1]) if parts and _name(parts[0]) == "AT" else ""
-        if first == "AT_BEGINNING_STRING" or (first == "AT_BEGINNING" and not self.flags & re.MULTILINE):
+        if first == "AT_BEGINNING_STRING" or (
+            first == "AT_BEGINNING" and not self.flags & re.MULTILINE
+        ):
             return one.plus(Cost(1, 1))
         return one if one.degree == 1 and self.begins_apart(parts) else one.times(Cost(1, 1))
 
@@ -92,7 +98,10 @@ class _Reading:
         return [parts]
 
     def sequence(self, parts: Sequence[Part], behind: Chars | None) -> tuple[Cost, Cost]:
-        """Return how often what comes behind is tried, and all steps of the parts; `behind` begins it, None where nothing has to come."""
+        """Return how often what comes behind is tried, and all steps of the parts.
+
+        `behind` begins it, None where nothing has to come.
+        """
         tried, spent = ONCE, Cost(0, 1)
         for number, part in enumerate(parts):
             after = self.begin(parts[number + 1 :], behind, before=part)
@@ -101,8 +110,13 @@ class _Reading:
             tried = tried.times(ways)
         return tried, spent
 
-    def begin(self, parts: Sequence[Part], behind: Chars | None, before: Part | None = None) -> Chars | None:
-        """Return the characters that a sequence, and what comes behind it, can begin with; None where it may be nothing at all."""
+    def begin(
+        self, parts: Sequence[Part], behind: Chars | None, before: Part | None = None
+    ) -> Chars | None:
+        """Return the characters that a sequence, and what comes behind it, can begin with.
+
+        None where it may be nothing at all.
+        """
         found: Chars = frozenset()
         for number, part in enumerate(parts):
             name, value = part
@@ -112,7 +126,9 @@ class _Reading:
                 allowed = self._edge(str(value), before if number == 0 else None)
                 return found | (allowed if rest is None else allowed & rest or allowed)
             if kind in ("ASSERT", "ASSERT_NOT") and value[0] > 0:
-                return found | self._ahead(kind, list(value[1]), self.begin(parts[number + 1 :], behind))
+                return found | self._ahead(
+                    kind, list(value[1]), self.begin(parts[number + 1 :], behind)
+                )
             if kind in ("ASSERT", "ASSERT_NOT"):
                 continue
             found |= self._first(part)
@@ -133,7 +149,12 @@ class _Reading:
             return frozenset({_END})
         if kind == "AT_END":
             return frozenset({_END, ord("\n")})
-        if kind == "AT_BOUNDARY" and before is not None and (taken := self._repeated(before)) is not None and taken <= _WORD:
+        if (
+            kind == "AT_BOUNDARY"
+            and before is not None
+            and (taken := self._repeated(before)) is not None
+            and taken <= _WORD
+        ):
             return _ANYTHING - _WORD
         return _ANYTHING
 
@@ -150,7 +171,9 @@ class _Reading:
         if kind == "SUBPATTERN":
             return self.begin(list(value[3]), frozenset()) or frozenset()
         if kind == "BRANCH":
-            return frozenset().union(*(self.begin(list(one), frozenset()) or frozenset() for one in value[1]))
+            return frozenset().union(
+                *(self.begin(list(one), frozenset()) or frozenset() for one in value[1])
+            )
         if kind in ("MAX_REPEAT", "MIN_REPEAT"):
             return self.begin(list(value[2]), frozenset()) or frozenset()
         return _ANYTHING
@@ -185,12 +208,21 @@ class _Reading:
         read = [self.sequence(branch, after) for branch in branches]
         firsts = [self.begin(branch, after) for branch in branches]
         apart = all(
-            one is not None and other is not None and not one & other for number, one in enumerate(firsts) for other in firsts[number + 1 :]
+            one is not None and other is not None and not one & other
+            for number, one in enumerate(firsts)
+            for other in firsts[number + 1 :]
         )
-        ways = Cost(max(each.degree for each, _ in read), (max if apart else sum)(each.constant for each, _ in read))
-        return ways, Cost(max(cost.degree for _, cost in read), sum(cost.constant for _, cost in read))
+        ways = Cost(
+            max(each.degree for each, _ in read),
+            (max if apart else sum)(each.constant for each, _ in read),
+        )
+        return ways, Cost(
+            max(cost.degree for _, cost in read), sum(cost.constant for _, cost in read)
+        )
 
-    def _repeat(self, least: int, most: int, body: list[Part], after: Chars | None) -> tuple[Cost, Cost]:
+    def _repeat(
+        self, least: int, most: int, body: list[Part], after: Chars | None
+    ) -> tuple[Cost, Cost]:
         endless = most > _ENDLESS
         begins = self.begin(body, frozenset()) or frozenset()
         follows = after if most == 1 else begins if after is None else begins | after
@@ -205,8 +237,13 @@ class _Reading:
         if ways != ONCE:
             total = Cost(ways.degree * most, min(ways.constant**most, 1 << 62))
             return total, total.times(cost)
-        # Each round reads on where the last one ended, so that all rounds together read the text once.
-        spent = rounds.times(Cost(cost.degree - 1, cost.constant) if endless and cost.degree and not self._looks(body) else cost)
+        # Each round reads on where the last one ended, so that all rounds together read the text
+        # once.
+        spent = rounds.times(
+            Cost(cost.degree - 1, cost.constant)
+            if endless and cost.degree and not self._looks(body)
+            else cost
+        )
         if (decided or least == most) and ways == ONCE:
             return ONCE, spent
         return rounds if endless else Cost(0, most - least + 1), spent
@@ -230,7 +267,12 @@ class _Reading:
         codes = frozenset(codes)
         if not self.flags & re.IGNORECASE:
             return codes
-        return codes | {ord(other) for code in codes for other in (chr(code).lower(), chr(code).upper()) if len(other) == 1}
+        return codes | {
+            ord(other)
+            for code in codes
+            for other in (chr(code).lower(), chr(code).upper())
+            if len(other) == 1
+        }
 
     def _set(self, members: Sequence[Part]) -> Chars:
         found: set[int] = set()
@@ -242,7 +284,11 @@ class _Reading:
                 found |= {code for code in _ALPHABET if value[0] <= code <= value[1]}
             elif kind == "CATEGORY":
                 words = str(value).removeprefix("CATEGORY_")
-                inside = {code for code in _ALPHABET if re.match(_CATEGORIES[words.removeprefix("NOT_")], chr(code))}
+                inside = {
+                    code
+                    for code in _ALPHABET
+                    if re.match(_CATEGORIES[words.removeprefix("NOT_")], chr(code))
+                }
                 found |= _ALPHABET - inside if words.startswith("NOT_") else inside
         folded = self._folded(found)
         return _ALPHABET - folded if members and str(members[0][0]) == "NEGATE" else folded
@@ -254,14 +300,20 @@ class _Reading:
     def may_fail(self, parts: list[Part]) -> list[Part]:
         """Leave out what ends a pattern and cannot fail any more: a start that comes so far is a match, and what it read is read once."""
         kept = list(parts)
-        while kept and _name(kept[-1]) not in ("AT", "ASSERT", "ASSERT_NOT") and self._empty(kept[-1]):
+        while (
+            kept and _name(kept[-1]) not in ("AT", "ASSERT", "ASSERT_NOT") and self._empty(kept[-1])
+        ):
             kept.pop()
         if not kept:
             return kept
         kind, value = _name(kept[-1]), kept[-1][1]
         if kind in ("MAX_REPEAT", "MIN_REPEAT") and int(value[1]) > int(value[0]):
             least = (kept[-1][0], (value[0], value[0], value[2]))
-            return self.may_fail([*kept[:-1], *value[2]]) if int(value[0]) == 1 else [*kept[:-1], least]
+            return (
+                self.may_fail([*kept[:-1], *value[2]])
+                if int(value[0]) == 1
+                else [*kept[:-1], least]
+            )
         if kind == "SUBPATTERN":
             return [*kept[:-1], *self.may_fail(list(value[3]))]
         return kept
@@ -269,18 +321,26 @@ class _Reading:
     def begins_apart(self, parts: list[Part]) -> bool:
         """Say whether what the endless repetitions read can hold no further beginning, so that no place is read by many starts.
 
-        A beginning is what stands before the first endless repetition. Where it needs a character that none of these takes, what they
-        have read holds no whole beginning. A line's start comes behind a line's end, the edge of a word is none within a word, and what
-        must not come behind certain characters does not begin within a run of them.
+        A beginning is what stands before the first endless repetition. Where it needs a character
+        that none of these takes, what they have read holds no whole beginning. A line's start comes
+        behind a line's end, the edge of a word is none within a word, and what must not come behind
+        certain characters does not begin within a run of them.
         """
         taken = self._endless(parts)
         if parts and _name(parts[0]) == "AT":
             kind = str(parts[0][1])
-            if (kind == "AT_BEGINNING" and ord("\n") not in taken) or (kind == "AT_BOUNDARY" and taken <= _WORD):
+            if (kind == "AT_BEGINNING" and ord("\n") not in taken) or (
+                kind == "AT_BOUNDARY" and taken <= _WORD
+            ):
                 return True
         for part in parts:
             kind, value = _name(part), part[1]
-            if kind == "ASSERT_NOT" and value[0] < 0 and len(value[1]) == 1 and taken <= (self.chars(value[1][0]) or frozenset()):
+            if (
+                kind == "ASSERT_NOT"
+                and value[0] < 0
+                and len(value[1]) == 1
+                and taken <= (self.chars(value[1][0]) or frozenset())
+            ):
                 return True
             if self._endless([part]):
                 return False
@@ -295,7 +355,11 @@ class _Reading:
         for part in parts:
             kind, value = _name(part), part[1]
             if kind in ("MAX_REPEAT", "MIN_REPEAT"):
-                taken |= self._all_chars(value[2]) if int(value[1]) > _ENDLESS else self._endless(value[2])
+                taken |= (
+                    self._all_chars(value[2])
+                    if int(value[1]) > _ENDLESS
+                    else self._endless(value[2])
+                )
             elif kind == "SUBPATTERN":
                 taken |= self._endless(value[3])
             elif kind == "BRANCH":

@@ -18,11 +18,44 @@ from tests.environments import UnavailableError, make
 from tests.faults.standins import program
 from tests.hosts import put
 
-pytestmark = pytest.mark.skipif(os.name == "nt" or not shutil.which("git"), reason="needs git and shell scripts")
+pytestmark = pytest.mark.skipif(
+    os.name == "nt" or not shutil.which("git"), reason="needs git and shell scripts"
+)
 
 _TOOLS = (
-    *("python", "python3", "python3.12", "pip", "uv", "conda", "nvcc", "nvidia-smi", "gcc", "g++", "cc", "c++", "clang", "ninja", "ld"),
-    *("cargo", "rustc", "rustup", "rustdoc", "git", "ptxas", "ldconfig", "sh", "apt-get", "dpkg", "ldd", "evil.sh", "doctor", "env"),
+    *(
+        "python",
+        "python3",
+        "python3.12",
+        "pip",
+        "uv",
+        "conda",
+        "nvcc",
+        "nvidia-smi",
+        "gcc",
+        "g++",
+        "cc",
+        "c++",
+        "clang",
+        "ninja",
+        "ld",
+    ),
+    *(
+        "cargo",
+        "rustc",
+        "rustup",
+        "rustdoc",
+        "git",
+        "ptxas",
+        "ldconfig",
+        "sh",
+        "apt-get",
+        "dpkg",
+        "ldd",
+        "evil.sh",
+        "doctor",
+        "env",
+    ),
 )
 _COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("check", "--no-canaries"),
@@ -45,28 +78,82 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout every program of which leaves a mark."""
     checkout = tmp_path_factory.mktemp("work") / "checkout"
     leaves = f'echo "$0 $*" >> {checkout.parent}/marks'
-    folders = (".", "bin", ".venv/bin", "venv/bin", ".pixi/envs/default/bin", "tc/bin", "python3/bin", "node_modules/.bin", ".cargo/bin")
+    folders = (
+        ".",
+        "bin",
+        ".venv/bin",
+        "venv/bin",
+        ".pixi/envs/default/bin",
+        "tc/bin",
+        "python3/bin",
+        "node_modules/.bin",
+        ".cargo/bin",
+    )
     for folder in folders:
         for tool in _TOOLS:
-            if not (checkout / folder / tool).is_dir() and not (folder == "." and tool == "python3"):
+            if not (checkout / folder / tool).is_dir() and not (
+                folder == "." and tool == "python3"
+            ):
                 program(checkout / folder / tool, leaves)
     for folder in (".venv", "venv"):
         put(checkout / folder / "pyvenv.cfg", f"home = {checkout}/bin\nversion = 3.12.1\n")
     evil = f"open({str(checkout.parent / 'marks')!r}, 'a').write(__file__ + chr(10))"
-    for module in ("sitecustomize", "usercustomize", "torch", "json", "msgspec", "typer", "setup", "conftest", "noxfile"):
+    for module in (
+        "sitecustomize",
+        "usercustomize",
+        "torch",
+        "json",
+        "msgspec",
+        "typer",
+        "setup",
+        "conftest",
+        "noxfile",
+    ):
         put(checkout / f"{module}.py", evil)
-    put(checkout / "Cargo.toml", '[package]\nname = "evil"\nversion = "0.1.0"\n[dependencies]\ncandle-core = "0.9.1"\n')
-    put(checkout / "Cargo.lock", 'version = 4\n[[package]]\nname = "candle-core"\nversion = "0.9.1"\n')
+    put(
+        checkout / "Cargo.toml",
+        '[package]\nname = "evil"\nversion = "0.1.0"\n[dependencies]\ncandle-core = "0.9.1"\n',
+    )
+    put(
+        checkout / "Cargo.lock",
+        'version = 4\n[[package]]\nname = "candle-core"\nversion = "0.9.1"\n',
+    )
     put(checkout / "build.rs", "fn main() { panic!() }")
     put(checkout / "src/lib.rs", "")
-    wrapped = "".join(f'{name} = "{checkout}/evil.sh"\n' for name in ("rustc", "rustc-wrapper", "rustc-workspace-wrapper", "rustdoc"))
-    put(checkout / ".cargo/config.toml", f"[build]\n{wrapped}[alias]\nmetadata = ['run']\n[env]\nPATH = '{checkout}/bin'\n")
+    wrapped = "".join(
+        f'{name} = "{checkout}/evil.sh"\n'
+        for name in ("rustc", "rustc-wrapper", "rustc-workspace-wrapper", "rustdoc")
+    )
+    put(
+        checkout / ".cargo/config.toml",
+        f"[build]\n{wrapped}[alias]\nmetadata = ['run']\n[env]\nPATH = '{checkout}/bin'\n",
+    )
     put(checkout / "matrices/issues/torch/evil.yaml", "title: no issue\n")
-    put(checkout / "build.log", "RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
-    doctor("snapshot", "--no-canaries", "--python", sys.executable, "-o", checkout / "old.json", cwd=checkout.parent)
+    put(
+        checkout / "build.log",
+        "RuntimeError: CUDA error: no kernel image is available for execution on the device\n",
+    )
+    doctor(
+        "snapshot",
+        "--no-canaries",
+        "--python",
+        sys.executable,
+        "-o",
+        checkout / "old.json",
+        cwd=checkout.parent,
+    )
     _git(checkout, "init", "-q")
     _git(checkout, "add", "-f", ".")
-    _git(checkout, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "all of it")
+    _git(
+        checkout,
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@example.org",
+        "commit",
+        "-qm",
+        "all of it",
+    )
     (checkout.parent / "marks").unlink(missing_ok=True)
     return checkout
 
@@ -81,7 +168,11 @@ def _ran(checkout: Path, *arguments: str, rust: str = "", **env: str) -> Said:
     for tool in ("rustup", "cargo", "rustc"):
         program(tools / tool, "exit 1")
     command = (str(Path(sys.executable).with_name("doctor")),)
-    env = {"RUSTUP_HOME": str(checkout.parent / "rustup"), "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", **env}
+    env = {
+        "RUSTUP_HOME": str(checkout.parent / "rustup"),
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        **env,
+    }
     marks = checkout.parent / "marks"
     marks.unlink(missing_ok=True)
     said = doctor(*arguments, cwd=checkout, env=env, command=command)
@@ -96,8 +187,14 @@ def test_no_program_of_a_checkout_is_started(hostile: Path, name: str) -> None:
 
 @pytest.mark.parametrize("entries", [".", "", "bin", ".venv/bin"])
 @pytest.mark.parametrize("name", ["check", "run that fails"])
-def test_a_path_that_means_the_current_folder_leads_nowhere(hostile: Path, name: str, entries: str) -> None:
-    _ran(hostile, *_COMMANDS[name], PATH=os.pathsep.join((entries, str(hostile.parent / "tools"), os.environ["PATH"])))
+def test_a_path_that_means_the_current_folder_leads_nowhere(
+    hostile: Path, name: str, entries: str
+) -> None:
+    _ran(
+        hostile,
+        *_COMMANDS[name],
+        PATH=os.pathsep.join((entries, str(hostile.parent / "tools"), os.environ["PATH"])),
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,7 +207,9 @@ def test_a_path_that_means_the_current_folder_leads_nowhere(hostile: Path, name:
         ("rust-toolchain.toml", '[toolchain]\nchannel = "../../checkout/tc"\n'),
     ],
 )
-def test_no_toolchain_that_a_file_names_by_its_folder_is_started(hostile: Path, file: str, text: str) -> None:
+def test_no_toolchain_that_a_file_names_by_its_folder_is_started(
+    hostile: Path, file: str, text: str
+) -> None:
     put(hostile / file, text.format(checkout=hostile))
     try:
         said = _ran(hostile, "check", "--no-canaries", "--format", "json", "-v")
@@ -119,7 +218,10 @@ def test_no_toolchain_that_a_file_names_by_its_folder_is_started(hostile: Path, 
     assert "RUSTUP_TOOLCHAIN" in said.out or "is not installed" in said.out
 
 
-@pytest.mark.parametrize("setting", ['python = "./evil.sh"', 'python = ".venv"', 'python = "evil.sh"', 'flash-attn = "."'])
+@pytest.mark.parametrize(
+    "setting",
+    ['python = "./evil.sh"', 'python = ".venv"', 'python = "evil.sh"', 'flash-attn = "."'],
+)
 @pytest.mark.parametrize("name", ["check", "config", "run that fails"])
 def test_a_setting_of_the_project_names_no_program(hostile: Path, setting: str, name: str) -> None:
     put(hostile / "pyproject.toml", f"[tool.doctor]\n{setting}\n")
@@ -133,7 +235,9 @@ def test_a_setting_of_the_project_names_no_program(hostile: Path, setting: str, 
 
 
 def test_the_environment_of_a_checkout_is_examined_where_it_is_asked_for(hostile: Path) -> None:
-    chosen = choose_interpreter(Host(env={"PATH": os.environ["PATH"]}, cwd=hostile), None, hostile, own=hostile.parent)
+    chosen = choose_interpreter(
+        Host(env={"PATH": os.environ["PATH"]}, cwd=hostile), None, hostile, own=hostile.parent
+    )
     assert ".venv came with the repository" in chosen.chosen_by
     marks = hostile.parent / "marks"
     doctor("check", "--no-canaries", "--python", ".venv", cwd=hostile)
@@ -162,7 +266,18 @@ def test_what_git_tracks_is_read_from_its_index(tmp_path: Path, version: str) ->
     _git(tmp_path, "add", "-N", "later")
     _git(tmp_path, "update-index", "--index-version", version)
     found = {
-        name: is_tracked(tmp_path / name) for name in (".venv", ".venue", ".ven", "venv", "a", "a/.venv", "venv-notes", "later", "none")
+        name: is_tracked(tmp_path / name)
+        for name in (
+            ".venv",
+            ".venue",
+            ".ven",
+            "venv",
+            "a",
+            "a/.venv",
+            "venv-notes",
+            "later",
+            "none",
+        )
     }
     assert found == dict.fromkeys(found, True) | {".ven": False, "venv": False, "none": False}
     put(tmp_path / "module/x", "x")
@@ -175,6 +290,15 @@ def test_a_worktree_has_an_index_elsewhere(tmp_path: Path) -> None:
     put(tmp_path / "one/.venv/x", "x")
     _git(tmp_path / "one", "init", "-q")
     _git(tmp_path / "one", "add", ".")
-    _git(tmp_path / "one", "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "one")
+    _git(
+        tmp_path / "one",
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@example.org",
+        "commit",
+        "-qm",
+        "one",
+    )
     _git(tmp_path / "one", "worktree", "add", "-q", "../two")
     assert (is_tracked(tmp_path / "two/.venv"), is_tracked(tmp_path / "two/none")) == (True, False)

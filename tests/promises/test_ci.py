@@ -10,7 +10,10 @@ from tests.promises.sources import ROOT
 def test_ci_runs_the_test_command_of_the_readme_and_then_the_real_environments() -> None:
     *_, light, _, heavy = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert light in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    assert heavy in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("  ", "\n").splitlines()
+    assert (
+        heavy
+        in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("  ", "\n").splitlines()
+    )
 
 
 def test_ci_can_be_started() -> None:

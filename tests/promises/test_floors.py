@@ -1,4 +1,7 @@
-"""Imports only go down; what is dear, impure or foreign stays in the one place that it was given."""
+"""Imports only go down.
+
+What is dear, impure or foreign stays in the one place that it was given.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,22 @@ from doctor.base.toml import parsed
 from tests.promises.sources import ROOT, imports, modules, name_of
 
 FLOORS = (
-    *("base", "model", "redact", "host", "catalog", "facts", "logs", "observe", "judge", "fixes", "pipeline", "report", "lint", "site"),
+    *(
+        "base",
+        "model",
+        "redact",
+        "host",
+        "catalog",
+        "facts",
+        "logs",
+        "observe",
+        "judge",
+        "fixes",
+        "pipeline",
+        "report",
+        "lint",
+        "site",
+    ),
     *("api", "cli", "__main__"),
 )
 """The packages of doctor from the ground up: each imports only those before it."""
@@ -24,8 +42,19 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.report.terminal"),
     # Between processes of doctor's own.
-    "socket": ("doctor.host.guard", "doctor.host.fork_server", "doctor.host.supervisor", "doctor.host.supervisor_child"),
-    "subprocess": ("doctor.host.passthrough", "doctor.host.process", "doctor.host.supervisor", "doctor.host.guard", "doctor.fixes.shell"),
+    "socket": (
+        "doctor.host.guard",
+        "doctor.host.fork_server",
+        "doctor.host.supervisor",
+        "doctor.host.supervisor_child",
+    ),
+    "subprocess": (
+        "doctor.host.passthrough",
+        "doctor.host.process",
+        "doctor.host.supervisor",
+        "doctor.host.guard",
+        "doctor.fixes.shell",
+    ),
     "tomllib": ("doctor.base.toml",),
     "tomli": ("doctor.base.toml",),
     "typer": ("doctor.cli",),
@@ -37,10 +66,38 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 _SHOWN = ("doctor.api", "doctor.base.errors", "doctor.model.report")
 """What `import doctor` names for a type checker, and imports only once it is asked for."""
 
-_PURE = ("base", "catalog.schemas", "facts", "fixes", "judge", "logs", "model", "observe.manifests", "report", "site")
-_LOOK_THEMSELVES = ("base.bundled", "base.refusals", "base.time_limit", "judge.baseline", "site.generate")
+_PURE = (
+    "base",
+    "catalog.schemas",
+    "facts",
+    "fixes",
+    "judge",
+    "logs",
+    "model",
+    "observe.manifests",
+    "report",
+    "site",
+)
+_LOOK_THEMSELVES = (
+    "base.bundled",
+    "base.refusals",
+    "base.time_limit",
+    "judge.baseline",
+    "site.generate",
+)
 """Among the pure ones: what finds the files of doctor itself, asks this process for its limits, or reads what somebody named."""
-_IMPURE = {"os", "pathlib", "platform", "random", "shutil", "socket", "subprocess", "tempfile", "threading", "time"}
+_IMPURE = {
+    "os",
+    "pathlib",
+    "platform",
+    "random",
+    "shutil",
+    "socket",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "time",
+}
 _MODULES = modules("doctor")
 
 
@@ -52,7 +109,9 @@ def _unit(module: str) -> str:
 def _floor(unit: str) -> int:
     if unit == "doctor":
         return -1
-    assert unit in FLOORS, f"doctor.{unit} has no floor: name it in FLOORS, above all that it imports"
+    assert unit in FLOORS, (
+        f"doctor.{unit} has no floor: name it in FLOORS, above all that it imports"
+    )
     return FLOORS.index(unit)
 
 
@@ -68,17 +127,28 @@ def test_imports_only_go_down() -> None:
 def _upwards(path: Path) -> list[str]:
     unit = _unit(name_of(path))
     others = {(line, _unit(name)) for line, name in _ours(path) if _unit(name) != unit}
-    return [f"{path.relative_to(ROOT)}:{line} imports {other}" for line, other in sorted(others) if _floor(other) >= _floor(unit)]
+    return [
+        f"{path.relative_to(ROOT)}:{line} imports {other}"
+        for line, other in sorted(others)
+        if _floor(other) >= _floor(unit)
+    ]
 
 
 def test_nothing_lies_loose_beside_the_packages() -> None:
-    assert {path.name for path in (ROOT / "doctor").glob("*.py")} == {"__init__.py", "__main__.py", "api.py"}
+    assert {path.name for path in (ROOT / "doctor").glob("*.py")} == {
+        "__init__.py",
+        "__main__.py",
+        "api.py",
+    }
 
 
 @pytest.mark.parametrize("module", ONLY_IN["socket"])
 def test_sockets_lead_to_processes_of_doctor_alone(module: str) -> None:
     text = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
-    assert not re.search(r"\b(connect|connect_ex|create_connection|create_server|bind|accept|AF_INET6?|getaddrinfo)\b", text)
+    assert not re.search(
+        r"\b(connect|connect_ex|create_connection|create_server|bind|accept|AF_INET6?|getaddrinfo)\b",
+        text,
+    )
     assert set(re.findall(r"\bsocket\.socket\((\w*=?)", text)) <= {"fileno="}
 
 
@@ -88,7 +158,8 @@ def test_what_has_one_place_stays_there() -> None:
         for path in _MODULES
         for line, name in imports(path)
         for guarded, places in ONLY_IN.items()
-        if (name == guarded or name.startswith(guarded + ".")) and not any(_within(name_of(path), place) for place in places)
+        if (name == guarded or name.startswith(guarded + "."))
+        and not any(_within(name_of(path), place) for place in places)
     ]
 
 
@@ -97,8 +168,14 @@ def _within(module: str, place: str) -> bool:
 
 
 def test_what_judges_and_what_renders_looks_at_nothing_else() -> None:
-    pure = [path for path in _MODULES if any(_within(name_of(path), f"doctor.{room}") for room in _PURE)]
-    pure = [path for path in pure if not any(_within(name_of(path), f"doctor.{room}") for room in _LOOK_THEMSELVES)]
+    pure = [
+        path for path in _MODULES if any(_within(name_of(path), f"doctor.{room}") for room in _PURE)
+    ]
+    pure = [
+        path
+        for path in pure
+        if not any(_within(name_of(path), f"doctor.{room}") for room in _LOOK_THEMSELVES)
+    ]
     assert pure
     assert not [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
@@ -109,17 +186,33 @@ def test_what_judges_and_what_renders_looks_at_nothing_else() -> None:
 
 
 def _allowed(path: Path) -> set[str]:
-    # Quoting for the Windows console is a function of the module subprocess; a check says in which file it stands.
-    return {"doctor.fixes.shell": {"subprocess"}, "doctor.model.checks": {"pathlib"}}.get(name_of(path), set())
+    # Quoting for the Windows console is a function of the module subprocess; a check says in which
+    # file it stands.
+    return {"doctor.fixes.shell": {"subprocess"}, "doctor.model.checks": {"pathlib"}}.get(
+        name_of(path), set()
+    )
 
 
 def test_every_import_of_others_is_declared() -> None:
     project = parsed((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
-    modules_of = {"ahocorasick-rs": "ahocorasick_rs", "google-re2": "re2", "nvidia-ml-py": "pynvml", "pyyaml": "yaml"}
+    modules_of = {
+        "ahocorasick-rs": "ahocorasick_rs",
+        "google-re2": "re2",
+        "nvidia-ml-py": "pynvml",
+        "pyyaml": "yaml",
+    }
     known = {modules_of.get(name, name) for name in declared}
-    used = {name.split(".")[0] for path in _MODULES for _, name in imports(path)} - {"doctor", "tomllib"} - set(sys.stdlib_module_names)
-    beside = {"guard", "process_tree", "removal"}  # of doctor/host/supervisor_child.py, which runs outside the package
+    used = (
+        {name.split(".")[0] for path in _MODULES for _, name in imports(path)}
+        - {"doctor", "tomllib"}
+        - set(sys.stdlib_module_names)
+    )
+    beside = {
+        "guard",
+        "process_tree",
+        "removal",
+    }  # of doctor/host/supervisor_child.py, which runs outside the package
     assert (used - known - beside, known - used - {"psutil", "pynvml", "tomli"}) == (set(), set())
 
 

@@ -1,8 +1,9 @@
 """No pattern that doctor brings can be made to hang by the text that it is searched in.
 
-Held for every pattern that `re` compiles or searches for in the package, by its structure: the time grows with the length of the text,
-times a constant that the pattern alone decides (`tests/promises/steps.py` says how that is proved). Patterns of catalogs are not among
-them: an engine that cannot go back searches for those (`doctor/patterns`).
+Held for every pattern that `re` compiles or searches for in the package, by its structure: the time
+grows with the length of the text, times a constant that the pattern alone decides
+(`tests/promises/steps.py` says how that is proved). Patterns of catalogs are not among them: an
+engine that cannot go back searches for those (`doctor/patterns`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from doctor.redact.shapes import shapes
 from tests.promises.sources import ROOT, modules, name_of
 from tests.promises.steps import steps
 
-_FUNCTIONS = frozenset({"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"})
+_FUNCTIONS = frozenset(
+    {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
+)
 _ANCHORED = frozenset({"match", "fullmatch"})
 _MOST = 25_000
 """Steps for each character of a text."""
@@ -32,20 +35,34 @@ _MOST_NEAR = 300_000
 _OURS = frozenset({"doctor/catalog/check_headers.py", "doctor/report/terminal/picture.py"})
 """Where texts are searched that come with doctor: its check scripts, and the picture that it draws."""
 _BY_NAME: dict[tuple[str, str], tuple[str, ...]] = {
-    ("doctor/observe/cargo/toolchain.py", 're.escape(name) + "-(?!\\\\d)[\\\\w-]+"'): (r"name-(?!\d)[\w-]+",),
+    ("doctor/observe/cargo/toolchain.py", 're.escape(name) + "-(?!\\\\d)[\\\\w-]+"'): (
+        r"name-(?!\d)[\w-]+",
+    ),
     ("doctor/observe/binaries/loader_cache.py", "separator"): ("[:;]",),
-    ("doctor/observe/runner/resources.py", 'f"{words}|{more}" if more else words'): (sparing._NO_ROOM.pattern, sparing._NO_MEMORY.pattern),
+    ("doctor/observe/runner/resources.py", 'f"{words}|{more}" if more else words'): (
+        sparing._NO_ROOM.pattern,
+        sparing._NO_MEMORY.pattern,
+    ),
     ("doctor/redact/pattern.py", "self._text"): (),  # the patterns are looked at where they stand
     ("doctor/redact/shapes.py", "pattern"): tuple(shape.pattern for shape in shapes()),
-    ("doctor/observe/installed/modules.py", "pattern"): (),  # the callers' patterns are looked at where they stand
+    (
+        "doctor/observe/installed/modules.py",
+        "pattern",
+    ): (),  # the callers' patterns are looked at where they stand
     ("doctor/logs/log.py", "pattern"): tuple(pattern for pattern, _ in _TELLS),
-    ("doctor/base/patterns/__init__.py", "pattern"): (),  # a catalog's, which `fault` parses and `in_fact` takes without repetition only
+    (
+        "doctor/base/patterns/__init__.py",
+        "pattern",
+    ): (),  # a catalog's, which `fault` parses and `in_fact` takes without repetition only
 }
 """Patterns that are made while doctor runs, and what they are made of."""
 
 
 class Use(NamedTuple):
-    """A pattern where it is compiled or searched for; `anchored` where only beginnings of texts are matched, `whole` where all of them."""
+    """A pattern where it is compiled or searched for.
+
+    `anchored` where only beginnings of texts are matched, `whole` where all of them.
+    """
 
     path: str
     line: int
@@ -57,7 +74,11 @@ class Use(NamedTuple):
 
 def _uses(path: Path) -> Iterator[Use]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = [(node, place) for node in ast.walk(tree) if isinstance(node, ast.Call) and (place := _place_of_pattern(node)) is not None]
+    calls = [
+        (node, place)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and (place := _place_of_pattern(node)) is not None
+    ]
     names = {**vars(importlib.import_module(name_of(path))), "re": re} if calls else {}
     methods: dict[str, set[str]] = {}
     for node in ast.walk(tree):
@@ -65,11 +86,24 @@ def _uses(path: Path) -> Iterator[Use]:
             methods.setdefault(node.value.id, set()).add(node.attr)
     for node, place in calls:
         function = ast.unparse(node.func).removeprefix("re.")
-        used = methods.get(_bound_to(node, tree), {"search"}) if function in ("compile", "Pattern") else {function}
-        flags = sum(flag for flag in (_value(other, names) for other in _others(node)) if isinstance(flag, re.RegexFlag))
+        used = (
+            methods.get(_bound_to(node, tree), {"search"})
+            if function in ("compile", "Pattern")
+            else {function}
+        )
+        flags = sum(
+            flag
+            for flag in (_value(other, names) for other in _others(node))
+            if isinstance(flag, re.RegexFlag)
+        )
         for pattern in _patterns(node.args[place], names, str(path.relative_to(ROOT))):
             yield Use(
-                str(path.relative_to(ROOT)), node.lineno, pattern, int(flags), used <= _ANCHORED, used <= _ANCHORED and "fullmatch" in used
+                str(path.relative_to(ROOT)),
+                node.lineno,
+                pattern,
+                int(flags),
+                used <= _ANCHORED,
+                used <= _ANCHORED and "fullmatch" in used,
             )
 
 
@@ -77,8 +111,14 @@ def _place_of_pattern(node: ast.Call) -> int | None:
     if isinstance(node.func, ast.Name) and node.func.id in ("searched", "Pattern"):
         return int(node.func.id == "searched")
     function = node.func
-    of_re = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "re"
-    return 0 if of_re and isinstance(function, ast.Attribute) and function.attr in _FUNCTIONS else None
+    of_re = (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "re"
+    )
+    return (
+        0 if of_re and isinstance(function, ast.Attribute) and function.attr in _FUNCTIONS else None
+    )
 
 
 def _others(node: ast.Call) -> list[ast.expr]:
@@ -91,7 +131,11 @@ def _bound_to(call: ast.Call, tree: ast.Module) -> str:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             targets = target.elts if isinstance(target, ast.Tuple) else [target]
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-            names = [one.id for one, value in zip(targets, values, strict=False) if value is call and isinstance(one, ast.Name)]
+            names = [
+                one.id
+                for one, value in zip(targets, values, strict=False)
+                if value is call and isinstance(one, ast.Name)
+            ]
             if names:
                 return names[0]
     return ""
@@ -99,7 +143,10 @@ def _bound_to(call: ast.Call, tree: ast.Module) -> str:
 
 def _patterns(node: ast.expr, names: dict[str, Any], path: str) -> list[str | bytes]:
     if isinstance(node, ast.JoinedStr):  # what is put in is a name that was read, a word
-        parts = [part.value if isinstance(part, ast.Constant) else _value(part, names) or "word" for part in node.values]
+        parts = [
+            part.value if isinstance(part, ast.Constant) else _value(part, names) or "word"
+            for part in node.values
+        ]
         return ["".join(map(str, parts))]
     value = _value(node, names)
     if isinstance(value, str | bytes):
@@ -108,8 +155,14 @@ def _patterns(node: ast.expr, names: dict[str, Any], path: str) -> list[str | by
     source = ast.unparse(node).replace("'", '"')
     shapes = source.partition(".")[2] if source.startswith("shape.") else ""
     if shapes:  # the tables of manifests in TOML
-        return [getattr(shape, shapes) for shape in names.values() if hasattr(shape, shapes) and isinstance(getattr(shape, shapes), str)]
-    assert source in known, f"{path}:{node.lineno}: {source}: say in _BY_NAME what this pattern is made of"
+        return [
+            getattr(shape, shapes)
+            for shape in names.values()
+            if hasattr(shape, shapes) and isinstance(getattr(shape, shapes), str)
+        ]
+    assert source in known, (
+        f"{path}:{node.lineno}: {source}: say in _BY_NAME what this pattern is made of"
+    )
     return list(_BY_NAME[path, source])
 
 
@@ -137,8 +190,12 @@ def test_every_pattern_takes_linear_time(path: str) -> None:
     slow = []
     for use in (use for use in _USES if use.path == path):
         cost = steps(use.pattern, use.flags, anchored=use.anchored, whole=use.whole)
-        if cost.degree > 1 or cost.constant > (_MOST_NEAR if use.anchored or path.startswith("doctor/redact/") else _MOST):
-            slow.append(f"{path}:{use.line}: {use.pattern!r} may take {cost.constant} steps times the length to the power of {cost.degree}")
+        if cost.degree > 1 or cost.constant > (
+            _MOST_NEAR if use.anchored or path.startswith("doctor/redact/") else _MOST
+        ):
+            slow.append(
+                f"{path}:{use.line}: {use.pattern!r} may take {cost.constant} steps times the length to the power of {cost.degree}"
+            )
     assert not slow, "bound its repetitions, or split the text by hand"
 
 
@@ -176,12 +233,21 @@ def test_what_may_take_for_ever_is_known(pattern: str) -> None:
     assert steps(pattern, anchored=True).degree > 3
 
 
-@pytest.mark.parametrize(("pattern", "text"), [(r"common_cflags.*-std=", "common_cflags"), (r"(?m)^\s*#", "\n"), (r"\w+:", "a")])
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"common_cflags.*-std=", "common_cflags"), (r"(?m)^\s*#", "\n"), (r"\w+:", "a")],
+)
 def test_what_is_counted_as_slow_is_slow(pattern: str, text: str) -> None:
-    """Eight times the text costs `re` 64 times as long where the degree is two; where it is one, eight times."""
+    """Eight times the text costs `re` 64 times as long where the degree is two.
+
+    Where it is one, eight times.
+    """
     assert steps(pattern).degree == 2
     compiled = re.compile(pattern)
-    short, long = (min(_seconds(compiled, (text * length)[:length]) for _ in range(3)) for length in (1000, 8000))
+    short, long = (
+        min(_seconds(compiled, (text * length)[:length]) for _ in range(3))
+        for length in (1000, 8000)
+    )
     assert long > 20 * short
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-# Heard by every Python that is started with this folder on PYTHONPATH, the target's interpreter included; doctor itself sets that
-# aside, and is told.
+# Heard by every Python that is started with this folder on PYTHONPATH, the target's interpreter
+# included; doctor itself sets that aside, and is told.
 _EAR = """
 import os, sys
 def _hear(event, args, _open=os.open, _write=os.write, _to=os.environ["HEARD"]):
@@ -25,13 +25,28 @@ _TOLD = "import runpy, sys; exec(open(sys.argv[1]).read()); sys.argv = sys.argv[
 
 
 def heard(tmp_path: Path, *arguments: str) -> list[str]:
-    """Run a Python program with an ear in every interpreter, and return what was heard; `-m doctor` first is doctor itself."""
+    """Run a Python program with an ear in every interpreter, and return what was heard.
+
+    `-m doctor` first is doctor itself.
+    """
     ear = tmp_path / "sitecustomize.py"
     ear.write_text(_EAR)
     log = tmp_path / "heard"
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "HEARD": str(log)}
-    own = ("-E", "-c", _TOLD, str(ear), *arguments[2:]) if arguments[:2] == ("-m", "doctor") else arguments
-    ran = subprocess.run([sys.executable, *own], env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    own = (
+        ("-E", "-c", _TOLD, str(ear), *arguments[2:])
+        if arguments[:2] == ("-m", "doctor")
+        else arguments
+    )
+    ran = subprocess.run(
+        [sys.executable, *own],
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert "Traceback" not in ran.stderr, ran.stderr
     return log.read_text().splitlines() if log.exists() else []
 
@@ -43,18 +58,25 @@ def test_the_ear_hears(tmp_path: Path) -> None:
 
 @pytest.mark.patient
 def test_the_static_check_is_quiet(tmp_path: Path, torch_python: Path) -> None:
-    assert heard(tmp_path, "-m", "doctor", "check", "--no-canaries", "--python", str(torch_python)) == []
+    assert (
+        heard(tmp_path, "-m", "doctor", "check", "--no-canaries", "--python", str(torch_python))
+        == []
+    )
 
 
 @pytest.mark.patient
-def test_doctor_itself_imports_no_framework_when_canaries_run(tmp_path: Path, torch_python: Path) -> None:
+def test_doctor_itself_imports_no_framework_when_canaries_run(
+    tmp_path: Path, torch_python: Path
+) -> None:
     arguments = ("-m", "doctor", "check", "--only", "torch-runtime", "--python", str(torch_python))
     mine = [line for line in heard(tmp_path, *arguments) if line.endswith(sys.executable)]
     assert mine == []
 
 
 @pytest.mark.patient
-def test_every_probe_of_the_full_check_runs_in_the_static_one(tmp_path: Path, torch_python: Path) -> None:
+def test_every_probe_of_the_full_check_runs_in_the_static_one(
+    tmp_path: Path, torch_python: Path
+) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "doctor", "check", "--no-canaries", "--format", "json", "--python", str(torch_python)],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,

@@ -10,7 +10,9 @@ _TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 
 
 def test_every_promise_names_tests_that_are_there() -> None:
-    promises = re.findall(r"(?ms)^\*\*.*?(?=\n\n)", _TEXT.partition("## What it promises")[2].partition("\n## ")[0])
+    promises = re.findall(
+        r"(?ms)^\*\*.*?(?=\n\n)", _TEXT.partition("## What it promises")[2].partition("\n## ")[0]
+    )
     assert len(promises) >= 8
     named = [re.findall(r"`(tests/[\w./]+)`", promise) for promise in promises]
     assert all(named), promises

@@ -14,7 +14,10 @@ atexit.register(lambda: print(*sys.modules, sep="\\n", file=sys.stderr))
 from doctor.cli import main
 main()
 """
-_OTHER_COMMANDS = {f"doctor.cli.{name}" for name in ("completion", "config", "diagnose", "diff", "init", "catalog", "new_issue", "run")}
+_OTHER_COMMANDS = {
+    f"doctor.cli.{name}"
+    for name in ("completion", "config", "diagnose", "diff", "init", "catalog", "new_issue", "run")
+}
 _OTHER_WORK = {
     *(
         "doctor.logs.log",
@@ -33,13 +36,24 @@ _OTHER_WORK = {
         "doctor.host.nvml_child",
     ),
 }
-_DEAR = {"asyncio", "concurrent.futures", "csv", "getpass", "importlib.metadata", "logging", "pydantic", "tempfile"}
+_DEAR = {
+    "asyncio",
+    "concurrent.futures",
+    "csv",
+    "getpass",
+    "importlib.metadata",
+    "logging",
+    "pydantic",
+    "tempfile",
+}
 
 
 def loaded(*arguments: str, cwd: Path) -> set[str]:
     """Return the modules that a command of doctor's has imported at its end."""
     argv = [sys.executable, "-c", _PROGRAM, *arguments]
-    ran = subprocess.run(argv, cwd=cwd, env=environment({"PATH": ""}), capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        argv, cwd=cwd, env=environment({"PATH": ""}), capture_output=True, text=True, check=False
+    )
     assert ran.returncode in (0, 1, 4), ran.stderr
     return set(ran.stderr.split())
 
@@ -47,11 +61,19 @@ def loaded(*arguments: str, cwd: Path) -> set[str]:
 def test_the_static_check_imports_what_it_uses(tmp_path: Path) -> None:
     modules = loaded("check", "--no-canaries", "--python", sys.executable, cwd=tmp_path)
     assert {"doctor.cli.check", "doctor.observe.probes.files"} <= modules
-    assert sorted(modules & (_OTHER_COMMANDS - {"doctor.cli.completion"} | _OTHER_WORK | _DEAR)) == []
+    assert (
+        sorted(modules & (_OTHER_COMMANDS - {"doctor.cli.completion"} | _OTHER_WORK | _DEAR)) == []
+    )
 
 
 def test_another_command_imports_its_own(tmp_path: Path) -> None:
     modules = loaded("completion", "bash", cwd=tmp_path)
     assert "doctor.cli.completion" in modules
     others = _OTHER_COMMANDS - {"doctor.cli.completion"}
-    assert sorted(modules & (others | {"doctor.cli.check", "doctor.judge.match", "doctor.observe.probes", "rich"})) == []
+    assert (
+        sorted(
+            modules
+            & (others | {"doctor.cli.check", "doctor.judge.match", "doctor.observe.probes", "rich"})
+        )
+        == []
+    )

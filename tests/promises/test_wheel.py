@@ -24,7 +24,9 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 def _sources(folder: str) -> list[str]:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", folder]
-    listed = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    listed = subprocess.run(
+        command, cwd=_ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     return [name for name in listed if (_ROOT / name).is_file()]
 
 
@@ -32,7 +34,9 @@ def test_the_wheel_holds_exactly_these_files(contents: dict[str, bytes]) -> None
     package = _sources("doctor")
     data = [f"{_DATA}/{name}" for folder in ("checks", "matrices") for name in _sources(folder)]
     found = [name for name in contents if ".dist-info/" not in name]
-    assert sorted(found) == sorted([*package, *data, "canary_doctor.py", f"{_DATA}/matrices/{COMPILED}"])
+    assert sorted(found) == sorted(
+        [*package, *data, "canary_doctor.py", f"{_DATA}/matrices/{COMPILED}"]
+    )
 
 
 def test_two_names_at_the_top_beside_the_metadata(contents: dict[str, bytes]) -> None:
@@ -46,7 +50,9 @@ def test_the_compiled_catalog_is_that_of_the_matrices(contents: dict[str, bytes]
 
 @pytest.mark.patient
 def test_the_wheel_runs_where_the_checkout_is_not(installed_doctor: Path, tmp_path: Path) -> None:
-    ran = subprocess.run([installed_doctor, "lint"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [installed_doctor, "lint"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "_bundled" in ran.stdout
     assert not list(environments.site_packages(installed_doctor.with_name("python")).glob("tests*"))

@@ -1,4 +1,7 @@
-"""`pytest --doctor`: one examination, before anything of the project is imported; a broken stack ends the run."""
+"""`pytest --doctor`: one examination, before anything of the project is imported.
+
+A broken stack ends the run.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ _ERROR = {
     "severity": "error",
     "id": "torch/no-kernel-image",
     "title": "torch has no code for this GPU",
-    "fixes": [{"title": "Take another build", "commands": ["/venv/bin/python -m pip install torch"]}],
+    "fixes": [
+        {"title": "Take another build", "commands": ["/venv/bin/python -m pip install torch"]}
+    ],
 }
 _ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 _WARNING = {"severity": "warning", "id": "cuda/old", "title": "An old toolkit", "fixes": []}
@@ -37,29 +42,50 @@ class Project:
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester, self.folder = pytester, pytester.path
-        pytester.makepyfile(test_one="def test_one():\n    pass\n", test_two="def test_two():\n    pass\n")
+        pytester.makepyfile(
+            test_one="def test_one():\n    pass\n", test_two="def test_two():\n    pass\n"
+        )
 
     def doctor(self, body: str) -> str:
-        """Write a command that notes how it was called and then does as `body` says; return the option that names it."""
+        """Write a command that notes how it was called and then does as `body` says.
+
+        Return the option that names it.
+        """
         script = self.folder / "fake doctor"
         noted = f"open({str(self.folder / 'calls')!r}, 'a').write(repr(sys.argv[1:]) + chr(10))"
-        script.write_text(f"#!{sys.executable}\nimport sys, json, time\n{noted}\n{body}\n", encoding="utf-8")
+        script.write_text(
+            f"#!{sys.executable}\nimport sys, json, time\n{noted}\n{body}\n", encoding="utf-8"
+        )
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         return f"--doctor-command={script}"
 
     def says(self, code: int, *findings: dict[str, Any], name: str = "canary-doctor") -> str:
         """Write a doctor that reports these findings."""
-        document = {"doctor": {"name": name, "version": "1.2.3"}, "exit_code": code, "findings": findings}
+        document = {
+            "doctor": {"name": name, "version": "1.2.3"},
+            "exit_code": code,
+            "findings": findings,
+        }
         return self.doctor(f"print({json.dumps(document)!r}); sys.exit({code})")
 
     def calls(self) -> list[list[str]]:
         """Return the arguments of each start of the fake doctor."""
         path = self.folder / "calls"
-        return [ast.literal_eval(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+        return (
+            [ast.literal_eval(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            if path.exists()
+            else []
+        )
 
-    def pytest(self, *arguments: str, plugin: bool = True, **env: str) -> subprocess.CompletedProcess[str]:
+    def pytest(
+        self, *arguments: str, plugin: bool = True, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run pytest in the project, as a process of its own, with no plugin of others that `arguments` does not name."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "DOCTOR_"))}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTEST_", "DOCTOR_"))
+        }
         named = ["-p", "pytest_canary_doctor"] if plugin else []
         return subprocess.run(
             [sys.executable, "-m", "pytest", *named, *arguments],
@@ -77,12 +103,16 @@ def project(pytester: pytest.Pytester) -> Project:
 def test_a_healthy_stack_is_one_line_of_the_header(project: Project) -> None:
     ran = project.pytest("--doctor", project.says(0))
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert [line for line in ran.stdout.splitlines() if "doctor" in line] == ["doctor: no findings (canary-doctor 1.2.3)"]
+    assert [line for line in ran.stdout.splitlines() if "doctor" in line] == [
+        "doctor: no findings (canary-doctor 1.2.3)"
+    ]
     assert project.calls() == [["check", "--python", sys.executable, "--format", "json"]]
 
 
 def test_warnings_are_counted_and_named(project: Project) -> None:
-    ran = project.pytest("--doctor", project.says(0, _WARNING, {**_WARNING, "suppressed": {"by": "ignore"}}))
+    ran = project.pytest(
+        "--doctor", project.says(0, _WARNING, {**_WARNING, "suppressed": {"by": "ignore"}})
+    )
     assert ran.returncode == 0
     assert "doctor: 1 warning (cuda/old)" in ran.stdout.splitlines()
 
@@ -102,9 +132,13 @@ def test_a_broken_stack_ends_the_run_before_conftest_is_imported(project: Projec
 
 
 def test_a_plugin_that_a_conftest_names_still_ends_the_run(project: Project) -> None:
-    (project.folder / "conftest.py").write_text("pytest_plugins = ['pytest_canary_doctor']\n", encoding="utf-8")
+    (project.folder / "conftest.py").write_text(
+        "pytest_plugins = ['pytest_canary_doctor']\n", encoding="utf-8"
+    )
     command = project.says(1, _ERROR).partition("=")[2]
-    (project.folder / "pytest.ini").write_text(f"[pytest]\ndoctor = true\ndoctor_command = {command}\n", encoding="utf-8")
+    (project.folder / "pytest.ini").write_text(
+        f"[pytest]\ndoctor = true\ndoctor_command = {command}\n", encoding="utf-8"
+    )
     ran = project.pytest(plugin=False)
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR
     assert "so no test was run" in ran.stderr
@@ -124,7 +158,9 @@ def test_the_settings_say_the_same(project: Project) -> None:
     settings = f"[pytest]\ndoctor = true\ndoctor_command = {command}\ndoctor_args = --expect cuda\n"
     (project.folder / "pytest.ini").write_text(settings, encoding="utf-8")
     assert project.pytest().returncode == 0
-    assert project.calls() == [["check", "--python", sys.executable, "--expect", "cuda", "--format", "json"]]
+    assert project.calls() == [
+        ["check", "--python", sys.executable, "--expect", "cuda", "--format", "json"]
+    ]
 
 
 def test_more_options_are_handed_on(project: Project) -> None:
@@ -142,7 +178,10 @@ def test_workers_of_xdist_examine_nothing(project: Project) -> None:
     ("body", "line"),
     [
         ("print('hello')", "gave no report; is it another tool's?"),
-        ("sys.stderr.write('doctor: no such interpreter'); sys.exit(3)", "doctor: nothing was examined: doctor: no such interpreter"),
+        (
+            "sys.stderr.write('doctor: no such interpreter'); sys.exit(3)",
+            "doctor: nothing was examined: doctor: no such interpreter",
+        ),
         ("print('{\"doctor\": []}')", "gave no report"),
         ("print('[' * 100000)", "gave no report"),
         ("sys.stdout.buffer.write(b'\\xff\\xfe')", "gave no report"),
@@ -151,7 +190,10 @@ def test_workers_of_xdist_examine_nothing(project: Project) -> None:
 def test_a_doctor_that_cannot_tell_costs_a_line(project: Project, body: str, line: str) -> None:
     ran = project.pytest("--doctor", project.doctor(body))
     assert ran.returncode == 0
-    assert any(said.startswith("doctor: nothing was examined") and line in said for said in ran.stdout.splitlines()), ran.stdout
+    assert any(
+        said.startswith("doctor: nothing was examined") and line in said
+        for said in ran.stdout.splitlines()
+    ), ran.stdout
     assert "Traceback" not in ran.stdout + ran.stderr
 
 
@@ -165,7 +207,10 @@ def test_a_missing_command_costs_a_line_also_without_a_header(project: Project) 
     for more, stream in ((), "stdout"), (("-q",), "stderr"):
         ran = project.pytest("--doctor", *more, "--doctor-command=/no/such/doctor")
         assert ran.returncode == 0
-        assert "doctor: nothing was examined: there is no command /no/such/doctor" in getattr(ran, stream).splitlines()
+        assert (
+            "doctor: nothing was examined: there is no command /no/such/doctor"
+            in getattr(ran, stream).splitlines()
+        )
     none = project.pytest("--doctor", PATH="/nowhere")
     assert "neither canary-doctor nor doctor is on PATH" in none.stdout
 
@@ -181,7 +226,11 @@ def test_a_doctor_that_hangs_is_ended(project: Project) -> None:
 
 
 def test_what_it_shows_holds_no_control_characters(project: Project) -> None:
-    evil = {**_ERROR, "title": "a\x1b[31m\nb\u202e" + "x" * 5000, "fixes": [{"title": "t", "commands": ["run\x07 this"]}]}
+    evil = {
+        **_ERROR,
+        "title": "a\x1b[31m\nb\u202e" + "x" * 5000,
+        "fixes": [{"title": "t", "commands": ["run\x07 this"]}],
+    }
     ran = project.pytest("--doctor", project.says(1, evil))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", ran.stderr)
     assert max(map(len, ran.stderr.splitlines())) < 400
@@ -194,17 +243,28 @@ def test_nothing_to_judge_is_no_reason_to_stop(project: Project) -> None:
 
 
 def test_the_real_doctor_is_understood(project: Project) -> None:
-    facts = {"torch.version": "2.13.0", "requires.torchvision.torch.met": False, "requires.torchvision.torch.specifier": "==2.4.1"}
+    facts = {
+        "torch.version": "2.13.0",
+        "requires.torchvision.torch.met": False,
+        "requires.torchvision.torch.specifier": "==2.4.1",
+    }
     snapshot = project.folder / "sick.json"
     snapshot.write_bytes(toy.snapshot({**facts, "requires.torchvision.torch.installed": "2.13.0"}))
     command = f"--doctor-command={sys.executable} -m doctor"
-    ran = project.pytest("--doctor", command, f"--doctor-args=--from {snapshot}", PYTHONPATH=f"{PLUGIN}{os.pathsep}{ROOT}")
+    ran = project.pytest(
+        "--doctor",
+        command,
+        f"--doctor-args=--from {snapshot}",
+        PYTHONPATH=f"{PLUGIN}{os.pathsep}{ROOT}",
+    )
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR, ran.stdout + ran.stderr
     assert "[torchvision/other-torch]" in ran.stderr
 
 
 def test_this_run_does_not_load_it(request: pytest.FixtureRequest) -> None:
-    loaded = {getattr(plugin, "__name__", "") for plugin in request.config.pluginmanager.get_plugins()}
+    loaded = {
+        getattr(plugin, "__name__", "") for plugin in request.config.pluginmanager.get_plugins()
+    }
     assert "pytest_canary_doctor" not in loaded
 
 
@@ -218,24 +278,41 @@ def test_its_grammar_is_that_of_the_oldest_python_that_it_declares() -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugin's own wheel."""
     folder = tmp_path_factory.mktemp("plugin")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "--target",
+        "wheel",
+        "--directory",
+        str(folder),
+    ]
     subprocess.run(command, cwd=PLUGIN, check=True, capture_output=True)
     return next(folder.glob("*.whl"))
 
 
 def test_its_wheel_holds_one_module_and_asks_for_pytest_alone(built: Path) -> None:
     with zipfile.ZipFile(built) as archive:
-        metadata = next(archive.read(name).decode() for name in archive.namelist() if name.endswith("METADATA"))
-        assert [name for name in archive.namelist() if ".dist-info/" not in name] == ["pytest_canary_doctor.py"]
+        metadata = next(
+            archive.read(name).decode() for name in archive.namelist() if name.endswith("METADATA")
+        )
+        assert [name for name in archive.namelist() if ".dist-info/" not in name] == [
+            "pytest_canary_doctor.py"
+        ]
     assert re.findall(r"(?m)^Requires-Dist: (.*)$", metadata) == ["pytest>=7"]
 
 
 @pytest.mark.patient
-def test_its_wheel_is_found_by_pytest_where_it_is_installed(built: Path, project: Project, tmp_path: Path) -> None:
+def test_its_wheel_is_found_by_pytest_where_it_is_installed(
+    built: Path, project: Project, tmp_path: Path
+) -> None:
     environments.make(tmp_path / "venv", (str(built),))
     python = environments.interpreter(tmp_path / "venv")
     command = [str(python), "-m", "pytest", "--doctor", project.says(1, _ERROR)]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    ran = subprocess.run(command, cwd=project.folder, env=env, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        command, cwd=project.folder, env=env, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR
     assert f"the stack of {python} is broken" in ran.stderr

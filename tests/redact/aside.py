@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 SECRETS = (
-    ("curl-user", "+ curl -fsS -u deploy:«Winter-<d4>-Kale» https://nexus.corp.example/repo/torch.whl -o torch.whl"),
+    (
+        "curl-user",
+        "+ curl -fsS -u deploy:«Winter-<d4>-Kale» https://nexus.corp.example/repo/torch.whl -o torch.whl",
+    ),
     ("docker-login", "+ docker login -u ci-bot -p «qm7<w14>» registry.corp.example"),
-    ("git-clone", "fatal: unable to access 'https://oauth2:«glpat-<w20>»@gitlab.corp.example/ml/train.git/': 403"),
-    ("hub-token", "docker run -e HUGGING_FACE_HUB_TOKEN=«hf_<a34>» ghcr.io/huggingface/text-generation-inference"),
+    (
+        "git-clone",
+        "fatal: unable to access 'https://oauth2:«glpat-<w20>»@gitlab.corp.example/ml/train.git/': 403",
+    ),
+    (
+        "hub-token",
+        "docker run -e HUGGING_FACE_HUB_TOKEN=«hf_<a34>» ghcr.io/huggingface/text-generation-inference",
+    ),
     ("openai-project", 'export OPENAI_API_KEY="«sk-proj-<w74>T3BlbkFJ<w74>»"'),
-    ("headers-dict", "headers={'Accept': '*/*', 'Authorization': 'Bearer «<w40>»', 'Connection': 'keep-alive'}"),
+    (
+        "headers-dict",
+        "headers={'Accept': '*/*', 'Authorization': 'Bearer «<w40>»', 'Connection': 'keep-alive'}",
+    ),
     (
         "query",
         "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://api.example.com/v1/models?api_key=«<w32>»&n=1",
@@ -17,22 +29,49 @@ SECRETS = (
     ("set-cookie", "< Set-Cookie: sessionid=«<w32>»; Path=/; HttpOnly; SameSite=Lax"),
     ("cookie", "> Cookie: theme=dark; sid=«s%3A<w32>»"),
     ("x-api-key", "-H 'x-api-key: «<w36>»' -H 'accept: application/json'"),
-    ("redis", "redis.exceptions.ConnectionError: Error 111 connecting to redis://:«R3d<w12>»@redis:6379/0"),
-    ("postgres-slash", "sqlalchemy.exc.OperationalError: postgresql+psycopg2://app:«p/<w6>@<w6>»@db.internal:5432/train"),
-    ("mongo", "pymongo.errors.ConfigurationError: mongodb+srv://root:«<w16>»@cluster0.ab1cd.mongodb.net/?retryWrites=true"),
-    ("libpq", "psycopg2.OperationalError: could not connect: host=db user=app password=«tr<w10>» dbname=train"),
+    (
+        "redis",
+        "redis.exceptions.ConnectionError: Error 111 connecting to redis://:«R3d<w12>»@redis:6379/0",
+    ),
+    (
+        "postgres-slash",
+        "sqlalchemy.exc.OperationalError: postgresql+psycopg2://app:«p/<w6>@<w6>»@db.internal:5432/train",
+    ),
+    (
+        "mongo",
+        "pymongo.errors.ConfigurationError: mongodb+srv://root:«<w16>»@cluster0.ab1cd.mongodb.net/?retryWrites=true",
+    ),
+    (
+        "libpq",
+        "psycopg2.OperationalError: could not connect: host=db user=app password=«tr<w10>» dbname=train",
+    ),
     ("netrc", "machine api.wandb.ai login user password «<h40>»"),
-    ("openssh-key", "-----BEGIN OPENSSH PRIVATE KEY-----\n«b3BlbnNza<b55>»\n«<b70>»\n«<b30>»==\n-----END OPENSSH PRIVATE KEY-----"),
+    (
+        "openssh-key",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\n«b3BlbnNza<b55>»\n«<b70>»\n«<b30>»==\n-----END OPENSSH PRIVATE KEY-----",
+    ),
     ("wandb-yaml", "      WANDB_API_KEY: «<h40>»"),
     ("wandb-login", "$ wandb login --relogin «<h40>»"),
     ("comet", 'experiment = comet_ml.Experiment(api_key="«<w25>»", project_name="train")'),
     ("ngc", "NGC_CLI_API_KEY=«nvapi-<w60>» ngc registry model list"),
     ("vllm-serve", "vllm serve meta-llama/Llama-3.1-8B --api-key «local-<w12>» --port 8000"),
-    ("vllm-args", "INFO args: Namespace(host=None, port=8000, api_key=['«team-<w14>»'], allow_credentials=False)"),
-    ("pip-token", "Looking in indexes: https://__token__:«<w48>»@pypi.corp.example/simple, https://pypi.org/simple"),
+    (
+        "vllm-args",
+        "INFO args: Namespace(host=None, port=8000, api_key=['«team-<w14>»'], allow_credentials=False)",
+    ),
+    (
+        "pip-token",
+        "Looking in indexes: https://__token__:«<w48>»@pypi.corp.example/simple, https://pypi.org/simple",
+    ),
     ("uv-password", "UV_INDEX_CORP_PASSWORD=«zz-<w14>» uv sync"),
-    ("azure-storage", "DefaultEndpointsProtocol=https;AccountName=mlstore;AccountKey=«<b86>»==;EndpointSuffix=core.windows.net"),
-    ("azure-sas", "https://mlstore.blob.core.windows.net/w/model.bin?sv=2022-11-02&sr=b&sig=«<w43>%3D»&se=2026-01-01"),
+    (
+        "azure-storage",
+        "DefaultEndpointsProtocol=https;AccountName=mlstore;AccountKey=«<b86>»==;EndpointSuffix=core.windows.net",
+    ),
+    (
+        "azure-sas",
+        "https://mlstore.blob.core.windows.net/w/model.bin?sv=2022-11-02&sr=b&sig=«<w43>%3D»&se=2026-01-01",
+    ),
     (
         "s3-presigned",
         "GET https://b.s3.amazonaws.com/m.bin?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=«<h64>»&X-Amz-Date=20260101T000000Z",

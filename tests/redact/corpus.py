@@ -1,4 +1,7 @@
-"""Kinds of secrets as logs hold them, and lines that look alike and hold none. For `«`, `»` and `<w20>` see lines.py."""
+"""Kinds of secrets as logs hold them, and lines that look alike and hold none.
+
+For `«`, `»` and `<w20>` see lines.py.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,14 @@ SECRETS = (
     ("docker-env", "docker run -e WANDB_API_KEY=«<h40>» -e X=1 image"),
     ("dockerfile-env", "Step 4/9 : ENV HF_TOKEN «hf_<a34>»"),
     ("dockerfile-arg", "#8 [3/7] RUN GITHUB_TOKEN=«ghp_<w36>» pip install -r requirements.txt"),
-    ("build-argument", "<missing> 3 weeks ago RUN |1 NETRC_PW=«<w18>» /bin/sh -c pip install -r req.txt"),
-    ("conda-channel", "HTTP 401 UNAUTHORIZED for url <https://conda.anaconda.org/t/«da-<h36>»/acme/linux-64/repodata.json>"),
+    (
+        "build-argument",
+        "<missing> 3 weeks ago RUN |1 NETRC_PW=«<w18>» /bin/sh -c pip install -r req.txt",
+    ),
+    (
+        "conda-channel",
+        "HTTP 401 UNAUTHORIZED for url <https://conda.anaconda.org/t/«da-<h36>»/acme/linux-64/repodata.json>",
+    ),
     # Shapes
     ("aws-key-id", "using key «AKIA<v16>» from the environment"),
     ("aws-session-id", "assumed role with «ASIA<v16>»"),
@@ -48,7 +57,10 @@ SECRETS = (
     ("github-fine", "checkout with «github_pat_<w22>_<w59>»"),
     ("github-app", "installation «ghs_<w36>»"),
     ("hugging-face", "huggingface: «hf_<a34>» is invalid"),
-    ("openai", "openai.AuthenticationError: Incorrect API key provided: «sk-<w48>». You can find your API key"),
+    (
+        "openai",
+        "openai.AuthenticationError: Incorrect API key provided: «sk-<w48>». You can find your API key",
+    ),
     ("openrouter", "router «sk-or-v1-<h64>»"),
     ("anthropic", "claude «sk-ant-api03-<w93>AA»"),
     ("xai", "grok «xai-<w80>»"),
@@ -81,16 +93,37 @@ SECRETS = (
     ("vendor-name", "snyk_token = '«<h8>-<h4>-4<h3>-8<h3>-<h12>»'"),
     ("very-long", "AWS_SESSION_TOKEN=«<b900><b900>»"),
     # PEM
-    ("pem", "-----BEGIN RSA PRIVATE KEY-----\n«MIIE<b60>»\n«<b64>»\n«<b20>»==\n-----END RSA PRIVATE KEY-----"),
-    ("pem-escaped", 'key = "-----BEGIN PRIVATE KEY-----\\n«MIIE<b60>»\\n«<b64>»\\n-----END PRIVATE KEY-----\\n"'),
-    ("pem-one-line", "TLS_KEY=-----BEGIN EC PRIVATE KEY----- «MHcC<b60>» «<b40>» -----END EC PRIVATE KEY-----"),
-    ("pem-cut", "-----BEGIN OPENSSH PRIVATE KEY-----\n«b3Bl<b66>»\n«<b70>»\nTraceback (most recent call last):"),
-    ("pem-prefixed", "app-1  | -----BEGIN PRIVATE KEY-----\napp-1  | «MIIE<b60>»\napp-1  | «<b64>»\napp-1  | -----END PRIVATE KEY-----"),
+    (
+        "pem",
+        "-----BEGIN RSA PRIVATE KEY-----\n«MIIE<b60>»\n«<b64>»\n«<b20>»==\n-----END RSA PRIVATE KEY-----",
+    ),
+    (
+        "pem-escaped",
+        'key = "-----BEGIN PRIVATE KEY-----\\n«MIIE<b60>»\\n«<b64>»\\n-----END PRIVATE KEY-----\\n"',
+    ),
+    (
+        "pem-one-line",
+        "TLS_KEY=-----BEGIN EC PRIVATE KEY----- «MHcC<b60>» «<b40>» -----END EC PRIVATE KEY-----",
+    ),
+    (
+        "pem-cut",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\n«b3Bl<b66>»\n«<b70>»\nTraceback (most recent call last):",
+    ),
+    (
+        "pem-prefixed",
+        "app-1  | -----BEGIN PRIVATE KEY-----\napp-1  | «MIIE<b60>»\napp-1  | «<b64>»\napp-1  | -----END PRIVATE KEY-----",
+    ),
     ("pem-begun", "«<b64>»\n«<b64>»\n«<b24>»==\n-----END RSA PRIVATE KEY-----"),
-    ("pgp", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n«lQOY<b60>»\n«<b64>»\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----"),
+    (
+        "pgp",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n«lQOY<b60>»\n«<b64>»\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----",
+    ),
     # Azure, presigned addresses
     ("account-key", "AccountName=store;AccountKey=«<b86>==»;"),
-    ("shared-access-key", "Endpoint=sb://x.servicebus.windows.net/;SharedAccessKeyName=root;SharedAccessKey=«<b43>=»"),
+    (
+        "shared-access-key",
+        "Endpoint=sb://x.servicebus.windows.net/;SharedAccessKeyName=root;SharedAccessKey=«<b43>=»",
+    ),
     ("sas", "https://s.blob.core.windows.net/c/b?sp=r&sig=«<b43>%3D»"),
     ("amz-token", "https://b.s3.amazonaws.com/k?X-Amz-Security-Token=«<w120>»&X-Amz-Expires=60"),
     ("amz-credential", "https://b.s3.amazonaws.com/k?X-Amz-Credential=«AKIA<v16>»%2F20260101"),
@@ -129,7 +162,10 @@ SECRETS = (
     ("header-list", "[('Authorization', 'Bearer «<w40>»'), ('Accept', '*/*')]"),
     ("private-token", "PRIVATE-TOKEN: «<w20>»"),
     ("curl-header", "curl -H 'Authorization: Bearer «<w30>»' https://x.example"),
-    ("bytes-header", "send: b'GET / HTTP/1.1\\r\\nAuthorization: Bearer «<w30>»\\r\\nHost: x\\r\\n'"),
+    (
+        "bytes-header",
+        "send: b'GET / HTTP/1.1\\r\\nAuthorization: Bearer «<w30>»\\r\\nHost: x\\r\\n'",
+    ),
     # Command lines
     ("password-option", "tool --password «mole<d5>» --verbose"),
     ("token-option", "huggingface-cli login --token «hf_<a34>»"),
@@ -158,9 +194,18 @@ SECRETS = (
     ("git-push", "To https://x-access-token:«ghs_<w36>»@github.com/o/r"),
     ("path", "/home/x/cache/hf_«<w30>»/model.bin"),
     # Across lines and escapes
-    ("wrapped", "RUN pip install --no-cache-dir -r requirements.txt && export HF_TOKEN=hf_«<w14>\n<w20>» done"),
-    ("wrapped-name", "  WARNING: the environment of the process that failed was: USER=x HF_TOK\nEN=«hf_<w34>» PATH=/usr/bin"),
-    ("wrapped-url", "Looking in indexes: https://pypi.org/simple, https://ci-reader:«S3cret\nPassw0rd<d4>»@nexus.example.org/simple"),
+    (
+        "wrapped",
+        "RUN pip install --no-cache-dir -r requirements.txt && export HF_TOKEN=hf_«<w14>\n<w20>» done",
+    ),
+    (
+        "wrapped-name",
+        "  WARNING: the environment of the process that failed was: USER=x HF_TOK\nEN=«hf_<w34>» PATH=/usr/bin",
+    ),
+    (
+        "wrapped-url",
+        "Looking in indexes: https://pypi.org/simple, https://ci-reader:«S3cret\nPassw0rd<d4>»@nexus.example.org/simple",
+    ),
 )
 
 HARMLESS = (

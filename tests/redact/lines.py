@@ -1,7 +1,8 @@
 """Lines with made-up secrets: what stands between « and » must not come out, and is assembled when a test runs.
 
-`<a20>` stands for twenty random characters of a kind: a letters of either case, l small letters, u capitals, w letters and digits, h hex
-digits, d digits, b base64, v capitals and digits. So no file here holds anything that a scanner takes for a secret.
+`<a20>` stands for twenty random characters of a kind: a letters of either case, l small letters, u
+capitals, w letters and digits, h hex digits, d digits, b base64, v capitals and digits. So no file
+here holds anything that a scanner takes for a secret.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def pieces(secret: str) -> Iterator[str]:
     """Yield the parts of a secret that are telling: every eight characters in a row, or all of a shorter one."""
     parts = [part for part in re.split(r"[\s\\]+", secret) if len(part) >= _WINDOW] or [secret]
     for part in parts:
-        yield from (part[start : start + _WINDOW] for start in range(max(len(part) - _WINDOW, 0) + 1))
+        yield from (
+            part[start : start + _WINDOW] for start in range(max(len(part) - _WINDOW, 0) + 1)
+        )
 
 
 def made(templates: Iterable[tuple[str, str]]) -> tuple[Line, ...]:
@@ -54,5 +57,8 @@ def made(templates: Iterable[tuple[str, str]]) -> tuple[Line, ...]:
 
 def _line(name: str, template: str) -> Line:
     chance = random.Random(name)
-    filled = _HOLE.sub(lambda found: "".join(chance.choice(_KINDS[found[1]]) for _ in range(int(found[2]))), template)
+    filled = _HOLE.sub(
+        lambda found: "".join(chance.choice(_KINDS[found[1]]) for _ in range(int(found[2]))),
+        template,
+    )
     return Line(name, _SECRET.sub(r"\1", filled), tuple(_SECRET.findall(filled)))

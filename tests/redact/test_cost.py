@@ -15,8 +15,27 @@ _SIZE = 60_000
 _SECONDS = 4.0
 """Of the processor: what these texts take is below one."""
 _PIECES = (
-    *("token=", "token='", "token=$", "password is ", "key:", "://", "https://a:", "https://a:b@", "a@", "a:b@c ", "bearer ", "basic "),
-    *("cookie: a=", "authorization: ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n"),
+    *(
+        "token=",
+        "token='",
+        "token=$",
+        "password is ",
+        "key:",
+        "://",
+        "https://a:",
+        "https://a:b@",
+        "a@",
+        "a:b@c ",
+        "bearer ",
+        "basic ",
+    ),
+    *(
+        "cookie: a=",
+        "authorization: ",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "-----END PRIVATE KEY-----\n",
+    ),
     *(
         "docker login ",
         "login -p ",
@@ -27,8 +46,31 @@ _PIECES = (
         "wandb login --a ",
         "name: a_key value: ",
     ),
-    *("eyJ", "eyJaaaaaaaaaaaa.", "ghp_", "xoxb-1", "/webhooks/", "AKIA", "pypi-", "sk-", "1//0", "aQ~", "password", "password for a: "),
-    *("_pat=", "auth=(", "auth=('a', ", "\\", '"', "'", "A" * 40 + "\n", "tok\nen=", "HF_TOKEN=hf_" + "a" * 60 + "\n"),
+    *(
+        "eyJ",
+        "eyJaaaaaaaaaaaa.",
+        "ghp_",
+        "xoxb-1",
+        "/webhooks/",
+        "AKIA",
+        "pypi-",
+        "sk-",
+        "1//0",
+        "aQ~",
+        "password",
+        "password for a: ",
+    ),
+    *(
+        "_pat=",
+        "auth=(",
+        "auth=('a', ",
+        "\\",
+        '"',
+        "'",
+        "A" * 40 + "\n",
+        "tok\nen=",
+        "HF_TOKEN=hf_" + "a" * 60 + "\n",
+    ),
 )
 
 
@@ -42,7 +84,9 @@ def test_a_text_of_one_piece_costs_linear_time(piece: str) -> None:
 
 
 def test_every_keyword_again_and_again_costs_linear_time() -> None:
-    words = sorted({word for shape in shapes.shapes() for word in shape.keywords} | set(names.WORDS))
+    words = sorted(
+        {word for shape in shapes.shapes() for word in shape.keywords} | set(names.WORDS)
+    )
     for separator in (" ", "=", "", "-"):
         text = (separator.join(words) * 1000)[:_SIZE]
         started = time.process_time()

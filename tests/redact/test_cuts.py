@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from doctor.host.head_and_tail import Kept
+from doctor.host.head_and_tail import HeadAndTail
 from doctor.logs import reading
 from doctor.redact import without_secrets
 from tests.redact import corpus
@@ -15,15 +15,19 @@ _LINE = next(line for line in made(corpus.SECRETS) if line.name == "url-at")
 
 def test_a_stream_is_kept_in_whole_lines() -> None:
     for limit in range(200, 420, 3):
-        kept = Kept(limit)
-        kept.add("\n".join(["a line"] * 12 + [f"at {_LINE.text} we fail"] * 40 + ["a line"] * 12).encode())
+        kept = HeadAndTail(limit)
+        kept.add(
+            "\n".join(
+                ["a line"] * 12 + [f"at {_LINE.text} we fail"] * 40 + ["a line"] * 12
+            ).encode()
+        )
         shown = without_secrets(kept.content().decode())
         assert not _LINE.left(shown), shown
         assert "bytes left out" in shown
 
 
 def test_bytes_that_are_left_out_are_counted() -> None:
-    kept, content = Kept(100), b"".join(b"%05d and more\n" % number for number in range(100))
+    kept, content = HeadAndTail(100), b"".join(b"%05d and more\n" % number for number in range(100))
     kept.add(content)
     head, _, rest = kept.content().partition("\n[… ".encode())
     number, _, tail = rest.partition(" bytes left out …]\n".encode())

@@ -15,7 +15,10 @@ from doctor.redact.people import Mask, without_names
 from tests.promises.sources import ROOT
 
 MASKED = (
-    ("/home/alice/venv/lib/python3.11/site-packages/torch", "/home/user/venv/lib/python3.11/site-packages/torch"),
+    (
+        "/home/alice/venv/lib/python3.11/site-packages/torch",
+        "/home/user/venv/lib/python3.11/site-packages/torch",
+    ),
     ("-I/home/alice/include -L/Users/bob/lib", "-I/home/user/include -L/Users/user/lib"),
     (r"C:\Users\Alice Smith\AppData\Local\Temp", r"C:\Users\user\AppData\Local\Temp"),
     (r'"C:\\Users\\alice\\x.py"', r'"C:\\Users\\user\\x.py"'),
@@ -95,5 +98,10 @@ def test_a_log_without_names_is_diagnosed_alike() -> None:
     for path in sorted((ROOT / "fixtures" / "cases").rglob("*.yaml"))[::9]:
         log = examine.read_log("log", io.BytesIO(path.read_bytes()), known)
         masked = msgspec.structs.replace(log, lines=tuple(map(without_names, log.lines)))
-        both = [examine.examine(examine.of_logs((one,)), known, examine.Wanted(), command="diagnose").findings for one in (log, masked)]
+        both = [
+            examine.examine(
+                examine.of_logs((one,)), known, examine.Wanted(), command="diagnose"
+            ).findings
+            for one in (log, masked)
+        ]
         assert [found.id for found in both[0]] == [found.id for found in both[1]], path.name

@@ -28,7 +28,13 @@ _WINDOW = 8
 def leaks(shown: str) -> list[tuple[str, str]]:
     """Return which secrets stand in a text, or eight characters of them in a row."""
     parts = {shown[start : start + _WINDOW] for start in range(len(shown))}
-    return [(line.name, piece) for line in LINES for secret in line.secrets for piece in pieces(secret) if _holds(shown, parts, piece)]
+    return [
+        (line.name, piece)
+        for line in LINES
+        for secret in line.secrets
+        for piece in pieces(secret)
+        if _holds(shown, parts, piece)
+    ]
 
 
 def _holds(shown: str, parts: set[str], piece: str) -> bool:
@@ -52,16 +58,33 @@ def _outcome(number: int, line: Line) -> Outcome:
 
 def observation() -> Observation:
     """Return what was seen of a machine on which every text holds a secret."""
-    facts = {f"package.kind-{number}.location": present(line.text, line.text) for number, line in enumerate(LINES)}
+    facts = {
+        f"package.kind-{number}.location": present(line.text, line.text)
+        for number, line in enumerate(LINES)
+    }
     facts["torch.version"] = present("2.7.0", "test")
     facts["nvidia.nvml"] = present(LINES[0].text, "test")
     return Observation(
         doctor_version="0.1.0",
-        targets=(Target(name="interpreter", kind=TargetKind.INTERPRETER, path=LINES[2].text, chosen_by=LINES[3].text),),
+        targets=(
+            Target(
+                name="interpreter",
+                kind=TargetKind.INTERPRETER,
+                path=LINES[2].text,
+                chosen_by=LINES[3].text,
+            ),
+        ),
         facts=facts,
         outcomes=tuple(_outcome(number, line) for number, line in enumerate(LINES)),
-        logs=(Log(source=LINES[1].text, lines=tuple(text for line in LINES for text in line.text.split("\n"))),),
-        probe_failures=tuple(ProbeFailure(probe=f"kind-{number}", why=line.text) for number, line in enumerate(LINES)),
+        logs=(
+            Log(
+                source=LINES[1].text,
+                lines=tuple(text for line in LINES for text in line.text.split("\n")),
+            ),
+        ),
+        probe_failures=tuple(
+            ProbeFailure(probe=f"kind-{number}", why=line.text) for number, line in enumerate(LINES)
+        ),
     )
 
 
@@ -69,7 +92,17 @@ def observation() -> Observation:
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("seen") / "seen.json"
     path.write_bytes(msgspec.json.encode(observation()))
-    assert len({name for name, _ in leaks(msgspec.json.decode(path.read_bytes(), type=Observation).__repr__())}) > 100
+    assert (
+        len(
+            {
+                name
+                for name, _ in leaks(
+                    msgspec.json.decode(path.read_bytes(), type=Observation).__repr__()
+                )
+            }
+        )
+        > 100
+    )
     return path
 
 
@@ -82,11 +115,17 @@ def test_no_format_shows_a_secret(snapshot: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert said.code == 1
     shown = {kind: (tmp_path / kind).read_text(encoding="utf-8") for kind in _FORMATS}
-    shown |= {"standard output": said.out, "standard error": said.err, "summary": summary.read_text(encoding="utf-8")}
+    shown |= {
+        "standard output": said.out,
+        "standard error": said.err,
+        "summary": summary.read_text(encoding="utf-8"),
+    }
     assert {kind: found for kind, text in shown.items() if (found := leaks(text))} == {}
     assert shown["json"].count(HIDDEN) > len(LINES)
     # GitLab's list has titles alone, which hold none of it.
-    assert [kind for kind, text in shown.items() if HIDDEN.strip("[]") not in text and kind != "gitlab"] == []
+    assert [
+        kind for kind, text in shown.items() if HIDDEN.strip("[]") not in text and kind != "gitlab"
+    ] == []
 
 
 def test_the_api_gives_no_secret(snapshot: Path) -> None:
@@ -96,7 +135,9 @@ def test_the_api_gives_no_secret(snapshot: Path) -> None:
 
 
 def test_what_changed_holds_no_secret(snapshot: Path, tmp_path: Path) -> None:
-    (tmp_path / "before.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(observation(), facts={}, outcomes=())))
+    (tmp_path / "before.json").write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(observation(), facts={}, outcomes=()))
+    )
     for kind in ("text", "json"):
         said = doctor("diff", tmp_path / "before.json", snapshot, "--format", kind, cwd=tmp_path)
         assert said.code in (0, 1)
@@ -112,7 +153,10 @@ def _groups() -> Iterator[list[Line]]:
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("log") / "build.log"
-    path.write_text("".join(f"RuntimeError: {'z' * 270} {line.text}\n{line.text}\n" for line in LINES), encoding="utf-8")
+    path.write_text(
+        "".join(f"RuntimeError: {'z' * 270} {line.text}\n{line.text}\n" for line in LINES),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -135,7 +179,9 @@ def test_a_known_issue_that_is_begun_holds_no_secret_and_no_name(tmp_path: Path)
         said = doctor("new-issue", f"{number}.log", cwd=tmp_path)
         assert said.code == 0
         assert leaks(said.out + said.err) == []
-        assert not [name for name in ("alice", "bob@", "10.1.2.3", "gpu-7") if name in said.out], said.out
+        assert not [name for name in ("alice", "bob@", "10.1.2.3", "gpu-7") if name in said.out], (
+            said.out
+        )
 
 
 def test_what_is_said_on_standard_error_holds_no_secret(tmp_path: Path) -> None:
@@ -170,7 +216,9 @@ def test_mistakes_repeat_no_secret(tmp_path: Path) -> None:
 
 def test_settings_show_no_secret(tmp_path: Path) -> None:
     token = next(line for line in LINES if line.name == "github-pat").secrets[0]
-    (tmp_path / "pyproject.toml").write_text(f'[tool.doctor]\nproject = "x"\nskip = ["{token}"]\n', encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(
+        f'[tool.doctor]\nproject = "x"\nskip = ["{token}"]\n', encoding="utf-8"
+    )
     said = doctor("config", cwd=tmp_path)
     assert token[:12] not in said.out + said.err
 
@@ -178,13 +226,34 @@ def test_settings_show_no_secret(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [*_FORMATS, "summary"])
 def test_no_format_commands_a_runner(kind: str, tmp_path: Path) -> None:
     text = "RuntimeError: x ##vso[task.complete]a\n##teamcity[x]\na ##[group]b\nsection_start:17:a\n::error::x"
-    outcome = msgspec.structs.replace(_outcome(0, LINES[0]), reason=text, log=text, cases={text: Case(verdict=Verdict.FAILED, reason=text)})
-    seen = msgspec.structs.replace(observation(), outcomes=(outcome,), probe_failures=(), facts={"torch.version": present(text, text)})
+    outcome = msgspec.structs.replace(
+        _outcome(0, LINES[0]),
+        reason=text,
+        log=text,
+        cases={text: Case(verdict=Verdict.FAILED, reason=text)},
+    )
+    seen = msgspec.structs.replace(
+        observation(),
+        outcomes=(outcome,),
+        probe_failures=(),
+        facts={"torch.version": present(text, text)},
+    )
     (tmp_path / "seen.json").write_bytes(msgspec.json.encode(seen))
     summary = tmp_path / "summary"
     wanted = "github" if kind == "summary" else f"{kind}={tmp_path / 'shown'}"
-    said = doctor("check", "--from", "seen.json", "--report", wanted, "-v", cwd=tmp_path, env={"GITHUB_STEP_SUMMARY": str(summary)})
-    shown = (summary if kind == "summary" else tmp_path / "shown").read_text(encoding="utf-8") + said.out
+    said = doctor(
+        "check",
+        "--from",
+        "seen.json",
+        "--report",
+        wanted,
+        "-v",
+        cwd=tmp_path,
+        env={"GITHUB_STEP_SUMMARY": str(summary)},
+    )
+    shown = (summary if kind == "summary" else tmp_path / "shown").read_text(
+        encoding="utf-8"
+    ) + said.out
     assert not [command for command in _COMMANDS if command in shown]
     assert "task.complete" in shown
     assert not re.search(r"(?m)^\s*::(?!error |warning |notice )", shown)

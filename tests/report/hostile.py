@@ -53,7 +53,17 @@ def all_of(text: str) -> Report:
         confidence=Confidence.LOW,
         message=text,
         evidence=(Evidence(kind=EvidenceKind.LOG, text=text, source=text, line=3),),
-        fixes=(Fix(kind="edit", title=text, when=text, before=text, after=text, verify=text, steps=(Command(argv=(text,), cwd=text),)),),
+        fixes=(
+            Fix(
+                kind="edit",
+                title=text,
+                when=text,
+                before=text,
+                after=text,
+                verify=text,
+                steps=(Command(argv=(text,), cwd=text),),
+            ),
+        ),
         references=(text,),
         symptoms=(text,),
         settles=text,
@@ -70,14 +80,18 @@ def all_of(text: str) -> Report:
         cases={text: Case(verdict=Verdict.SKIPPED, reason=text)},
     )
     rest = Diagnosis(
-        undecided=(Undecided(id=text, title=text, missing_facts=(text,)),), ruled_out=(RuledOut(id=text, title=text, why=text),)
+        undecided=(Undecided(id=text, title=text, missing_facts=(text,)),),
+        ruled_out=(RuledOut(id=text, title=text, why=text),),
     )
     return reports.report(
         finding,
         command=text,
         diagnosis=rest,
         outcomes=(outcome, msgspec.structs.replace(outcome, verdict=Verdict.SKIPPED)),
-        facts={name: unknown(text) if name.startswith("torch.c") else present(text, text) for name in NAMES},
+        facts={
+            name: unknown(text) if name.startswith("torch.c") else present(text, text)
+            for name in NAMES
+        },
         targets=(Target(name=text, kind=TargetKind.CARGO, path=text, chosen_by=text),),
         left_out=(text,),
         probe_failures=(ProbeFailure(probe=text, why=text),),
@@ -99,10 +113,14 @@ def hostile() -> Report:
         for found in part.diagnosis.findings
         for severity in Severity
     ]
-    ignored = msgspec.structs.replace(findings[0], suppressed=Suppression(by=TEXTS[0], reason=TEXTS[4], until=TEXTS[1]))
+    ignored = msgspec.structs.replace(
+        findings[0], suppressed=Suppression(by=TEXTS[0], reason=TEXTS[4], until=TEXTS[1])
+    )
     outcomes = [outcome for part in parts for outcome in part.observation.outcomes]
     log = "".join(TEXTS) + "\n::error::in the log\n"
-    long = msgspec.structs.replace(outcomes[0], log=log * (10_000_000 // len(log)), cases={}, seconds=float("nan"))
+    long = msgspec.structs.replace(
+        outcomes[0], log=log * (10_000_000 // len(log)), cases={}, seconds=float("nan")
+    )
     broken = msgspec.structs.replace(outcomes[0], verdict=Verdict.BROKEN, seconds=-1.0)
     return reports.report(
         *findings,
@@ -110,7 +128,9 @@ def hostile() -> Report:
         exit_code=1,
         outcomes=(*outcomes, long, broken),
         facts={name: present(TEXTS[3], TEXTS[1]) for name in NAMES},
-        probe_failures=tuple(failure for part in parts for failure in part.observation.probe_failures),
+        probe_failures=tuple(
+            failure for part in parts for failure in part.observation.probe_failures
+        ),
         taken=TEXTS[1],
         left_out=TEXTS,
     )

@@ -13,7 +13,10 @@ EMPTY = {"meta", "link", "br"}
 
 
 class Page(HTMLParser):
-    """The elements of a page with their attributes, and its text; every element must be closed in its turn."""
+    """The elements of a page with their attributes, and its text.
+
+    Every element must be closed in its turn.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()

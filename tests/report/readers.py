@@ -50,7 +50,10 @@ def violations(report: Report) -> list[dict[str, Any]]:
     """Return the entries of a code quality report, each with what GitLab's parser asks for."""
     found = json.loads(gitlab.render(report))
     for one in found:
-        assert all(isinstance(one[name], str) and one[name] for name in ("description", "check_name", "fingerprint"))
+        assert all(
+            isinstance(one[name], str) and one[name]
+            for name in ("description", "check_name", "fingerprint")
+        )
         assert one["severity"] in ("info", "minor", "major", "critical", "blocker")
         assert isinstance(one["location"]["lines"]["begin"], int)
         assert one["location"]["path"]
@@ -58,14 +61,23 @@ def violations(report: Report) -> list[dict[str, Any]]:
 
 
 def commands(report: Report) -> list[tuple[str, dict[str, str], str]]:
-    """Return name, properties and message of each command, as the runner decodes it; other lines are only shown."""
+    """Return name, properties and message of each command, as the runner decodes it.
+
+    Other lines are only shown.
+    """
     found = []
     for line in github.render(report).split("\n"):
         if line.lstrip().startswith("::"):
             match = _COMMAND.match(line)
             assert match, line
             properties = dict(pair.split("=", 1) for pair in (match["properties"] or "").split(","))
-            found.append((match["name"], {name: _decoded(value) for name, value in properties.items()}, _decoded(match["data"])))
+            found.append(
+                (
+                    match["name"],
+                    {name: _decoded(value) for name, value in properties.items()},
+                    _decoded(match["data"]),
+                )
+            )
     return found
 
 

@@ -12,7 +12,12 @@ from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.report import CatalogStamp, Diagnosis, Report, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
 
-PYTHON = Target(name="interpreter", kind=TargetKind.INTERPRETER, path="/home/ada/project/.venv/bin/python", chosen_by="VIRTUAL_ENV")
+PYTHON = Target(
+    name="interpreter",
+    kind=TargetKind.INTERPRETER,
+    path="/home/ada/project/.venv/bin/python",
+    chosen_by="VIRTUAL_ENV",
+)
 CARGO = Target(name="cargo", kind=TargetKind.CARGO, path="/home/ada/project", chosen_by="--project")
 SITE = "/home/ada/project/.venv/lib/python3.11/site-packages"
 
@@ -29,7 +34,10 @@ _MACHINE: dict[str, Any] = {
     "python.headers": True,
     "nvidia.driver_version": "570.86.15",
     "nvidia.cuda_version": "12.8",
-    "nvidia.gpus": [{"index": n, "name": "NVIDIA H100 80GB HBM3", "capability": "9.0", "memory_bytes": 80 << 30} for n in range(2)],
+    "nvidia.gpus": [
+        {"index": n, "name": "NVIDIA H100 80GB HBM3", "capability": "9.0", "memory_bytes": 80 << 30}
+        for n in range(2)
+    ],
     "cuda.home": "/usr/local/cuda",
     "cuda.home_origin": "PATH",
     "cuda.selected": True,
@@ -44,23 +52,49 @@ _MACHINE: dict[str, Any] = {
     "torch.devices": ["cpu", "cuda:0", "cuda:1"],
     "triton.version": "3.3.0",
     "triton.fits_torch": True,
-    "stack.tuple": {"torch": "2.7.0", "CUDA": "12.8", "C++11 ABI": "TRUE", "Python": "cp311", "arch": "x86_64", "glibc": "2.39"},
+    "stack.tuple": {
+        "torch": "2.7.0",
+        "CUDA": "12.8",
+        "C++11 ABI": "TRUE",
+        "Python": "cp311",
+        "arch": "x86_64",
+        "glibc": "2.39",
+    },
     "packages": {"torch": "2.7.0+cu128", "triton": "3.3.0"},
 }
 
 
 def facts(**changes: Any) -> dict[str, Fact]:
-    """Return the facts of a machine with two GPUs; `host__os` names `host.os`, None is absent, a Fact is taken as it is."""
+    """Return the facts of a machine with two GPUs.
+
+    `host__os` names `host.os`, None is absent, a Fact is taken as it is.
+    """
     given = {**_MACHINE, **{name.replace("__", "."): value for name, value in changes.items()}}
     return {
-        name: value if isinstance(value, Fact) else absent("test") if value is None else present(value, "test")
+        name: value
+        if isinstance(value, Fact)
+        else absent("test")
+        if value is None
+        else present(value, "test")
         for name, value in given.items()
     }
 
 
-def report(*findings: Finding, exit_code: int = 0, command: str = "check", diagnosis: Any = None, **seen: Any) -> Report:
+def report(
+    *findings: Finding,
+    exit_code: int = 0,
+    command: str = "check",
+    diagnosis: Any = None,
+    **seen: Any,
+) -> Report:
     """Make a report; keywords go to its observation."""
-    fields = {"targets": (PYTHON,), "facts": facts(), "taken": "2026-11-21T09:30:00+00:00", "doctor_version": "0.1.0", **seen}
+    fields = {
+        "targets": (PYTHON,),
+        "facts": facts(),
+        "taken": "2026-11-21T09:30:00+00:00",
+        "doctor_version": "0.1.0",
+        **seen,
+    }
     return Report(
         command=command,
         doctor_version="0.1.0",
@@ -77,13 +111,26 @@ def _beside(diagnosis: Diagnosis | None, findings: tuple[Finding, ...]) -> Diagn
     return Diagnosis(findings=findings, undecided=rest.undecided, ruled_out=rest.ruled_out)
 
 
-def outcome(id_: str, verdict: str = "passed", device: str | None = "cpu", **changes: Any) -> Outcome:
+def outcome(
+    id_: str, verdict: str = "passed", device: str | None = "cpu", **changes: Any
+) -> Outcome:
     """Make the outcome of a check that took 1.25 seconds."""
-    return Outcome(**{"id": id_, "target": "interpreter", "verdict": Verdict(verdict), "device": device, "seconds": 1.25, **changes})
+    return Outcome(
+        **{
+            "id": id_,
+            "target": "interpreter",
+            "verdict": Verdict(verdict),
+            "device": device,
+            "seconds": 1.25,
+            **changes,
+        }
+    )
 
 
 PASSED = tuple(
-    outcome(name, device=device) for name in ("torch-runtime", "toy-add", "toy-compile") for device in ("cpu", "cuda:0", "cuda:1")
+    outcome(name, device=device)
+    for name in ("torch-runtime", "toy-add", "toy-compile")
+    for device in ("cpu", "cuda:0", "cuda:1")
 )
 
 
@@ -103,7 +150,12 @@ def wrong_torch(**changes: Any) -> Finding:
                 text="toyvision 0.19 asks for torch==2.4.1; 2.7.0 is installed",
                 source=f"{SITE}/toyvision-0.19.dist-info/METADATA",
             ),
-            Evidence(kind=EvidenceKind.LOG, text="RuntimeError: operator toyvision::nms does not exist", source="train.log", line=41),
+            Evidence(
+                kind=EvidenceKind.LOG,
+                text="RuntimeError: operator toyvision::nms does not exist",
+                source="train.log",
+                line=41,
+            ),
             Evidence(kind=EvidenceKind.OUTCOME, text="toy-add sum failed", source="toy-add on cpu"),
             Evidence(kind=EvidenceKind.COMPAT, text="wanted: 0.22", source="compat/toy"),
         ),
@@ -111,7 +163,19 @@ def wrong_torch(**changes: Any) -> Finding:
             Fix(
                 kind="reinstall",
                 title="Take the toyvision that goes with torch 2.7.0, and leave torch where it is",
-                steps=(Command(argv=("uv", "pip", "install", "--python", PYTHON.path, "--no-deps", "toyvision==0.22.*")),),
+                steps=(
+                    Command(
+                        argv=(
+                            "uv",
+                            "pip",
+                            "install",
+                            "--python",
+                            PYTHON.path,
+                            "--no-deps",
+                            "toyvision==0.22.*",
+                        )
+                    ),
+                ),
                 verify=f"{PYTHON.path} -c 'import toyvision; print(toyvision.__version__)'",
             ),
             Fix(
@@ -125,7 +189,10 @@ def wrong_torch(**changes: Any) -> Finding:
             Fix(
                 kind="upgrade",
                 title="Take another driver",
-                steps=(Command(argv=("apt-get", "install", "-y", "driver-570")), Command(argv=(), env={"TOY": "a b"})),
+                steps=(
+                    Command(argv=("apt-get", "install", "-y", "driver-570")),
+                    Command(argv=(), env={"TOY": "a b"}),
+                ),
                 sudo=True,
                 reboot=True,
                 safe=False,
@@ -170,34 +237,66 @@ def no_gpu() -> Report:
         torch__cuda_error="Found no NVIDIA driver on your system. Please install one from http://www.nvidia.com/Download/index.aspx",
     )
     why = "Found no NVIDIA driver on your system. Please install one."
-    partly = {"sum": Case(verdict=Verdict.PASSED), "pair": Case(verdict=Verdict.SKIPPED, reason="needs two CUDA devices")}
+    partly = {
+        "sum": Case(verdict=Verdict.PASSED),
+        "pair": Case(verdict=Verdict.SKIPPED, reason="needs two CUDA devices"),
+    }
     outcomes = (
         outcome("torch-runtime"),
         outcome("torch-runtime", "skipped", "cuda", reason=why),
         outcome("toy-add", cases=partly),
         outcome("toy-compile"),
     )
-    undecided = Diagnosis(undecided=(Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact", "toy.other")),))
-    left_out = ("toy-build: Builds a toy (--tier deep, up to 600 s)", "toy-crate: Builds a crate (--tier deep, up to 900 s)")
+    undecided = Diagnosis(
+        undecided=(
+            Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact", "toy.other")),
+        )
+    )
+    left_out = (
+        "toy-build: Builds a toy (--tier deep, up to 600 s)",
+        "toy-crate: Builds a crate (--tier deep, up to 900 s)",
+    )
     return report(facts=without, outcomes=outcomes, left_out=left_out, diagnosis=undecided)
 
 
 def sick() -> Report:
     """Everything that can be wrong, seen in a recording."""
-    broken = {"sum": Case(verdict=Verdict.FAILED, reason="largest error 3.1, allowed 1e-05"), "pair": Case(verdict=Verdict.PASSED)}
+    broken = {
+        "sum": Case(verdict=Verdict.FAILED, reason="largest error 3.1, allowed 1e-05"),
+        "pair": Case(verdict=Verdict.PASSED),
+    }
     outcomes = (
         outcome("torch-runtime"),
         outcome("torch-runtime", device="cuda:0"),
-        outcome("toy-add", "failed", "cuda:0", cases=broken, log="loading\n\n    sum: 3.1\n           ^\n" + "line\n" * 40 + "the end"),
-        outcome("toy-compile", "crashed", "cuda:0", signal="SIGSEGV", reason="no result; signal 11"),
+        outcome(
+            "toy-add",
+            "failed",
+            "cuda:0",
+            cases=broken,
+            log="loading\n\n    sum: 3.1\n           ^\n" + "line\n" * 40 + "the end",
+        ),
+        outcome(
+            "toy-compile", "crashed", "cuda:0", signal="SIGSEGV", reason="no result; signal 11"
+        ),
         outcome("toy-build", "timed_out", None, reason="no answer within 120 s", seconds=120.0),
-        outcome("toy-other", "broken", None, reason="KeyError: 'sum'", log="Traceback\nKeyError: 'sum'"),
+        outcome(
+            "toy-other", "broken", None, reason="KeyError: 'sum'", log="Traceback\nKeyError: 'sum'"
+        ),
     )
     findings = (
         wrong_torch(),
-        lesser(Severity.WARNING, "check/toy-other", title="toy-other is broken and says nothing about this stack"),
+        lesser(
+            Severity.WARNING,
+            "check/toy-other",
+            title="toy-other is broken and says nothing about this stack",
+        ),
         lesser(Severity.NOTE, "toy/exposed", fixes=wrong_torch().fixes),
-        lesser(Severity.NOTE, "toy/unsure", confidence=Confidence.LOW, settles="toy.fact, torch.version"),
+        lesser(
+            Severity.NOTE,
+            "toy/unsure",
+            confidence=Confidence.LOW,
+            settles="toy.fact, torch.version",
+        ),
     )
     rest = Diagnosis(
         undecided=(Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact",)),),
@@ -213,7 +312,15 @@ def sick() -> Report:
         triton__fits_torch=False,
         rust__rustc=unknown("no answer within 5 s", "rustc"),
     )
-    return report(*findings, exit_code=1, outcomes=outcomes, diagnosis=rest, facts=toolkit, recording=True, targets=(PYTHON, CARGO))
+    return report(
+        *findings,
+        exit_code=1,
+        outcomes=outcomes,
+        diagnosis=rest,
+        facts=toolkit,
+        recording=True,
+        targets=(PYTHON, CARGO),
+    )
 
 
 def cargo() -> Report:
@@ -236,7 +343,9 @@ def cargo() -> Report:
 
 def empty() -> Report:
     """Nothing to judge."""
-    return report(facts=facts(torch__version=None, triton__version=None, stack__tuple=None), exit_code=4)
+    return report(
+        facts=facts(torch__version=None, triton__version=None, stack__tuple=None), exit_code=4
+    )
 
 
 REPORTS = {"healthy": healthy, "no-gpu": no_gpu, "sick": sick, "cargo": cargo, "empty": empty}

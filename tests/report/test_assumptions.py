@@ -12,7 +12,10 @@ def test_what_was_seen_is_not_declared() -> None:
 
 
 def test_what_was_declared_is_told_as_it_was_written() -> None:
-    declared = facts(nvidia__capabilities=present(["9.0", "12.0"], ASSUMED), nvidia__driver_version=present("535.104", ASSUMED))
+    declared = facts(
+        nvidia__capabilities=present(["9.0", "12.0"], ASSUMED),
+        nvidia__driver_version=present("535.104", ASSUMED),
+    )
     assert assumed(declared) == ("gpu=sm_90", "gpu=sm_120", "driver=535.104")
     assert as_if(declared) == "judged as if there (--assume): gpu=sm_90, gpu=sm_120, driver=535.104"
 

@@ -17,8 +17,14 @@ _TAKEN = "2026-11-22T10:00:00+00:00"
 
 def _seen(ran: str, taken: str = _TAKEN) -> Report:
     healthy = reports.healthy()
-    outcomes = tuple(msgspec.structs.replace(outcome, cached_from=ran) for outcome in healthy.observation.outcomes)
-    return msgspec.structs.replace(healthy, observation=msgspec.structs.replace(healthy.observation, outcomes=outcomes, taken=taken))
+    outcomes = tuple(
+        msgspec.structs.replace(outcome, cached_from=ran)
+        for outcome in healthy.observation.outcomes
+    )
+    return msgspec.structs.replace(
+        healthy,
+        observation=msgspec.structs.replace(healthy.observation, outcomes=outcomes, taken=taken),
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,7 +38,9 @@ def _seen(ran: str, taken: str = _TAKEN) -> Report:
 )
 def test_every_format_that_people_read_says_how_old_it_is(ran: str, age: str) -> None:
     report = _seen(ran)
-    page = " ".join(terminal.render(report, verbosity=0, width=200, colour=False, unicode=True).split())
+    page = " ".join(
+        terminal.render(report, verbosity=0, width=200, colour=False, unicode=True).split()
+    )
     for text in (page, markdown.render(report), html.render(report)):
         assert f"from an earlier run, {age}" in text
         assert "--fresh runs the checks again" in text
@@ -41,7 +49,10 @@ def test_every_format_that_people_read_says_how_old_it_is(ran: str, age: str) ->
 def test_the_oldest_counts() -> None:
     seen = _seen("2026-11-22T09:55:00+00:00").observation
     older = msgspec.structs.replace(seen.outcomes[0], cached_from="2026-11-22T09:30:00+00:00")
-    assert "30 minutes ago" in ends.cached(msgspec.structs.replace(seen, outcomes=(*seen.outcomes, older)))[0]
+    assert (
+        "30 minutes ago"
+        in ends.cached(msgspec.structs.replace(seen, outcomes=(*seen.outcomes, older)))[0]
+    )
 
 
 def test_nothing_is_said_of_a_run_of_now() -> None:

@@ -18,7 +18,13 @@ CHECK = Check(
     id="toy-add",
     path=Path("/checks/canaries/toy_add.py"),
     header=Header(
-        kind=Kind.CANARY, summary="Adds [bold]toys", needs=("torch",), tier=Tier.DEEP, timeout=600, devices=Reach.EACH, cases=("sum",)
+        kind=Kind.CANARY,
+        summary="Adds [bold]toys",
+        needs=("torch",),
+        tier=Tier.DEEP,
+        timeout=600,
+        devices=Reach.EACH,
+        cases=("sum",),
     ),
     requires_python=">=3.8",
     explanation="Adding works.\n\nA failure means\nthat it does not.",
@@ -70,7 +76,9 @@ def test_an_issue_says_what_it_is_and_how_it_is_known() -> None:
 )
 def test_every_operator_has_words(operator: dict[str, object], words: str) -> None:
     """A row reads as a sentence."""
-    assert words in told(toy.issue(affected=(Affected(when=(toy.condition("toy.fact", **operator),)),)))
+    assert words in told(
+        toy.issue(affected=(Affected(when=(toy.condition("toy.fact", **operator),)),))
+    )
 
 
 def test_every_act_of_a_recipe_is_told() -> None:
@@ -86,8 +94,19 @@ def test_every_act_of_a_recipe_is_told() -> None:
             sudo=True,
             lasting=False,
         ),
-        Recipe(kind=FixKind.SET_ENV, title="Set", env={"TOY": "{cuda.home}"}, run=(("ln", "-s", "x"),), condition="it is raining"),
-        Recipe(kind=FixKind.EDIT, title="Edit", edit={"file": "train.py", "before": "a = 1", "after": "a = 2"}, safe=False),
+        Recipe(
+            kind=FixKind.SET_ENV,
+            title="Set",
+            env={"TOY": "{cuda.home}"},
+            run=(("ln", "-s", "x"),),
+            condition="it is raining",
+        ),
+        Recipe(
+            kind=FixKind.EDIT,
+            title="Edit",
+            edit={"file": "train.py", "before": "a = 1", "after": "a = 2"},
+            safe=False,
+        ),
     )
     text = " ".join(told(toy.issue(fixes=fixes)).split())
     for words in (
@@ -111,7 +130,10 @@ def test_signatures_say_what_must_stand_beside_them() -> None:
     """`also` and `unless` are part of how an issue is recognised."""
     text = " ".join(
         told(
-            toy.issue(signatures=(Signature(pattern="x", also=("y",), unless=("z",)),), proofs=(Proof(check="toy-add", devices=("mps",)),))
+            toy.issue(
+                signatures=(Signature(pattern="x", also=("y",), unless=("z",)),),
+                proofs=(Proof(check="toy-add", devices=("mps",)),),
+            )
         ).split()
     )
     assert "x with y but not with z" in text
@@ -143,7 +165,9 @@ def test_a_check_says_what_it_proves_and_costs() -> None:
 def test_the_list_holds_everything() -> None:
     """Issues by component, checks, tables."""
     known = toy.catalog(
-        {"toys": TABLE}, torch__wrong_sum=toy.issue(severity=Severity.WARNING), candle__dark=toy.issue(title="[/x] {cuda.home}")
+        {"toys": TABLE},
+        torch__wrong_sum=toy.issue(severity=Severity.WARNING),
+        candle__dark=toy.issue(title="[/x] {cuda.home}"),
     )
     text = listing.render(known, {"toy-add": CHECK}, width=80, colour=False, unicode=False)
     for words in (

@@ -68,7 +68,9 @@ def test_readers_take_it(report: Report) -> None:
     assert len(readers.sarif_run(report)["results"]) == len(TEXTS) * 3 + 1
     assert list(readers.junit_suites(report)) == ["checks", "findings"]
     assert len(readers.violations(report)) == len(TEXTS) * 3
-    assert [name for name, _, _ in readers.commands(report)] == ["error"] * 10 + ["warning"] * 10 + ["notice"] * 10
+    assert [name for name, _, _ in readers.commands(report)] == ["error"] * 10 + [
+        "warning"
+    ] * 10 + ["notice"] * 10
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
@@ -81,9 +83,14 @@ def test_readers_take_each_text_alone(text: str) -> None:
 
 
 def test_no_path_leads_out_of_the_project(report: Report) -> None:
-    uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in readers.sarif_run(report)["results"]]
+    uris = [
+        result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for result in readers.sarif_run(report)["results"]
+    ]
     paths = [one["location"]["path"] for one in readers.violations(report)]
-    files = [properties["file"] for _, properties, _ in readers.commands(report) if "file" in properties]
+    files = [
+        properties["file"] for _, properties, _ in readers.commands(report) if "file" in properties
+    ]
     for path in (*uris, *paths, *files):
         assert not path.startswith(("/", "\\"))
         assert ".." not in Path(path).parts
@@ -91,7 +98,11 @@ def test_no_path_leads_out_of_the_project(report: Report) -> None:
 
 
 def test_addresses_are_addresses(report: Report) -> None:
-    links = [rule["helpUri"] for rule in readers.sarif_run(report)["tool"]["driver"]["rules"] if "helpUri" in rule]
+    links = [
+        rule["helpUri"]
+        for rule in readers.sarif_run(report)["tool"]["driver"]["rules"]
+        if "helpUri" in rule
+    ]
     assert set(links) == {"https://example.org/a%20b#c"}
 
 
@@ -111,6 +122,22 @@ def test_the_summary_of_a_step_keeps_to_the_room_that_is_left(report: Report) ->
 
 
 def test_only_paths_inside_a_project_are_shown() -> None:
-    wrong = ("", "/etc/passwd", "../x", "a/../../x", "C:\\x", "\\\\host\\x", "~/x", "$HOME/x", "a\nb", "a\x00", "x" * 2000, "a\\..\\b")
+    wrong = (
+        "",
+        "/etc/passwd",
+        "../x",
+        "a/../../x",
+        "C:\\x",
+        "\\\\host\\x",
+        "~/x",
+        "$HOME/x",
+        "a\nb",
+        "a\x00",
+        "x" * 2000,
+        "a\\..\\b",
+    )
     assert [path for path in wrong if anchors.is_inside(path)] == []
-    assert all(anchors.is_inside(path) for path in ("pyproject.toml", "a b/c.txt", "docker/Dockerfile.gpu", "..x/y", "北.txt"))
+    assert all(
+        anchors.is_inside(path)
+        for path in ("pyproject.toml", "a b/c.txt", "docker/Dockerfile.gpu", "..x/y", "北.txt")
+    )

@@ -21,8 +21,14 @@ def _checks(*outcomes: Outcome) -> ET.Element:
 
 def _told(suite: ET.Element) -> dict[str, str]:
     """Return, by name of the test case, the element that says what became of it and its message."""
-    ends = {case.attrib["name"]: [each for each in case if each.tag != "system-out"] for case in suite.iter("testcase")}
-    return {name: f"{end[0].tag}: {end[0].attrib['message']}" if end else "passed" for name, end in ends.items()}
+    ends = {
+        case.attrib["name"]: [each for each in case if each.tag != "system-out"]
+        for case in suite.iter("testcase")
+    }
+    return {
+        name: f"{end[0].tag}: {end[0].attrib['message']}" if end else "passed"
+        for name, end in ends.items()
+    }
 
 
 @pytest.mark.parametrize("name", reports.REPORTS)
@@ -54,24 +60,43 @@ def test_each_verdict_has_its_element(verdict: str, told: str) -> None:
 
 
 def test_each_case_of_a_check_is_a_test_on_its_device() -> None:
-    cases = {"sum": Case(verdict=Verdict.FAILED, reason="off by 3.1"), "pair": Case(verdict=Verdict.SKIPPED, reason="needs two")}
-    suite = _checks(reports.outcome("toy-add", "failed", "cuda:0", cases=cases, log="loading\nthe end"))
-    assert _told(suite) == {"sum [cuda:0]": "failure: off by 3.1", "pair [cuda:0]": "skipped: needs two"}
+    cases = {
+        "sum": Case(verdict=Verdict.FAILED, reason="off by 3.1"),
+        "pair": Case(verdict=Verdict.SKIPPED, reason="needs two"),
+    }
+    suite = _checks(
+        reports.outcome("toy-add", "failed", "cuda:0", cases=cases, log="loading\nthe end")
+    )
+    assert _told(suite) == {
+        "sum [cuda:0]": "failure: off by 3.1",
+        "pair [cuda:0]": "skipped: needs two",
+    }
     assert {case.attrib["classname"] for case in suite.iter("testcase")} == {"toy-add"}
-    assert [case.findtext("system-out") for case in suite.iter("testcase")] == ["loading\nthe end", None]
+    assert [case.findtext("system-out") for case in suite.iter("testcase")] == [
+        "loading\nthe end",
+        None,
+    ]
 
 
 def test_a_crash_after_cases_that_passed_is_told_beside_them() -> None:
     cases = {"sum": Case(verdict=Verdict.PASSED)}
-    suite = _checks(reports.outcome("toy-add", "crashed", None, cases=cases, reason="signal 11", signal="SIGSEGV"))
+    suite = _checks(
+        reports.outcome(
+            "toy-add", "crashed", None, cases=cases, reason="signal 11", signal="SIGSEGV"
+        )
+    )
     assert _told(suite) == {"toy-add": "error: signal 11", "sum": "passed"}
     (error,) = suite.iter("error")
     assert error.attrib["type"] == "by SIGSEGV"
 
 
 def test_a_red_run_without_a_red_check_says_why() -> None:
-    assert _told(junit_suites(reports.empty())["checks"])["something to judge"].startswith("error: there was nothing to judge")
-    assert _told(junit_suites(reports.cargo())["checks"])["the whole run"].startswith("error: doctor was interrupted")
+    assert _told(junit_suites(reports.empty())["checks"])["something to judge"].startswith(
+        "error: there was nothing to judge"
+    )
+    assert _told(junit_suites(reports.cargo())["checks"])["the whole run"].startswith(
+        "error: doctor was interrupted"
+    )
 
 
 def test_the_end_of_a_long_log_is_kept() -> None:
@@ -83,14 +108,22 @@ def test_the_end_of_a_long_log_is_kept() -> None:
 
 
 def test_what_a_runner_would_obey_comes_back_as_it_was() -> None:
-    suite = _checks(reports.outcome("toy-add", "failed", log="first\n  ::error::x\n##[group]y\na::b"))
+    suite = _checks(
+        reports.outcome("toy-add", "failed", log="first\n  ::error::x\n##[group]y\na::b")
+    )
     assert suite.findtext("testcase/system-out") == "first\n  ::error::x\n##[group]y\na::b"
 
 
 def _findings(exit_code: int, *severities: Severity) -> dict[str, str]:
-    found = [reports.lesser(severity, f"toy/{severity.value}", title=severity.value) for severity in severities]
+    found = [
+        reports.lesser(severity, f"toy/{severity.value}", title=severity.value)
+        for severity in severities
+    ]
     return {
-        name: told.partition(":")[0] for name, told in _told(junit_suites(reports.report(*found, exit_code=exit_code))["findings"]).items()
+        name: told.partition(":")[0]
+        for name, told in _told(
+            junit_suites(reports.report(*found, exit_code=exit_code))["findings"]
+        ).items()
     }
 
 
@@ -112,12 +145,17 @@ def test_what_was_assumed_is_marked_in_every_format() -> None:
     facts = reports.facts(nvidia__capabilities=present(["12.0"], "assumed"))
     report = reports.report(reports.wrong_torch(), facts=facts)
     told = "judged as if there (--assume): gpu=sm_120"
-    properties = {one.attrib["name"]: one.attrib["value"] for one in junit_suites(report)["checks"].iter("property")}
+    properties = {
+        one.attrib["name"]: one.attrib["value"]
+        for one in junit_suites(report)["checks"].iter("property")
+    }
     assert properties["assumed"] == told
     assert properties["torch.version"] == "2.7.0+cu128"
     assert told in str(sarif_run(report)["invocations"])
     assert "judged as if there" in step_summary.render(report)
-    assert "assumed" not in {one.attrib["name"] for one in junit_suites(reports.healthy())["checks"].iter("property")}
+    assert "assumed" not in {
+        one.attrib["name"] for one in junit_suites(reports.healthy())["checks"].iter("property")
+    }
 
 
 def test_a_finding_says_what_to_type() -> None:

@@ -88,25 +88,38 @@ class _Words(HTMLParser):
 def words_of(text: str) -> list[str]:
     """Return the pieces of text that a site would search for names, numbers and addresses."""
     reader = _Words()
-    reader.feed(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text))
+    reader.feed(
+        MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    )
     return reader.texts
 
 
 def demo() -> Report:
     """Judge the recording of a sick machine with a toy catalog."""
-    return examine.examine(examine.read_observation(generate.RECORDING), toy.catalog(), examine.Wanted())
+    return examine.examine(
+        examine.read_observation(generate.RECORDING), toy.catalog(), examine.Wanted()
+    )
 
 
 def test_a_sick_report_has_its_findings_with_evidence_and_commands() -> None:
     tokens = parsed(markdown.render(reports.sick()))
-    headings = [tokens[place + 1].content for place, token in enumerate(tokens) if token.type == "heading_open"]
+    headings = [
+        tokens[place + 1].content
+        for place, token in enumerate(tokens)
+        if token.type == "heading_open"
+    ]
     assert headings[0] == "canary-doctor: 1 error, 1 warning, 2 notes"
     assert "❌ error: toyvision was built for another torch" in headings
     fences = {token.info: token.content for token in reversed(tokens) if token.type == "fence"}
     assert "uv pip install" in fences["sh"] or "apt-get install" in fences["sh"]
     assert "- boxes = toyvision.nms(boxes)" in fences["diff"]
-    texts_seen = [token.content for token in tokens if token.type == "fence" and token.info == "text"]
-    assert any("RuntimeError: operator toyvision::nms does not exist  (train.log:41)" in text for text in texts_seen)
+    texts_seen = [
+        token.content for token in tokens if token.type == "fence" and token.info == "text"
+    ]
+    assert any(
+        "RuntimeError: operator toyvision::nms does not exist  (train.log:41)" in text
+        for text in texts_seen
+    )
     assert any("the end" in text and "lines before" in text for text in texts_seen)
 
 
@@ -123,8 +136,14 @@ def test_folds_are_closed_and_nothing_but_our_html_stands_there(name: str) -> No
     text = markdown.render(reports.REPORTS[name]())
     tokens = parsed(text)
     blocks = [token.content for token in tokens if token.type == "html_block"]
-    assert sum("<details>" in block for block in blocks) == sum("</details>" in block for block in blocks) > 0
-    assert all(OURS.match(token.content) for token in inlines(tokens) if token.type == "html_inline")
+    assert (
+        sum("<details>" in block for block in blocks)
+        == sum("</details>" in block for block in blocks)
+        > 0
+    )
+    assert all(
+        OURS.match(token.content) for token in inlines(tokens) if token.type == "html_inline"
+    )
     assert text.endswith("\n")
 
 
@@ -133,12 +152,22 @@ def test_no_text_becomes_markup_a_mention_a_reference_or_an_address(trick: str) 
     text = markdown.render(all_of(trick))
     tokens = parsed(text)
     plain = parsed(markdown.render(all_of("word")))
-    assert [(token.type, token.tag) for token in tokens] == [(token.type, token.tag) for token in plain]
+    assert [(token.type, token.tag) for token in tokens] == [
+        (token.type, token.tag) for token in plain
+    ]
     html = [token.content for token in tokens if token.type == "html_block"] + [
         token.content for token in inlines(tokens) if token.type == "html_inline"
     ]
-    assert all(set(re.findall(r"<[^>]*>", piece)) <= {match[0] for match in OURS.finditer(piece)} for piece in html)
-    assert {token.type for token in inlines(tokens)} & {"image", "link_open", "s_open", "heading_open"} == set()
+    assert all(
+        set(re.findall(r"<[^>]*>", piece)) <= {match[0] for match in OURS.finditer(piece)}
+        for piece in html
+    )
+    assert {token.type for token in inlines(tokens)} & {
+        "image",
+        "link_open",
+        "s_open",
+        "heading_open",
+    } == set()
     for piece in words_of(text):
         assert not re.search(r"@\w|[#!]\d|GH-\d|:[\w+-]+:|://|www\.|\$.*\$", piece)
 
@@ -146,7 +175,9 @@ def test_no_text_becomes_markup_a_mention_a_reference_or_an_address(trick: str) 
 def test_what_stands_in_backticks_is_code_and_the_rest_is_as_it_was() -> None:
     told = reports.wrong_torch(message="Set `PATH` to `a|b`, not __init__ or x86_64 at 5 * 3.")
     text = markdown.render(reports.report(told))
-    assert {"PATH", "a|b"} <= {token.content for token in inlines(parsed(text)) if token.type == "code_inline"}
+    assert {"PATH", "a|b"} <= {
+        token.content for token in inlines(parsed(text)) if token.type == "code_inline"
+    }
     assert any("not __init__ or x86_64 at 5 * 3." in piece for piece in words_of(text))
 
 
@@ -161,21 +192,37 @@ def test_a_fence_is_longer_than_any_run_of_backticks_within() -> None:
 
 def test_a_reference_into_github_is_a_link_that_leaves_no_trace_there() -> None:
     addresses = ("https://github.com/pytorch/vision/issues/8985", "https://x.example/a?b=1&c=2")
-    tokens = inlines(parsed(markdown.render(reports.report(reports.wrong_torch(references=addresses)))))
+    tokens = inlines(
+        parsed(markdown.render(reports.report(reports.wrong_torch(references=addresses))))
+    )
     links = [dict(token.attrs)["href"] for token in tokens if token.type == "link_open"]
-    assert links == ["https://redirect.github.com/pytorch/vision/issues/8985", "https://x.example/a?b=1&c=2"]
+    assert links == [
+        "https://redirect.github.com/pytorch/vision/issues/8985",
+        "https://x.example/a?b=1&c=2",
+    ]
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "https://x.example/> <b>", "data:text/html,x", "//x.example"])
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "https://x.example/> <b>", "data:text/html,x", "//x.example"]
+)
 def test_only_addresses_of_the_web_become_links(address: str) -> None:
-    tokens = inlines(parsed(markdown.render(reports.report(reports.wrong_torch(references=(address,))))))
+    tokens = inlines(
+        parsed(markdown.render(reports.report(reports.wrong_torch(references=(address,)))))
+    )
     assert "link_open" not in {token.type for token in tokens}
     assert address in {token.content for token in tokens if token.type == "code_inline"}
 
 
 def test_a_note_is_folded_and_what_is_suppressed_does_not_count() -> None:
-    quiet = reports.wrong_torch(suppressed=Suppression(by="ignore", reason="we do not import it", until="2027-01-31"))
-    placed = reports.lesser(Severity.NOTE, "toy/note", title="A small thing", place=Place(path="pyproject.toml", line=12))
+    quiet = reports.wrong_torch(
+        suppressed=Suppression(by="ignore", reason="we do not import it", until="2027-01-31")
+    )
+    placed = reports.lesser(
+        Severity.NOTE,
+        "toy/note",
+        title="A small thing",
+        place=Place(path="pyproject.toml", line=12),
+    )
     text = markdown.render(reports.report(quiet, placed))
     assert "## canary-doctor: 1 note\n" in text
     assert "<summary>ℹ️ note: A small thing</summary>" in text
@@ -186,7 +233,10 @@ def test_a_note_is_folded_and_what_is_suppressed_does_not_count() -> None:
 
 @pytest.mark.parametrize("length", [10, 400])
 def test_a_report_fits_into_an_issue_and_says_what_was_cut(length: int) -> None:
-    many = tuple(reports.wrong_torch(id=f"toy/number-{number}", message="long " * length) for number in range(90))
+    many = tuple(
+        reports.wrong_torch(id=f"toy/number-{number}", message="long " * length)
+        for number in range(90)
+    )
     text = markdown.render(reports.report(*many, outcomes=reports.PASSED))
     assert len(text) <= 65_536
     assert "`toy/number-0`" in text
@@ -201,7 +251,10 @@ def test_even_one_huge_text_in_every_place_fits() -> None:
     assert time.process_time() - started < 20
 
 
-@pytest.mark.parametrize("text", ["::error file=x::y", "  ::set-output name=a::b", "x\n::stop-commands::t", "##[error]no"])
+@pytest.mark.parametrize(
+    "text",
+    ["::error file=x::y", "  ::set-output name=a::b", "x\n::stop-commands::t", "##[error]no"],
+)
 def test_no_line_is_a_command_to_the_runner_of_a_workflow(text: str) -> None:
     for line in markdown.render(all_of(text)).splitlines():
         assert not line.lstrip().startswith("::")
@@ -212,7 +265,9 @@ def test_no_line_is_a_command_to_the_runner_of_a_workflow(text: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_whatever_comes_keeps_the_page_whole(text: str) -> None:
     shown = markdown.render(all_of(text))
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2028\u2029\ud800-\udfff]", shown)
+    assert not re.search(
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2028\u2029\ud800-\udfff]", shown
+    )
     kinds = [token.type for token in parsed(shown)]
     assert kinds.count("heading_open") == 4
     assert {token.type for token in inlines(parsed(shown))} & {"image", "link_open"} == set()
@@ -226,22 +281,44 @@ _OWN = {"package.torch.installer"}
 """What a report of pip's packages makes a reader think."""
 
 
-@pytest.mark.parametrize("report", [demo, lambda: examine.examine(examine.read_observation(HEALTHY), toy.catalog(), examine.Wanted())])
+@pytest.mark.parametrize(
+    "report",
+    [
+        demo,
+        lambda: examine.examine(examine.read_observation(HEALTHY), toy.catalog(), examine.Wanted()),
+    ],
+)
 def test_the_environment_is_read_back_as_it_was_seen(report: Any) -> None:
     seen = report()
     facts = seen.observation.facts
     read = environment_facts(markdown.render(seen).split("\n"))
-    names = ("torch.version", "torch.cuda_version", "python.version", "host.glibc", "host.wsl", "package.triton.version", "build.cmake")
+    names = (
+        "torch.version",
+        "torch.cuda_version",
+        "python.version",
+        "host.glibc",
+        "host.wsl",
+        "package.triton.version",
+        "build.cmake",
+    )
     assert [read[name].value for name in names] == [facts[name].value for name in names]
     assert read["nvidia.driver_version"].state is State.ABSENT
     for name, fact in read.items():
         if fact.state is State.PRESENT and name not in _OWN:
-            assert str(fact.value) == str(facts[name].value) if name in _KINDLY else fact.value == facts[name].value, name
+            assert (
+                str(fact.value) == str(facts[name].value)
+                if name in _KINDLY
+                else fact.value == facts[name].value
+            ), name
 
 
 def test_gpus_and_conda_are_read_back() -> None:
     names = {"numpy": "2.1.0", "torch": "2.7.0"}
-    seen = reports.facts(packages=names, host__kernel="6.8.0", **{"package.numpy.version": "2.1.0", "package.numpy.installer": "conda"})
+    seen = reports.facts(
+        packages=names,
+        host__kernel="6.8.0",
+        **{"package.numpy.version": "2.1.0", "package.numpy.installer": "conda"},
+    )
     text = markdown.render(reports.report(facts=seen))
     assert "GPU 1: NVIDIA H100 80GB HBM3" in text
     assert "[conda] numpy 2.1.0" in text
@@ -274,7 +351,12 @@ def test_a_kernel_that_does_not_say_so_is_that_of_wsl_all_the_same() -> None:
         "torch.version": present("2.7.0", "t"),
         "torch.cuda_version": absent("t"),
     }
-    assert environment_facts(markdown.render(reports.report(facts=facts)).split("\n"))["host.wsl"].value is True
+    assert (
+        environment_facts(markdown.render(reports.report(facts=facts)).split("\n"))[
+            "host.wsl"
+        ].value
+        is True
+    )
 
 
 def test_a_recording_and_an_interrupted_run_say_so() -> None:

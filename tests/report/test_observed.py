@@ -24,7 +24,13 @@ def test_a_healthy_machine_is_one_screen() -> None:
     """80x24 with a prompt above and below; what was not looked at is said all the same."""
     text = screen(HEALTHY)
     assert len(text.splitlines()) <= 22
-    for words in ("torch 2.13.0 · CUDA 13.0", "cp311", "no NVIDIA driver", "Nothing found", "no check ran on cuda"):
+    for words in (
+        "torch 2.13.0 · CUDA 13.0",
+        "cp311",
+        "no NVIDIA driver",
+        "Nothing found",
+        "no check ran on cuda",
+    ):
         assert words in text
 
 

@@ -23,7 +23,9 @@ def test_the_picture_shows_what_doctor_says() -> None:
     assert generate.stale() == []
 
 
-def test_a_stale_picture_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stale_picture_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`--check` gives 1 and says what to do."""
     monkeypatch.setattr(generate, "picture", lambda: "<svg><text>other</text></svg>")
     assert generate.main(["--check"]) == 1
@@ -42,17 +44,25 @@ def test_a_picture_is_the_same_at_every_call_and_loads_nothing() -> None:
 
 def test_the_picture_breaks_long_lines_and_loses_nothing() -> None:
     """A terminal would break them, too."""
-    words = re.sub(r"\s|&#160;", "", terminal_picture.words(terminal_picture.render(reports.sick(), "doctor")))
+    words = re.sub(
+        r"\s|&#160;", "", terminal_picture.words(terminal_picture.render(reports.sick(), "doctor"))
+    )
     assert "uvpipinstall--python/home/ada/project/.venv/bin/python--no-deps" in words
 
 
 def test_the_recording_is_a_sick_machine_and_names_nobody() -> None:
     """What `doctor demo` shows leads to findings with commands, and holds no path of the machine it was made on."""
     seen = read_observation(generate.RECORDING)
-    report = examine.examine(msgspec.structs.replace(seen, recording=True), catalog.load(), examine.Wanted())
+    report = examine.examine(
+        msgspec.structs.replace(seen, recording=True), catalog.load(), examine.Wanted()
+    )
     assert report.exit_code == 1
-    assert all(found.fixes for found in report.diagnosis.findings if found.severity.value == "error")
-    assert not re.search(r"/(root|home|work|Users)\b", generate.RECORDING.read_text(encoding="utf-8"))
+    assert all(
+        found.fixes for found in report.diagnosis.findings if found.severity.value == "error"
+    )
+    assert not re.search(
+        r"/(root|home|work|Users)\b", generate.RECORDING.read_text(encoding="utf-8")
+    )
 
 
 def test_machine_formats_do_not_pay_for_the_terminal() -> None:

@@ -42,7 +42,9 @@ def test_a_result_says_what_is_wrong_what_was_seen_and_what_to_type() -> None:
     text = result["message"]["text"]
     assert text.startswith("toyvision was built for another torch\n")
     assert "Seen: RuntimeError: operator toyvision::nms does not exist (train.log:41)" in text
-    assert text.endswith("uv pip install --python /home/ada/project/.venv/bin/python --no-deps 'toyvision==0.22.*'")
+    assert text.endswith(
+        "uv pip install --python /home/ada/project/.venv/bin/python --no-deps 'toyvision==0.22.*'"
+    )
 
 
 def test_a_rule_helps_with_every_fix() -> None:
@@ -50,7 +52,11 @@ def test_a_rule_helps_with_every_fix() -> None:
     assert (rule["id"], rule["name"]) == ("toy/wrong-torch", "ToyWrongTorch")
     assert rule["helpUri"] == "https://example.org/toyvision/issues/8985"
     assert rule["defaultConfiguration"] == {"level": "error"}
-    assert rule["properties"] == {"tags": ["toy", "gpu-stack"], "precision": "high", "problem.severity": "error"}
+    assert rule["properties"] == {
+        "tags": ["toy", "gpu-stack"],
+        "precision": "high",
+        "problem.severity": "error",
+    }
     markdown = rule["help"]["markdown"]
     assert "```sh\nuv pip install --python" in markdown
     assert "```diff\n- boxes = toyvision.nms(boxes)" in markdown
@@ -73,7 +79,9 @@ def test_a_finding_is_anchored_where_its_culprit_is_pinned() -> None:
         ("requirements.txt", "cargo", "Cargo.toml"),
     ],
 )
-def test_without_a_place_a_finding_hangs_on_a_manifest_of_its_kind(manifests: Any, target: str, path: str) -> None:
+def test_without_a_place_a_finding_hangs_on_a_manifest_of_its_kind(
+    manifests: Any, target: str, path: str
+) -> None:
     facts = {"project.manifests": present(manifests, "test")}
     (result,) = _results(reports.wrong_torch(target=target), facts=facts)
     assert _place(result) == (path, 1)
@@ -83,7 +91,12 @@ def test_a_finding_is_known_again_whatever_its_words_and_lines_are() -> None:
     def mark(**changes: Any) -> object:
         return _results(reports.wrong_torch(**changes))[0]["partialFingerprints"]["canaryDoctor/v1"]
 
-    elsewhere = mark(title="toyvision 2 was built for torch 3", place=Place(path="x.txt", line=9), severity=Severity.NOTE, evidence=())
+    elsewhere = mark(
+        title="toyvision 2 was built for torch 3",
+        place=Place(path="x.txt", line=9),
+        severity=Severity.NOTE,
+        evidence=(),
+    )
     assert mark() == elsewhere
     assert mark() != mark(id="toy/other")
     assert mark() != mark(target="cargo")
@@ -98,20 +111,39 @@ def test_two_findings_of_one_rule_share_it_and_are_two_alerts() -> None:
 
 def test_what_is_ignored_is_suppressed_and_says_why() -> None:
     ignored = Suppression(by="ignore", reason="we do not import it", until="2027-01-31")
-    old, new = _results(reports.wrong_torch(suppressed=ignored), reports.wrong_torch(suppressed=Suppression(by="baseline")))
-    assert old["suppressions"] == [{"kind": "external", "status": "accepted", "justification": "we do not import it (until 2027-01-31)"}]
+    old, new = _results(
+        reports.wrong_torch(suppressed=ignored),
+        reports.wrong_torch(suppressed=Suppression(by="baseline")),
+    )
+    assert old["suppressions"] == [
+        {
+            "kind": "external",
+            "status": "accepted",
+            "justification": "we do not import it (until 2027-01-31)",
+        }
+    ]
     assert new["suppressions"][0]["justification"] == "by baseline"
 
 
 def test_doctors_own_faults_are_notifications_and_no_results() -> None:
-    found = (reports.lesser(Severity.WARNING, "check/toy-other"), reports.lesser(Severity.NOTE, "probe/nvidia"))
+    found = (
+        reports.lesser(Severity.WARNING, "check/toy-other"),
+        reports.lesser(Severity.NOTE, "probe/nvidia"),
+    )
     broken = reports.outcome("toy-other", "broken", "cuda:0", reason="KeyError: 'sum'")
     failure = ProbeFailure(probe="nvidia", why="gave no answer within 20 s")
-    run = sarif_run(reports.report(*found, outcomes=(broken,), probe_failures=(failure,), interrupted=True, exit_code=130))
+    run = sarif_run(
+        reports.report(
+            *found, outcomes=(broken,), probe_failures=(failure,), interrupted=True, exit_code=130
+        )
+    )
     assert run["results"] == []
     (invocation,) = run["invocations"]
     assert not invocation["executionSuccessful"]
-    told = [(one["descriptor"]["id"], one["level"], one["message"]["text"]) for one in invocation["toolExecutionNotifications"]]
+    told = [
+        (one["descriptor"]["id"], one["level"], one["message"]["text"])
+        for one in invocation["toolExecutionNotifications"]
+    ]
     assert told == [
         ("interrupted", "error", "doctor was interrupted; what it saw until then is here"),
         ("check/toy-other", "warning", "the check toy-other on cuda:0 is broken: KeyError: 'sum'"),
@@ -120,12 +152,18 @@ def test_doctors_own_faults_are_notifications_and_no_results() -> None:
 
 
 def test_braces_and_brackets_mean_themselves() -> None:
-    (result,) = _results(reports.lesser(Severity.ERROR, "toy/x", title="${HOME} {0}", message="see [this](https://example.org)"))
+    (result,) = _results(
+        reports.lesser(
+            Severity.ERROR, "toy/x", title="${HOME} {0}", message="see [this](https://example.org)"
+        )
+    )
     assert result["message"]["text"] == "${{HOME}} {{0}}\nsee [this] (https://example.org)"
 
 
 def _many(count: int, **changes: Any) -> Report:
-    return reports.report(*(reports.lesser(Severity.NOTE, f"toy/{number}", **changes) for number in range(count)))
+    return reports.report(
+        *(reports.lesser(Severity.NOTE, f"toy/{number}", **changes) for number in range(count))
+    )
 
 
 def test_code_scanning_gets_no_more_than_it_shows_and_is_told_so() -> None:

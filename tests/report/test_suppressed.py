@@ -18,7 +18,10 @@ _IGNORE = Suppression(by="ignore", reason="not imported here", until="2027-01-31
 
 
 def _report() -> Report:
-    ignored, known = wrong_torch(suppressed=_IGNORE), lesser(Severity.ERROR, "toy/known", suppressed=Suppression(by="baseline"))
+    ignored, known = (
+        wrong_torch(suppressed=_IGNORE),
+        lesser(Severity.ERROR, "toy/known", suppressed=Suppression(by="baseline")),
+    )
     return msgspec.structs.replace(report(ignored, known, outcomes=PASSED), gone=("toy/gone",))
 
 
@@ -49,7 +52,9 @@ def test_many_are_cut_and_counted() -> None:
 
 
 def test_the_first_to_mend_is_one_that_counts() -> None:
-    shown = report(wrong_torch(suppressed=_IGNORE), wrong_torch(id="toy/first"), wrong_torch(id="toy/second"))
+    shown = report(
+        wrong_torch(suppressed=_IGNORE), wrong_torch(id="toy/first"), wrong_torch(id="toy/second")
+    )
     assert "(toy/first)" in _text(shown).partition("Do first:")[2]
 
 

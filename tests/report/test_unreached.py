@@ -27,21 +27,31 @@ SHOWN: dict[str, Any] = {"torch.build": "cuda", "gpu.vendors": ["nvidia"], "nvid
 
 def facts(**values: Any) -> dict[str, Any]:
     named = {name.replace("__", "."): value for name, value in values.items()}
-    return {name: absent("test") if value is None else present(value, "test") for name, value in named.items()}
+    return {
+        name: absent("test") if value is None else present(value, "test")
+        for name, value in named.items()
+    }
 
 
 def seen(**changes: Any) -> Report:
     """Return a healthy report of a machine that shows two GPUs, none of which a check reached."""
     healthy = reports.healthy()
     known = healthy.observation.facts | toy.seen(SHOWN).facts | facts(**changes)
-    outcomes = tuple(one for one in healthy.observation.outcomes if not (one.device or "").startswith("cuda"))
-    return msgspec.structs.replace(healthy, observation=msgspec.structs.replace(healthy.observation, facts=known, outcomes=outcomes))
+    outcomes = tuple(
+        one for one in healthy.observation.outcomes if not (one.device or "").startswith("cuda")
+    )
+    return msgspec.structs.replace(
+        healthy,
+        observation=msgspec.structs.replace(healthy.observation, facts=known, outcomes=outcomes),
+    )
 
 
 def written(report: Report) -> dict[str, str]:
     """Return the report in every format that says in words that nothing was found."""
     return {
-        "terminal": " ".join(terminal.render(report, verbosity=0, width=200, colour=False, unicode=True).split()),
+        "terminal": " ".join(
+            terminal.render(report, verbosity=0, width=200, colour=False, unicode=True).split()
+        ),
         "markdown": markdown.render(report),
         "html": html.render(report),
         "step summary": step_summary.render(report),
@@ -57,14 +67,21 @@ def test_no_format_says_that_nothing_was_found_without_the_gpus_that_were_not_re
 def test_where_the_gpus_were_reached_nothing_is_added() -> None:
     report = seen()
     outcomes = (*report.observation.outcomes, toy.outcome("passed", device="cuda:0"))
-    report = msgspec.structs.replace(report, observation=msgspec.structs.replace(report.observation, outcomes=outcomes))
+    report = msgspec.structs.replace(
+        report, observation=msgspec.structs.replace(report.observation, outcomes=outcomes)
+    )
     for name, text in written(report).items():
         assert "did not reach" not in text, name
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"gpu__vendors": None}, {"torch__build": "cpu"}, {"torch__build": None}, {"gpu__vendors": "odd"}],
+    [
+        {"gpu__vendors": None},
+        {"torch__build": "cpu"},
+        {"torch__build": None},
+        {"gpu__vendors": "odd"},
+    ],
     ids=["no GPU", "a CPU build", "no torch", "an odd value"],
 )
 def test_nothing_is_missed_where_no_gpu_is_meant(changes: dict[str, Any]) -> None:
@@ -93,11 +110,22 @@ MI300X = {"name": "AMD Instinct MI300X", "gfx": "gfx942", "memory_bytes": 192 <<
     ("changes", "row"),
     [
         (
-            {"gpu__vendors": ["amd"], "amd__gpus": [MI300X], "amd__driver": "6.10.5", "torch__build": "rocm"},
+            {
+                "gpu__vendors": ["amd"],
+                "amd__gpus": [MI300X],
+                "amd__driver": "6.10.5",
+                "torch__build": "rocm",
+            },
             "AMD Instinct MI300X (gfx942, 192 GiB); driver amdgpu 6.10.5",
         ),
         (
-            {"gpu__vendors": ["amd"], "amd__gpus": [MI300X], "amd__driver": None, "amd__kfd": "missing", "torch__build": "rocm"},
+            {
+                "gpu__vendors": ["amd"],
+                "amd__gpus": [MI300X],
+                "amd__driver": None,
+                "amd__kfd": "missing",
+                "torch__build": "rocm",
+            },
             "AMD Instinct MI300X (gfx942, 192 GiB); no driver, /dev/kfd is missing",
         ),
         (
@@ -110,8 +138,14 @@ MI300X = {"name": "AMD Instinct MI300X", "gfx": "gfx942", "memory_bytes": 192 <<
             },
             "Intel GPU; driver xe, its render node is closed to this user",
         ),
-        ({"gpu__vendors": None, "torch__build": "rocm", "nvidia__driver_version": None}, "no AMD GPU on this machine"),
-        ({"gpu__vendors": None, "torch__build": "cuda", "nvidia__driver_version": None}, "no NVIDIA driver on this machine"),
+        (
+            {"gpu__vendors": None, "torch__build": "rocm", "nvidia__driver_version": None},
+            "no AMD GPU on this machine",
+        ),
+        (
+            {"gpu__vendors": None, "torch__build": "cuda", "nvidia__driver_version": None},
+            "no NVIDIA driver on this machine",
+        ),
         (
             {
                 "torch__build": "cuda",
@@ -122,7 +156,12 @@ MI300X = {"name": "AMD Instinct MI300X", "gfx": "gfx942", "memory_bytes": 192 <<
             "H200; no driver shows itself, and torch computes all the same",
         ),
         (
-            {"gpu__vendors": ["nvidia", "amd"], "amd__gpus": [{}], "nvidia__gpus": H100[:1], "torch__build": "cuda"},
+            {
+                "gpu__vendors": ["nvidia", "amd"],
+                "amd__gpus": [{}],
+                "nvidia__gpus": H100[:1],
+                "torch__build": "cuda",
+            },
             "NVIDIA H100",
         ),
     ],
@@ -132,21 +171,36 @@ def test_gpus_of_each_maker_are_named(changes: dict[str, Any], row: str) -> None
 
 
 def pairs(device: str, verdict: str) -> Outcome:
-    ended = toy.outcome("passed", check="cross-device-add", device=device, **{"every-pair": verdict, "sum": "passed"})
+    ended = toy.outcome(
+        "passed",
+        check="cross-device-add",
+        device=device,
+        **{"every-pair": verdict, "sum": "passed"},
+    )
     return msgspec.structs.replace(ended, reason="")
 
 
 def test_devices_on_which_other_cases_were_skipped_do_not_share_a_line() -> None:
-    """A pair needs two GPUs, so the CPU skips it; the GPUs, which tried it, must not be said to have skipped it."""
+    """A pair needs two GPUs, so the CPU skips it.
+
+    The GPUs, which tried it, must not be said to have skipped it.
+    """
     outcomes = [pairs("cpu", "skipped"), pairs("cuda:0", "passed"), pairs("cuda:1", "passed")]
     assert [ends.devices(alike) for alike in ends.grouped(outcomes, {})] == ["cpu", "cuda:0-1"]
 
 
 def test_a_red_check_names_the_card_in_every_format() -> None:
-    known = toy.seen({**SHOWN, "torch.cuda_devices": [{"index": 0, "name": "RTX 3060", "pci_bus_id": "0000:41:00.0"}]}).facts
+    known = toy.seen(
+        {
+            **SHOWN,
+            "torch.cuda_devices": [{"index": 0, "name": "RTX 3060", "pci_bus_id": "0000:41:00.0"}],
+        }
+    ).facts
     report = seen()
     red = toy.outcome("failed", check="sums", device="cuda:0")
-    observation = msgspec.structs.replace(report.observation, facts={**report.observation.facts, **known}, outcomes=(red,))
+    observation = msgspec.structs.replace(
+        report.observation, facts={**report.observation.facts, **known}, outcomes=(red,)
+    )
     texts = written(msgspec.structs.replace(report, observation=observation))
     del texts["step summary"]
     for name, text in texts.items():

@@ -17,17 +17,32 @@ FORBIDDEN = "forbidden"
 LINK = "-> "
 """How the content of a symbolic link begins."""
 _NODES = ("null", "zero", "full", "random", "urandom", "tty")
-_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
+_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
 _DROPPED = "-dac_override,-dac_read_search"
 
 
 @cache
 def unshare() -> tuple[str, ...] | None:
-    """Return the command that gives a command mounts of its own; None where this machine allows none."""
+    """Return the command that gives a command mounts of its own.
+
+    None where this machine allows none.
+    """
     if sys.platform != "linux" or not all(map(shutil.which, ("unshare", "setpriv", "mount"))):
         return None
     for command in (("unshare", "-m"), ("unshare", "-r", "-m")):
-        if subprocess.run([*command, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False).returncode == 0:
+        if (
+            subprocess.run(
+                [*command, "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+                capture_output=True,
+                check=False,
+            ).returncode
+            == 0
+        ):
             return command
     return None
 
@@ -35,9 +50,10 @@ def unshare() -> tuple[str, ...] | None:
 def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -> list[str]:
     """Return the command that runs a command on a machine of these files, by absolute path, which lie in `folder` meanwhile.
 
-    In /dev an empty content makes a device that opens, FORBIDDEN one that does not; a path that ends in a slash is an empty folder.
-    It is no container: `/.dockerenv` and its like are gone, unless `files` has them. The command keeps its user, and loses the right to
-    open what the mode of a file forbids.
+    In /dev an empty content makes a device that opens, FORBIDDEN one that does not; a path that
+    ends in a slash is an empty folder. It is no container: `/.dockerenv` and its like are gone,
+    unless `files` has them. The command keeps its user, and loses the right to open what the mode
+    of a file forbids.
     """
     own = unshare()
     assert own is not None, "this machine allows no mounts of one's own"
@@ -47,8 +63,12 @@ def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -
     for path, content in files.items():
         lines += _made(f"{folder}/root{path}", path, content)
     lines += _devices(folder)
-    lines += [f"if test -d {path}; then mount --rbind {folder}/root{path} {path}; fi" for path in REPLACED]
-    lines += [line for path in files if not path.startswith(REPLACED) for line in _elsewhere(folder, path)]
+    lines += [
+        f"if test -d {path}; then mount --rbind {folder}/root{path} {path}; fi" for path in REPLACED
+    ]
+    lines += [
+        line for path in files if not path.startswith(REPLACED) for line in _elsewhere(folder, path)
+    ]
     lines += _another_root(folder)
     lines += [f'exec chroot {folder}/new env -C "$PWD" setpriv --bounding-set {_DROPPED} "$@"']
     script = "\n".join(lines)
@@ -84,8 +104,14 @@ def _made(at: str, path: str, content: str) -> list[str]:
 def _devices(folder: Path) -> list[str]:
     """Bring what every program needs into the other /dev."""
     home = f"{folder}/root/dev"
-    lines = [f"if test -e /dev/{name}; then : > {home}/{name}; mount --bind /dev/{name} {home}/{name}; fi" for name in _NODES]
-    lines += [f"if test -d /dev/{name}; then mkdir {home}/{name}; mount --bind /dev/{name} {home}/{name}; fi" for name in ("shm", "pts")]
+    lines = [
+        f"if test -e /dev/{name}; then : > {home}/{name}; mount --bind /dev/{name} {home}/{name}; fi"
+        for name in _NODES
+    ]
+    lines += [
+        f"if test -d /dev/{name}; then mkdir {home}/{name}; mount --bind /dev/{name} {home}/{name}; fi"
+        for name in ("shm", "pts")
+    ]
     return lines + [f"ln -s {target} {home}/{name}" for name, target in _LINKS.items()]
 
 

@@ -39,14 +39,22 @@ def nvidia(
         )
         files.update({f"/dev/nvidia{place}": opens} if nodes else {})
     files.update({"/dev/nvidiactl": opens} if nodes else {})
-    files.update({"/dev/nvidia-uvm": opens, "/dev/nvidia-uvm-tools": opens} if nodes and uvm else {})
+    files.update(
+        {"/dev/nvidia-uvm": opens, "/dev/nvidia-uvm-tools": opens} if nodes and uvm else {}
+    )
     return {**files, **{f"/dev/nvidia-nvswitch{index}": opens for index in range(switches)}}
 
 
-def pci(place: str, vendor: str = "0x10de", kind: str = "0x030200", device: str = "0x2330") -> dict[str, str]:
+def pci(
+    place: str, vendor: str = "0x10de", kind: str = "0x030200", device: str = "0x2330"
+) -> dict[str, str]:
     """A card in a slot, whether or not a driver has taken it."""
     folder = f"/sys/bus/pci/devices/{place}"
-    return {f"{folder}/vendor": f"{vendor}\n", f"{folder}/class": f"{kind}\n", f"{folder}/device": f"{device}\n"}
+    return {
+        f"{folder}/vendor": f"{vendor}\n",
+        f"{folder}/class": f"{kind}\n",
+        f"{folder}/device": f"{device}\n",
+    }
 
 
 def nothing() -> dict[str, str]:
@@ -57,7 +65,11 @@ def nothing() -> dict[str, str]:
 def gvisor(gpus: int = 1) -> dict[str, str]:
     """A sandbox of gVisor: nodes and parameters, and no version of the driver anywhere."""
     files = nvidia(gpus=gpus)
-    kept = {path: text for path, text in files.items() if path.startswith("/dev/") or path.endswith("/params")}
+    kept = {
+        path: text
+        for path, text in files.items()
+        if path.startswith("/dev/") or path.endswith("/params")
+    }
     return {**kept, "/proc/version": "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n"}
 
 
@@ -83,20 +95,28 @@ def amd(*, gfx: int = 90402, gpus: int = 1, kfd: str = "", render: str = "") -> 
         )
         files[f"{node}/mem_banks/0/properties"] = "heap_type 1\nsize_in_bytes 206141652992\n"
         files.update(pci(address(place), "0x1002", "0x120000", "0x74a1"))
-        files[f"/sys/bus/pci/devices/{address(place)}/driver"] = f"{LINK}../../../../bus/pci/drivers/amdgpu"
+        files[f"/sys/bus/pci/devices/{address(place)}/driver"] = (
+            f"{LINK}../../../../bus/pci/drivers/amdgpu"
+        )
         files.update(drm(place, "0x1002", "0x74a1", render))
     return files
 
 
-def intel(*, gpus: int = 1, render: str = "", driver: str = "xe", level_zero: bool = True) -> dict[str, str]:
+def intel(
+    *, gpus: int = 1, render: str = "", driver: str = "xe", level_zero: bool = True
+) -> dict[str, str]:
     """A machine with a discrete GPU of Intel (Arc B580), with or without the Level Zero driver for it."""
     files = {f"/sys/module/{driver}/refcnt": "3\n", "/usr/lib/libze_loader.so.1": "a library"}
     files.update({"/usr/lib/libze_intel_gpu.so.1": "a library"} if level_zero else {})
     for place in range(gpus):
         files.update(pci(address(place), "0x8086", "0x030000", "0xe20b"))
         files.update(drm(place, "0x8086", "0xe20b", render))
-        files[f"/sys/bus/pci/devices/{address(place)}/driver"] = f"{LINK}../../../../bus/pci/drivers/{driver}"
-        files[f"/sys/bus/pci/devices/{address(place)}/uevent"] = f"DRIVER={driver}\nPCI_SLOT_NAME={address(place)}\n"
+        files[f"/sys/bus/pci/devices/{address(place)}/driver"] = (
+            f"{LINK}../../../../bus/pci/drivers/{driver}"
+        )
+        files[f"/sys/bus/pci/devices/{address(place)}/uevent"] = (
+            f"DRIVER={driver}\nPCI_SLOT_NAME={address(place)}\n"
+        )
     return files
 
 
@@ -104,8 +124,17 @@ def drm(place: int, vendor: str, device: str, render: str) -> dict[str, str]:
     """A card and its render node, as DRM shows both."""
     minor = 128 + place
     folders = (f"/sys/class/drm/card{place}/device", f"/sys/class/drm/renderD{minor}/device")
-    files = {f"{folder}/{name}": f"{text}\n" for folder in folders for name, text in (("vendor", vendor), ("device", device))}
+    files = {
+        f"{folder}/{name}": f"{text}\n"
+        for folder in folders
+        for name, text in (("vendor", vendor), ("device", device))
+    }
     uevents = {f"{folder}/uevent": f"PCI_SLOT_NAME={address(place)}\n" for folder in folders}
     slot = f"/sys/bus/pci/devices/{address(place)}/drm"
-    files.update({f"{slot}/renderD{minor}/dev": f"226:{minor}\n", f"{slot}/card{place}/dev": f"226:{place}\n"})
+    files.update(
+        {
+            f"{slot}/renderD{minor}/dev": f"226:{minor}\n",
+            f"{slot}/card{place}/dev": f"226:{place}\n",
+        }
+    )
     return {**files, **uevents, f"/dev/dri/renderD{minor}": render, f"/dev/dri/card{place}": render}

@@ -16,18 +16,33 @@ _LIBRARIES = {"driver": "libcuda.so.1", "nvml": "libnvidia-ml.so.1"}
 
 
 def library(part: str, folder: Path, compiler: str = "cc") -> Path:
-    """Compile `driver` or `nvml` into a folder, to be named in LD_LIBRARY_PATH; return the library."""
+    """Compile `driver` or `nvml` into a folder, to be named in LD_LIBRARY_PATH.
+
+    Return the library.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / _LIBRARIES[part]
     flags = ["-shared", "-fPIC", "-O1", "-w", f"-Wl,-soname,{path.name}"]
-    subprocess.run([compiler, *flags, "-o", str(path), str(_HERE / f"{part}.c"), "-ldl"], check=True, capture_output=True)
+    subprocess.run(
+        [compiler, *flags, "-o", str(path), str(_HERE / f"{part}.c"), "-ldl"],
+        check=True,
+        capture_output=True,
+    )
     return path
 
 
 def play_gpus(python: Path) -> Path:
-    """Put the fake GPUs into an environment of ours that holds torch; they show where FAKE_GPUS is set."""
+    """Put the fake GPUs into an environment of ours that holds torch.
+
+    They show where FAKE_GPUS is set.
+    """
     site = environments.site_packages(python)
-    shutil.copytree(_HERE / "fake_gpus", site / "fake_gpus", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        _HERE / "fake_gpus",
+        site / "fake_gpus",
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     (site / "rig_gpus.pth").write_text("import fake_gpus\n", encoding="utf-8")
     return python
 

@@ -51,7 +51,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     gpus: Mapping[str, Any] | None = None
     """GPUs that the CPU plays for torch."""
     built: Built = Built()
-    """How the torch says that it was built; where it is not torch 2.13.0+cu130 itself, only the static check can look at it."""
+    """How the torch says that it was built.
+
+    Where it is not torch 2.13.0+cu130 itself, only the static check can look at it.
+    """
     tools: Mapping[str, str] = {}
     """Commands by name: the body of a shell script that stands on PATH."""
     env: Mapping[str, str] = {}
@@ -102,7 +105,13 @@ class Stage:
         """Lay the libraries where the loader looks, under the names that a driver's package gives them."""
         played = self.scenario
         wanted = [("lib", "libcuda.so", played.libcuda), ("compat", "libcuda.so", played.compat)]
-        wanted.append(("lib", "libnvidia-ml.so", (played.libcuda or "580.95.05") if played.nvml is not None else None))
+        wanted.append(
+            (
+                "lib",
+                "libnvidia-ml.so",
+                (played.libcuda or "580.95.05") if played.nvml is not None else None,
+            )
+        )
         for folder, name, release in wanted:
             if release:
                 (self.folder / folder).mkdir(exist_ok=True)
@@ -117,7 +126,9 @@ class Stage:
             "HOME": str(self.folder / "home"),
             "PATH": f"{self.folder}/tools:{os.environ['PATH']}",
             "TMPDIR": str(self.folder / "temporary"),
-            "LD_LIBRARY_PATH": f"{self.folder}/compat:{self.folder}/lib" if played.compat else f"{self.folder}/lib",
+            "LD_LIBRARY_PATH": f"{self.folder}/compat:{self.folder}/lib"
+            if played.compat
+            else f"{self.folder}/lib",
             "FAKE_CUINIT": played.cuinit,
             "FAKE_CUDA_VERSION": str(played.speaks),
             # What the CPU of this machine can or cannot is not what a scenario is about.
@@ -133,12 +144,26 @@ class Stage:
     def command(self, *arguments: str) -> list[str]:
         """Return the command that lets doctor check on the machine."""
         more = ["--no-canaries"] if self.scenario.static else []
-        argv = [sys.executable, "-m", "doctor", "check", "--python", str(self.python), *self.scenario.args, *more, *arguments]
+        argv = [
+            sys.executable,
+            "-m",
+            "doctor",
+            "check",
+            "--python",
+            str(self.python),
+            *self.scenario.args,
+            *more,
+            *arguments,
+        ]
         return self.on_machine(argv)
 
     def on_machine(self, argv: Sequence[str]) -> list[str]:
         """Return the command that runs a command on the machine."""
-        return on_machine(self.scenario.machine, argv, self.folder / "machine") if self.scenario.machine else list(argv)
+        return (
+            on_machine(self.scenario.machine, argv, self.folder / "machine")
+            if self.scenario.machine
+            else list(argv)
+        )
 
     def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """Let doctor check."""
@@ -163,19 +188,36 @@ def libraries(folder: Path) -> Path:
 
 
 def torch_in_name(folder: Path, built: Built) -> Path:
-    """Make an environment that holds nothing but a torch that says how it was built; return its interpreter."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, capture_output=True)
+    """Make an environment that holds nothing but a torch that says how it was built.
+
+    Return its interpreter.
+    """
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(folder)],
+        check=True,
+        capture_output=True,
+    )
     python = environments.interpreter(folder)
     site = environments.site_packages(python)
     version = built.version
     lines = [f"__version__ = {version!r}", "debug = False", "git_version = 'x'"]
     lines += [f"cuda = {built.cuda!r}", f"hip = {built.hip!r}", f"xpu = {built.xpu!r}"]
-    put(site / "torch/__init__.py", "from torch import version\n__version__ = version.__version__\n")
+    put(
+        site / "torch/__init__.py", "from torch import version\n__version__ = version.__version__\n"
+    )
     put(site / "torch/version.py", "\n".join(lines) + "\n")
     info = f"torch-{version}.dist-info"
     put(site / info / "METADATA", f"Metadata-Version: 2.4\nName: torch\nVersion: {version}\n")
     put(site / info / "INSTALLER", "pip\n")
-    rows = [_row(site, path) for path in ("torch/__init__.py", "torch/version.py", f"{info}/METADATA", f"{info}/INSTALLER")]
+    rows = [
+        _row(site, path)
+        for path in (
+            "torch/__init__.py",
+            "torch/version.py",
+            f"{info}/METADATA",
+            f"{info}/INSTALLER",
+        )
+    ]
     put(site / info / "RECORD", "\n".join([*rows, f"{info}/RECORD,,", ""]))
     return python
 
@@ -188,12 +230,19 @@ def _row(site: Path, path: str) -> str:
 def play_by_hand(scenario: Scenario, folder: Path, command: Sequence[str]) -> int:
     """Play a scenario for whoever sits at the terminal; without a command, doctor checks."""
     whole = not scenario.static
-    python = parts.play_gpus(environments.variant("torch")) if whole else torch_in_name(folder / "venv", scenario.built)
+    python = (
+        parts.play_gpus(environments.variant("torch"))
+        if whole
+        else torch_in_name(folder / "venv", scenario.built)
+    )
     try:
         stage = Stage(scenario, folder, libraries(folder / "built"), python)
         argv = stage.on_machine(_resolved(command, python)) if command else stage.command()
         return subprocess.run(
-            argv, cwd=stage.folder / "project", env={**stage.env, "NO_COLOR": os.environ.get("NO_COLOR", "")}, check=False
+            argv,
+            cwd=stage.folder / "project",
+            env={**stage.env, "NO_COLOR": os.environ.get("NO_COLOR", "")},
+            check=False,
         ).returncode
     finally:
         if whole:
@@ -204,5 +253,11 @@ def _resolved(command: Sequence[str], python: Path) -> list[str]:
     """Let `doctor …` be the doctor of this checkout about the played environment, and `python …` that environment's interpreter."""
     first, *rest = command
     if first == "doctor":
-        return [sys.executable, "-m", "doctor", *rest, *([] if "--python" in rest else ["--python", str(python)])]
+        return [
+            sys.executable,
+            "-m",
+            "doctor",
+            *rest,
+            *([] if "--python" in rest else ["--python", str(python)]),
+        ]
     return [str(python), *rest] if first == "python" else list(command)

@@ -12,12 +12,28 @@ from tests.checks.trial import Document, only_result, reasons, run_check
 
 pytestmark = pytest.mark.patient
 
-_OPS, _MATMUL, _CROSS = "canaries/noncontiguous_ops.py", "canaries/noncontiguous_matmul.py", "canaries/cross_device_add.py"
+_OPS, _MATMUL, _CROSS = (
+    "canaries/noncontiguous_ops.py",
+    "canaries/noncontiguous_matmul.py",
+    "canaries/cross_device_add.py",
+)
 _LIBRARY = "CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasGemmStridedBatchedEx"
 
 
-def _run(python: Path, folder: Path, script: str, *cards: dict[str, Any], device: str = "cuda:0", **settings: str) -> Document:
-    played = {"FAKE_GPUS": json.dumps({"gpus": cards}), "CANARY_DEVICES": device, "ONEDNN_MAX_CPU_ISA": "AVX2", **settings}
+def _run(
+    python: Path,
+    folder: Path,
+    script: str,
+    *cards: dict[str, Any],
+    device: str = "cuda:0",
+    **settings: str,
+) -> Document:
+    played = {
+        "FAKE_GPUS": json.dumps({"gpus": cards}),
+        "CANARY_DEVICES": device,
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        **settings,
+    }
     return run_check(python, script, folder, **played)
 
 
@@ -28,11 +44,18 @@ def test_a_dtype_that_a_library_refuses_is_a_failure(gpus_python: Path, tmp_path
 
 
 @pytest.mark.parametrize(("capability", "verdict"), [("7.0", "passed"), ("8.0", "failed")])
-def test_bfloat16_may_lack_before_ampere_alone(gpus_python: Path, tmp_path: Path, capability: str, verdict: str) -> None:
-    card = {"capability": capability, "fails": {"bmm/bfloat16": '"bmm" not implemented for BFloat16'}}
+def test_bfloat16_may_lack_before_ampere_alone(
+    gpus_python: Path, tmp_path: Path, capability: str, verdict: str
+) -> None:
+    card = {
+        "capability": capability,
+        "fails": {"bmm/bfloat16": '"bmm" not implemented for BFloat16'},
+    }
     result = only_result(_run(gpus_python, tmp_path, _MATMUL, card))
     assert result["verdict"] == verdict
-    assert any("bfloat16" in line for line in result["data"].get("told", ())) is (verdict == "passed")
+    assert any("bfloat16" in line for line in result["data"].get("told", ())) is (
+        verdict == "passed"
+    )
 
 
 def test_an_error_that_stays_fails_one_case(gpus_python: Path, tmp_path: Path) -> None:
@@ -50,23 +73,43 @@ def test_an_error_that_goes_away_leaves_the_other_cases(gpus_python: Path, tmp_p
     assert reasons(result, "skipped") == {}
 
 
-@pytest.mark.parametrize(("fault", "state"), [({"free": 0}, "full"), ({"fails": {"context": 46}}, "busy")])
-def test_a_card_that_is_full_or_held_is_no_failure(gpus_python: Path, tmp_path: Path, fault: dict[str, Any], state: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "state"), [({"free": 0}, "full"), ({"fails": {"context": 46}}, "busy")]
+)
+def test_a_card_that_is_full_or_held_is_no_failure(
+    gpus_python: Path, tmp_path: Path, fault: dict[str, Any], state: str
+) -> None:
     result = only_result(_run(gpus_python, tmp_path, "facts/torch_runtime.py", fault))
     assert (result["verdict"], result["data"]["state"]) == ("skipped", state)
     assert ("0.0 of 79.6 GiB are free" in result["reason"]) is (state == "full")
 
 
-def test_memory_that_runs_out_where_it_is_free_is_a_failure(gpus_python: Path, tmp_path: Path) -> None:
-    result = only_result(_run(gpus_python, tmp_path, "facts/torch_runtime.py", {"fails": {"kernel": 2}}))
+def test_memory_that_runs_out_where_it_is_free_is_a_failure(
+    gpus_python: Path, tmp_path: Path
+) -> None:
+    result = only_result(
+        _run(gpus_python, tmp_path, "facts/torch_runtime.py", {"fails": {"kernel": 2}})
+    )
     assert result["verdict"] == "failed"
     assert "79.1 of 79.6 GiB are free" in result["reason"]
 
 
 def test_devices_are_described_one_by_one(gpus_python: Path, tmp_path: Path) -> None:
-    document = _run(gpus_python, tmp_path, "facts/torch_runtime.py", {}, {"fails": {"properties": 999}}, {}, device="cuda")
+    document = _run(
+        gpus_python,
+        tmp_path,
+        "facts/torch_runtime.py",
+        {},
+        {"fails": {"properties": 999}},
+        {},
+        device="cuda",
+    )
     first, second, third = document["facts"]["torch.cuda_devices"]
-    assert (first["uuid"], first["pci_bus_id"], first["capability"]) == ("GPU-000000a0-1111-2222-3333-444444444444", "0000:10:00.0", "9.0")
+    assert (first["uuid"], first["pci_bus_id"], first["capability"]) == (
+        "GPU-000000a0-1111-2222-3333-444444444444",
+        "0000:10:00.0",
+        "9.0",
+    )
     assert set(second) == {"index", "error"}
     assert third["pci_bus_id"] == "0000:12:00.0"
     assert document["results"] == []
@@ -81,4 +124,6 @@ def test_peers_are_those_that_answered(gpus_python: Path, tmp_path: Path) -> Non
 
 def test_a_gpu_meets_eight_others_at_most(gpus_python: Path, tmp_path: Path) -> None:
     result = only_result(_run(gpus_python, tmp_path, _CROSS, {"count": 11}, device="cuda:9"))
-    assert set(result["data"]["pairs"]) == {f"cuda:9 to cuda:{other}" for other in (10, 0, 1, 2, 3, 4, 5, 6)}
+    assert set(result["data"]["pairs"]) == {
+        f"cuda:9 to cuda:{other}" for other in (10, 0, 1, 2, 3, 4, 5, 6)
+    }

@@ -17,11 +17,38 @@ _ONLY = ("--only", "torch-runtime")
 _TWO = "gpus=2;driver=580.95.05"
 
 SCENARIOS = {
-    "none": Scenario(why="none counted", nvml=_TWO, args=_ONLY, code=1, first=("reach/cuda",), severity="error", says=("2 x NVIDIA",)),
-    "out of memory": Scenario(why="ulimit -v", nvml=_TWO, cuinit="2", args=_ONLY, code=1, first=("cuda/no-memory-to-start",)),
-    "fabric": Scenario(why="no fabric manager", nvml=_TWO, cuinit="802", args=_ONLY, code=1, first=("nvidia/fabric-manager-not-running",)),
+    "none": Scenario(
+        why="none counted",
+        nvml=_TWO,
+        args=_ONLY,
+        code=1,
+        first=("reach/cuda",),
+        severity="error",
+        says=("2 x NVIDIA",),
+    ),
+    "out of memory": Scenario(
+        why="ulimit -v",
+        nvml=_TWO,
+        cuinit="2",
+        args=_ONLY,
+        code=1,
+        first=("cuda/no-memory-to-start",),
+    ),
+    "fabric": Scenario(
+        why="no fabric manager",
+        nvml=_TWO,
+        cuinit="802",
+        args=_ONLY,
+        code=1,
+        first=("nvidia/fabric-manager-not-running",),
+    ),
     "compat": Scenario(
-        why="cuda-compat beside a GeForce", nvml=_TWO, cuinit="804", args=_ONLY, code=1, first=("cuda/forward-compatibility-refused",)
+        why="cuda-compat beside a GeForce",
+        nvml=_TWO,
+        cuinit="804",
+        args=_ONLY,
+        code=1,
+        first=("cuda/forward-compatibility-refused",),
     ),
     "hidden": Scenario(
         why="the CPU is meant",
@@ -41,7 +68,13 @@ SCENARIOS = {
         code=1,
         first=("cuda/visible-devices-wrong",),
     ),
-    "no GPU": Scenario(why="a machine for the CPU", libcuda=None, args=_ONLY, code=0, tells=("Nothing found: the checks passed",)),
+    "no GPU": Scenario(
+        why="a machine for the CPU",
+        libcuda=None,
+        args=_ONLY,
+        code=0,
+        tells=("Nothing found: the checks passed",),
+    ),
 }
 
 
@@ -55,5 +88,7 @@ def torch_python() -> Path:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_real_torch_above_a_driver_that_refuses(name: str, torch_python: Path, play: Play) -> None:
+def test_a_real_torch_above_a_driver_that_refuses(
+    name: str, torch_python: Path, play: Play
+) -> None:
     play(SCENARIOS[name], torch_python)

@@ -1,4 +1,7 @@
-"""Scenarios in which doctor does not say yet what it has to; whoever mends one takes its name away, for a strict mark tells."""
+"""Scenarios in which doctor does not say yet what it has to.
+
+Whoever mends one takes its name away, for a strict mark tells.
+"""
 
 from __future__ import annotations
 
@@ -16,4 +19,8 @@ NOT_YET: frozenset[str] = frozenset()
 def parameters(wanted: Callable[[Scenario], bool]) -> list[ParameterSet]:
     """Return the names of the scenarios that are wanted, marked where doctor is not there yet."""
     marks = {True: [pytest.mark.xfail(strict=True, reason="not yet")], False: []}
-    return [pytest.param(name, marks=marks[name in NOT_YET], id=name) for name, scenario in SCENARIOS.items() if wanted(scenario)]
+    return [
+        pytest.param(name, marks=marks[name in NOT_YET], id=name)
+        for name, scenario in SCENARIOS.items()
+        if wanted(scenario)
+    ]

@@ -14,16 +14,26 @@ from doctor.observe.runner import Line, Plan, units
 from tests.faults.standins import script
 
 _TORCH = 'needs = ["torch"]\n'
-_FIRST = "import builtins\nbuiltins.shared = os.getpid()\n{}NURSERY()\nput(None, verdict='passed', data={{'pid': os.getpid()}})\n"
+_FIRST = "import builtins\nbuiltins.shared = os.getpid()\n{}FORK_SERVER()\nput(None, verdict='passed', data={{'pid': os.getpid()}})\n"
 
 
 def run_shared(
-    folder: Path, seconds: Mapping[str, str], *, before: str = "", timeout: float = 10, devices: str = "each"
+    folder: Path,
+    seconds: Mapping[str, str],
+    *,
+    before: str = "",
+    timeout: float = 10,
+    devices: str = "each",
 ) -> dict[str, Outcome]:
-    """Run a script that becomes a nursery, then others; return their outcomes by name."""
+    """Run a script that becomes a fork server, then others; return their outcomes by name."""
     plan = Plan(command=(sys.executable,), target="interpreter", host=Host(), timeout=timeout)
-    first = script(folder, _FIRST.format(before), name="first", more=_TORCH + "nursery = true\n")
-    others = [script(folder, body, name=name, more=_TORCH + f'devices = "{devices}"\n') for name, body in seconds.items()]
+    first = script(
+        folder, _FIRST.format(before), name="first", more=_TORCH + "fork_server = true\n"
+    )
+    others = [
+        script(folder, body, name=name, more=_TORCH + f'devices = "{devices}"\n')
+        for name, body in seconds.items()
+    ]
     with Scratch() as scratch:
         line = Line(scratch, lambda _what, _seconds: None)
         line.add(units(read_check(first), plan))

@@ -12,7 +12,9 @@ from tests.checks.beside import module
 from tests.faults.standins import lives_on, orphan
 from tests.runner.shared import run_shared
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="checks share imports on Linux only")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="checks share imports on Linux only"
+)
 
 _SECOND = """
     import builtins
@@ -37,7 +39,9 @@ def test_imports_are_shared_and_nothing_else_is(tmp_path: Path) -> None:
     assert one["argv"] == [str(tmp_path / "one.py")]
 
 
-@pytest.mark.parametrize("end", ["os.abort()", "os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(600)"])
+@pytest.mark.parametrize(
+    "end", ["os.abort()", "os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(600)"]
+)
 def test_one_that_dies_leaves_the_others_alone(tmp_path: Path, end: str) -> None:
     found = run_shared(tmp_path, {"one": f"act()\n{end}", "two": _SECOND}, timeout=4)
     assert found["one"].verdict in (Verdict.CRASHED, Verdict.TIMED_OUT)
@@ -74,8 +78,15 @@ def test_a_wrong_number_is_no_matter_of_the_fork(tmp_path: Path) -> None:
     assert run_shared(tmp_path, {"one": body})["one"].reason == "2 + 2 is 5"
 
 
-@pytest.mark.parametrize("before", ["act()\nos.abort()\n", "act()\ntime.sleep(600)\n", "put(None, verdict='skipped')\nsys.exit()\n"])
-def test_without_a_nursery_each_is_started_by_itself(tmp_path: Path, before: str) -> None:
+@pytest.mark.parametrize(
+    "before",
+    [
+        "act()\nos.abort()\n",
+        "act()\ntime.sleep(600)\n",
+        "put(None, verdict='skipped')\nsys.exit()\n",
+    ],
+)
+def test_without_a_fork_server_each_is_started_by_itself(tmp_path: Path, before: str) -> None:
     found = run_shared(tmp_path, {"one": _SECOND}, before=before, timeout=4)
     assert found["first"].verdict is not Verdict.PASSED
     assert (found["one"].verdict, found["one"].data["shared"]) == (Verdict.PASSED, None)
@@ -87,23 +98,38 @@ def test_a_check_about_the_machine_has_a_start_of_its_own(tmp_path: Path) -> Non
 
 def test_a_process_that_holds_a_device_is_not_forked(tmp_path: Path) -> None:
     (tmp_path / "device").touch()
-    before = f"NURSERY.__func__.__globals__['DEVICES'] = ({str(tmp_path)!r},)\nheld = open({str(tmp_path / 'device')!r})\n"
+    before = f"FORK_SERVER.__func__.__globals__['DEVICES'] = ({str(tmp_path)!r},)\nheld = open({str(tmp_path / 'device')!r})\n"
     found = run_shared(tmp_path, {"one": _SECOND}, before=before)
     assert found["first"].verdict is Verdict.PASSED
     assert found["one"].data["shared"] is None
 
 
 @pytest.mark.parametrize(
-    "node", ["nvidia0", "nvhost-ctrl-gpu", "nvmap", "nvgpu/igpu0/ctrl", "accel/accel0", "davinci0", "kfd", "dri/renderD128", "dxg"]
+    "node",
+    [
+        "nvidia0",
+        "nvhost-ctrl-gpu",
+        "nvmap",
+        "nvgpu/igpu0/ctrl",
+        "accel/accel0",
+        "davinci0",
+        "kfd",
+        "dri/renderD128",
+        "dxg",
+    ],
 )
 def test_nodes_of_accelerators_are_known(node: str) -> None:
-    assert f"/dev/{node}".startswith(module("nursery").DEVICES)
-    assert not "/dev/nvme0".startswith(module("nursery").DEVICES)
+    assert f"/dev/{node}".startswith(module("fork_server").DEVICES)
+    assert not "/dev/nvme0".startswith(module("fork_server").DEVICES)
 
 
 def test_the_output_of_one_is_its_own_and_bounded(tmp_path: Path) -> None:
     loud = "act()\nwhile True: os.write(1, b'spam and eggs\\n' * 4096)"
-    found = run_shared(tmp_path, {"one": loud, "two": "print('only this', flush=True)\nact()\nos._exit(3)"}, timeout=4)
+    found = run_shared(
+        tmp_path,
+        {"one": loud, "two": "print('only this', flush=True)\nact()\nos._exit(3)"},
+        timeout=4,
+    )
     assert found["one"].verdict is Verdict.TIMED_OUT
     assert 1000 < len(found["one"].log) < 1 << 20
     assert found["two"].log == "only this\n"
@@ -111,5 +137,8 @@ def test_the_output_of_one_is_its_own_and_bounded(tmp_path: Path) -> None:
 
 def test_an_orphan_of_one_does_not_outlive_therun_shared(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    assert run_shared(tmp_path, {"one": orphan(note) + "put(None, verdict='passed')"})["one"].verdict is Verdict.PASSED
+    assert (
+        run_shared(tmp_path, {"one": orphan(note) + "put(None, verdict='passed')"})["one"].verdict
+        is Verdict.PASSED
+    )
     assert not lives_on(int(note.read_text(encoding="utf-8")))

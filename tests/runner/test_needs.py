@@ -23,7 +23,9 @@ _VERSION = present("1.0", "test")
         ("onnxruntime-devices", {"package.onnxruntime-gpu.version": _VERSION}, True),
     ],
 )
-def test_a_framework_that_is_not_here_is_not_asked(name: str, facts: dict[str, Fact], is_here: bool) -> None:
+def test_a_framework_that_is_not_here_is_not_asked(
+    name: str, facts: dict[str, Fact], is_here: bool
+) -> None:
     assert concerns(_CHECKS[name], facts) is is_here
     assert bool(unmet_need(_CHECKS[name], facts)) is not is_here
 

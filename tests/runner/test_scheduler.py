@@ -23,18 +23,34 @@ _SPAN = """
     time.sleep(1.2)
     put(None, verdict="passed", data={"begun": begun, "ended": time.time(), "told": os.environ.get("CANARY_DEVICES")})
 """
-_PLAN = Plan(command=(sys.executable,), target="interpreter", host=Host(), devices=("cpu", "cuda:0"))
+_PLAN = Plan(
+    command=(sys.executable,), target="interpreter", host=Host(), devices=("cpu", "cuda:0")
+)
 
 
-def _spans(folder: Path, reaches: list[str], monkeypatch: pytest.MonkeyPatch, plan: Plan = _PLAN) -> dict[str, tuple[float, float]]:
-    """Run a script for each reach, on four processors; return when each began and ended, by the name of its unit."""
+def _spans(
+    folder: Path, reaches: list[str], monkeypatch: pytest.MonkeyPatch, plan: Plan = _PLAN
+) -> dict[str, tuple[float, float]]:
+    """Run a script for each reach, on four processors.
+
+    Return when each began and ended, by the name of its unit.
+    """
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
     found = {}
     with Scratch() as scratch:
         line = Line(scratch, lambda _what, _seconds: None)
         for number, reach in enumerate(reaches):
-            more = f'devices = "{reach.partition(" ")[0]}"\n' + "peers = true\n" * reach.endswith("peers")
-            line.add(units(read_check(script(folder, _SPAN, name=f"{reach.replace(' ', '_')}_{number}", more=more)), plan))
+            more = f'devices = "{reach.partition(" ")[0]}"\n' + "peers = true\n" * reach.endswith(
+                "peers"
+            )
+            line.add(
+                units(
+                    read_check(
+                        script(folder, _SPAN, name=f"{reach.replace(' ', '_')}_{number}", more=more)
+                    ),
+                    plan,
+                )
+            )
         for unit, batch in line:
             (outcome,) = batch.outcomes
             assert outcome.verdict is Verdict.PASSED, outcome
@@ -47,13 +63,17 @@ def _beside(one: tuple[float, float], other: tuple[float, float]) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def test_devices_and_the_host_go_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_and_the_host_go_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spans = _spans(tmp_path, ["each", "host"], monkeypatch)
     assert set(spans) == {"each-0-cpu", "each-0-cuda-0", "host-1"}
     assert all(_beside(one, other) for one in spans.values() for other in spans.values())
 
 
-def test_one_device_does_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_device_does_one_thing_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spans = _spans(tmp_path, ["each", "each"], monkeypatch)
     assert not _beside(spans["each-0-cpu"], spans["each-1-cpu"])
     assert not _beside(spans["each-0-cuda-0"], spans["each-1-cuda-0"])
@@ -62,7 +82,9 @@ def test_one_device_does_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest
 _TWO = msgspec.structs.replace(_PLAN, devices=("cpu", "cuda:0", "cuda:1"))
 
 
-def test_what_opens_its_peers_has_them_to_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_opens_its_peers_has_them_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spans = _spans(tmp_path, ["each peers", "each"], monkeypatch, _TWO)
     assert not _beside(spans["each-peers-0-cuda-0"], spans["each-peers-0-cuda-1"])
     for index in range(2):
@@ -70,10 +92,16 @@ def test_what_opens_its_peers_has_them_to_itself(tmp_path: Path, monkeypatch: py
     assert _beside(spans["each-peers-0-cpu"], spans["each-peers-0-cuda-0"])
 
 
-def test_where_a_gpu_takes_one_process_they_go_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spans = _spans(tmp_path, ["each", "host"], monkeypatch, msgspec.structs.replace(_TWO, exclusive=True))
+def test_where_a_gpu_takes_one_process_they_go_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans = _spans(
+        tmp_path, ["each", "host"], monkeypatch, msgspec.structs.replace(_TWO, exclusive=True)
+    )
     on_gpus = [spans[name] for name in ("each-0-cuda-0", "each-0-cuda-1", "host-1")]
-    assert not any(_beside(one, other) for place, one in enumerate(on_gpus) for other in on_gpus[:place])
+    assert not any(
+        _beside(one, other) for place, one in enumerate(on_gpus) for other in on_gpus[:place]
+    )
     assert any(_beside(spans["each-0-cpu"], other) for other in on_gpus)
 
 

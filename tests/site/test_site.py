@@ -27,7 +27,9 @@ from tests import toy
 from tests.conftest import missing
 from tests.promises.sources import ROOT
 
-_LINE = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp", "Zs"))) | st.text("`*_#+-.|<>&~[](){}\\! 1a")
+_LINE = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp", "Zs"))) | st.text(
+    "`*_#+-.|<>&~[](){}\\! 1a"
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +53,22 @@ def test_everything_that_is_known_has_a_page(pages: dict[str, str]) -> None:
 def test_every_link_leads_to_a_page(pages: dict[str, str]) -> None:
     reader, count = MarkdownIt(), 0
     for here, text in pages.items():
-        tokens = [child for token in reader.parse(text) for child in token.children or ()] if here.endswith(".md") else []
+        tokens = (
+            [child for token in reader.parse(text) for child in token.children or ()]
+            if here.endswith(".md")
+            else []
+        )
         for token in tokens:
             address = str(token.attrs.get("href") or token.attrs.get("src") or "")
             if not address or re.match(r"\w+:|#", address):
                 continue
             count += 1
-            assert posixpath.normpath(posixpath.join(posixpath.dirname(here), address.partition("#")[0])) in pages, (here, address)
+            assert (
+                posixpath.normpath(
+                    posixpath.join(posixpath.dirname(here), address.partition("#")[0])
+                )
+                in pages
+            ), (here, address)
     assert count > 2 * len(catalog.load().issues)
 
 
@@ -69,7 +80,9 @@ def test_mkdocs_has_nothing_to_say_against_it(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
-    built = (tmp_path / "build/site/issues/torchvision/other-torch/index.html").read_text(encoding="utf-8")
+    built = (tmp_path / "build/site/issues/torchvision/other-torch/index.html").read_text(
+        encoding="utf-8"
+    )
     assert "<title>torchvision was built for another torch" in built
     assert "<code>requires.torchvision.torch.met is false</code>" in built
 
@@ -77,16 +90,25 @@ def test_mkdocs_has_nothing_to_say_against_it(tmp_path: Path) -> None:
 @given(_LINE)
 def test_foreign_text_stays_text(text: str) -> None:
     text = " ".join(text.split())
-    assert MarkdownIt().render(plain(text)) == (f"<p>{html.escape(text, quote=False)}</p>\n" if text else "").replace('"', "&quot;")
+    assert MarkdownIt().render(plain(text)) == (
+        f"<p>{html.escape(text, quote=False)}</p>\n" if text else ""
+    ).replace('"', "&quot;")
 
 
 @given(_LINE)
 def test_code_stays_code(text: str) -> None:
     text = " ".join(text.split())
     if text:
-        assert MarkdownIt().render("x " + code(text)) == f"<p>x <code>{html.escape(text)}</code></p>\n".replace("&#x27;", "'")
+        assert MarkdownIt().render(
+            "x " + code(text)
+        ) == f"<p>x <code>{html.escape(text)}</code></p>\n".replace("&#x27;", "'")
         shown = MarkdownIt().render(block([text]))
-        assert shown == f'<pre><code class="language-text">{html.escape(text)}\n</code></pre>\n'.replace("&#x27;", "'")
+        assert (
+            shown
+            == f'<pre><code class="language-text">{html.escape(text)}\n</code></pre>\n'.replace(
+                "&#x27;", "'"
+            )
+        )
 
 
 def test_code_may_stand_in_prose() -> None:
@@ -105,7 +127,9 @@ def test_a_page_says_all_that_an_entry_says() -> None:
         examples=(Example(name="one", expect="match"),),
         symptoms=("torch/other",),
     )  # fmt: skip
-    known = toy.catalog(torch__wrong_sum=wrong, torch__other=toy.issue(related=("torch/wrong-sum",)))
+    known = toy.catalog(
+        torch__wrong_sum=wrong, torch__other=toy.issue(related=("torch/wrong-sum",))
+    )
     text = issue_page("torch/wrong-sum", known, {})
     expected = (
         'title: "torch … adds wrongly"',
@@ -122,12 +146,17 @@ def test_a_page_says_all_that_an_entry_says() -> None:
     )
     for said in expected:
         assert said in text
-    assert "It may be explained by [`torch/wrong-sum`](wrong-sum.md)" in issue_page("torch/other", known, {})
+    assert "It may be explained by [`torch/wrong-sum`](wrong-sum.md)" in issue_page(
+        "torch/other", known, {}
+    )
 
 
 def test_a_link_out_of_the_site_becomes_a_name() -> None:
     text = "[a](../README.md#use) [b](../doctor/model/report.py) [c](https://example.org) ![d](terminal.svg)"
-    assert relinked("docs/api.md", text) == "[a](index.md#use) b [c](https://example.org) ![d](terminal.svg)"
+    assert (
+        relinked("docs/api.md", text)
+        == "[a](index.md#use) b [c](https://example.org) ![d](terminal.svg)"
+    )
 
 
 def test_another_folder_only_gains_files(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Search for the patterns of a catalog in time that grows with the text alone: by RE2, and by our own automaton where its wheel is not.
 
-Both simulate an automaton and never go back, so that no text, and no pattern of somebody's catalog, costs more than the product of their
-lengths (https://swtch.com/~rsc/regexp/regexp1.html). What needs to go back (look-around, back-references, atomic groups) is refused.
+Both simulate an automaton and never go back, so that no text, and no pattern of somebody's catalog,
+costs more than the product of their lengths (https://swtch.com/~rsc/regexp/regexp1.html). What
+needs to go back (look-around, back-references, atomic groups) is refused.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from typing import Any, NamedTuple, Protocol
 
 from doctor.base.errors import DoctorError
 
-_PIECE = re.compile(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|\[\^?\]?|\{,(?=\d{1,9}\})|.", re.DOTALL)
+_PIECE = re.compile(
+    r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|\[\^?\]?|\{,(?=\d{1,9}\})|.", re.DOTALL
+)
 _WORD = (
     r"\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1FFF}\x{2C00}-\x{2DFF}\x{3040}-\x{D7FF}"
     r"\x{F900}-\x{FDFF}\x{FE70}-\x{FEFC}\x{FF10}-\x{FF19}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{FF66}-\x{FFDC}\x{10000}-\x{1EFFF}\x{20000}-\x{3FFFF}"
 )
 """ASCII's, and the letters of other scripts by their blocks: people have names, and homes are called after them.
 
-RE2's own classes would do, but a hundred repetitions of `[\\pL\\pN_]` take it a tenth of a second to compile.
+RE2's own classes would do, but a hundred repetitions of `[\\pL\\pN_]` take it a tenth of a second
+to compile.
 """
 _BLANK = r"\t-\r\x1c-\x20\x{85}\pZ"
 """What Python calls a blank; RE2's own `\\s` is six characters of ASCII."""
@@ -45,7 +49,10 @@ class Found(NamedTuple):
 
 
 class Searcher(Protocol):
-    """A pattern that is ready to be searched for; lines are told apart (`^` and `$` stand for theirs)."""
+    """A pattern that is ready to be searched for.
+
+    Lines are told apart (`^` and `$` stand for theirs).
+    """
 
     def search(self, text: str) -> Found | None:
         """Return the first match."""
@@ -53,7 +60,10 @@ class Searcher(Protocol):
 
 @lru_cache(maxsize=8192)
 def compiled(pattern: str) -> Searcher:
-    """Return what searches for a pattern; raises PatternError for one that is not searched in linear time."""
+    """Return what searches for a pattern.
+
+    Raises PatternError for one that is not searched in linear time.
+    """
     try:
         import re2
     except ImportError:
@@ -72,10 +82,13 @@ def compiled(pattern: str) -> Searcher:
 def in_fact(pattern: str) -> Searcher:
     """Return what searches a fact for a pattern: `re` for one without repetition, so that the check of files loads no engine for it.
 
-    Without repetition, and with no more than three choices, each place of a text is left again after a number of steps that the pattern
-    alone decides.
+    Without repetition, and with no more than three choices, each place of a text is left again
+    after a number of steps that the pattern alone decides.
     """
-    if _PLAIN.fullmatch(pattern) and pattern.count("(") + pattern.replace("(?:", "").count("?") <= _CHOICES:
+    if (
+        _PLAIN.fullmatch(pattern)
+        and pattern.count("(") + pattern.replace("(?:", "").count("?") <= _CHOICES
+    ):
         try:
             return _Re(re.compile(pattern, re.MULTILINE))
         except re.error as error:
@@ -87,7 +100,9 @@ def fault(pattern: str) -> str:
     """Say why a pattern cannot be used: it has to mean something to `re`, by whose rules authors write, and to the engine; else empty."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # "[[" may come to mean a set within a set
+            warnings.simplefilter(
+                "error", FutureWarning
+            )  # "[[" may come to mean a set within a set
             re.compile(pattern)
     except (re.error, FutureWarning, RecursionError, OverflowError) as error:
         return f"{pattern!r} is no regular expression: {error}"
@@ -132,7 +147,10 @@ def _words(error: Exception) -> str:
 
 
 class _Re2:
-    """RE2 speaks UTF-8, which has no halves of a surrogate pair; in their place it sees a question mark."""
+    """RE2 speaks UTF-8, which has no halves of a surrogate pair.
+
+    In their place it sees a question mark.
+    """
 
     def __init__(self, pattern: Any) -> None:
         self._pattern = pattern
@@ -158,4 +176,6 @@ class _Re:
 def _found(match: Any) -> Found | None:
     if match is None:
         return None
-    return Found(match.start(), match[0], {name: value for name, value in match.groupdict().items() if value})
+    return Found(
+        match.start(), match[0], {name: value for name, value in match.groupdict().items() if value}
+    )

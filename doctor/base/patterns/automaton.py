@@ -1,7 +1,10 @@
-"""A regular expression as an automaton that reads each character of a text once; for machines without a wheel of RE2.
+"""A regular expression as an automaton that reads each character of a text once.
 
-What it may match is followed at all places at once, in the order in which a search that goes back would try them (Pike's machine,
-https://swtch.com/~rsc/regexp/regexp2.html), so a text costs at most its length times that of the pattern, in time, whatever both hold.
+For machines without a wheel of RE2.
+
+What it may match is followed at all places at once, in the order in which a search that goes back
+would try them (Pike's machine, https://swtch.com/~rsc/regexp/regexp2.html), so a text costs at most
+its length times that of the pattern, in time, whatever both hold.
 """
 
 from __future__ import annotations
@@ -59,7 +62,10 @@ _EDGES |= {"AT_BOUNDARY": _edge, "AT_NON_BOUNDARY": lambda text, place: not _edg
 
 
 class Automaton:
-    """A pattern that is searched for; lines are told apart. Raises PatternError for what an automaton cannot do."""
+    """A pattern that is searched for; lines are told apart.
+
+    Raises PatternError for what an automaton cannot do.
+    """
 
     def __init__(self, pattern: str) -> None:
         """Parse and unfold a pattern."""
@@ -103,11 +109,22 @@ class Automaton:
         return None if best is None else self._told(text, best)
 
     def _told(self, text: str, places: _Places) -> Found:
-        spans = {name: (places[2 * number], places[2 * number + 1]) for name, number in self._names.items()}
+        spans = {
+            name: (places[2 * number], places[2 * number + 1])
+            for name, number in self._names.items()
+        }
         groups = {name: text[start:end] for name, (start, end) in spans.items() if 0 <= start < end}
         return Found(places[0], text[places[0] : places[1]], groups)
 
-    def _follow(self, number: int, places: _Places, text: str, place: int, threads: list[tuple[int, _Places]], seen: set[int]) -> None:
+    def _follow(
+        self,
+        number: int,
+        places: _Places,
+        text: str,
+        place: int,
+        threads: list[tuple[int, _Places]],
+        seen: set[int],
+    ) -> None:
         """Add what can be read next from a step on, in the order of preference."""
         waiting = [(number, places)]
         while waiting:
@@ -119,7 +136,9 @@ class Automaton:
             if step.ways:
                 waiting += [(way, places) for way in reversed(step.ways)]
             elif step.slot >= 0:
-                waiting.append((number + 1, (*places[: step.slot], place, *places[step.slot + 1 :])))
+                waiting.append(
+                    (number + 1, (*places[: step.slot], place, *places[step.slot + 1 :]))
+                )
             elif step.at:
                 if _EDGES[step.at](text, place):
                     waiting.append((number + 1, places))
@@ -209,7 +228,9 @@ class Automaton:
             elif name == "IN":
                 yield self._set(value)
             else:
-                raise PatternError(f"{self._pattern!r}: {name.lower().replace('_', '-')} needs an engine that goes back")
+                raise PatternError(
+                    f"{self._pattern!r}: {name.lower().replace('_', '-')} needs an engine that goes back"
+                )
 
     def _set(self, parts: list[tuple[Any, Any]]) -> _Test:
         negated = str(parts[0][0]) == "NEGATE"

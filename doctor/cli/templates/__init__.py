@@ -17,9 +17,17 @@ class Place(NamedTuple):
 
 
 PLACES = {
-    "github": Place("github.yml", ".github/workflows/doctor.yml", "Choose another name with --output."),
-    "gitlab": Place("gitlab.yml", ".gitlab-ci.yml", "Write it elsewhere (--output .gitlab/doctor.yml) and include that file as `local`."),
-    "pre-commit": Place("pre-commit.yaml", ".pre-commit-config.yaml", "Add its entry to your `repos`."),
+    "github": Place(
+        "github.yml", ".github/workflows/doctor.yml", "Choose another name with --output."
+    ),
+    "gitlab": Place(
+        "gitlab.yml",
+        ".gitlab-ci.yml",
+        "Write it elsewhere (--output .gitlab/doctor.yml) and include that file as `local`.",
+    ),
+    "pre-commit": Place(
+        "pre-commit.yaml", ".pre-commit-config.yaml", "Add its entry to your `repos`."
+    ),
     "docker": Place("docker.Dockerfile", "doctor.Dockerfile", "Choose another name with --output."),
     "buildkite": Place("buildkite.yml", ".buildkite/pipeline.yml", "Add its step to your `steps`."),
     "jenkins": Place("jenkins.groovy", "Jenkinsfile", "Add its stage to your `stages`."),

@@ -30,16 +30,25 @@ def _wrong(facts: Facts) -> str:
     if left < here:
         numbers = "0" if left == 1 else f"0 to {left - 1}"
         mask = f"ROCR_VISIBLE_DEVICES={value_of(facts, 'env.ROCR_VISIBLE_DEVICES')}"
-        return f"{wanted}, but {mask} leaves {left} of {here} GPUs, which HIP counts anew: {numbers}"
+        return (
+            f"{wanted}, but {mask} leaves {left} of {here} GPUs, which HIP counts anew: {numbers}"
+        )
     return f"{wanted}, but this machine has {here} GPU{'s' if here > 1 else ''}, counted from 0"
 
 
 def _entries(facts: Facts, variable: str) -> list[str]:
     value = value_of(facts, f"env.{variable}") if variable else None
-    return [entry.strip() for entry in value.split(",")] if isinstance(value, str) and value.strip() else []
+    return (
+        [entry.strip() for entry in value.split(",")]
+        if isinstance(value, str) and value.strip()
+        else []
+    )
 
 
 def _left(entries: list[str], here: int) -> int:
-    """Return how many GPUs a list leaves: it is read up to the first number that is too high; a UUID counts as one that is there."""
+    """Return how many GPUs a list leaves: it is read up to the first number that is too high.
+
+    A UUID counts as one that is there.
+    """
     valid = [not entry.isdecimal() or int(entry) < here for entry in entries]
     return min(valid.index(False) if False in valid else len(valid), here)

@@ -15,9 +15,10 @@ _RENAMED = {(10, 1): (11, 0)}
 def runs(arch: str, capability: str, *, unified: bool = False) -> bool:
     """Say whether code for `arch` (`sm_86`, `compute_90`, `sm_90a`) runs on a device of `capability` (`8.9`).
 
-    Machine code runs within its major version on the same or a later minor; `compute_` is PTX and runs on anything later; with an
-    `a` suffix either runs on that very capability alone, with `f` within the family. `unified`: built with CUDA 13.2 or later, which
-    made Orin (8.7) a device like any other of its generation.
+    Machine code runs within its major version on the same or a later minor; `compute_` is PTX and
+    runs on anything later; with an `a` suffix either runs on that very capability alone, with `f`
+    within the family. `unified`: built with CUDA 13.2 or later, which made Orin (8.7) a device like
+    any other of its generation.
     """
     parts, device = _ARCH.match(arch), _pair(capability)
     if parts is None or device is None:
@@ -39,6 +40,12 @@ def _pair(capability: str) -> tuple[int, int] | None:
     return (int(first), int(second)) if first.isdigit() and second.isdigit() else None
 
 
-def uncovered(archs: Sequence[str], capabilities: Iterable[str], *, unified: bool = False) -> list[str]:
+def uncovered(
+    archs: Sequence[str], capabilities: Iterable[str], *, unified: bool = False
+) -> list[str]:
     """Return the capabilities that none of the architectures runs on."""
-    return [here for here in dict.fromkeys(capabilities) if not any(runs(arch, here, unified=unified) for arch in archs)]
+    return [
+        here
+        for here in dict.fromkeys(capabilities)
+        if not any(runs(arch, here, unified=unified) for arch in archs)
+    ]

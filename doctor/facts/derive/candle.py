@@ -22,8 +22,19 @@ def candle(facts: Facts) -> Named:
     yield "cudarc.rejects_toolkit", _rejects_toolkit(facts)
     target = _target(facts)
     yield "candle.built_for", target
-    yield "candle.built_too_new_for", made({**facts, "candle.built_for": target}, "candle.built_for", "nvidia.capabilities", make=_older)
-    yield "candle.without_kernels", made(facts, "crate.candle-core.features", make=lambda on: _without_kernels(on, facts))
+    yield (
+        "candle.built_too_new_for",
+        made(
+            {**facts, "candle.built_for": target},
+            "candle.built_for",
+            "nvidia.capabilities",
+            make=_older,
+        ),
+    )
+    yield (
+        "candle.without_kernels",
+        made(facts, "crate.candle-core.features", make=lambda on: _without_kernels(on, facts)),
+    )
 
 
 def _is_older(here: str, wanted: str) -> bool | None:
@@ -38,7 +49,12 @@ def _listed(facts: Facts, name: str) -> list[str]:
 def _ahead_of_driver(facts: Facts) -> Fact:
     if value_of(facts, "nvidia.forward_compatibility") is True:
         return absent(SOURCE)
-    return made(facts, "cuda.version", "nvidia.cuda_version", make=lambda toolkit, speaks: _parts(toolkit) > _parts(speaks))
+    return made(
+        facts,
+        "cuda.version",
+        "nvidia.cuda_version",
+        make=lambda toolkit, speaks: _parts(toolkit) > _parts(speaks),
+    )
 
 
 def _parts(version: str) -> tuple[int, ...]:
@@ -49,10 +65,21 @@ def _rejects_toolkit(facts: Facts) -> Fact:
     if lookup("crate.cudarc.features", facts).state is State.UNKNOWN:
         return unknown("not known: crate.cudarc.features", SOURCE)
     features = _listed(facts, "crate.cudarc.features")
-    told = value_of(facts, "env.CUDARC_CUDA_VERSION") and in_range(str(value_of(facts, "crate.cudarc.version")), introduced="0.16.5")
-    if _ASKS_NVCC not in features or told or any(re.fullmatch(r"cuda-\d+", feature) for feature in features):
+    told = value_of(facts, "env.CUDARC_CUDA_VERSION") and in_range(
+        str(value_of(facts, "crate.cudarc.version")), introduced="0.16.5"
+    )
+    if (
+        _ASKS_NVCC not in features
+        or told
+        or any(re.fullmatch(r"cuda-\d+", feature) for feature in features)
+    ):
         return absent(SOURCE)
-    return made(facts, "cuda.nvcc_version", "cudarc.known_cuda", make=lambda nvcc, known: minor(nvcc) not in known)
+    return made(
+        facts,
+        "cuda.nvcc_version",
+        "cudarc.known_cuda",
+        make=lambda nvcc, known: minor(nvcc) not in known,
+    )
 
 
 def _target(facts: Facts) -> Fact:
@@ -62,7 +89,10 @@ def _target(facts: Facts) -> Fact:
 
 
 def _built_for(facts: Facts) -> Fact:
-    """Return what build scripts compile for; without the variable they take the first GPU that nvidia-smi lists."""
+    """Return what build scripts compile for.
+
+    Without the variable they take the first GPU that nvidia-smi lists.
+    """
     said = lookup("env.CUDA_COMPUTE_CAP", facts)
     if said.value is not None:
         number = re.fullmatch(r"(\d{1,2})\.?(\d)[af]?", str(said.value))
@@ -80,5 +110,9 @@ def _without_kernels(on: list[str], facts: Facts) -> list[str] | None:
     for crate in _HAVE_KERNELS:
         if value_of(facts, f"crate.{crate}.used") is True:
             its = _listed(facts, f"crate.{crate}.features")
-            found += [f"{crate} without {switch}" for switch in ("cuda", "metal") if switch in on and switch not in its]
+            found += [
+                f"{crate} without {switch}"
+                for switch in ("cuda", "metal")
+                if switch in on and switch not in its
+            ]
     return found or None

@@ -1,6 +1,7 @@
 """GPUs on PCI that NVIDIA's driver does not drive, and what each of them needs, by its device number.
 
-The numbers are those of the table in the README of https://github.com/NVIDIA/open-gpu-kernel-modules, which lists Turing and newer.
+The numbers are those of the table in the README of
+https://github.com/NVIDIA/open-gpu-kernel-modules, which lists Turing and newer.
 """
 
 from __future__ import annotations
@@ -23,12 +24,18 @@ _NVIDIAS_OWN = ("", "nvidia")
 
 def cards(facts: Facts) -> Named:
     """Yield, for each thing that a card may need, the cards that need it and that the driver does not take."""
-    free = [card for card in devices.cards(facts, "nvidia.cards") if str(card.get("driver", "")) in _NVIDIAS_OWN]
+    free = [
+        card
+        for card in devices.cards(facts, "nvidia.cards")
+        if str(card.get("driver", "")) in _NVIDIAS_OWN
+    ]
     driver = value_of(facts, "nvidia.driver_version")
     waiting = [_label(card) for card in free] if not driver else []
     yield "nvidia.undriven", present(waiting, SOURCE) if waiting else absent(SOURCE)
     left = _not_taken(free, facts) if driver else []
-    sorted_ = {name: [_label(card) for card in left if _need(card, facts) == name] for name in _NEEDS}
+    sorted_ = {
+        name: [_label(card) for card in left if _need(card, facts) == name] for name in _NEEDS
+    }
     for name, found in sorted_.items():
         yield f"nvidia.{name}", present(found, SOURCE) if found else absent(SOURCE)
 
@@ -37,8 +44,14 @@ _NEEDS = ("needs_open_module", "needs_closed_module", "needs_legacy_driver", "ca
 
 
 def _need(card: dict[str, Any], facts: Facts) -> str:
-    device, kind, driver = _number(card), value_of(facts, "nvidia.module_kind"), str(value_of(facts, "nvidia.driver_version"))
-    if kind == "closed" and (device in _GRACE_HOPPER or any(device in numbers for numbers in _BLACKWELL)):
+    device, kind, driver = (
+        _number(card),
+        value_of(facts, "nvidia.module_kind"),
+        str(value_of(facts, "nvidia.driver_version")),
+    )
+    if kind == "closed" and (
+        device in _GRACE_HOPPER or any(device in numbers for numbers in _BLACKWELL)
+    ):
         return "needs_open_module"
     if _MAXWELL <= device < _TURING and in_range(driver, introduced=_WITHOUT_PASCAL):
         return "needs_legacy_driver"
@@ -48,13 +61,19 @@ def _need(card: dict[str, Any], facts: Facts) -> str:
 
 
 def _not_taken(there: list[dict[str, Any]], facts: Facts) -> list[dict[str, Any]]:
-    """Return the cards that NVML does not list; none where it could not be asked, or names GPUs without their place."""
+    """Return the cards that NVML does not list.
+
+    None where it could not be asked, or names GPUs without their place.
+    """
     gpus, nvml = facts.get("nvidia.gpus", absent("")), facts.get("nvidia.nvml", absent(""))
     if gpus.state is State.UNKNOWN or nvml.state is not State.ABSENT or value_of(facts, "host.wsl"):
         return []
     taken = [gpu for gpu in gpus.value or () if isinstance(gpu, dict)]
-    # A container, and a job of a cluster, see the cards of their host on PCI, and only GPUs of their own.
-    if taken and (value_of(facts, "host.container") or any(not gpu.get("pci_bus_id") for gpu in taken)):
+    # A container, and a job of a cluster, see the cards of their host on PCI, and only GPUs of
+    # their own.
+    if taken and (
+        value_of(facts, "host.container") or any(not gpu.get("pci_bus_id") for gpu in taken)
+    ):
         return []
     places = {gpu.get("pci_bus_id") for gpu in taken}
     return [card for card in there if card.get("pci_bus_id") not in places]

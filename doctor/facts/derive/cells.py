@@ -36,12 +36,17 @@ def cell_text(cell: Any) -> str:
 def table_facts(name: str, table: Table, facts: Facts) -> Named:
     """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select, and whether they are beyond the table.
 
-    Where a column judges, also what is held against the cell, `.seen`, and what selected the row, `.by`: a report is read without
-    the tables.
+    Where a column judges, also what is held against the cell, `.seen`, and what selected the row,
+    `.by`: a report is read without the tables.
     """
     row, why = selected(table, facts)
     if table.newest is not None:
-        yield f"compat.{name}.beyond", _beyond(table, table.newest, facts, f"compat/{name}") if row is None else absent(f"compat/{name}")
+        yield (
+            f"compat.{name}.beyond",
+            _beyond(table, table.newest, facts, f"compat/{name}")
+            if row is None
+            else absent(f"compat/{name}"),
+        )
     source = f"compat/{name}" + _read(row, table)
     for column_name, column in table.columns.items():
         if column.key:
@@ -58,17 +63,29 @@ def table_facts(name: str, table: Table, facts: Facts) -> Named:
 
 
 def _as_told(fact: Fact, source: str) -> Fact:
-    return present(as_text(fact.value), source) if fact.state is State.PRESENT else msgspec.structs.replace(fact, source=source)
+    return (
+        present(as_text(fact.value), source)
+        if fact.state is State.PRESENT
+        else msgspec.structs.replace(fact, source=source)
+    )
 
 
 def _selectors(table: Table, facts: Facts) -> str:
     """Say what selected a row, by its key columns: `torch 2.13.0`."""
-    keys = [(name, as_text(lookup(column.fact, facts).value)) for name, column in table.columns.items() if column.key]
+    keys = [
+        (name, as_text(lookup(column.fact, facts).value))
+        for name, column in table.columns.items()
+        if column.key
+    ]
     return ", ".join(f"{name} {value}" for name, value in keys)
 
 
 def _read(row: dict[str, Any] | None, table: Table) -> str:
-    opened = [table.sources[source].opened for source in (row or {}).get("source") or () if source in table.sources]
+    opened = [
+        table.sources[source].opened
+        for source in (row or {}).get("source") or ()
+        if source in table.sources
+    ]
     return f", read on {max(opened).isoformat()}" if opened else ""
 
 
@@ -79,13 +96,26 @@ def _beyond(table: Table, newest: Newest, facts: Facts, source: str) -> Fact:
         return absent(source)
     key = newest.of or next(name for name, column in table.columns.items() if column.key)
     fact = facts.get(table.columns[key].fact)
-    missing = applies.missing or ((table.columns[key].fact,) if fact is None or fact.state is State.UNKNOWN else ())
+    missing = applies.missing or (
+        (table.columns[key].fact,) if fact is None or fact.state is State.UNKNOWN else ()
+    )
     if fact is None or missing:
         return unknown(f"not known: {', '.join(missing)}", source)
-    here, end = parse(public(as_text(fact.value))) if fact.state is State.PRESENT else None, parse(newest.release)
+    here, end = (
+        parse(public(as_text(fact.value))) if fact.state is State.PRESENT else None,
+        parse(newest.release),
+    )
     if here is None or end is None or here <= end:
         return absent(source)
-    return present({"of": key, "here": as_text(fact.value), "ends": newest.release, "read": newest.read.isoformat()}, source)
+    return present(
+        {
+            "of": key,
+            "here": as_text(fact.value),
+            "ends": newest.release,
+            "read": newest.read.isoformat(),
+        },
+        source,
+    )
 
 
 def selected(table: Table, facts: Facts) -> tuple[dict[str, Any] | None, str]:
@@ -94,11 +124,17 @@ def selected(table: Table, facts: Facts) -> tuple[dict[str, Any] | None, str]:
     if not applies.truth:
         return None, "" if applies.truth is False else f"not known: {', '.join(applies.missing)}"
     keys = {name: facts.get(column.fact) for name, column in table.columns.items() if column.key}
-    unseen = [table.columns[name].fact for name, fact in keys.items() if fact is None or fact.state is State.UNKNOWN]
+    unseen = [
+        table.columns[name].fact
+        for name, fact in keys.items()
+        if fact is None or fact.state is State.UNKNOWN
+    ]
     if unseen:
         return None, f"not known: {', '.join(unseen)}"
     for row in table.rows:
-        if all(fact is not None and _key_accepts(row.get(name), fact) for name, fact in keys.items()):
+        if all(
+            fact is not None and _key_accepts(row.get(name), fact) for name, fact in keys.items()
+        ):
             return row, ""
     return None, ""
 
@@ -117,4 +153,8 @@ def _judged(column: Column, cell: Any, facts: Facts, source: str) -> Fact:
     if fact.state is State.ABSENT:
         return absent(source)
     truth = accepts(cell, fact.value)
-    return unknown(f"{as_text(fact.value)} has no order", source) if truth is None else present("fits" if truth else "violated", source)
+    return (
+        unknown(f"{as_text(fact.value)} has no order", source)
+        if truth is None
+        else present("fits" if truth else "violated", source)
+    )

@@ -12,10 +12,21 @@ def companions(facts: Facts, catalog: Catalog) -> Named:
     """Yield what is known of torchaudio beside this torch."""
     names = ("torchaudio.cuda_version", "torch.cuda_version")
     yield "torchaudio.fits_cuda", made(facts, *names, make=lambda one, torch: one == minor(torch))
-    asking = [name.split(".")[1] for name in facts if name.startswith("requires.") and name.endswith(".torchaudio.met")]
-    nobody = absent(SOURCE) if "packages" in facts else unknown("nobody could list the packages", SOURCE)
+    asking = [
+        name.split(".")[1]
+        for name in facts
+        if name.startswith("requires.") and name.endswith(".torchaudio.met")
+    ]
+    nobody = (
+        absent(SOURCE) if "packages" in facts else unknown("nobody could list the packages", SOURCE)
+    )
     yield "torchaudio.asked_by", present(asking, SOURCE) if asking else nobody
     table = catalog.tables.get("torch")
-    releases = [parse(str(row["torch"])) for row in table.rows if "torchaudio" in row] if table else []
+    releases = (
+        [parse(str(row["torch"])) for row in table.rows if "torchaudio" in row] if table else []
+    )
     newest = max((one for one in releases if one is not None), default=None)
-    yield "torchaudio.newest_torch", present(str(newest), "compat/torch") if newest else absent("compat/torch")
+    yield (
+        "torchaudio.newest_torch",
+        present(str(newest), "compat/torch") if newest else absent("compat/torch"),
+    )

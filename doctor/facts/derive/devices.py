@@ -44,14 +44,23 @@ def _capabilities(gpus: list[dict[str, Any]]) -> Fact:
 def target_arch(facts: Facts, *, torch: bool) -> str | None:
     """Return the architecture to compile for, `sm_90`: the newest visible GPU's, which torch's builder bounds by what torch holds.
 
-    So does `_get_cuda_arch_flags` in torch/utils/cpp_extension.py: a GPU newer than torch's own code is served by an older target.
+    So does `_get_cuda_arch_flags` in torch/utils/cpp_extension.py: a GPU newer than torch's own
+    code is served by an older target.
     """
     declared = facts.get("nvidia.capabilities")
-    seen = declared if declared is not None and declared.state is State.PRESENT else dict(of_gpus(facts))["nvidia.capabilities"]
+    seen = (
+        declared
+        if declared is not None and declared.state is State.PRESENT
+        else dict(of_gpus(facts))["nvidia.capabilities"]
+    )
     here = [pair for one in seen.value or () if (pair := _pair(str(one)))]
     if not here:
         return None
-    compiled = [_pair(f"{digits[:-1]}.{digits[-1]}") for arch in value_of(facts, "torch.arch_list") or () if (digits := _digits(arch))]
+    compiled = [
+        _pair(f"{digits[:-1]}.{digits[-1]}")
+        for arch in value_of(facts, "torch.arch_list") or ()
+        if (digits := _digits(arch))
+    ]
     bound = max(filter(None, compiled), default=None) if torch else None
     return "sm_{}{}".format(*min(max(here), bound or max(here)))
 

@@ -24,7 +24,9 @@ def halves(facts: Facts) -> Named:
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
     yield "nvidia.compat_outdated", _outdated(facts)
     yield "nvidia.l4t_driver", made(facts, "nvidia.driver_version", make=_l4t)
-    manager, kernel = (value_of(facts, f"nvidia.{name}") for name in ("fabric_manager", "driver_version"))
+    manager, kernel = (
+        value_of(facts, f"nvidia.{name}") for name in ("fabric_manager", "driver_version")
+    )
     differ = manager and kernel and manager != kernel
     words = f"the fabric manager is of {manager}, the driver of {kernel}"
     yield "nvidia.fabric_manager_differs", present(words, SOURCE) if differ else absent(SOURCE)
@@ -39,38 +41,63 @@ def _l4t(driver: str) -> str | None:
 def _stands_in(facts: Facts) -> bool:
     """Say whether libcuda comes from a package that replaces the driver's.
 
-    NVIDIA's container toolkit mounts it into the standard folder, so its path need not say so. A libcuda that is newer than the
-    kernel's driver, beside an NVML that fits it, came by such a package; after an update without a restart NVML fits no more.
+    NVIDIA's container toolkit mounts it into the standard folder, so its path need not say so. A
+    libcuda that is newer than the kernel's driver, beside an NVML that fits it, came by such a
+    package; after an update without a restart NVML fits no more.
     """
-    library, kernel = (parse(str(value_of(facts, f"nvidia.{name}") or "")) for name in ("libcuda_version", "driver_version"))
+    library, kernel = (
+        parse(str(value_of(facts, f"nvidia.{name}") or ""))
+        for name in ("libcuda_version", "driver_version")
+    )
     if "/compat" in str(value_of(facts, "nvidia.libcuda") or ""):
         # One that is older than the driver makes up for nothing: CUDA refuses the pair.
         return library is None or kernel is None or library >= kernel
-    answered = facts.get("nvidia.nvml", absent("")).state is State.ABSENT and facts.get("nvidia.gpus", absent("")).state is State.PRESENT
+    answered = (
+        facts.get("nvidia.nvml", absent("")).state is State.ABSENT
+        and facts.get("nvidia.gpus", absent("")).state is State.PRESENT
+    )
     return answered and library is not None and kernel is not None and library > kernel
 
 
 def _difference(facts: Facts) -> Fact:
-    library, kernel = (value_of(facts, f"nvidia.{name}") for name in ("libcuda_version", "driver_version"))
-    # Jetson and Windows count drivers in their own way, and their libcuda carries no number of the kernel's.
-    if not library or not kernel or library == kernel or value_of(facts, "host.jetson") or value_of(facts, "host.wsl"):
+    library, kernel = (
+        value_of(facts, f"nvidia.{name}") for name in ("libcuda_version", "driver_version")
+    )
+    # Jetson and Windows count drivers in their own way, and their libcuda carries no number of the
+    # kernel's.
+    if (
+        not library
+        or not kernel
+        or library == kernel
+        or value_of(facts, "host.jetson")
+        or value_of(facts, "host.wsl")
+    ):
         return absent(SOURCE)
     if _l4t(str(library)) or _l4t(str(kernel)):
         return absent(SOURCE)
-    return present(f"{value_of(facts, 'nvidia.libcuda') or 'libcuda'} is of driver {library}, the kernel's module of {kernel}", SOURCE)
+    return present(
+        f"{value_of(facts, 'nvidia.libcuda') or 'libcuda'} is of driver {library}, the kernel's module of {kernel}",
+        SOURCE,
+    )
 
 
 def _outdated(facts: Facts) -> Fact:
     """Return the folder of a forward compatibility package that is older than the driver which it stands before."""
     path = str(value_of(facts, "nvidia.libcuda") or "")
-    differs = _difference(facts).state is State.PRESENT and "/compat" in path and not _stands_in(facts)
+    differs = (
+        _difference(facts).state is State.PRESENT and "/compat" in path and not _stands_in(facts)
+    )
     return present(path.rpartition("/")[0], SOURCE) if differs else absent(SOURCE)
 
 
 def wants(facts: Facts) -> Named:
     """Yield `nvidia.wanted_by`: what here was built for NVIDIA's GPUs, where nobody hides them on purpose."""
     names = ["torch"] if value_of(facts, "torch.build") == "cuda" else []
-    names += [name for name, packages in _BUILT_FOR_CUDA.items() if any(value_of(facts, f"package.{one}.version") for one in packages)]
+    names += [
+        name
+        for name, packages in _BUILT_FOR_CUDA.items()
+        if any(value_of(facts, f"package.{one}.version") for one in packages)
+    ]
     if "cuda" in texts(facts, "candle.features"):
         names.append("candle")
     hidden = value_of(facts, "nvidia.hidden_on_purpose") or value_of(facts, "gpu.hidden_by")

@@ -31,17 +31,36 @@ _ONE_FOLDER = 13
 
 
 def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
-    """Return the facts with those that follow from them; what was observed is never overwritten, unless it is unknown."""
+    """Return the facts with those that follow from them.
+
+    What was observed is never overwritten, unless it is unknown.
+    """
     known = dict(facts)
     for step in (_torch, _packages, _gpus):
         _add(known, step(known))
-    if (gpus := catalog.tables.get("gpu-arch")) is not None and known["nvidia.capabilities"].state is State.UNKNOWN:
-        known["nvidia.capabilities"] = made(known, "nvidia.gpu_names", make=lambda names: capabilities(names, gpus))
+    if (gpus := catalog.tables.get("gpu-arch")) is not None and known[
+        "nvidia.capabilities"
+    ].state is State.UNKNOWN:
+        known["nvidia.capabilities"] = made(
+            known, "nvidia.gpu_names", make=lambda names: capabilities(names, gpus)
+        )
     _add(known, _stack(known))
     for name, table in catalog.tables.items():
         _add(known, table_facts(name, table, known))
     _add(known, pins(known, catalog))
-    for step in (_arch_list, _coverage, _extensions, _toolkit, _triton, _build, candle, chosen, reach, wants, _tuple):
+    for step in (
+        _arch_list,
+        _coverage,
+        _extensions,
+        _toolkit,
+        _triton,
+        _build,
+        candle,
+        chosen,
+        reach,
+        wants,
+        _tuple,
+    ):
         _add(known, step(known))
     _add(known, _tag(known, catalog))
     _add(known, companions(known, catalog))
@@ -57,10 +76,28 @@ def _add(known: dict[str, Fact], more: Named) -> None:
 def _torch(facts: Facts) -> Named:
     yield "torch.release", made(facts, "torch.version", make=public)
     yield "torch.minor", made(facts, "torch.version", make=minor)
-    yield "torch.local", made(facts, "torch.version", make=lambda text: text.partition("+")[2] or None)
-    yield "torch.cuda_major", made(facts, "torch.cuda_version", make=lambda text: str(major(text)) if major(text) else None)
-    yield "torch.cuda_tag", made(facts, "torch.cuda_version", make=lambda text: "cu" + (minor(text) or "").replace(".", ""))
-    yield "torch.cxx11_abi_tag", made(facts, "torch.cxx11_abi", make=lambda new: "TRUE" if new else "FALSE")
+    yield (
+        "torch.local",
+        made(facts, "torch.version", make=lambda text: text.partition("+")[2] or None),
+    )
+    yield (
+        "torch.cuda_major",
+        made(
+            facts, "torch.cuda_version", make=lambda text: str(major(text)) if major(text) else None
+        ),
+    )
+    yield (
+        "torch.cuda_tag",
+        made(
+            facts,
+            "torch.cuda_version",
+            make=lambda text: "cu" + (minor(text) or "").replace(".", ""),
+        ),
+    )
+    yield (
+        "torch.cxx11_abi_tag",
+        made(facts, "torch.cxx11_abi", make=lambda new: "TRUE" if new else "FALSE"),
+    )
 
 
 def _packages(facts: Facts) -> Named:
@@ -68,8 +105,14 @@ def _packages(facts: Facts) -> Named:
     yield "python.minor", made(facts, "python.version", make=minor)
     yield "triton.version", made(facts, "package.triton.version", make=str)
     built, abi = "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"
-    yield "flash-attn.wheel_fits_torch", made(facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here))
-    yield "flash-attn.wheel_fits_abi", made(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here)
+    yield (
+        "flash-attn.wheel_fits_torch",
+        made(facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here)),
+    )
+    yield (
+        "flash-attn.wheel_fits_abi",
+        made(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here),
+    )
 
 
 def _gpus(facts: Facts) -> Named:
@@ -78,15 +121,34 @@ def _gpus(facts: Facts) -> Named:
     yield from cards(facts)
     yield from choices(facts)
     yield from health(facts)
-    # What was reached works, whatever the numbers say: data centre cards have packages that make up for an older driver.
-    yield "torch.reaches_xpu", present(True, SOURCE) if value_of(facts, "torch.xpu_devices") else absent(SOURCE)
-    yield "torch.reaches_cuda", present(True, SOURCE) if value_of(facts, "torch.cuda_available") is True else absent(SOURCE)
-    yield "nvidia.driver_branch", made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None)
+    # What was reached works, whatever the numbers say: data centre cards have packages that make up
+    # for an older driver.
+    yield (
+        "torch.reaches_xpu",
+        present(True, SOURCE) if value_of(facts, "torch.xpu_devices") else absent(SOURCE),
+    )
+    yield (
+        "torch.reaches_cuda",
+        present(True, SOURCE)
+        if value_of(facts, "torch.cuda_available") is True
+        else absent(SOURCE),
+    )
+    yield (
+        "nvidia.driver_branch",
+        made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None),
+    )
 
 
 def _stack(facts: Facts) -> Named:
     for name, pick in (("nvidia.capability_min", min), ("nvidia.capability_max", max)):
-        yield name, made(facts, "nvidia.capabilities", make=lambda all_, pick=pick: pick(all_, key=_capability))
+        yield (
+            name,
+            made(
+                facts,
+                "nvidia.capabilities",
+                make=lambda all_, pick=pick: pick(all_, key=_capability),
+            ),
+        )
 
 
 def _capability(text: str) -> tuple[int, ...]:
@@ -94,7 +156,14 @@ def _capability(text: str) -> tuple[int, ...]:
 
 
 def _arch_list(facts: Facts) -> Named:
-    yield "torch.arch_list", made(facts, "compat.torch-archs.archs.wanted", make=lambda text: text.replace(",", " ").split())
+    yield (
+        "torch.arch_list",
+        made(
+            facts,
+            "compat.torch-archs.archs.wanted",
+            make=lambda text: text.replace(",", " ").split(),
+        ),
+    )
 
 
 def _coverage(facts: Facts) -> Named:
@@ -106,34 +175,67 @@ def _coverage(facts: Facts) -> Named:
     build = lookup("torch.build", facts)
     judged = build.value == "cuda" or build.state is State.UNKNOWN
     names = ("torch.build", "torch.arch_list", "nvidia.capabilities")
-    yield "gpu.unsupported_by_torch", made(facts, *names, make=missing) if judged else absent(SOURCE)
+    yield (
+        "gpu.unsupported_by_torch",
+        made(facts, *names, make=missing) if judged else absent(SOURCE),
+    )
     yield "gpu.flash_attn_archs", made(facts, "nvidia.capabilities", make=_flash_attn_archs)
-    yield "gpu.arch_list", made(facts, "nvidia.capabilities", make=lambda here: ";".join(sorted(set(here), key=_capability)))
+    yield (
+        "gpu.arch_list",
+        made(
+            facts,
+            "nvidia.capabilities",
+            make=lambda here: ";".join(sorted(set(here), key=_capability)),
+        ),
+    )
 
 
 def _extensions(facts: Facts) -> Named:
-    for name in [name for name in facts if name.startswith("extension.") and name.endswith(".archs")]:
-        yield name.removesuffix("archs") + "unsupported_gpus", made(facts, name, "nvidia.capabilities", make=_unsupported)
+    for name in [
+        name for name in facts if name.startswith("extension.") and name.endswith(".archs")
+    ]:
+        yield (
+            name.removesuffix("archs") + "unsupported_gpus",
+            made(facts, name, "nvidia.capabilities", make=_unsupported),
+        )
 
 
 def _unsupported(archs: list[str], here: list[str]) -> list[str] | None:
-    """Return what none of the code runs on; a file does not say by which CUDA it was compiled, so the milder rule holds for Orin."""
+    """Return what none of the code runs on.
+
+    A file does not say by which CUDA it was compiled, so the milder rule holds for Orin.
+    """
     return uncovered(archs, here, unified=True) or None
 
 
 def _flash_attn_archs(capabilities: list[str]) -> str | None:
     """Return the targets of flash-attn's own build, one a generation: its code for 8.0 serves all of 8.x (setup.py of 2.8.3)."""
-    return ";".join(f"{generation}0" for generation in sorted({_capability(one)[0] for one in capabilities}) if generation >= 8) or None
+    return (
+        ";".join(
+            f"{generation}0"
+            for generation in sorted({_capability(one)[0] for one in capabilities})
+            if generation >= 8
+        )
+        or None
+    )
 
 
 def _toolkit(facts: Facts) -> Named:
     yield "cuda.matches_torch", made(facts, "cuda.version", "torch.cuda_version", make=_difference)
     yield (
         "cuda.compiler_fits_headers",
-        made(facts, "cuda.version", "cuda.headers_version", make=lambda one, other: minor(one) == minor(other)),
+        made(
+            facts,
+            "cuda.version",
+            "cuda.headers_version",
+            make=lambda one, other: minor(one) == minor(other),
+        ),
     )
     parts = ("nvidia-cuda-nvcc", "nvidia-nvvm")
-    yield "cuda.mixed_packages", made(facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts))
+    yield (
+        "cuda.mixed_packages",
+        made(facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts)),
+    )
     yield "cuda.host_compiler_fits", _host_compiler_fits(facts)
 
 
@@ -146,30 +248,57 @@ def _difference(toolkit: str, torch: str) -> str:
 def _mixed(parts: tuple[str, ...], nvcc: str, nvvm: str) -> list[str] | None:
     """Name both where nvvm is of a newer release: nvcc's own ptxas does not know the PTX that it writes."""
     newer = in_range(nvvm, introduced=nvcc) and minor(nvvm) != minor(nvcc)
-    return [f"{part} {version}" for part, version in zip(parts, (nvcc, nvvm), strict=True)] if newer else None
+    return (
+        [f"{part} {version}" for part, version in zip(parts, (nvcc, nvvm), strict=True)]
+        if newer
+        else None
+    )
 
 
 def _host_compiler_fits(facts: Facts) -> Fact:
     kind = value_of(facts, "compiler.cuda_host_kind")
     if kind not in ("gcc", "clang"):
-        return absent(SOURCE) if "compiler.cuda_host_kind" in facts else unknown("not known: compiler.cuda_host_kind", SOURCE)
-    return made(facts, f"cuda.{kind}_max", "compiler.cuda_host_major", make=lambda most, here: int(here) <= int(most))
+        return (
+            absent(SOURCE)
+            if "compiler.cuda_host_kind" in facts
+            else unknown("not known: compiler.cuda_host_kind", SOURCE)
+        )
+    return made(
+        facts,
+        f"cuda.{kind}_max",
+        "compiler.cuda_host_major",
+        make=lambda most, here: int(here) <= int(most),
+    )
 
 
 def _triton(facts: Facts) -> Named:
     for package in ("triton", "pytorch-triton", "pytorch-triton-rocm"):
-        if (fact := facts.get(f"requires.torch.{package}.met")) is not None and fact.state is State.PRESENT:
+        if (
+            fact := facts.get(f"requires.torch.{package}.met")
+        ) is not None and fact.state is State.PRESENT:
             yield "triton.fits_torch", fact
             return
     wanted = "compat.torch.triton.wanted"
-    yield "triton.fits_torch", made(facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin))
+    yield (
+        "triton.fits_torch",
+        made(facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin)),
+    )
 
 
 def _build(facts: Facts) -> Named:
-    yield "build.max_jobs", made(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs)
+    yield (
+        "build.max_jobs",
+        made(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs),
+    )
     yield "cuda.pip_root", made(facts, "torch.path", "torch.cuda_version", make=_pip_root)
-    if value_of(facts, "torch.build") == "cuda" and lookup("torch.specializes_symbolic", facts).state is State.UNKNOWN:
-        yield "torch.specializes_symbolic", made(facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0"))
+    if (
+        value_of(facts, "torch.build") == "cuda"
+        and lookup("torch.specializes_symbolic", facts).state is State.UNKNOWN
+    ):
+        yield (
+            "torch.specializes_symbolic",
+            made(facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0")),
+        )
 
 
 def _max_jobs(cores: int, free: int) -> int:
@@ -179,7 +308,11 @@ def _max_jobs(cores: int, free: int) -> int:
 
 def _pip_root(torch: str, cuda: str) -> str | None:
     generation = major(cuda)
-    return f"{torch.rpartition('/')[0]}/nvidia/cu{generation}" if generation and generation >= _ONE_FOLDER else None
+    return (
+        f"{torch.rpartition('/')[0]}/nvidia/cu{generation}"
+        if generation and generation >= _ONE_FOLDER
+        else None
+    )
 
 
 def _tag(facts: Facts, catalog: Catalog) -> Named:
@@ -187,10 +320,16 @@ def _tag(facts: Facts, catalog: Catalog) -> Named:
     if archs is None or drivers is None:
         return
     runs = partial(driver_runs, drivers=drivers)
-    yield "nvidia.runs_cuda_of_torch", made(facts, "torch.cuda_version", "nvidia.driver_version", make=runs)
+    yield (
+        "nvidia.runs_cuda_of_torch",
+        made(facts, "torch.cuda_version", "nvidia.driver_version", make=runs),
+    )
     names = ("torch.release", "host.machine", "nvidia.driver_version", "nvidia.capabilities")
     pick = partial(wanted_tag, archs=archs, drivers=drivers)
-    yield "torch.wanted_tag", made(facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3]))
+    yield (
+        "torch.wanted_tag",
+        made(facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3])),
+    )
 
 
 _TUPLE = (
@@ -206,5 +345,9 @@ _TUPLE = (
 
 
 def _tuple(facts: Facts) -> Named:
-    known = {title: as_text(value_of(facts, name)) for title, name in _TUPLE if value_of(facts, name) is not None}
+    known = {
+        title: as_text(value_of(facts, name))
+        for title, name in _TUPLE
+        if value_of(facts, name) is not None
+    }
     yield "stack.tuple", present(known, SOURCE) if "torch" in known else absent(SOURCE)

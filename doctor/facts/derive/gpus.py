@@ -9,11 +9,18 @@ from doctor.model.compat import Table
 
 
 def capabilities(names: Iterable[str], table: Table) -> list[str] | None:
-    """Return the capability of each GPU by the column `models`; None where one of them is not known for certain."""
+    """Return the capability of each GPU by the column `models`.
+
+    None where one of them is not known for certain.
+    """
     found = [_capability(str(name), table) for name in names]
     return None if None in found or not found else [one for one in found if one]
 
 
 def _capability(name: str, table: Table) -> str | None:
-    rows = [row for row in table.rows if isinstance(row.get("models"), str) and in_fact(row["models"]).search(name)]
+    rows = [
+        row
+        for row in table.rows
+        if isinstance(row.get("models"), str) and in_fact(row["models"]).search(name)
+    ]
     return str(rows[0]["capability"]) if len(rows) == 1 else None

@@ -1,4 +1,7 @@
-"""What NVML complains of, GPU by GPU, in words that conditions can read; GPUs that are not visible are left out."""
+"""What NVML complains of, GPU by GPU, in words that conditions can read.
+
+GPUs that are not visible are left out.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,17 @@ _FAR_BELOW = 0.7
 _FOR_ONE_PROCESS = 1 << 30
 """Memory that is free where no small program runs out of it: CUDA itself takes half of that."""
 _THROTTLED = ("hardware thermal slowdown", "hardware power brake")
-"""What speaks for itself; "hardware slowdown" alone is also said for a moment while clocks change (nvml.h)."""
+"""What speaks for itself.
+
+"hardware slowdown" alone is also said for a moment while clocks change (nvml.h).
+"""
 
 
 def health(facts: Facts) -> Named:
-    """Yield a list of GPUs for each thing that may be amiss; absent where no GPU complains of it."""
+    """Yield a list of GPUs for each thing that may be amiss.
+
+    Absent where no GPU complains of it.
+    """
     gpus = cards(facts, "nvidia.visible") or _meant(facts)
     for name, complaint in _COMPLAINTS.items():
         concerned = [(gpu, words) for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
@@ -38,13 +47,18 @@ def health(facts: Facts) -> Named:
     states = {_taken(gpu) for gpu in gpus}
     taken = states.pop() if len(states) == 1 else ""
     yield "nvidia.taken", present(taken, SOURCE) if taken else absent(SOURCE)
-    joined = bool(gpus) and all(_health(gpu).get("fabric_state") == "completed" and not _fabric(gpu, _health(gpu)) for gpu in gpus)
+    joined = bool(gpus) and all(
+        _health(gpu).get("fabric_state") == "completed" and not _fabric(gpu, _health(gpu))
+        for gpu in gpus
+    )
     yield "nvidia.fabric_completed", present(True, SOURCE) if joined else absent(SOURCE)
 
 
 def _meant(facts: Facts) -> list[dict[str, Any]]:
     """Return the GPUs that CUDA_VISIBLE_DEVICES means where it names an instance of MIG that is no more: those in MIG mode."""
-    wrong = value_of(facts, "nvidia.visible_error") and str(value_of(facts, "env.CUDA_VISIBLE_DEVICES") or "").startswith("MIG-")
+    wrong = value_of(facts, "nvidia.visible_error") and str(
+        value_of(facts, "env.CUDA_VISIBLE_DEVICES") or ""
+    ).startswith("MIG-")
     return [gpu for gpu in cards(facts, "nvidia.gpus") if gpu.get("mig") is True] if wrong else []
 
 
@@ -59,7 +73,11 @@ def _label(gpu: dict[str, Any]) -> str:
 
 
 def _undivided(gpu: dict[str, Any], _: dict[str, Any]) -> str:
-    return "MIG is on, and there is no instance" if gpu.get("mig") is True and gpu.get("mig_devices") == [] else ""
+    return (
+        "MIG is on, and there is no instance"
+        if gpu.get("mig") is True and gpu.get("mig_devices") == []
+        else ""
+    )
 
 
 def _prohibited(gpu: dict[str, Any], _: dict[str, Any]) -> str:
@@ -67,7 +85,9 @@ def _prohibited(gpu: dict[str, Any], _: dict[str, Any]) -> str:
 
 
 def _exclusive(gpu: dict[str, Any], _: dict[str, Any]) -> str:
-    return "compute mode Exclusive_Process" if gpu.get("compute_mode") == "exclusive_process" else ""
+    return (
+        "compute mode Exclusive_Process" if gpu.get("compute_mode") == "exclusive_process" else ""
+    )
 
 
 def _taken(gpu: dict[str, Any]) -> str:
@@ -91,12 +111,18 @@ def _remap_pending(_: dict[str, Any], told: dict[str, Any]) -> str:
 
 def _uncorrected(_: dict[str, Any], told: dict[str, Any]) -> str:
     count = told.get("ecc_uncorrected")
-    return f"{count} uncorrected memory errors since the driver was loaded" if isinstance(count, int) and count > 0 else ""
+    return (
+        f"{count} uncorrected memory errors since the driver was loaded"
+        if isinstance(count, int) and count > 0
+        else ""
+    )
 
 
 def _throttled(_: dict[str, Any], told: dict[str, Any]) -> str:
     reasons = told.get("slowdown")
-    return ", ".join(reason for reason in _THROTTLED if isinstance(reasons, list) and reason in reasons)
+    return ", ".join(
+        reason for reason in _THROTTLED if isinstance(reasons, list) and reason in reasons
+    )
 
 
 def _fabric(_: dict[str, Any], told: dict[str, Any]) -> str:
@@ -106,7 +132,9 @@ def _fabric(_: dict[str, Any], told: dict[str, Any]) -> str:
 
 
 def _narrow(_: dict[str, Any], told: dict[str, Any]) -> str:
-    here, most, state = (told.get(name) for name in ("pcie_width", "pcie_width_max", "performance_state"))
+    here, most, state = (
+        told.get(name) for name in ("pcie_width", "pcie_width_max", "performance_state")
+    )
     if state not in _BUSY_STATES or not isinstance(here, int) or not isinstance(most, int):
         return ""
     return f"{here} of {most} PCIe lanes" if 0 < here < most else ""

@@ -10,22 +10,38 @@ from doctor.model.facts import Facts, present, value_of
 
 
 def pins(facts: Facts, catalog: Catalog) -> Named:
-    """Yield requires.* for the columns that say what a package asks for; nothing where any metadata was read."""
+    """Yield requires.* for the columns that say what a package asks for.
+
+    Nothing where any metadata was read.
+    """
     if any(name.startswith("requires.") for name in facts):
         return
     for name, table in catalog.tables.items():
         for column_name, column in table.columns.items():
             here = value_of(facts, column.fact) if column.asked_by else None
-            if here is None or not all_hold(condition_holds(one, facts) for one in column.when).truth:
+            if (
+                here is None
+                or not all_hold(condition_holds(one, facts) for one in column.when).truth
+            ):
                 continue
             row, _ = selected(table, facts)
-            if row is None or column_name not in row or (met := accepts(row[column_name], public(str(here)))) is None:
+            if (
+                row is None
+                or column_name not in row
+                or (met := accepts(row[column_name], public(str(here)))) is None
+            ):
                 continue
             asked, wanted = _package(column.fact), cell_text(row[column_name])
             pair, source = f"requires.{column.asked_by}.{asked}", f"compat/{name}"
             yield f"{pair}.met", present(met, source)
-            yield f"{pair}.specifier", present(wanted if wanted[:1] in "<>=" else f"=={wanted}", source)
-            yield f"{pair}.installed", present(value_of(facts, f"package.{asked}.version") or here, source)
+            yield (
+                f"{pair}.specifier",
+                present(wanted if wanted[:1] in "<>=" else f"=={wanted}", source),
+            )
+            yield (
+                f"{pair}.installed",
+                present(value_of(facts, f"package.{asked}.version") or here, source),
+            )
 
 
 def _package(fact: str) -> str:

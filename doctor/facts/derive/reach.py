@@ -23,17 +23,27 @@ _NOT_HANDED_IN = ("", "void", "none")
 
 def reach(facts: Facts) -> Named:
     """Yield what the machine shows, what hides it on purpose, and what each framework does not reach."""
-    yield "amd.unsupported_by_torch", made(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered)
+    yield (
+        "amd.unsupported_by_torch",
+        made(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered),
+    )
     here = shown(facts)
     yield "gpu.vendors", present(list(here), SOURCE) if here else absent(SOURCE)
     hidden = {vendor: by for vendor in here if (by := _hidden_by(vendor, facts))}
-    built = {"torch": value_of(facts, "torch.build"), **{name: value_of(facts, f"{name}.build") for name in ("jax", "onnxruntime")}}
+    built = {
+        "torch": value_of(facts, "torch.build"),
+        **{name: value_of(facts, f"{name}.build") for name in ("jax", "onnxruntime")},
+    }
     vendors = {name: _VENDORS.get(str(build), "") for name, build in built.items()}
     # candle has no unreached of its own: its checks tell, and a static check knows nothing of it.
     vendors["candle"] = "nvidia" if "cuda" in texts(facts, "candle.features") else ""
     concerned = [hidden[vendor] for vendor in vendors.values() if vendor in hidden]
     yield "gpu.hidden_by", present(concerned[0], SOURCE) if concerned else absent(SOURCE)
-    missed = {"torch": _torch_misses(facts), "jax": _jax_misses(facts), "onnxruntime": _onnxruntime_misses(facts)}
+    missed = {
+        "torch": _torch_misses(facts),
+        "jax": _jax_misses(facts),
+        "onnxruntime": _onnxruntime_misses(facts),
+    }
     for name, is_missed in missed.items():
         told = is_missed and vendors[name] in here and vendors[name] not in hidden
         yield f"{name}.unreached", _fact(str(built[name]), is_missed=told)
@@ -48,7 +58,11 @@ def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list
     """Return the AMD GPUs' targets where this torch has code for none of them: beside a card stands the processor's own small GPU."""
     here = [gpu["gfx"] for gpu in gpus if gpu.get("gfx")]
     compiled = [arch.partition(":")[0] for arch in archs if arch.startswith("gfx")]
-    covered = any(one == arch or (arch.endswith("-generic") and one.startswith(_stem(arch))) for one in here for arch in compiled)
+    covered = any(
+        one == arch or (arch.endswith("-generic") and one.startswith(_stem(arch)))
+        for one in here
+        for arch in compiled
+    )
     return None if build != "rocm" or not compiled or covered else here or None
 
 
@@ -63,22 +77,43 @@ def _fact(build: str, *, is_missed: bool) -> Fact:
 
 def _is_shown(vendor: str, facts: Facts) -> bool:
     listed = value_of(facts, f"{vendor}.gpus")
-    # A driver that says that its GPUs are taken has some, though a sandbox may hide them from files and from NVML.
-    told = vendor == "nvidia" and value_of(facts, "torch.build") == "cuda" and bool(state_said(value_of(facts, "torch.cuda_error")))
-    return (isinstance(listed, list) and bool(listed)) or value_of(facts, f"{vendor}.gpu_present") is True or told
+    # A driver that says that its GPUs are taken has some, though a sandbox may hide them from files
+    # and from NVML.
+    told = (
+        vendor == "nvidia"
+        and value_of(facts, "torch.build") == "cuda"
+        and bool(state_said(value_of(facts, "torch.cuda_error")))
+    )
+    return (
+        (isinstance(listed, list) and bool(listed))
+        or value_of(facts, f"{vendor}.gpu_present") is True
+        or told
+    )
 
 
 def _hidden_by(vendor: str, facts: Facts) -> str:
-    """Return what keeps the GPUs of a vendor away from this process on purpose, as it is set; empty where nothing does."""
+    """Return what keeps the GPUs of a vendor away from this process on purpose, as it is set.
+
+    Empty where nothing does.
+    """
     for variable in _HIDING[vendor]:
         value = value_of(facts, f"env.{variable}")
         if isinstance(value, str) and value.strip().partition(",")[0].strip() in _NONE_MEANT:
             return f"{variable}={value}"
     handed = value_of(facts, "env.NVIDIA_VISIBLE_DEVICES")
-    if vendor == "nvidia" and value_of(facts, "host.container") and isinstance(handed, str) and handed.strip() in _NOT_HANDED_IN:
+    if (
+        vendor == "nvidia"
+        and value_of(facts, "host.container")
+        and isinstance(handed, str)
+        and handed.strip() in _NOT_HANDED_IN
+    ):
         return f"NVIDIA_VISIBLE_DEVICES={handed}"
     chosen = as_text(value_of(facts, "env.CUDA_VISIBLE_DEVICES") or "")
-    return f"CUDA_VISIBLE_DEVICES={chosen}" if vendor == "nvidia" and value_of(facts, "nvidia.hidden_on_purpose") is True else ""
+    return (
+        f"CUDA_VISIBLE_DEVICES={chosen}"
+        if vendor == "nvidia" and value_of(facts, "nvidia.hidden_on_purpose") is True
+        else ""
+    )
 
 
 def _torch_misses(facts: Facts) -> bool:
@@ -87,7 +122,11 @@ def _torch_misses(facts: Facts) -> bool:
         return value_of(facts, "torch.cuda_available") is False
     answered = value_of(facts, "torch.devices")
     asked = isinstance(answered, list) and value_of(facts, "torch.cuda_available") is not None
-    return asked and not value_of(facts, "torch.xpu_devices") and not any(str(name).startswith("xpu") for name in answered)
+    return (
+        asked
+        and not value_of(facts, "torch.xpu_devices")
+        and not any(str(name).startswith("xpu") for name in answered)
+    )
 
 
 def _jax_misses(facts: Facts) -> bool:

@@ -13,7 +13,15 @@ from doctor.facts.derive.cells import accepts
 from doctor.model.compat import Table
 
 
-def wanted_tag(release: str, machine: str, driver: str, *, capabilities: Sequence[str], archs: Table, drivers: Table) -> str | None:
+def wanted_tag(
+    release: str,
+    machine: str,
+    driver: str,
+    *,
+    capabilities: Sequence[str],
+    archs: Table,
+    drivers: Table,
+) -> str | None:
     """Return the tag of PyTorch's wheel index (`cu128`) of the newest CUDA that the driver runs and whose build has code for every GPU.
 
     None where the tables know no such build of this release.
@@ -29,7 +37,10 @@ def wanted_tag(release: str, machine: str, driver: str, *, capabilities: Sequenc
 
 def _builds(release: str, machine: str, archs: Table) -> Iterator[tuple[str, list[str]]]:
     for row in archs.rows:
-        if accepts(row.get("torch"), release) is True and accepts(row.get("machine"), machine) is True:
+        if (
+            accepts(row.get("torch"), release) is True
+            and accepts(row.get("machine"), machine) is True
+        ):
             yield from ((cuda, str(row["archs"]).split()) for cuda in _each(row.get("cuda")))
 
 
@@ -38,7 +49,10 @@ def _each(cell: Any) -> Sequence[str]:
 
 
 def driver_runs(cuda: str, driver: str, *, drivers: Table) -> bool | None:
-    """Say whether a driver runs what was built with this CUDA; None where the table knows nothing of it."""
+    """Say whether a driver runs what was built with this CUDA.
+
+    None where the table knows nothing of it.
+    """
     known = any(accepts(row.get("cuda"), cuda) is True for row in drivers.rows)
     return _driver_runs(cuda, driver, drivers) if known else None
 

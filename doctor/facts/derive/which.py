@@ -26,7 +26,11 @@ def lost(facts: Facts) -> Named:
     listed = value_of(facts, "nvidia.gpu_errors")
     errors = [str(one) for one in listed] if isinstance(listed, list | tuple) else []
     found = [match for one in errors if (match := _ERROR.match(one))]
-    gpus = [{"index": one["index"], "pci_bus_id": _place(one["card"] or "")} for one in found] if len(found) == len(errors) else []
+    gpus = (
+        [{"index": one["index"], "pci_bus_id": _place(one["card"] or "")} for one in found]
+        if len(found) == len(errors)
+        else []
+    )
     yield from which("gpu_errors", gpus)
     words = {one["words"] for one in found} if gpus else set()
     told = f"{_named(gpus)} {_said(words.pop(), len(gpus))}" if len(words) == 1 else ""
@@ -48,4 +52,6 @@ def _named(gpus: Sequence[dict[str, Any]]) -> str:
     if len(gpus) == 1:
         place = gpus[0].get("pci_bus_id")
         return f"GPU {gpus[0].get('index')}" + (f" ({place})" if place else "")
-    return f"GPUs {', '.join(str(gpu.get('index')) for gpu in gpus[:-1])} and {gpus[-1].get('index')}"
+    return (
+        f"GPUs {', '.join(str(gpu.get('index')) for gpu in gpus[:-1])} and {gpus[-1].get('index')}"
+    )

@@ -1,4 +1,7 @@
-"""Judge an observation against the catalog; pure, and without a word about how the observation came to be."""
+"""Judge an observation against the catalog.
+
+Pure, and without a word about how the observation came to be.
+"""
 
 from __future__ import annotations
 

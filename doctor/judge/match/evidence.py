@@ -16,12 +16,20 @@ def fact_evidence(name: str, facts: Facts) -> Evidence:
     """Quote a fact as evidence; a requirement is told as a sentence."""
     fact = lookup(name, facts)
     shown = as_text(fact.value) if fact.value is not None else fact.state.value
-    text = requirement(name, facts) or _violation(name, facts) or _in_vain(name, fact) or f"{name} = {shown}"
+    text = (
+        requirement(name, facts)
+        or _violation(name, facts)
+        or _in_vain(name, fact)
+        or f"{name} = {shown}"
+    )
     return Evidence(kind=EvidenceKind.FACT, text=text, source=fact.source, fact=name)
 
 
 def requirement(name: str, facts: Facts) -> str:
-    """Tell `requires.<package>.<wanted>.met` or `.moved` as a sentence; empty for any other fact."""
+    """Tell `requires.<package>.<wanted>.met` or `.moved` as a sentence.
+
+    Empty for any other fact.
+    """
     parts = name.split(".")
     if parts[0] != "requires" or len(parts) < _PARTS or parts[-1] not in ("met", "moved"):
         return ""
@@ -30,7 +38,11 @@ def requirement(name: str, facts: Facts) -> str:
         return _moved(value_of(facts, name))
     version, specifier, here = (
         as_text(value_of(facts, key) or "")
-        for key in (f"package.{package}.version", f"requires.{pair}.specifier", f"requires.{pair}.installed")
+        for key in (
+            f"package.{package}.version",
+            f"requires.{pair}.specifier",
+            f"requires.{pair}.installed",
+        )
     )
     if value_of(facts, name) is None:
         return " ".join(filter(None, (package, version, f"names no release of {wanted}")))
@@ -39,7 +51,10 @@ def requirement(name: str, facts: Facts) -> str:
 
 
 def _violation(name: str, facts: Facts) -> str:
-    """Tell `compat.<table>.<column>` = violated by what the table wants; empty for any other fact."""
+    """Tell `compat.<table>.<column>` = violated by what the table wants.
+
+    Empty for any other fact.
+    """
     wanted = value_of(facts, f"{name}.wanted")
     if not name.startswith("compat.") or value_of(facts, name) != "violated" or wanted is None:
         return ""
@@ -54,12 +69,22 @@ _IN_VAIN = {
 
 
 def _in_vain(name: str, fact: Fact) -> str:
-    """Tell what a compiled file asks for, `extension.PACKAGE.undefined_symbols`, as a sentence; empty for any other fact."""
+    """Tell what a compiled file asks for, `extension.PACKAGE.undefined_symbols`, as a sentence.
+
+    Empty for any other fact.
+    """
     kind = name.rpartition(".")[2]
-    if not name.startswith(("extension.", "libs.")) or kind not in _IN_VAIN or not isinstance(fact.value, list | tuple) or not fact.value:
+    if (
+        not name.startswith(("extension.", "libs."))
+        or kind not in _IN_VAIN
+        or not isinstance(fact.value, list | tuple)
+        or not fact.value
+    ):
         return ""
     first, others = as_text(fact.value[0]), len(fact.value) - 1
-    return f"{as_text(fact.source).rpartition('/')[2]} " + _IN_VAIN[kind].format(first + (f" (and {others} more)" if others else ""))
+    return f"{as_text(fact.source).rpartition('/')[2]} " + _IN_VAIN[kind].format(
+        first + (f" (and {others} more)" if others else "")
+    )
 
 
 def _moved(moved: Any) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from doctor.judge.match.evidence import fact_evidence
-from doctor.judge.match.proofs import Spot
+from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.requirements import newer, restore
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
@@ -50,49 +50,78 @@ _MEANINGS = {
 }
 
 
-def broken_extensions(observation: Observation, cited: frozenset[str], target: str) -> Iterator[Finding]:
+def broken_extensions(
+    observation: Observation, cited: frozenset[str], target: str
+) -> Iterator[Finding]:
     """Yield a finding for each package whose compiled files cannot work here.
 
-    It is an error where the package did not load when that was tried, or where a file is a module of its own; else a warning, for
-    packages do without some of their files.
+    It is an error where the package did not load when that was tried, or where a file is a module
+    of its own; else a warning, for packages do without some of their files.
     """
     facts, failed = observation.facts, _failed(observation.outcomes)
-    packages = dict.fromkeys(name.split(".")[1] for name in facts if name.startswith("extension.") and name.count(".") == 2)
+    packages = dict.fromkeys(
+        name.split(".")[1]
+        for name in facts
+        if name.startswith("extension.") and name.count(".") == 2
+    )
     for package in packages:
-        names = [name for kind in _TELLING if value_of(facts, name := f"extension.{package}.{kind}")]
+        names = [
+            name for kind in _TELLING if value_of(facts, name := f"extension.{package}.{kind}")
+        ]
         wish = f"requires.{package}.torch.met"
-        if names and not any(name.startswith(f"extension.{package}.") or name == wish for name in cited):
+        if names and not any(
+            name.startswith(f"extension.{package}.") or name == wish for name in cited
+        ):
             yield _broken(package, names, facts, is_red=package in failed, target=target)
 
 
-def accounted(observation: Observation, found: Sequence[Finding]) -> frozenset[Spot]:
+def accounted(observation: Observation, found: Sequence[Finding]) -> frozenset[CaseRef]:
     """Return the red cases of the check that these findings explain: those of their packages, and `others` where it speaks of no other."""
     told = {finding.id.partition("/")[2] for finding in found}
-    cases = {name for outcome in observation.outcomes if outcome.id == _CHECK for name in outcome.cases}
+    cases = {
+        name for outcome in observation.outcomes if outcome.id == _CHECK for name in outcome.cases
+    }
     rest = _failed(observation.outcomes) - cases
-    return frozenset(Spot(_CHECK, None, name) for name in (*told, *(("others",) if rest and rest <= told else ())))
+    return frozenset(
+        CaseRef(_CHECK, None, name)
+        for name in (*told, *(("others",) if rest and rest <= told else ()))
+    )
 
 
 def _failed(outcomes: Sequence[Outcome]) -> frozenset[str]:
-    """Return the packages of which the check says that they did not load; what it says comes from another process, or a file."""
+    """Return the packages of which the check says that they did not load.
+
+    What it says comes from another process, or a file.
+    """
     said = [outcome.data.get("failed") for outcome in outcomes if outcome.id == _CHECK]
     return frozenset(str(name) for failed in said if isinstance(failed, dict) for name in failed)
 
 
-def _broken(package: str, names: Sequence[str], facts: Facts, *, is_red: bool, target: str) -> Finding:
+def _broken(
+    package: str, names: Sequence[str], facts: Facts, *, is_red: bool, target: str
+) -> Finding:
     kind = names[0].rpartition(".")[2]
     wish = f"requires.{package}.torch.met"
     wishes = (wish,) if value_of(facts, wish) is False else ()
-    seen = [Evidence(kind=EvidenceKind.OUTCOME, text=f"{_CHECK} {package} failed", source="")] if is_red else []
+    seen = (
+        [Evidence(kind=EvidenceKind.OUTCOME, text=f"{_CHECK} {package} failed", source="")]
+        if is_red
+        else []
+    )
     return Finding(
         id=f"extension/{package}",
         target=target,
         title=_title(package, kind, facts),
-        severity=Severity.ERROR if is_red or _is_module(facts[names[0]].source) else Severity.WARNING,
+        severity=Severity.ERROR
+        if is_red or _is_module(facts[names[0]].source)
+        else Severity.WARNING,
         confidence=Confidence.HIGH,
         message=_MEANINGS[kind],
         evidence=(*seen, *(fact_evidence(name, facts) for name in (*names, *wishes))),
-        recipes=(*(restore(package, wishes, facts) if wishes else _newer(package, facts)), *_rebuilt(package)),
+        recipes=(
+            *(restore(package, wishes, facts) if wishes else _newer(package, facts)),
+            *_rebuilt(package),
+        ),
     )
 
 
@@ -103,10 +132,16 @@ def _is_module(source: str) -> bool:
 
 def _title(package: str, kind: str, facts: Facts) -> str:
     means = value_of(facts, f"extension.{package}.undefined_means")
-    template = _BUILT_FOR.get(str(means), _BUILT_FOR["torch"]) if kind == "undefined_symbols" else _TITLES[kind]
+    template = (
+        _BUILT_FOR.get(str(means), _BUILT_FOR["torch"])
+        if kind == "undefined_symbols"
+        else _TITLES[kind]
+    )
     values = value_of(facts, f"extension.{package}.{kind}")
     value = str(values[0]) if isinstance(values, list | tuple) and values else str(values)
-    return template.format(package=package, value=value, torch=value_of(facts, "torch.version") or "")
+    return template.format(
+        package=package, value=value, torch=value_of(facts, "torch.version") or ""
+    )
 
 
 def _newer(package: str, facts: Facts) -> tuple[Recipe, ...]:
@@ -116,7 +151,15 @@ def _newer(package: str, facts: Facts) -> tuple[Recipe, ...]:
     if renamed == package:
         return (newer(package, facts),)
     title = f"Take {renamed}, the package for CUDA {generation}, in the place of {package}"
-    return (Recipe(kind=FixKind.REPLACE, title=title, uninstall=(package,), install=(renamed,), options=("hold-torch",)),)
+    return (
+        Recipe(
+            kind=FixKind.REPLACE,
+            title=title,
+            uninstall=(package,),
+            install=(renamed,),
+            options=("hold-torch",),
+        ),
+    )
 
 
 def _rebuilt(package: str) -> tuple[Recipe, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts.conditions import lookup
 from doctor.facts.placeholders import as_text, fill_sentence
 from doctor.judge.match.evidence import fact_evidence
-from doctor.judge.match.proofs import Spot, matters
+from doctor.judge.match.proofs import CaseRef, matters
 from doctor.judge.match.signatures import label
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Column, Table
@@ -34,33 +34,51 @@ _ENDED = {
 }
 
 
-def unexplained_checks(observation: Observation, explained: frozenset[Spot]) -> Iterator[Finding]:
+def unexplained_checks(
+    observation: Observation, explained: frozenset[CaseRef]
+) -> Iterator[Finding]:
     """Yield a finding for each check that went red where no other finding accounts for it."""
     for outcome in observation.outcomes:
         if outcome.verdict in RED and not _is_explained(outcome, explained):
             yield _red_check(outcome, observation)
 
 
-def _is_explained(outcome: Outcome, explained: frozenset[Spot]) -> bool:
+def _is_explained(outcome: Outcome, explained: frozenset[CaseRef]) -> bool:
     red = [name for name, case in outcome.cases.items() if case.verdict in RED] or [""]
-    return all(Spot(outcome.id, outcome.device, name) in explained for name in red)
+    return all(CaseRef(outcome.id, outcome.device, name) in explained for name in red)
 
 
 def _red_check(outcome: Outcome, observation: Observation) -> Finding:
-    cases = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
+    cases = [
+        f"{name}: {case.reason}"
+        for name, case in outcome.cases.items()
+        if case.verdict in RED and case.reason
+    ]
     where = label(outcome, observation.facts)
-    seen = [Evidence(kind=EvidenceKind.OUTCOME, text=text, source=where) for text in cases or [outcome.reason] if text]
+    seen = [
+        Evidence(kind=EvidenceKind.OUTCOME, text=text, source=where)
+        for text in cases or [outcome.reason]
+        if text
+    ]
     in_import = outcome.id == _IMPORT and outcome.device is None
     what = "import torch" if in_import else where
     return Finding(
         id=f"canary/{outcome.id}",
         target=outcome.target,
-        title=" ".join(filter(None, (what, _ENDED[outcome.verdict], f"by {outcome.signal}" if outcome.signal else ""))),
+        title=" ".join(
+            filter(
+                None,
+                (what, _ENDED[outcome.verdict], f"by {outcome.signal}" if outcome.signal else ""),
+            )
+        ),
         severity=matters(outcome),
         confidence=Confidence.MEDIUM,
         message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
         evidence=tuple(seen),
-        recipes=(*((_AGAIN,) if in_import and outcome.verdict is not Verdict.TIMED_OUT else ()), _look_again(outcome)),
+        recipes=(
+            *((_AGAIN,) if in_import and outcome.verdict is not Verdict.TIMED_OUT else ()),
+            _look_again(outcome),
+        ),
     )
 
 
@@ -69,7 +87,18 @@ def _look_again(outcome: Outcome) -> Recipe:
     return Recipe(
         kind=FixKind.CONFIGURE,
         title="See the whole log of this check alone" + (", with more time" if longer else ""),
-        run=(("doctor", "check", "--python", "{python.executable}", "--only", outcome.id, *longer, "-v"),),
+        run=(
+            (
+                "doctor",
+                "check",
+                "--python",
+                "{python.executable}",
+                "--only",
+                outcome.id,
+                *longer,
+                "-v",
+            ),
+        ),
         lasting=False,
     )
 
@@ -85,7 +114,13 @@ def broken_checks(observation: Observation) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 confidence=Confidence.HIGH,
                 message="The check script itself failed, so what it stands for was not looked at. Please report this fault of doctor.",
-                evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=label(outcome, observation.facts)),),
+                evidence=(
+                    Evidence(
+                        kind=EvidenceKind.OUTCOME,
+                        text=outcome.reason,
+                        source=label(outcome, observation.facts),
+                    ),
+                ),
                 recipes=(_look_again(outcome),),
             )
 
@@ -109,20 +144,31 @@ def _failed_probe(failure: ProbeFailure, target: str) -> Finding:
     )
 
 
-def violated_tables(catalog: Catalog, facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
+def violated_tables(
+    catalog: Catalog, facts: Facts, cited: frozenset[str], target: str
+) -> Iterator[Finding]:
     """Yield a finding for each compatibility table that is violated and that no known issue speaks of.
 
-    What a package itself asks for counts for more than a table: where that is known of the two, the table says nothing.
+    What a package itself asks for counts for more than a table: where that is known of the two, the
+    table says nothing.
     """
     for table_name, table in catalog.tables.items():
         for column_name, column in table.columns.items():
             name = f"compat.{table_name}.{column_name}"
-            if column.judge and name not in cited and value_of(facts, name) == "violated" and not _asked(table, column, facts):
+            if (
+                column.judge
+                and name not in cited
+                and value_of(facts, name) == "violated"
+                and not _asked(table, column, facts)
+            ):
                 yield _violated(name, table, column, facts, target)
 
 
 def _asked(table: Table, column: Column, facts: Facts) -> bool:
-    wanted, keys = _package(column.fact), [_package(other.fact) for other in table.columns.values() if other.key]
+    wanted, keys = (
+        _package(column.fact),
+        [_package(other.fact) for other in table.columns.values() if other.key],
+    )
     return any(value_of(facts, f"requires.{key}.{wanted}.met") is not None for key in keys)
 
 
@@ -148,7 +194,11 @@ def _violated(name: str, table: Table, column: Column, facts: Facts, target: str
         message=table.title + ".",
         evidence=(
             fact_evidence(column.fact, facts),
-            Evidence(kind=EvidenceKind.COMPAT, text=f"wanted: {captures['wanted']}", source=lookup(f"{name}.wanted", facts).source),
+            Evidence(
+                kind=EvidenceKind.COMPAT,
+                text=f"wanted: {captures['wanted']}",
+                source=lookup(f"{name}.wanted", facts).source,
+            ),
         ),
         recipes=column.fixes,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.base.globs import matches_any
 from doctor.judge.match.evidence import fact_evidence
-from doctor.judge.match.proofs import Spot
+from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.requirements import newer, restore
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
@@ -25,28 +25,43 @@ _LOOK = Recipe(
 )
 
 
-def broken_imports(observation: Observation, explained: frozenset[Spot], told: Sequence[Finding], target: str) -> Iterator[Finding]:
+def broken_imports(
+    observation: Observation, explained: frozenset[CaseRef], told: Sequence[Finding], target: str
+) -> Iterator[Finding]:
     """Yield an error for each package whose import fails, unless something else speaks of that package or of the same failure."""
     failed = _failed(observation)
     if any(one.id.startswith("reach/") or matches_any("reach/cuda", one.symptoms) for one in told):
-        failed = {name: said for name, said in failed.items() if name not in _wanting_gpus(observation)}
+        failed = {
+            name: said for name, said in failed.items() if name not in _wanting_gpus(observation)
+        }
     causes = {name: _cause(name, failed) for name in failed}
     spoken = {part for one in told for part in one.id.split("/")[1:]}
     for name, words in failed.items():
-        if causes[name] == name and name not in spoken and Spot(_CHECK, None, name) not in explained:
-            followers = [other for other, cause in causes.items() if cause == name and other != name]
+        if (
+            causes[name] == name
+            and name not in spoken
+            and CaseRef(_CHECK, None, name) not in explained
+        ):
+            followers = [
+                other for other, cause in causes.items() if cause == name and other != name
+            ]
             yield _broken(name, words, followers, observation.facts, target)
 
 
-def accounted_imports(observation: Observation) -> frozenset[Spot]:
+def accounted_imports(observation: Observation) -> frozenset[CaseRef]:
     """Return the red cases of the check: each is told here, or by what speaks of the same failure."""
-    return frozenset(Spot(_CHECK, None, name) for name in _failed(observation))
+    return frozenset(CaseRef(_CHECK, None, name) for name in _failed(observation))
 
 
 def _failed(observation: Observation) -> dict[str, str]:
     """Return what each package said that does not import, in the order of the check: what others stand on comes first."""
     outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
-    return {name: case.reason for outcome in outcomes for name, case in outcome.cases.items() if case.verdict in RED}
+    return {
+        name: case.reason
+        for outcome in outcomes
+        for name, case in outcome.cases.items()
+        if case.verdict in RED
+    }
 
 
 def _wanting_gpus(observation: Observation) -> frozenset[str]:
@@ -58,7 +73,14 @@ def _wanting_gpus(observation: Observation) -> frozenset[str]:
 def _cause(name: str, failed: Mapping[str, str]) -> str:
     """Return the first package whose failure stands in this one's words."""
     words = failed[name]
-    return next((other for other, said in failed.items() if other == name or (_core(said) and _core(said) in words)), name)
+    return next(
+        (
+            other
+            for other, said in failed.items()
+            if other == name or (_core(said) and _core(said) in words)
+        ),
+        name,
+    )
 
 
 def _core(said: str) -> str:
@@ -67,7 +89,9 @@ def _core(said: str) -> str:
 
 
 def _broken(name: str, words: str, followers: Sequence[str], facts: Facts, target: str) -> Finding:
-    wishes = [fact for fact in sorted(facts) if _is_wish(fact, name) and value_of(facts, fact) is False]
+    wishes = [
+        fact for fact in sorted(facts) if _is_wish(fact, name) and value_of(facts, fact) is False
+    ]
     short = words.partition(" (raised in ")[0]
     return Finding(
         id=f"import/{name}",
@@ -76,7 +100,11 @@ def _broken(name: str, words: str, followers: Sequence[str], facts: Facts, targe
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
         message="The import was tried in a process of its own and failed."
-        + (f" {', '.join(followers)} {'fails' if len(followers) == 1 else 'fail'} with it." if followers else ""),
+        + (
+            f" {', '.join(followers)} {'fails' if len(followers) == 1 else 'fail'} with it."
+            if followers
+            else ""
+        ),
         evidence=(
             Evidence(kind=EvidenceKind.OUTCOME, text=f"{name}: {words}", source=_CHECK),
             *(fact_evidence(fact, facts) for fact in wishes),

@@ -9,9 +9,9 @@ from doctor.facts.conditions import Held, all_hold, any_holds, condition_holds, 
 from doctor.facts.devices import named
 from doctor.facts.placeholders import fill, fill_sentence
 from doctor.judge.match.evidence import fact_evidence
-from doctor.judge.match.proofs import Spot, held_against, matters
+from doctor.judge.match.proofs import CaseRef, held_against, matters
 from doctor.judge.match.signatures import Seen, Text, find
-from doctor.judge.match.table import Canary, Result, Ruling, judge
+from doctor.judge.match.table import Canary, Decision, Result, judge
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts
 from doctor.model.findings import Evidence, EvidenceKind, Finding
@@ -21,7 +21,16 @@ from doctor.model.scales import Confidence, Severity
 
 _SETTING = frozenset(
     {
-        *("torch.build", "host.os", "host.container", "host.wsl", "host.jetson", "host.machine", "cuda.selected", "cuda.packaging"),
+        *(
+            "torch.build",
+            "host.os",
+            "host.container",
+            "host.wsl",
+            "host.jetson",
+            "host.machine",
+            "cuda.selected",
+            "cuda.packaging",
+        ),
         *("nvidia.wanted_by", "torch.reaches_cuda"),
     }
 )
@@ -32,7 +41,7 @@ CARGO = ("crate.", "cargo.", "rust.", "candle.", "cudarc.")
 _SEVERITIES = list(Severity)
 
 
-class Weighed(NamedTuple):
+class Evaluation(NamedTuple):
     """A known issue with everything that speaks for or against it."""
 
     id: str
@@ -40,7 +49,7 @@ class Weighed(NamedTuple):
     applies: Held
     seen: tuple[Seen, ...]
     canary: Canary
-    red: frozenset[Spot]
+    red: frozenset[CaseRef]
     matters: Severity
     predicts: Severity
     exposes: bool
@@ -48,32 +57,51 @@ class Weighed(NamedTuple):
     cause: str
 
 
-def weigh(catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> tuple[Weighed, ...]:
+def evaluate(
+    catalog: Catalog, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]
+) -> tuple[Evaluation, ...]:
     """Gather, for each known issue, whether it applies, where its text stands, and how its checks ended.
 
-    Where there are only facts, an issue that names none is left out: nothing could speak for it, nor against it.
+    Where there are only facts, an issue that names none is left out: nothing could speak for it,
+    nor against it.
     """
     silent = not outcomes and not texts
-    known = ((name, issue) for name, issue in catalog.issues.items() if not silent or issue.affected or issue.gathers)
+    known = (
+        (name, issue)
+        for name, issue in catalog.issues.items()
+        if not silent or issue.affected or issue.gathers
+    )
     return tuple(_weigh(name, issue, facts, outcomes, texts) for name, issue in known)
 
 
-def _weigh(name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]) -> Weighed:
-    # What many things end with says less of this machine than what it shows: the rule for GPUs that are not reached speaks then.
-    seen = tuple(find(issue.signatures, [text for text in texts if not (text.fact and issue.general)]))
-    rows = sorted(issue.affected, key=lambda row: (not row.exposes, _SEVERITIES.index(_predicted(issue, row))))
+def _weigh(
+    name: str, issue: KnownIssue, facts: Facts, outcomes: Sequence[Outcome], texts: Sequence[Text]
+) -> Evaluation:
+    # What many things end with says less of this machine than what it shows: the rule for GPUs that
+    # are not reached speaks then.
+    seen = tuple(
+        find(issue.signatures, [text for text in texts if not (text.fact and issue.general)])
+    )
+    rows = sorted(
+        issue.affected, key=lambda row: (not row.exposes, _SEVERITIES.index(_predicted(issue, row)))
+    )
     held = [row_holds(row, facts) for row in rows]
     applies = any_holds(held) if rows else Held(True if seen else None)
     if applies.truth is False and issue.conclusive and seen:
         applies = Held(None)
-    predicts = next((_predicted(issue, row) for row, one in zip(rows, held, strict=True) if one.truth), Severity.NOTE)
+    predicts = next(
+        (_predicted(issue, row) for row, one in zip(rows, held, strict=True) if one.truth),
+        Severity.NOTE,
+    )
     canary, red = held_against(issue.proofs, outcomes)
     matters = Severity.ERROR if issue.certain else _worst(seen, red, outcomes)
     exposes = any(row.exposes for row, one in zip(rows, held, strict=True) if one.truth)
     holding = [row for row, one in zip(rows, held, strict=True) if one.truth]
     title = _own([row.title for row in holding], facts) or issue.title
     cause = _own([row.cause for row in holding], facts) or issue.cause
-    return Weighed(name, issue, applies, seen, canary, red, matters, predicts, exposes, title, cause)
+    return Evaluation(
+        name, issue, applies, seen, canary, red, matters, predicts, exposes, title, cause
+    )
 
 
 def _own(texts: Iterable[str], facts: Facts) -> str | None:
@@ -85,42 +113,67 @@ def _predicted(issue: KnownIssue, row: Affected) -> Severity:
     return row.predicts or (issue.severity if issue.certain and row.exposes else Severity.NOTE)
 
 
-def _worst(seen: Iterable[Seen], red: frozenset[Spot], outcomes: Iterable[Outcome]) -> Severity:
+def _worst(seen: Iterable[Seen], red: frozenset[CaseRef], outcomes: Iterable[Outcome]) -> Severity:
     """Return how bad it is by what speaks for it: a log that was handed in tells of an error that happened."""
     if not red or any(found.text.is_handed_in for found in seen):
         return Severity.ERROR
     spots = {(spot.check, spot.device) for spot in red}
-    return min((matters(outcome) for outcome in outcomes if (outcome.id, outcome.device) in spots), key=_SEVERITIES.index)
+    return min(
+        (matters(outcome) for outcome in outcomes if (outcome.id, outcome.device) in spots),
+        key=_SEVERITIES.index,
+    )
 
 
-def rule(held: Weighed, explained: frozenset[Spot]) -> Result:
+def rule(held: Evaluation, explained: frozenset[CaseRef]) -> Result:
     """Judge one issue; a red check that another issue explains by its text counts as not run."""
     canary = held.canary
     if canary is Canary.FAILED and not held.seen and held.red <= explained:
         canary = Canary.NOT_RUN
     result = judge(held.applies.truth, signature=bool(held.seen), canary=canary)
-    return Result(Ruling.NOTHING) if result.ruling is Ruling.PREDICTED and not held.exposes else result
+    return (
+        Result(Decision.NOTHING)
+        if result.ruling is Decision.PREDICTED and not held.exposes
+        else result
+    )
 
 
-def explained_by_text(weighed: Iterable[Weighed]) -> frozenset[Spot]:
+def explained_by_text(weighed: Iterable[Evaluation]) -> frozenset[CaseRef]:
     """Return the red spots whose own log names an issue that may apply: nothing else needs to explain them."""
-    return frozenset(spot for held in weighed if held.applies.truth is not False for spot in spots_of_text(held.seen))
+    return frozenset(
+        spot
+        for held in weighed
+        if held.applies.truth is not False
+        for spot in spots_of_text(held.seen)
+    )
 
 
-def spots_of_text(seen: Iterable[Seen]) -> Iterable[Spot]:
+def spots_of_text(seen: Iterable[Seen]) -> Iterable[CaseRef]:
     """Return the red spots whose log or reason holds a signature."""
     for found in seen:
         if (outcome := found.text.outcome) is not None:
-            named = [name for name, case in outcome.cases.items() if found.evidence.text in case.reason]
-            yield from (Spot(outcome.id, outcome.device, name) for name in named or [*outcome.cases, ""])
+            named = [
+                name for name, case in outcome.cases.items() if found.evidence.text in case.reason
+            ]
+            yield from (
+                CaseRef(outcome.id, outcome.device, name) for name in named or [*outcome.cases, ""]
+            )
 
 
-def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding:
-    """Turn a ruling into a finding with its own words; exposure counts for what its row predicts, low confidence for a note."""
+def finding(held: Evaluation, result: Result, facts: Facts, target: str) -> Finding:
+    """Turn a ruling into a finding with its own words.
+
+    Exposure counts for what its row predicts, low confidence for a note.
+    """
     captures = {name: value for found in held.seen for name, value in found.captures.items()}
-    predicted = result.ruling is Ruling.PREDICTED
+    predicted = result.ruling is Decision.PREDICTED
     confidence = Confidence.HIGH if predicted and held.issue.certain else result.confidence
-    bound = held.predicts if predicted else Severity.NOTE if confidence is Confidence.LOW else Severity.ERROR
+    bound = (
+        held.predicts
+        if predicted
+        else Severity.NOTE
+        if confidence is Confidence.LOW
+        else Severity.ERROR
+    )
     missing = held.applies.missing if held.applies.truth is None else ()
     return Finding(
         id=held.id,
@@ -138,12 +191,16 @@ def finding(held: Weighed, result: Result, facts: Facts, target: str) -> Finding
     )
 
 
-def _severity(held: Weighed, facts: Facts) -> Severity:
-    holding = [one.severity for one in held.issue.milder if all_hold(condition_holds(part, facts) for part in one.when).truth]
+def _severity(held: Evaluation, facts: Facts) -> Severity:
+    holding = [
+        one.severity
+        for one in held.issue.milder
+        if all_hold(condition_holds(part, facts) for part in one.when).truth
+    ]
     return max([held.issue.severity, held.matters, *holding], key=_SEVERITIES.index)
 
 
-def _evidence(held: Weighed, facts: Facts) -> tuple[Evidence, ...]:
+def _evidence(held: Evaluation, facts: Facts) -> tuple[Evidence, ...]:
     said = list(dict.fromkeys(found.evidence for found in held.seen))
     said += [
         Evidence(

@@ -39,10 +39,14 @@ def missed_gpus(observation: Observation, told: Sequence[Finding]) -> Iterator[F
         name = f"reach/{build if framework.name == 'torch' else framework.name}"
         cited = (f"{framework.name}.unreached", error_fact(framework, facts))
         if not any(_is_as_grave(found, weight) and explains(found, name, cited) for found in told):
-            yield msgspec.structs.replace(_none_reached(name, framework, str(build), observation), severity=weight)
+            yield msgspec.structs.replace(
+                _none_reached(name, framework, str(build), observation), severity=weight
+            )
     for missed in candle_missed(observation):
         grave = [found for found in told if _is_as_grave(found, missed.severity)]
-        if not any(explains(found, name, ()) for found in grave for name in (missed.id, "reach/cuda")):
+        if not any(
+            explains(found, name, ()) for found in grave for name in (missed.id, "reach/cuda")
+        ):
             yield missed
     yield from _hidden(facts, observation)
 
@@ -51,13 +55,19 @@ def explains(found: Finding, name: str, facts: Iterable[str]) -> bool:
     """Say whether a finding accounts for GPUs that are not reached: it cites them, or names the rule among its symptoms."""
     if found.confidence is Confidence.LOW:
         return False
-    return matches_any(name, found.symptoms) or any(evidence.fact in facts for evidence in found.evidence)
+    return matches_any(name, found.symptoms) or any(
+        evidence.fact in facts for evidence in found.evidence
+    )
 
 
 def _weight(build: str, facts: Facts) -> Severity:
     """Return how bad it is: a container into which no GPU was handed shows those of its host, and may well be meant for the CPU."""
     empty = value_of(facts, "host.container") and value_of(facts, "nvidia.device_nodes") is False
-    return Severity.WARNING if build == "cuda" and empty and not value_of(facts, "nvidia.nodes_refused") else Severity.ERROR
+    return (
+        Severity.WARNING
+        if build == "cuda" and empty and not value_of(facts, "nvidia.nodes_refused")
+        else Severity.ERROR
+    )
 
 
 def _is_as_grave(found: Finding, weight: Severity) -> bool:
@@ -66,7 +76,10 @@ def _is_as_grave(found: Finding, weight: Severity) -> bool:
 
 def _is_red(framework: Framework, outcomes: Sequence[Outcome]) -> bool:
     """Say whether the check that asks a framework went red by itself, off the CPU: then that is what is told."""
-    return any(each.id == framework.check and each.verdict in RED and each.device != "cpu" for each in outcomes)
+    return any(
+        each.id == framework.check and each.verdict in RED and each.device != "cpu"
+        for each in outcomes
+    )
 
 
 def _none_reached(name: str, framework: Framework, build: str, observation: Observation) -> Finding:
@@ -75,11 +88,24 @@ def _none_reached(name: str, framework: Framework, build: str, observation: Obse
     chosen = value_of(facts, "nvidia.visible_error") if build == "cuda" else None
     but = f"{framework.spelled} is built for {_SPELLED[build]} and reaches no GPU"
     seen = [fact for fact in known_of(build) if value_of(facts, fact) not in (None, [])]
-    words = [Evidence(kind=EvidenceKind.FACT, text=said, source=framework.check, fact=error_fact(framework, facts))] if said else []
+    words = (
+        [
+            Evidence(
+                kind=EvidenceKind.FACT,
+                text=said,
+                source=framework.check,
+                fact=error_fact(framework, facts),
+            )
+        ]
+        if said
+        else []
+    )
     return Finding(
         id=name,
         target=observation.targets[0].name if observation.targets else "",
-        title=f"{but}: {as_text(chosen)}" if chosen else f"{but}, though this machine has {shown(build, facts)}",
+        title=f"{but}: {as_text(chosen)}"
+        if chosen
+        else f"{but}, though this machine has {shown(build, facts)}",
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
         message=_message(framework, said),
@@ -89,7 +115,9 @@ def _none_reached(name: str, framework: Framework, build: str, observation: Obse
 
 
 def _message(framework: Framework, said: str) -> str:
-    why = f'{framework.spelled} says: "{said}".' if said else f"{framework.spelled} gives no reason."
+    why = (
+        f'{framework.spelled} says: "{said}".' if said else f"{framework.spelled} gives no reason."
+    )
     return f"Programs run on the CPU, or end as soon as they ask for the GPU. {why}"
 
 

@@ -27,21 +27,35 @@ def candle_missed(observation: Observation) -> Iterator[Finding]:
     if "cuda" in features and "candle" in wanted and "nvidia" in vendors(facts):
         yield from _missed("cuda", f"this machine has {shown('cuda', facts)}", observation)
     if "metal" in features and value_of(facts, "metal.chip"):
-        yield from _missed("metal", f"this Mac has {as_text(value_of(facts, 'metal.chip'))}", observation)
+        yield from _missed(
+            "metal", f"this Mac has {as_text(value_of(facts, 'metal.chip'))}", observation
+        )
 
 
 def _missed(kind: str, has: str, observation: Observation) -> Iterator[Finding]:
-    tried = [one for one in observation.outcomes if one.id.startswith("candle-") and (one.device or "").partition(":")[0] == kind]
+    tried = [
+        one
+        for one in observation.outcomes
+        if one.id.startswith("candle-") and (one.device or "").partition(":")[0] == kind
+    ]
     if not tried or any(one.verdict is not Verdict.SKIPPED for one in tried):
         return
     closed = [one for one in tried if _CLOSED.search(one.reason)]
     yield _finding(kind, has, closed or tried, is_closed=bool(closed), observation=observation)
 
 
-def _finding(kind: str, has: str, tried: Sequence[Outcome], *, is_closed: bool, observation: Observation) -> Finding:
+def _finding(
+    kind: str, has: str, tried: Sequence[Outcome], *, is_closed: bool, observation: Observation
+) -> Finding:
     facts, spelled = observation.facts, {"cuda": "CUDA", "metal": "Metal"}[kind]
-    known = [fact for fact in known_of(kind) if value_of(facts, fact) not in (None, [])] if kind == "cuda" else []
-    target = next((one.name for one in observation.targets if one.kind is TargetKind.CARGO), tried[0].target)
+    known = (
+        [fact for fact in known_of(kind) if value_of(facts, fact) not in (None, [])]
+        if kind == "cuda"
+        else []
+    )
+    target = next(
+        (one.name for one in observation.targets if one.kind is TargetKind.CARGO), tried[0].target
+    )
     return Finding(
         id="reach/candle",
         target=target,
@@ -52,7 +66,11 @@ def _finding(kind: str, has: str, tried: Sequence[Outcome], *, is_closed: bool, 
         confidence=Confidence.HIGH,
         message=f'The check says: "{tried[0].reason}".',
         evidence=(
-            Evidence(kind=EvidenceKind.OUTCOME, text=tried[0].reason, source=f"{tried[0].id} on {tried[0].device}"),
+            Evidence(
+                kind=EvidenceKind.OUTCOME,
+                text=tried[0].reason,
+                source=f"{tried[0].id} on {tried[0].device}",
+            ),
             *(fact_evidence(fact, facts) for fact in ("candle.features", *known)),
         ),
         recipes=FIXES["cuda"] if kind == "cuda" and is_closed else (),

@@ -35,13 +35,32 @@ _CUDA = (
     Recipe(
         kind=FixKind.CONFIGURE,
         title="Have the container toolkit hand in CUDA's library as well, not only what nvidia-smi needs",
-        when=(_IN_CONTAINER, Condition(fact="nvidia.device_nodes", equals=True), Condition(fact="nvidia.libcuda", absent=True)),
-        run=(("docker", "run", "--rm", "--gpus", "all", "-e", "NVIDIA_DRIVER_CAPABILITIES=compute,utility", "<image>", "nvidia-smi"),),
+        when=(
+            _IN_CONTAINER,
+            Condition(fact="nvidia.device_nodes", equals=True),
+            Condition(fact="nvidia.libcuda", absent=True),
+        ),
+        run=(
+            (
+                "docker",
+                "run",
+                "--rm",
+                "--gpus",
+                "all",
+                "-e",
+                "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+                "<image>",
+                "nvidia-smi",
+            ),
+        ),
     ),
     Recipe(
         kind=FixKind.SET_ENV,
         title="Show the loader WSL's folder",
-        when=(Condition(fact="host.wsl", equals=True), Condition(fact="nvidia.libcuda", absent=True)),
+        when=(
+            Condition(fact="host.wsl", equals=True),
+            Condition(fact="nvidia.libcuda", absent=True),
+        ),
         env={"LD_LIBRARY_PATH": "/usr/lib/wsl/lib"},
     ),
     Recipe(
@@ -85,7 +104,19 @@ _ROCM = (
         kind=FixKind.CONFIGURE,
         title="Start the container with the devices of the GPU",
         when=(_IN_CONTAINER, Condition(fact="amd.kfd", equals="missing")),
-        run=(("docker", "run", "--device=/dev/kfd", "--device=/dev/dri", "--group-add", "video", "--group-add", "render", "<image>"),),
+        run=(
+            (
+                "docker",
+                "run",
+                "--device=/dev/kfd",
+                "--device=/dev/dri",
+                "--group-add",
+                "video",
+                "--group-add",
+                "render",
+                "<image>",
+            ),
+        ),
     ),
     Recipe(
         kind=FixKind.CONFIGURE,
@@ -94,7 +125,12 @@ _ROCM = (
         run=(("modprobe", "amdgpu"),),
         sudo=True,
     ),
-    Recipe(kind=FixKind.CONFIGURE, title="See what ROCm's runtime says of the GPU", run=(("rocminfo",),), lasting=False),
+    Recipe(
+        kind=FixKind.CONFIGURE,
+        title="See what ROCm's runtime says of the GPU",
+        run=(("rocminfo",),),
+        lasting=False,
+    ),
     _none_meant(HIP_VISIBLE_DEVICES="-1"),
 )
 _XPU = (
@@ -197,4 +233,7 @@ FIXES: dict[str, tuple[Recipe, ...]] = {
     "unavailable": _UNAVAILABLE,
     "hand in": _HAND_IN,
 }
-"""The fixes of each build, in order of preference; the others are for single GPUs, and for a container that was given none."""
+"""The fixes of each build, in order of preference.
+
+The others are for single GPUs, and for a container that was given none.
+"""

@@ -26,9 +26,18 @@ def some_missing(observation: Observation) -> Iterator[Finding]:
     """Yield an error where torch reaches some of the GPUs that it may see and not the others."""
     facts = observation.facts
     visible, reached = cards(facts, "nvidia.visible"), cards(facts, "torch.cuda_devices")
-    counted = [entry for entry in visible if not any(word in as_text(entry.get("error")).lower() for word in _WITHHELD)]
+    counted = [
+        entry
+        for entry in visible
+        if not any(word in as_text(entry.get("error")).lower() for word in _WITHHELD)
+    ]
     in_parts = any(entry.get("mig") for entry in visible)
-    if value_of(facts, "torch.build") != "cuda" or in_parts or not reached or len(reached) >= len(counted):
+    if (
+        value_of(facts, "torch.build") != "cuda"
+        or in_parts
+        or not reached
+        or len(reached) >= len(counted)
+    ):
         return
     compared = {of_nvml(entry): [is_same(entry, other) for other in reached] for entry in counted}
     missing = [name for name, same in compared.items() if not any(one is not False for one in same)]
@@ -45,7 +54,12 @@ def some_missing(observation: Observation) -> Iterator[Finding]:
         message="NVML lists these GPUs and CUDA_VISIBLE_DEVICES lets them through, but torch does not count them. A GPU that was lost, "
         "or that cannot be opened, does so.",
         evidence=(
-            *(Evidence(kind=EvidenceKind.FACT, text=f"{name}: {why}", source="NVML", fact="nvidia.gpus") for name, why in errors.items()),
+            *(
+                Evidence(
+                    kind=EvidenceKind.FACT, text=f"{name}: {why}", source="NVML", fact="nvidia.gpus"
+                )
+                for name, why in errors.items()
+            ),
             fact_evidence("nvidia.visible", facts),
             fact_evidence("torch.cuda_devices", facts),
         ),
@@ -58,8 +72,14 @@ def taken(observation: Observation) -> Iterator[Finding]:
     for outcome in observation.outcomes:
         state = outcome.data.get("state")
         device = outcome.device or ""
-        # Of a kind (`cuda`) that CUDA could not start for, the rule for GPUs that are not reached speaks.
-        if outcome.id == _FIRST and outcome.verdict is Verdict.SKIPPED and ":" in device and state in ("full", "busy"):
+        # Of a kind (`cuda`) that CUDA could not start for, the rule for GPUs that are not reached
+        # speaks.
+        if (
+            outcome.id == _FIRST
+            and outcome.verdict is Verdict.SKIPPED
+            and ":" in device
+            and state in ("full", "busy")
+        ):
             yield _taken(outcome, device, str(state), observation.facts)
 
 
@@ -67,7 +87,11 @@ def all_taken(framework: Framework, state: str, observation: Observation) -> Fin
     """Return a warning where CUDA does not even start because other processes have every GPU that may be seen."""
     facts = observation.facts
     gpus = cards(facts, "nvidia.visible")
-    what = "have no memory left" if state == "full" else "are taken by other processes (compute mode exclusive process)"
+    what = (
+        "have no memory left"
+        if state == "full"
+        else "are taken by other processes (compute mode exclusive process)"
+    )
     return Finding(
         id=f"reach/cuda-{state}",
         target=observation.targets[0].name if observation.targets else "",
@@ -87,7 +111,13 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Finding:
     if state == "busy" and mode == "default":
         return _unavailable(outcome, device, facts)
     barred = state == "busy" and mode == "prohibited"
-    what = "takes no process at all (compute mode prohibited)" if barred else _how_full(nvml) if state == "full" else _how_busy(nvml)
+    what = (
+        "takes no process at all (compute mode prohibited)"
+        if barred
+        else _how_full(nvml)
+        if state == "full"
+        else _how_busy(nvml)
+    )
     return Finding(
         id=f"reach/cuda-{state}",
         target=outcome.target,
@@ -95,7 +125,11 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Finding:
         severity=Severity.ERROR if barred else Severity.WARNING,
         confidence=Confidence.HIGH,
         message=f"This is no fault of the stack, but nothing more was checked on this GPU. {_holders(nvml)}",
-        evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=f"{outcome.id} on {device}"),),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OUTCOME, text=outcome.reason, source=f"{outcome.id} on {device}"
+            ),
+        ),
         recipes=FIXES[state],
     )
 
@@ -110,7 +144,11 @@ def _unavailable(outcome: Outcome, device: str, facts: Facts) -> Finding:
         confidence=Confidence.HIGH,
         message="CUDA calls it busy or unavailable, and in compute mode Default no other process can be the reason. A virtual GPU "
         "without a licence, or of a profile without CUDA, says so, and a GPU in an error state that a restart ends.",
-        evidence=(Evidence(kind=EvidenceKind.OUTCOME, text=outcome.reason, source=f"{outcome.id} on {device}"),),
+        evidence=(
+            Evidence(
+                kind=EvidenceKind.OUTCOME, text=outcome.reason, source=f"{outcome.id} on {device}"
+            ),
+        ),
         recipes=FIXES["unavailable"],
     )
 
@@ -124,7 +162,11 @@ def _how_full(nvml: Mapping[str, Any]) -> str:
 
 def _how_busy(nvml: Mapping[str, Any]) -> str:
     mode = str(nvml.get("compute_mode") or "").replace("_", " ")
-    return f"is taken by another process (compute mode {mode})" if mode and mode != "default" else "is busy or unavailable"
+    return (
+        f"is taken by another process (compute mode {mode})"
+        if mode and mode != "default"
+        else "is busy or unavailable"
+    )
 
 
 def _holders(nvml: Mapping[str, Any]) -> str:
@@ -133,7 +175,10 @@ def _holders(nvml: Mapping[str, Any]) -> str:
     told = []
     for entry in entries[:_HOLDERS]:
         size = entry.get("memory_bytes")
-        told.append(f"process {as_text(entry.get('pid'))}" + (f" ({size / 2**30:.1f} GiB)" if isinstance(size, int) and size else ""))
+        told.append(
+            f"process {as_text(entry.get('pid'))}"
+            + (f" ({size / 2**30:.1f} GiB)" if isinstance(size, int) and size else "")
+        )
     if not told:
         return "NVML names no process on it here; a container does not see those of others."
     more = f" and {len(entries) - _HOLDERS} more" if len(entries) > _HOLDERS else ""

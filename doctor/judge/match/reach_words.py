@@ -34,7 +34,14 @@ _KNOWN = {
         "env.ROCR_VISIBLE_DEVICES",
         "host.container",
     ),
-    "xpu": ("intel.driver", "intel.render", "intel.groups_missing", "env.ZE_AFFINITY_MASK", "env.ONEAPI_DEVICE_SELECTOR", "host.container"),
+    "xpu": (
+        "intel.driver",
+        "intel.render",
+        "intel.groups_missing",
+        "env.ZE_AFFINITY_MASK",
+        "env.ONEAPI_DEVICE_SELECTOR",
+        "host.container",
+    ),
 }
 _VENDORS = {"cuda": ("nvidia", "NVIDIA"), "rocm": ("amd", "AMD"), "xpu": ("intel", "Intel")}
 
@@ -47,10 +54,16 @@ def known_of(build: str) -> tuple[str, ...]:
 def shown(build: str, facts: Facts) -> str:
     """Name the GPUs that the machine shows for a build: `2 x NVIDIA H100`, or `an NVIDIA GPU`."""
     vendor, spelled = _VENDORS[build]
-    names = [_name(entry, spelled) for entry in cards(facts, f"{vendor}.gpus") if entry.get("name") or entry.get("gfx")]
+    names = [
+        _name(entry, spelled)
+        for entry in cards(facts, f"{vendor}.gpus")
+        if entry.get("name") or entry.get("gfx")
+    ]
     told = value_of(facts, f"{vendor}.gpu_names")
     names = names or ([as_text(name) for name in told] if isinstance(told, list) else [])
-    counted = [f"{number} x {name}" if number > 1 else name for name, number in Counter(names).items()]
+    counted = [
+        f"{number} x {name}" if number > 1 else name for name, number in Counter(names).items()
+    ]
     return ", ".join(counted) or f"an {spelled} GPU"
 
 

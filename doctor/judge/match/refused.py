@@ -22,7 +22,11 @@ _ELSEWHERE = Recipe(
 
 def _for_now(title: str, script: str, *more: str) -> tuple[Recipe, ...]:
     """Return what a shell does about a limit of its own; `more` are what the script is given."""
-    return (Recipe(kind=FixKind.CONFIGURE, title=title, run=(("sh", "-c", script, *more),), lasting=False),)
+    return (
+        Recipe(
+            kind=FixKind.CONFIGURE, title=title, run=(("sh", "-c", script, *more),), lasting=False
+        ),
+    )
 
 
 def _lifted(title: str, limit: str) -> tuple[Recipe, ...]:
@@ -33,16 +37,31 @@ _RECIPES: Mapping[str, tuple[Recipe, ...]] = {
     "room": (_ELSEWHERE,),
     "rights": (_ELSEWHERE,),
     "files": _lifted("Let a process open more files", "ulimit -n 1024"),
-    "memory": _lifted("Lift the bound on memory of this shell, or of the job that it belongs to", "ulimit -v unlimited"),
-    "time": _lifted("Lift the bound on processor time of this shell, or of the job that it belongs to", "ulimit -t unlimited"),
-    "processes": _for_now("See how many processes this user may have; a container has a limit of its own (--pids-limit)", "ulimit -u"),
+    "memory": _lifted(
+        "Lift the bound on memory of this shell, or of the job that it belongs to",
+        "ulimit -v unlimited",
+    ),
+    "time": _lifted(
+        "Lift the bound on processor time of this shell, or of the job that it belongs to",
+        "ulimit -t unlimited",
+    ),
+    "processes": _for_now(
+        "See how many processes this user may have; a container has a limit of its own (--pids-limit)",
+        "ulimit -u",
+    ),
 }
 
 
 def refused_runs(observation: Observation, target: str) -> Iterator[Finding]:
     """Yield a warning for each thing that the machine refused, with everything that was left undone for it."""
-    told = [(refused_what(one.reason), one.reason, one.id) for one in observation.outcomes if one.verdict is Verdict.SKIPPED]
-    told += [(refused_what(one.why), one.why, f"probe {one.probe}") for one in observation.probe_failures]
+    told = [
+        (refused_what(one.reason), one.reason, one.id)
+        for one in observation.outcomes
+        if one.verdict is Verdict.SKIPPED
+    ]
+    told += [
+        (refused_what(one.why), one.why, f"probe {one.probe}") for one in observation.probe_failures
+    ]
     for what in REFUSED:
         undone = list(dict.fromkeys(name for each, _, name in told if each == what))
         reason = next((reason for each, reason, _ in told if each == what), "")
@@ -55,8 +74,16 @@ def refused_runs(observation: Observation, target: str) -> Iterator[Finding]:
                 confidence=Confidence.HIGH,
                 message="The machine refused this to doctor, so what is listed was not looked at. It says nothing about the stack.",
                 evidence=(
-                    Evidence(kind=EvidenceKind.OUTCOME, text=reason[:_LONGEST_REASON], source="this machine"),
-                    Evidence(kind=EvidenceKind.OUTCOME, text=f"not looked at: {', '.join(undone)}", source="this machine"),
+                    Evidence(
+                        kind=EvidenceKind.OUTCOME,
+                        text=reason[:_LONGEST_REASON],
+                        source="this machine",
+                    ),
+                    Evidence(
+                        kind=EvidenceKind.OUTCOME,
+                        text=f"not looked at: {', '.join(undone)}",
+                        source="this machine",
+                    ),
                 ),
                 recipes=_RECIPES[what],
             )

@@ -47,7 +47,9 @@ def restore(package: str, names: Sequence[str], facts: Facts) -> tuple[Recipe, .
 
 def _wish(name: str, facts: Facts) -> Wish:
     pair = name.removeprefix("requires.").removesuffix(".met")
-    return Wish(name, pair.partition(".")[2], as_text(value_of(facts, f"requires.{pair}.specifier") or ""))
+    return Wish(
+        name, pair.partition(".")[2], as_text(value_of(facts, f"requires.{pair}.specifier") or "")
+    )
 
 
 def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> Finding:
@@ -60,7 +62,9 @@ def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> F
         confidence=Confidence.HIGH,
         message=f"What is installed is not what {package} was released with. Most often a later installation moved one of the two.",
         evidence=tuple(
-            fact_evidence(name, facts) for name in (*(wish.fact for wish in wishes), *moved) if value_of(facts, name) is not None
+            fact_evidence(name, facts)
+            for name in (*(wish.fact for wish in wishes), *moved)
+            if value_of(facts, name) is not None
         ),
         recipes=_restore(package, wishes, facts),
     )
@@ -69,12 +73,17 @@ def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> F
 def _title(package: str, wishes: Sequence[Wish], facts: Facts) -> str:
     if len(wishes) == 1:
         return requirement(wishes[0].fact, facts).replace("; ", ", and ")
-    named = ", ".join(wish.wanted for wish in wishes[:_NAMED]) + (" …" if len(wishes) > _NAMED else "")
+    named = ", ".join(wish.wanted for wish in wishes[:_NAMED]) + (
+        " …" if len(wishes) > _NAMED else ""
+    )
     return f"{package} does not find {len(wishes)} packages as it asks for them: {named}"
 
 
 def newer(package: str, facts: Facts) -> Recipe:
-    """Return how a package moves while torch stays; never back, for a resolver that may go back goes years."""
+    """Return how a package moves while torch stays.
+
+    Never back, for a resolver that may go back goes years.
+    """
     here = value_of(facts, f"package.{package}.version")
     return Recipe(
         kind=FixKind.REINSTALL,
@@ -85,7 +94,10 @@ def newer(package: str, facts: Facts) -> Recipe:
 
 
 def _restore(package: str, wishes: Sequence[Wish], facts: Facts) -> tuple[Recipe, ...]:
-    """Return what to install; where torch itself moved on, the package is what to move by preference."""
+    """Return what to install.
+
+    Where torch itself moved on, the package is what to move by preference.
+    """
     what = wishes[0].wanted if len(wishes) == 1 else "packages"
     wanted = tuple(f"{wish.wanted}{wish.specifier}" for wish in wishes)
     title = f"Install the {what} that {package} asks for"
@@ -94,7 +106,9 @@ def _restore(package: str, wishes: Sequence[Wish], facts: Facts) -> tuple[Recipe
         return (Recipe(kind=FixKind.PIN, title=title, install=wanted, options=("hold-torch",)),)
     others = tuple(name for name in _COMPANIONS if name != package)
     give = Recipe(kind=FixKind.PIN, title=title, install=wanted, companions=others)
-    return (newer(package, facts), give) if _passed(_here(torch, facts), torch.specifier) else (give,)
+    return (
+        (newer(package, facts), give) if _passed(_here(torch, facts), torch.specifier) else (give,)
+    )
 
 
 def _here(wish: Wish, facts: Facts) -> str:
@@ -109,6 +123,7 @@ def _passed(version: str, specifier: str) -> bool:
         here is not None
         and any(edge is not None and here > edge for edge in edges)
         and not any(
-            clause.startswith(">") and edge is not None and here < edge for clause, edge in zip(specifier.split(","), edges, strict=True)
+            clause.startswith(">") and edge is not None and here < edge
+            for clause, edge in zip(specifier.split(","), edges, strict=True)
         )
     )

@@ -23,7 +23,8 @@ _LONG = 50_000
 class Text(NamedTuple):
     """A text to search: where it came from, the outcome it belongs to if it is the log of a check, or the fact that holds it.
 
-    Of a log also its lines with their numbers, and of a long one which of the texts that signatures look for stand in it.
+    Of a log also its lines with their numbers, and of a long one which of the texts that signatures
+    look for stand in it.
     """
 
     source: str
@@ -62,7 +63,11 @@ class Seen(NamedTuple):
 def texts(observation: Observation) -> tuple[Text, ...]:
     """Return every text worth searching: logs that were handed in, what red checks printed, and what drivers and frameworks said."""
     handed = [Text(log.source, "\n".join(log.lines), log=log) for log in observation.logs]
-    red = [_of_outcome(outcome, observation.facts) for outcome in observation.outcomes if outcome.verdict in RED]
+    red = [
+        _of_outcome(outcome, observation.facts)
+        for outcome in observation.outcomes
+        if outcome.verdict in RED
+    ]
     printed = "\n".join(text.body for text in red)
     said = [_of_fact(name, observation.facts) for name in said_facts(observation.facts)]
     return (*handed, *red, *(text for text in said if text.body not in printed))
@@ -71,7 +76,11 @@ def texts(observation: Observation) -> tuple[Text, ...]:
 def _of_fact(name: str, facts: Facts) -> Text:
     words = str(value_of(facts, name))
     # NVML gives the bare reason; signatures were written from what nvidia-smi makes of it.
-    return Text(facts[name].source, f"Failed to initialize NVML: {words}" if name == "nvidia.nvml" else words, fact=name)
+    return Text(
+        facts[name].source,
+        f"Failed to initialize NVML: {words}" if name == "nvidia.nvml" else words,
+        fact=name,
+    )
 
 
 def _of_outcome(outcome: Outcome, facts: Facts) -> Text:
@@ -94,8 +103,15 @@ def telling(catalog: Catalog) -> Iterator[str]:
 
 def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ...]:
     """Return texts to search, the long ones with what stands in them, so that nobody has to look for it again."""
-    wanted = frozenset(telling(catalog)) if any(len(text.body) > _LONG for text in searched) else frozenset()
-    return tuple(text._replace(holds=standing(wanted, text.body)) if len(text.body) > _LONG else text for text in searched)
+    wanted = (
+        frozenset(telling(catalog))
+        if any(len(text.body) > _LONG for text in searched)
+        else frozenset()
+    )
+    return tuple(
+        text._replace(holds=standing(wanted, text.body)) if len(text.body) > _LONG else text
+        for text in searched
+    )
 
 
 def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[Seen]:
@@ -107,8 +123,15 @@ def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[
 
 
 def _search(pattern: str, text: Text) -> Hit | None:
-    """Find the first place that matches; only where a line holds what the pattern cannot match without is it tried."""
-    wanted = [one for one in needed(pattern) or ("",) if not one or text.holds is None or one in text.holds]
+    """Find the first place that matches.
+
+    Only where a line holds what the pattern cannot match without is it tried.
+    """
+    wanted = [
+        one
+        for one in needed(pattern) or ("",)
+        if not one or text.holds is None or one in text.holds
+    ]
     found = [hit for one in wanted if (hit := _first(pattern, one, text.body))]
     return min(found, key=lambda hit: hit.start, default=None)
 
@@ -141,5 +164,7 @@ def _find_in(signature: Signature, text: Text) -> Seen | None:
     line = text.body[start : _end_of_line(text.body, hit.start + len(hit.found.text))].strip()
     number = text.number(hit.start) if text.is_handed_in else None
     kind = EvidenceKind.FACT if text.fact else EvidenceKind.LOG
-    evidence = Evidence(kind=kind, text=line[:_SHOWN], source=text.source, line=number, fact=text.fact)
+    evidence = Evidence(
+        kind=kind, text=line[:_SHOWN], source=text.source, line=number, fact=text.fact
+    )
     return Seen(evidence, dict(hit.found.groups), text)

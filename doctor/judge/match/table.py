@@ -16,7 +16,7 @@ class Canary(Enum):
     NOT_RUN = "not run"
 
 
-class Ruling(Enum):
+class Decision(Enum):
     """What becomes of a known issue."""
 
     FINDING = "finding"
@@ -29,38 +29,39 @@ class Ruling(Enum):
 class Result(NamedTuple):
     """A ruling and, for findings, the confidence."""
 
-    ruling: Ruling
+    ruling: Decision
     confidence: Confidence = Confidence.LOW
 
 
 def judge(applies: bool | None, *, signature: bool, canary: Canary) -> Result:
     """Look up the cell for what is known of an issue.
 
-    `applies`: whether an affected row holds (None: cannot tell); `signature`: whether its text was seen; `canary`: how the
-    checks that would prove it ended, a red one that something else explains counting as not run.
+    `applies`: whether an affected row holds (None: cannot tell); `signature`: whether its text was
+    seen; `canary`: how the checks that would prove it ended, a red one that something else explains
+    counting as not run.
     """
     if signature:
         return _with_signature(applies, canary)
     match applies, canary:
         case True, Canary.FAILED:
-            return Result(Ruling.FINDING, Confidence.MEDIUM)
+            return Result(Decision.FINDING, Confidence.MEDIUM)
         case True, Canary.NOT_RUN:
-            return Result(Ruling.PREDICTED, Confidence.MEDIUM)
+            return Result(Decision.PREDICTED, Confidence.MEDIUM)
         case ((True | None), Canary.PASSED):
-            return Result(Ruling.RULED_OUT)
+            return Result(Decision.RULED_OUT)
         case None, _:
-            return Result(Ruling.UNDECIDED)
+            return Result(Decision.UNDECIDED)
         case _:
-            return Result(Ruling.NOTHING)
+            return Result(Decision.NOTHING)
 
 
 def _with_signature(applies: bool | None, canary: Canary) -> Result:
     match applies, canary:
         case True, (Canary.FAILED | Canary.NOT_RUN):
-            return Result(Ruling.FINDING, Confidence.HIGH)
+            return Result(Decision.FINDING, Confidence.HIGH)
         case True, Canary.PASSED:
-            return Result(Ruling.FINDING, Confidence.MEDIUM)
+            return Result(Decision.FINDING, Confidence.MEDIUM)
         case (None, (Canary.FAILED | Canary.NOT_RUN)) | (False, Canary.FAILED):
-            return Result(Ruling.FINDING, Confidence.MEDIUM)
+            return Result(Decision.FINDING, Confidence.MEDIUM)
         case _:
-            return Result(Ruling.FINDING, Confidence.LOW)
+            return Result(Decision.FINDING, Confidence.LOW)

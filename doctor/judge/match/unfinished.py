@@ -20,7 +20,10 @@ def without_texts(seen: Observation) -> Observation:
 
 
 def _short(outcome: Outcome) -> Outcome:
-    cases = {name: msgspec.structs.replace(case, reason=case.reason[:_SHOWN]) for name, case in outcome.cases.items()}
+    cases = {
+        name: msgspec.structs.replace(case, reason=case.reason[:_SHOWN])
+        for name, case in outcome.cases.items()
+    }
     return msgspec.structs.replace(outcome, log="", reason=outcome.reason[:_SHOWN], cases=cases)
 
 

@@ -1,6 +1,7 @@
 """The names of facts: what each one means, and in which unit.
 
-A condition may only name a fact that stands here. `*` stands for a name that the environment gives (a package, a variable).
+A condition may only name a fact that stands here. `*` stands for a name that the environment gives
+(a package, a variable).
 """
 
 from __future__ import annotations

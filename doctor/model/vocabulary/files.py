@@ -1,4 +1,7 @@
-"""The names of facts about installed files, libraries and compiled extensions; they are part of the vocabulary."""
+"""The names of facts about installed files, libraries and compiled extensions.
+
+They are part of the vocabulary.
+"""
 
 from __future__ import annotations
 

@@ -85,6 +85,12 @@ _CONCERN = {
     "gpu_errors": "do not answer",
 }
 for _name, _words in _CONCERN.items():
-    NVIDIA[f"nvidia.{_name}.which"] = f"the visible GPUs that {_words}, in a few words: GPU 2 (0000:81:00.0)"
-    NVIDIA[f"nvidia.{_name}.index"] = f"the indices of the visible GPUs that {_words}, as nvidia-smi -i takes them: 2,5"
-NVIDIA["nvidia.gpu_errors.told"] = "the visible GPUs that do not answer, with NVML's words: GPU 2 (0000:81:00.0) is lost"
+    NVIDIA[f"nvidia.{_name}.which"] = (
+        f"the visible GPUs that {_words}, in a few words: GPU 2 (0000:81:00.0)"
+    )
+    NVIDIA[f"nvidia.{_name}.index"] = (
+        f"the indices of the visible GPUs that {_words}, as nvidia-smi -i takes them: 2,5"
+    )
+NVIDIA["nvidia.gpu_errors.told"] = (
+    "the visible GPUs that do not answer, with NVML's words: GPU 2 (0000:81:00.0) is lost"
+)

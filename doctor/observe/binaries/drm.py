@@ -17,9 +17,9 @@ _DISPLAY, _ACCELERATOR = "0x03", "0x12"
 def devices(host: Host, vendor: str) -> Iterator[str]:
     """Yield the PCI addresses of a vendor's GPUs."""
     for address in sorted(host.list(PCI)):
-        if number(host, f"{PCI}/{address}/vendor") == vendor and number(host, f"{PCI}/{address}/class").startswith(
-            (_DISPLAY, _ACCELERATOR)
-        ):
+        if number(host, f"{PCI}/{address}/vendor") == vendor and number(
+            host, f"{PCI}/{address}/class"
+        ).startswith((_DISPLAY, _ACCELERATOR)):
             yield address
 
 
@@ -37,19 +37,34 @@ def driver_of(host: Host, address: str) -> str:
 
 
 def render_node(host: Host, address: str) -> str:
-    """Return the path of a device's render node, through which programs compute; empty where it has none."""
-    name = next((name for name in sorted(host.list(f"{PCI}/{address}/drm")) if re.fullmatch(r"renderD\d{1,4}", name)), "")
+    """Return the path of a device's render node, through which programs compute.
+
+    Empty where it has none.
+    """
+    name = next(
+        (
+            name
+            for name in sorted(host.list(f"{PCI}/{address}/drm"))
+            if re.fullmatch(r"renderD\d{1,4}", name)
+        ),
+        "",
+    )
     return f"/dev/dri/{name}" if name else ""
 
 
 def rights(host: Host, paths: Sequence[str]) -> Fact:
-    """Say in a word whether this user may open all of these device nodes; a missing one says more than a closed one."""
+    """Say in a word whether this user may open all of these device nodes.
+
+    A missing one says more than a closed one.
+    """
     where = ", ".join(paths)
     if not paths:
         return absent("the driver made no node")
     if not all(map(host.exists, paths)):
         return present("missing", where)
-    return present("usable" if all(_opens(host, path) for path in paths) else "no permission", where)
+    return present(
+        "usable" if all(_opens(host, path) for path in paths) else "no permission", where
+    )
 
 
 def _opens(host: Host, path: str) -> bool:
@@ -60,7 +75,11 @@ def groups_missing(host: Host, paths: Sequence[str]) -> Fact:
     """Name the groups to whom the nodes belong that this user may not open."""
     closed = [path for path in paths if host.exists(path) and not _opens(host, path)]
     owners = sorted({owner for path in closed if (owner := _group(host, path)) is not None})
-    return present([_name(host, owner) for owner in owners], ", ".join(closed)) if owners else absent(", ".join(paths) or "/dev/dri")
+    return (
+        present([_name(host, owner) for owner in owners], ", ".join(closed))
+        if owners
+        else absent(", ".join(paths) or "/dev/dri")
+    )
 
 
 def _group(host: Host, path: str) -> int | None:
@@ -73,5 +92,7 @@ def _group(host: Host, path: str) -> int | None:
 
 
 def _name(host: Host, group: int) -> str:
-    found = re.search(rf"^([^:\n]+):[^:\n]*:{group}:", host.read("/etc/group", limit=1 << 18) or "", re.MULTILINE)
+    found = re.search(
+        rf"^([^:\n]+):[^:\n]*:{group}:", host.read("/etc/group", limit=1 << 18) or "", re.MULTILINE
+    )
     return found[1] if found else str(group)

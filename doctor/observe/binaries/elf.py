@@ -15,7 +15,11 @@ from doctor.base.errors import DoctorError
 from doctor.host.reading import Unread, descriptor_of
 
 _MAGIC = b"\x7fELF\x02\x01"
-_PROGRAM, _SECTION, _SYMBOL = struct.Struct("<IIQQQQQQ"), struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
+_PROGRAM, _SECTION, _SYMBOL = (
+    struct.Struct("<IIQQQQQQ"),
+    struct.Struct("<IIQQQQIIQQ"),
+    struct.Struct("<IBBHQQ"),
+)
 _NEED, _NEED_NAME = struct.Struct("<HHIII"), struct.Struct("<IHHII")
 _DEFINITION, _DEFINITION_NAME = struct.Struct("<HHHHIII"), struct.Struct("<II")
 _LOAD, _DYNAMIC, _DYNSYM = 1, 2, 11
@@ -26,7 +30,10 @@ _LONGEST_NAME = 1 << 16
 _MOST_VERSIONS = 4096
 _LARGEST_TABLE = 1 << 20
 _LARGEST_PIECE = 64 << 20
-"""Bytes that are copied out of a file at once; the largest piece that is asked for, the constants of torch's libraries, has 18 million."""
+"""Bytes that are copied out of a file at once.
+
+The largest piece that is asked for, the constants of torch's libraries, has 18 million.
+"""
 
 
 class ElfError(DoctorError):
@@ -41,7 +48,10 @@ class Symbol(NamedTuple):
 
 
 class Elf:
-    """An ELF file in memory; tables are read when asked for, and one that makes no sense raises `ElfError`."""
+    """An ELF file in memory.
+
+    Tables are read when asked for, and one that makes no sense raises `ElfError`.
+    """
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
         self._data, self._size = data, len(data)
@@ -51,12 +61,20 @@ class Elf:
         self._sections_at, self._section_count = sections, self._unpack(_HALF, 60)[0]
         if entry != _PROGRAM.size and count:
             raise ElfError(f"program headers of {entry} bytes")
-        self._programs = [self._unpack(_PROGRAM, offset + index * _PROGRAM.size) for index in range(count)]
+        self._programs = [
+            self._unpack(_PROGRAM, offset + index * _PROGRAM.size) for index in range(count)
+        ]
 
     @property
     def cut_off(self) -> bool:
-        """Whether the file is shorter than its own headers say; loading such a file ends in SIGBUS."""
-        return any(kind == _LOAD and at + size > self._size for kind, _, at, _, _, size, *_ in self._programs)
+        """Whether the file is shorter than its own headers say.
+
+        Loading such a file ends in SIGBUS.
+        """
+        return any(
+            kind == _LOAD and at + size > self._size
+            for kind, _, at, _, _, size, *_ in self._programs
+        )
 
     @property
     def soname(self) -> str | None:
@@ -79,10 +97,15 @@ class Elf:
         return tuple(part for text in self._strings(_RUNPATH) for part in text.split(":") if part)
 
     def needed_versions(self) -> dict[str, frozenset[str]]:
-        """Return the symbol versions it asks of each library, as `{"libc.so.6": {"GLIBC_2.17"}}`; those it can do without are left out."""
+        """Return the symbol versions it asks of each library, as `{"libc.so.6": {"GLIBC_2.17"}}`.
+
+        Those it can do without are left out.
+        """
         found: dict[str, frozenset[str]] = {}
         for library, version, flags, _ in self._needs():
-            found[library] = found.get(library, frozenset()) | (frozenset() if flags & _WEAK else {version})
+            found[library] = found.get(library, frozenset()) | (
+                frozenset() if flags & _WEAK else {version}
+            )
         return found
 
     def version_owners(self) -> dict[int, str]:
@@ -90,22 +113,33 @@ class Elf:
         return {number: library for library, _, _, number in self._needs()}
 
     def _needs(self) -> Iterator[tuple[str, str, int, int]]:
-        for at, (_, count, library, names, _) in self._chain(_NEED, _VERNEED, _VERNEEDNUM, following=4):
-            for _, (_, flags, number, name, _) in self._walk(_NEED_NAME, at + names, count, following=4):
+        for at, (_, count, library, names, _) in self._chain(
+            _NEED, _VERNEED, _VERNEEDNUM, following=4
+        ):
+            for _, (_, flags, number, name, _) in self._walk(
+                _NEED_NAME, at + names, count, following=4
+            ):
                 yield self._text(library), self._text(name), flags, number
 
     def defined_versions(self) -> tuple[str, ...]:
         """Return the symbol versions it defines, in order."""
         chain = self._chain(_DEFINITION, _VERDEF, _VERDEFNUM, following=6)
-        return tuple(self._text(self._unpack(_DEFINITION_NAME, at + row[5])[0]) for at, row in chain)
+        return tuple(
+            self._text(self._unpack(_DEFINITION_NAME, at + row[5])[0]) for at, row in chain
+        )
 
     def symbols(self) -> Iterator[Symbol]:
-        """Yield the dynamic symbols; raises `ElfError` where the section headers that count them are gone."""
+        """Yield the dynamic symbols.
+
+        Raises `ElfError` where the section headers that count them are gone.
+        """
         at, size = next(((row[4], row[5]) for row in self._sections if row[1] == _DYNSYM), (0, 0))
         if not size:
             raise ElfError("no table of dynamic symbols")
         names = self.take(*self._names_span)
-        for name, _, _, section, _, _ in _SYMBOL.iter_unpack(self.take(at, size - size % _SYMBOL.size)):
+        for name, _, _, section, _, _ in _SYMBOL.iter_unpack(
+            self.take(at, size - size % _SYMBOL.size)
+        ):
             if name:
                 yield Symbol(names[name : names.find(b"\0", name)], section != 0)
 
@@ -123,7 +157,10 @@ class Elf:
         index = self._unpack(_HALF, 62)[0]
         strings = self.take(*self._sections[index][4:6]) if index < len(self._sections) else b""
         wanted = name.encode() + b"\0"
-        return next(((row[4], row[5]) for row in self._sections if strings.startswith(wanted, row[0])), (0, 0))
+        return next(
+            ((row[4], row[5]) for row in self._sections if strings.startswith(wanted, row[0])),
+            (0, 0),
+        )
 
     def take(self, at: int, size: int) -> bytes:
         """Return bytes of the file; raises `ElfError` where it does not hold them."""
@@ -138,14 +175,20 @@ class Elf:
 
     @cached_property
     def _sections(self) -> list[tuple[int, ...]]:
-        table = self.take(self._sections_at, self._section_count * _SECTION.size) if self._sections_at else b""
+        table = (
+            self.take(self._sections_at, self._section_count * _SECTION.size)
+            if self._sections_at
+            else b""
+        )
         return list(_SECTION.iter_unpack(table))
 
     @cached_property
     def _entries(self) -> list[tuple[int, int]]:
         at, size = next(((row[2], row[5]) for row in self._programs if row[0] == _DYNAMIC), (0, 0))
         entries: list[tuple[int, int]] = []
-        for tag, value in struct.iter_unpack("<QQ", self.take(at, min(size - size % 16, _LARGEST_TABLE))):
+        for tag, value in struct.iter_unpack(
+            "<QQ", self.take(at, min(size - size % 16, _LARGEST_TABLE))
+        ):
             if tag == 0:
                 break
             entries.append((tag, value))
@@ -172,7 +215,11 @@ class Elf:
     def name(self, at: int) -> bytes:
         """Return the name that begins at an offset into the table of names."""
         base, size = self._names_span
-        end = self._data.find(b"\0", base + at, base + min(at + _LONGEST_NAME, size)) if at < size else -1
+        end = (
+            self._data.find(b"\0", base + at, base + min(at + _LONGEST_NAME, size))
+            if at < size
+            else -1
+        )
         if end < 0:
             raise ElfError(f"no name at {at}")
         return bytes(self._data[base + at : end])
@@ -183,11 +230,19 @@ class Elf:
     def _strings(self, wanted: int) -> Iterator[str]:
         return (self._text(value) for tag, value in self._entries if tag == wanted)
 
-    def _chain(self, shape: struct.Struct, table: int, count: int, *, following: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def _chain(
+        self, shape: struct.Struct, table: int, count: int, *, following: int
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
         address = self.entry(table)
-        return self._walk(shape, self.place(address), self.entry(count), following=following) if address else iter(())
+        return (
+            self._walk(shape, self.place(address), self.entry(count), following=following)
+            if address
+            else iter(())
+        )
 
-    def _walk(self, shape: struct.Struct, at: int, count: int, *, following: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def _walk(
+        self, shape: struct.Struct, at: int, count: int, *, following: int
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Walk rows that each say how far the next one is."""
         if count > _MOST_VERSIONS:
             raise ElfError(f"{count} versions")
@@ -205,7 +260,10 @@ _HEADER = ((_LONG, 32), (_LONG, 40), (_HALF, 54), (_HALF, 56))
 
 @contextmanager
 def opened(path: Path) -> Iterator[Elf]:
-    """Open a library without reading it into memory; raises `ElfError` where it cannot be read or is no ELF file."""
+    """Open a library without reading it into memory.
+
+    Raises `ElfError` where it cannot be read or is no ELF file.
+    """
     try:
         with _mapped(path) as data:
             yield Elf(data)
@@ -222,6 +280,7 @@ def _mapped(path: Path) -> Iterator[mmap.mmap]:
             raise ElfError("an empty file")
         with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
             if hasattr(mmap, "MADV_RANDOM"):
-                # A few pages far apart are read; reading ahead makes that ten times slower where nothing is cached.
+                # A few pages far apart are read; reading ahead makes that ten times slower where
+                # nothing is cached.
                 data.madvise(mmap.MADV_RANDOM)
             yield data

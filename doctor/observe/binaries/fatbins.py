@@ -17,9 +17,12 @@ _MOST_PADDING = 1 << 12
 
 
 def architectures(elf: Elf) -> frozenset[str]:
-    """Return what the file holds GPU code for: `sm_90` is machine code, `compute_90` PTX; empty where it holds none.
+    """Return what the file holds GPU code for: `sm_90` is machine code, `compute_90` PTX.
 
-    Only headers are read, never the code. A header does not tell `sm_90a` from `sm_90`. Raises `ElfError` where the headers make no sense.
+    Empty where it holds none.
+
+    Only headers are read, never the code. A header does not tell `sm_90a` from `sm_90`. Raises
+    `ElfError` where the headers make no sense.
     """
     found: set[str] = set()
     for name in _SECTIONS:
@@ -56,7 +59,10 @@ def _one(elf: Elf, at: int, end: int) -> Iterator[str]:
 
 
 def _padding(elf: Elf, at: int, end: int) -> int:
-    """Return how many bytes lie between two fat binaries; raises `ElfError` where something else does."""
+    """Return how many bytes lie between two fat binaries.
+
+    Raises `ElfError` where something else does.
+    """
     following = elf.take(at, min(_MOST_PADDING, end - at))
     zeros = len(following) - len(following.lstrip(b"\0"))
     if zeros < _ALIGNED and zeros < len(following):

@@ -15,7 +15,14 @@ from doctor.host import Host
 from doctor.observe.binaries.elf import ElfError, opened
 from doctor.observe.binaries.loader_cache import loader_cache, search_folders
 
-_DEFAULTS = ("/lib/{}-linux-gnu", "/usr/lib/{}-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+_DEFAULTS = (
+    "/lib/{}-linux-gnu",
+    "/usr/lib/{}-linux-gnu",
+    "/lib64",
+    "/usr/lib64",
+    "/lib",
+    "/usr/lib",
+)
 _ORIGIN = re.compile(r"\$(?:ORIGIN\b|\{ORIGIN\})")
 _MOST_LIBRARIES = 2000
 
@@ -50,19 +57,30 @@ class Search(NamedTuple):
         """Return the file that the loader takes for a library that `asking` needs."""
         for path, how in self._candidates(asking, name):
             if os.path.isfile(path):  # noqa: PTH113 - some thousand times, and a Path costs more than the call
-                return Resolved(Path(path).parent.resolve() / name.rpartition("/")[2], how, asking.path.name)
+                return Resolved(
+                    Path(path).parent.resolve() / name.rpartition("/")[2], how, asking.path.name
+                )
         return Resolved(None, "not found", asking.path.name)
 
     def _candidates(self, asking: Object, name: str) -> Iterator[tuple[str, str]]:
         if "/" in name:
             yield name, "its path"
             return
-        # A DT_RUNPATH switches off the whole chain of DT_RPATH for what this file needs, though not for what those need in turn.
-        yield from ((f"{folder}/{name}", "DT_RPATH") for folder in (() if asking.runpath else asking.rpaths))
+        # A DT_RUNPATH switches off the whole chain of DT_RPATH for what this file needs, though not
+        # for what those need in turn.
+        yield from (
+            (f"{folder}/{name}", "DT_RPATH") for folder in (() if asking.runpath else asking.rpaths)
+        )
         yield from ((f"{folder}/{name}", "LD_LIBRARY_PATH") for folder in self.environment)
         yield from ((f"{folder}/{name}", "DT_RUNPATH") for folder in asking.runpath)
-        yield from ((str(self.host.at(path)), "/etc/ld.so.cache") for path in loader_cache(self.host).get(name, ()))
-        yield from ((f"{self.host.at(folder.format(self.machine))}/{name}", "default folder") for folder in _DEFAULTS)
+        yield from (
+            (str(self.host.at(path)), "/etc/ld.so.cache")
+            for path in loader_cache(self.host).get(name, ())
+        )
+        yield from (
+            (f"{self.host.at(folder.format(self.machine))}/{name}", "default folder")
+            for folder in _DEFAULTS
+        )
 
 
 def search_of(host: Host, executable: str, machine: str) -> Search:
@@ -72,7 +90,10 @@ def search_of(host: Host, executable: str, machine: str) -> Search:
 
 
 def read(path: Path, handed_down: tuple[str, ...]) -> Object:
-    """Read what the loader needs to know of a file; `handed_down` are the RPATHs of those that led to it."""
+    """Read what the loader needs to know of a file.
+
+    `handed_down` are the RPATHs of those that led to it.
+    """
     needed, rpath, runpath, broken = _said(path, _stamp(path))
     return Object(path, needed, (*(() if runpath else rpath), *handed_down), runpath, broken)
 
@@ -86,11 +107,16 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _said(path: Path, _: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str]:
+def _said(
+    path: Path, _: tuple[int, int]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str]:
     origin = str(path.parent)
     try:
         with opened(path) as elf:
-            rpath, runpath = ([_ORIGIN.sub(lambda _: origin, part) for part in parts] for parts in (elf.rpath, elf.runpath))
+            rpath, runpath = (
+                [_ORIGIN.sub(lambda _: origin, part) for part in parts]
+                for parts in (elf.rpath, elf.runpath)
+            )
             return elf.needed, tuple(rpath), tuple(runpath), ""
     except ElfError as error:
         return (), (), (), str(error)
@@ -104,10 +130,12 @@ def follow(
     matters: Callable[[str], bool] = lambda _: True,
     more: Callable[[Path], Sequence[str]] = lambda _: (),
 ) -> dict[str, Resolved]:
-    """Follow what files need, breadth first as the loader does; a name that is loaded once is not looked up again.
+    """Follow what files need, breadth first as the loader does.
 
-    `loaded` is what the process holds already. Names that do not matter are neither looked up nor followed. `more` names libraries
-    that a file opens by itself.
+    A name that is loaded once is not looked up again.
+
+    `loaded` is what the process holds already. Names that do not matter are neither looked up nor
+    followed. `more` names libraries that a file opens by itself.
     """
     found: dict[str, Resolved] = {}
     queue = deque(roots)

@@ -40,7 +40,10 @@ def _entries(data: bytes, machine: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=4)
 def loader_cache(host: Host) -> Mapping[str, tuple[str, ...]]:
-    """Return the paths behind every library name in the loader's cache; empty where there is no glibc cache."""
+    """Return the paths behind every library name in the loader's cache.
+
+    Empty where there is no glibc cache.
+    """
     data = host.read_bytes(_CACHE, limit=8 << 20)
     found: dict[str, tuple[str, ...]] = {}
     try:

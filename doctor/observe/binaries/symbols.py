@@ -27,7 +27,10 @@ def elf_hash(name: bytes) -> int:
 
 
 class Wanted(NamedTuple):
-    """A symbol that a file cannot do without; `version` is the index of its version, 0 or 1 for none."""
+    """A symbol that a file cannot do without.
+
+    `version` is the index of its version, 0 or 1 for none.
+    """
 
     name: bytes
     version: int
@@ -43,10 +46,13 @@ def gnu_hash(name: bytes) -> int:
 
 
 def wanted(elf: Elf, versions: Container[int] | None = None) -> Iterator[Wanted]:
-    """Yield the symbols that a file asks of others and cannot do without, of these versions only; weak ones may stay unresolved.
+    """Yield the symbols that a file asks of others and cannot do without, of these versions only.
 
-    Symbols that a file defines stand behind all others in its table, and the GNU hash table says where they begin; elsewhere the section
-    headers count. Raises `ElfError` where there is no hash table.
+    Weak ones may stay unresolved.
+
+    Symbols that a file defines stand behind all others in its table, and the GNU hash table says
+    where they begin; elsewhere the section headers count. Raises `ElfError` where there is no hash
+    table.
     """
     exports = Exports(elf)
     count = exports.first if exports.tells_where_its_own_begin else elf.symbol_count
@@ -54,10 +60,21 @@ def wanted(elf: Elf, versions: Container[int] | None = None) -> Iterator[Wanted]
         raise ElfError(f"{count} undefined symbols")
     table = elf.take(elf.place(elf.entry(_SYMTAB)), count * _SYMBOL.size)
     address = elf.entry(_VERSYM)
-    numbers = struct.unpack(f"<{count}H", elf.take(elf.place(address), count * 2)) if address else (0,) * count
-    for (name, info, _, section, _, _), number in zip(_SYMBOL.iter_unpack(table), numbers, strict=True):
+    numbers = (
+        struct.unpack(f"<{count}H", elf.take(elf.place(address), count * 2))
+        if address
+        else (0,) * count
+    )
+    for (name, info, _, section, _, _), number in zip(
+        _SYMBOL.iter_unpack(table), numbers, strict=True
+    ):
         version = number & 0x7FFF
-        if name and section == 0 and info >> 4 == _GLOBAL and (versions is None or version in versions):
+        if (
+            name
+            and section == 0
+            and info >> 4 == _GLOBAL
+            and (versions is None or version in versions)
+        ):
             yield Wanted(elf.name(name), version)
 
 
@@ -79,7 +96,9 @@ class Exports:
             self._chains_at = self._buckets_at + 4 * self._buckets
             elf.take(self._chains_at, 4 * self._chains)
         else:
-            self._buckets, self.first, self._words, self._shift = _HASH_HEAD.unpack(elf.take(at, _HASH_HEAD.size))
+            self._buckets, self.first, self._words, self._shift = _HASH_HEAD.unpack(
+                elf.take(at, _HASH_HEAD.size)
+            )
             self._bloom_at = at + _HASH_HEAD.size
             self._buckets_at = self._bloom_at + 8 * self._words
             self._chains_at = self._buckets_at + 4 * self._buckets
@@ -110,7 +129,9 @@ class Exports:
         if not self._words:
             return False
         value = gnu_hash(name)
-        word = int.from_bytes(self._elf.take(self._bloom_at + 8 * (value // 64 % self._words), 8), "little")
+        word = int.from_bytes(
+            self._elf.take(self._bloom_at + 8 * (value // 64 % self._words), 8), "little"
+        )
         if not (word >> value % 64) & (word >> (value >> (self._shift & 31)) % 64) & 1:
             return False
         index = self._number(self._buckets_at + 4 * (value % self._buckets))
@@ -126,7 +147,9 @@ class Exports:
         raise ElfError("a chain of symbols without an end")
 
     def _is(self, place: int, name: bytes) -> bool:
-        at, _, _, section, _, _ = _SYMBOL.unpack(self._elf.take(self._symbols_at + place * _SYMBOL.size, _SYMBOL.size))
+        at, _, _, section, _, _ = _SYMBOL.unpack(
+            self._elf.take(self._symbols_at + place * _SYMBOL.size, _SYMBOL.size)
+        )
         return section != 0 and self._elf.name(at) == name
 
     def _number(self, at: int) -> int:

@@ -17,18 +17,46 @@ from doctor.host import Host
 from doctor.model.facts import Facts
 from doctor.observe.scene import Distribution, Interpreter, Scene
 
-_CHANGING = frozenset({"build.max_jobs", "cache.stale_locks", "host.memory_available_bytes", "host.tmp_free_bytes"})
+_CHANGING = frozenset(
+    {"build.max_jobs", "cache.stale_locks", "host.memory_available_bytes", "host.tmp_free_bytes"}
+)
 """Facts that differ from one minute to the next and decide nothing by themselves."""
 _GPU_FACTS = ("amd.", "gpu.", "intel.", "nvidia.")
-"""Facts about GPUs: temperatures, memory, processes. What opens a GPU is never kept, so that they need not hold still."""
+"""Facts about GPUs: temperatures, memory, processes.
+
+What opens a GPU is never kept, so that they need not hold still.
+"""
 _OF_THE_SHELL = frozenset(
-    {"COLUMNS", "DISPLAY", "LINES", "OLDPWD", "PS1", "PYTEST_CURRENT_TEST", "SHLVL", "STY", "TERM", "TERM_SESSION_ID", "WINDOWID", "_"}
+    {
+        "COLUMNS",
+        "DISPLAY",
+        "LINES",
+        "OLDPWD",
+        "PS1",
+        "PYTEST_CURRENT_TEST",
+        "SHLVL",
+        "STY",
+        "TERM",
+        "TERM_SESSION_ID",
+        "WINDOWID",
+        "_",
+    }
 )
 _OF_THE_SESSION = ("DBUS_", "SSH_", "TMUX", "VSCODE_", "VTE_", "WAYLAND_", "XDG_SESSION_")
 """Variables that differ between two windows of one user and reach no framework."""
 _SYSTEM = (
-    *("/etc/ld.so.cache", "/etc/ld.so.preload", "/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed"),
-    *("/var/lib/pacman/local", "/Library/Developer/CommandLineTools", "/Library/Receipts/InstallHistory.plist"),
+    *(
+        "/etc/ld.so.cache",
+        "/etc/ld.so.preload",
+        "/var/lib/dpkg/status",
+        "/var/lib/rpm/rpmdb.sqlite",
+        "/lib/apk/db/installed",
+    ),
+    *(
+        "/var/lib/pacman/local",
+        "/Library/Developer/CommandLineTools",
+        "/Library/Receipts/InstallHistory.plist",
+    ),
 )
 """What changes whenever the system's libraries and compilers are changed by its package manager."""
 _BOOT = "/proc/sys/kernel/random/boot_id"
@@ -41,16 +69,24 @@ _SECONDS = 3.0
 def fingerprint(scene: Scene, facts: Facts) -> str:
     """Return a digest that differs once anything differs that a check on the processor could notice; empty where that cannot be told.
 
-    Files count by path, inode, size and time of change of their content, so that nothing is read. They are those of every folder on
-    the interpreter's path, of projects that are installed in place, of the folders of LD_LIBRARY_PATH, and the libraries of the
-    prefix. It cannot be told without Linux's boot id (a kernel that was booted anew may behave anew), and not within three seconds.
+    Files count by path, inode, size and time of change of their content, so that nothing is read.
+    They are those of every folder on the interpreter's path, of projects that are installed in
+    place, of the folders of LD_LIBRARY_PATH, and the libraries of the prefix. It cannot be told
+    without Linux's boot id (a kernel that was booted anew may behave anew), and not within three
+    seconds.
     """
     interpreter, boot = scene.interpreter, scene.host.read(_BOOT, limit=64)
     if interpreter is None or not boot:
         return ""
     digest = hashlib.blake2b(digest_size=20)
     try:
-        for part in (boot, str(scene.host.cwd), *_variables(scene.host), *_facts(facts), *_files(scene, interpreter)):
+        for part in (
+            boot,
+            str(scene.host.cwd),
+            *_variables(scene.host),
+            *_facts(facts),
+            *_files(scene, interpreter),
+        ):
             digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
     except (OSError, RecursionError):  # a walk that took too long raises an OSError as well
         return ""
@@ -73,19 +109,37 @@ def _facts(facts: Facts) -> Iterator[str]:
 
 
 def _files(scene: Scene, interpreter: Interpreter) -> Iterator[str]:
-    """Yield a line for each file, folder by folder; raises TimeoutError where that takes too long."""
+    """Yield a line for each file, folder by folder.
+
+    Raises TimeoutError where that takes too long.
+    """
     deadline = time.monotonic() + _SECONDS
     system = (str(scene.host.at(path)) for path in _SYSTEM)
-    for path in (interpreter.executable, os.path.realpath(interpreter.executable), f"{interpreter.prefix}/pyvenv.cfg", *system):
+    for path in (
+        interpreter.executable,
+        os.path.realpath(interpreter.executable),
+        f"{interpreter.prefix}/pyvenv.cfg",
+        *system,
+    ):
         yield from _stat(path)
-    libraries = [f"{prefix}/lib" for prefix in dict.fromkeys((interpreter.prefix, interpreter.base_prefix))]
-    searched = [part for name in ("LD_LIBRARY_PATH", "LD_PRELOAD") for part in scene.host.env.get(name, "").replace(" ", ":").split(":")]
+    libraries = [
+        f"{prefix}/lib" for prefix in dict.fromkeys((interpreter.prefix, interpreter.base_prefix))
+    ]
+    searched = [
+        part
+        for name in ("LD_LIBRARY_PATH", "LD_PRELOAD")
+        for part in scene.host.env.get(name, "").replace(" ", ":").split(":")
+    ]
     for folder in (*libraries, f"{interpreter.prefix}/conda-meta", *filter(None, searched)):
         yield from _stat(folder)
         yield from _tree(folder, deadline, deep=False)
     for folder in dict.fromkeys((*interpreter.path, *_in_place(scene.distributions))):
         yield from _stat(folder)
-        yield from _tree(folder, deadline, skipped=_OTHERS_OF_STDLIB if folder == interpreter.stdlib else _NOT_OURS)
+        yield from _tree(
+            folder,
+            deadline,
+            skipped=_OTHERS_OF_STDLIB if folder == interpreter.stdlib else _NOT_OURS,
+        )
 
 
 def _in_place(distributions: tuple[Distribution, ...]) -> Iterator[str]:
@@ -99,8 +153,13 @@ def _in_place(distributions: tuple[Distribution, ...]) -> Iterator[str]:
             continue
 
 
-def _tree(folder: str, deadline: float, *, deep: bool = True, skipped: frozenset[str] = _NOT_OURS) -> Iterator[str]:
-    """Yield a line for each file below a folder; a folder that is reached twice, through a link, is told once."""
+def _tree(
+    folder: str, deadline: float, *, deep: bool = True, skipped: frozenset[str] = _NOT_OURS
+) -> Iterator[str]:
+    """Yield a line for each file below a folder.
+
+    A folder that is reached twice, through a link, is told once.
+    """
     waiting, seen = [folder], set[tuple[int, int]]()
     while waiting:
         here = waiting.pop()

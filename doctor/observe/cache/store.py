@@ -40,7 +40,8 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 def folder(env: Mapping[str, str]) -> Path | None:
     """Return where verdicts are kept: DOCTOR_CACHE_DIR, else below XDG_CACHE_HOME, else below ~/.cache.
 
-    None where DOCTOR_CACHE_DIR is empty, which switches this off, and where the place is not an absolute path.
+    None where DOCTOR_CACHE_DIR is empty, which switches this off, and where the place is not an
+    absolute path.
     """
     if (own := env.get("DOCTOR_CACHE_DIR")) is not None:
         return Path(own) if Path(own).is_absolute() else None
@@ -50,30 +51,44 @@ def folder(env: Mapping[str, str]) -> Path | None:
 
 
 class Store:
-    """The verdicts of one environment; without a folder, or without a fingerprint, it holds nothing and keeps nothing.
+    """The verdicts of one environment.
 
-    Only what passed is kept, or was skipped by the script itself. Where the machine shows a GPU (`has_gpu`), that is no more than the
-    canaries on the processor: a driver and a card can fail between two runs with nothing changed.
+    Without a folder, or without a fingerprint, it holds nothing and keeps nothing.
+
+    Only what passed is kept, or was skipped by the script itself. Where the machine shows a GPU
+    (`has_gpu`), that is no more than the canaries on the processor: a driver and a card can fail
+    between two runs with nothing changed.
     """
 
-    def __init__(self, where: Path | None, fingerprint: str, *, has_gpu: bool = False, fresh: bool = False) -> None:
+    def __init__(
+        self, where: Path | None, fingerprint: str, *, has_gpu: bool = False, fresh: bool = False
+    ) -> None:
         self._where, self._fingerprint = where, fingerprint
         self._has_gpu, self._fresh = has_gpu, fresh
         self._known = dict(_read(where, f"{fingerprint}.json")) if where and fingerprint else {}
         self._changed = False
 
     def recall(self, unit: Unit) -> Batch | None:
-        """Return what a unit gave when it last ran here, each outcome with that time; None where it has to run."""
+        """Return what a unit gave when it last ran here, each outcome with that time.
+
+        None where it has to run.
+        """
         entry = self._known.get(_key(unit)) if self._may_keep(unit) and not self._fresh else None
         if entry is None or not timedelta() <= datetime.now(timezone.utc) - entry.ran < _AGE:
             return None
         ran = entry.ran.isoformat(timespec="seconds")
-        outcomes = tuple(msgspec.structs.replace(outcome, cached_from=ran) for outcome in entry.batch.outcomes)
+        outcomes = tuple(
+            msgspec.structs.replace(outcome, cached_from=ran) for outcome in entry.batch.outcomes
+        )
         return msgspec.structs.replace(entry.batch, outcomes=outcomes)
 
     def remember(self, unit: Unit, batch: Batch) -> None:
         """Take note of what a unit gave; what is not to be kept replaces what was."""
-        if any(outcome.cached_from for outcome in batch.outcomes) or self._where is None or not self._fingerprint:
+        if (
+            any(outcome.cached_from for outcome in batch.outcomes)
+            or self._where is None
+            or not self._fingerprint
+        ):
             return
         key = _key(unit)
         if self._may_keep(unit) and _is_green(batch):
@@ -98,7 +113,9 @@ class Store:
 
     def _may_keep(self, unit: Unit) -> bool:
         header = unit.check.header
-        return header.target is TargetKind.INTERPRETER and not (self._has_gpu and (unit.device != "cpu" or header.kind is Kind.FACTS))
+        return header.target is TargetKind.INTERPRETER and not (
+            self._has_gpu and (unit.device != "cpu" or header.kind is Kind.FACTS)
+        )
 
 
 def _read(where: Path, name: str) -> Mapping[str, _Entry]:
@@ -112,7 +129,15 @@ def _read(where: Path, name: str) -> Mapping[str, _Entry]:
 def _key(unit: Unit) -> str:
     """Return what tells a unit from all others: the source of its check, its device, and everything that the check is told."""
     plan = unit.plan
-    told = (__version__, unit.check.id, unit.device, unit.asked, plan.tier.value, plan.command, sorted(plan.settings.items()))
+    told = (
+        __version__,
+        unit.check.id,
+        unit.device,
+        unit.asked,
+        plan.tier.value,
+        plan.command,
+        sorted(plan.settings.items()),
+    )
     digest = hashlib.blake2b(repr(told).encode("utf-8", "backslashreplace"), digest_size=20)
     digest.update(unit.check.path.read_bytes())
     digest.update(_sources())
@@ -128,7 +153,9 @@ def _sources() -> bytes:
 def _is_green(batch: Batch) -> bool:
     """Say whether a script came to its own end and had nothing to complain of."""
     return bool(batch.outcomes) and all(
-        outcome.exit_code == 0 and outcome.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not refused_what(outcome.reason)
+        outcome.exit_code == 0
+        and outcome.verdict in (Verdict.PASSED, Verdict.SKIPPED)
+        and not refused_what(outcome.reason)
         for outcome in batch.outcomes
     )
 
@@ -139,7 +166,11 @@ def _is_private(where: Path) -> bool:
         state = where.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return (
+        stat.S_ISDIR(state.st_mode)
+        and state.st_uid == os.geteuid()
+        and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
 
 
 def _forget(where: Path) -> None:

@@ -34,7 +34,11 @@ class Locked(NamedTuple):
     @property
     def url(self) -> str | None:
         """Return the repository of a package from git."""
-        return re.split(r"[?#]", self.source.partition("+")[2], maxsplit=1)[0] if self.origin == "git" else None
+        return (
+            re.split(r"[?#]", self.source.partition("+")[2], maxsplit=1)[0]
+            if self.origin == "git"
+            else None
+        )
 
     @property
     def rev(self) -> str | None:
@@ -50,7 +54,10 @@ class Locked(NamedTuple):
 
 
 class Lock(NamedTuple):
-    """The packages of a Cargo.lock by name, the newest of each name last; or what is wrong with it."""
+    """The packages of a Cargo.lock by name, the newest of each name last.
+
+    Or what is wrong with it.
+    """
 
     packages: Mapping[str, tuple[Locked, ...]]
     there: bool = True
@@ -68,12 +75,17 @@ def read_lock(host: Host, path: Path) -> Lock:
         return Lock({}, there=False)
     text = host.read(path, limit=_LARGEST + 1)
     if text is None or len(text) > _LARGEST:
-        return Lock({}, problem="it cannot be read" if text is None else f"it is larger than {_LARGEST >> 20} MiB")
+        return Lock(
+            {},
+            problem="it cannot be read"
+            if text is None
+            else f"it is larger than {_LARGEST >> 20} MiB",
+        )
     if re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
         return Lock({}, problem="it holds the markers of an unresolved merge")
     try:
         told = toml.parsed(text)
-    except toml.NoToml as error:
+    except toml.TomlError as error:
         return Lock({}, problem=f"it is no TOML: {error}")
     packages: dict[str, list[Locked]] = {}
     listed, version = told.get("package"), told.get("version")
@@ -81,7 +93,11 @@ def read_lock(host: Host, path: Path) -> Lock:
         if package:
             packages.setdefault(package.name, []).append(package)
     ranked = {name: tuple(sorted(found, key=_order)) for name, found in packages.items()}
-    return Lock(ranked, problem="" if ranked else "it lists no package", version=version if isinstance(version, int) else None)
+    return Lock(
+        ranked,
+        problem="" if ranked else "it lists no package",
+        version=version if isinstance(version, int) else None,
+    )
 
 
 def _package(entry: Any) -> Locked | None:

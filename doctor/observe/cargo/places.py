@@ -50,13 +50,24 @@ def metal_places(root: Path, members: Iterable[Path]) -> tuple[str, ...]:
     A function that opens a device and returns it stands for the places that call it.
     """
     files = list(_sources(root, members))
-    found = ((file, match.start()) for file in _holding(_OPENERS, files) for match in _OPENS.finditer(file.code))
-    openings = [_Opening(file, at, _giver(file.code, at)) for file, at in islice(found, _MOST_PLACES)]
+    found = (
+        (file, match.start())
+        for file in _holding(_OPENERS, files)
+        for match in _OPENS.finditer(file.code)
+    )
+    openings = [
+        _Opening(file, at, _giver(file.code, at)) for file, at in islice(found, _MOST_PLACES)
+    ]
     givers = sorted({opening.within for opening in openings} - {""})[:_MOST_GIVERS]
     calls = {name: list(islice(_calls(name, files), _MOST_PLACES)) for name in givers}
     places = [(opening.file, opening.at) for opening in openings if not calls.get(opening.within)]
     places += [place for called in calls.values() for place in called]
-    return tuple(f"{name}:{line}" for name, line in sorted({(file.name, file.code.count("\n", 0, at) + 1) for file, at in places}))
+    return tuple(
+        f"{name}:{line}"
+        for name, line in sorted(
+            {(file.name, file.code.count("\n", 0, at) + 1) for file, at in places}
+        )
+    )
 
 
 def _sources(root: Path, members: Iterable[Path]) -> Iterator[_File]:
@@ -84,7 +95,13 @@ def _rust_files(folder: Path) -> Iterator[str]:
     count, root = 0, str(folder)
     for where, folders, names in os.walk(root):
         inside = where != root and "Cargo.toml" in names
-        folders[:] = [] if inside else sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
+        folders[:] = (
+            []
+            if inside
+            else sorted(
+                name for name in folders if name not in _SKIPPED and not name.startswith(".")
+            )
+        )
         for name in () if inside else sorted(names):
             if name.endswith(".rs") and name != "build.rs":
                 count += 1
@@ -94,7 +111,10 @@ def _rust_files(folder: Path) -> Iterator[str]:
 
 
 def bare(code: str) -> str:
-    """Blank out comments, strings and characters of Rust code, keeping its lines; each character is looked at a bounded number of times."""
+    """Blank out comments, strings and characters of Rust code, keeping its lines.
+
+    Each character is looked at a bounded number of times.
+    """
     parts, at = [], 0
     while found := _OPAQUE.search(code, at):
         end = _end(code, found)
@@ -147,4 +167,8 @@ def _giver(code: str, at: int) -> str:
 
 def _calls(name: str, files: Iterable[_File]) -> Iterator[tuple[_File, int]]:
     call = re.compile(rf"(?<!fn )\b{name}\s*\(")
-    return ((file, found.start()) for file in _holding([name.encode()], files) for found in call.finditer(file.code))
+    return (
+        (file, found.start())
+        for file in _holding([name.encode()], files)
+        for found in call.finditer(file.code)
+    )

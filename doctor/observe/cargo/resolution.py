@@ -1,4 +1,7 @@
-"""What cargo itself says of a workspace: `cargo metadata`, offline, with the lock as it is; no code of the workspace runs."""
+"""What cargo itself says of a workspace: `cargo metadata`, offline, with the lock as it is.
+
+No code of the workspace runs.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.host import Ended, Host, Ran
+from doctor.host import CompletedCommand, Host, Termination
 from doctor.observe.cargo.toolchain import Toolchain
 from doctor.redact import without_secrets
 
 _LARGEST = 64 << 20
-_NOT_FETCHED = "not all sources of this workspace are on this machine (cargo fetch --locked brings them)"
+_NOT_FETCHED = (
+    "not all sources of this workspace are on this machine (cargo fetch --locked brings them)"
+)
 
 
 class Dependency(msgspec.Struct, frozen=True):
@@ -55,7 +60,10 @@ class Graph(msgspec.Struct, frozen=True):
 
 
 class Metadata(msgspec.Struct, frozen=True, dict=True):
-    """What `cargo metadata` prints, as far as doctor looks at it; `resolve` is None where only the members were asked for."""
+    """What `cargo metadata` prints, as far as doctor looks at it.
+
+    `resolve` is None where only the members were asked for.
+    """
 
     packages: tuple[Package, ...]
     workspace_members: tuple[str, ...]
@@ -103,18 +111,25 @@ def ask(host: Host, toolchain: Toolchain, question: Question) -> Answer:
     triple, features = question.triple, question.features
     if not question.fetched:
         return Answer(_decoded(_metadata(host, toolchain, question, ["--no-deps"])), _NOT_FETCHED)
-    whole = ["--locked", *(["--filter-platform", triple] if triple else []), *(["--features", ",".join(features)] if features else [])]
+    whole = [
+        "--locked",
+        *(["--filter-platform", triple] if triple else []),
+        *(["--features", ",".join(features)] if features else []),
+    ]
     ran = _metadata(host, toolchain, question, whole)
     if (told := _decoded(ran)) is not None:
         return Answer(told)
-    if ran.ended is Ended.TIMEOUT:
+    if ran.ended is Termination.TIMEOUT:
         return Answer(None, f"cargo metadata did not answer within {question.patience:g} s")
     return Answer(_decoded(_metadata(host, toolchain, question, ["--no-deps"])), _complaint(ran))
 
 
-def _metadata(host: Host, toolchain: Toolchain, question: Question, arguments: Sequence[str]) -> Ran:
+def _metadata(
+    host: Host, toolchain: Toolchain, question: Question, arguments: Sequence[str]
+) -> CompletedCommand:
     folder = str(Path(toolchain.cargo or "").parent)
-    # A wrapper or a rustc that the workspace's own .cargo/config.toml names would be a program of the workspace.
+    # A wrapper or a rustc that the workspace's own .cargo/config.toml names would be a program of
+    # the workspace.
     env = {
         "PATH": os.pathsep.join((folder, host.env.get("PATH", os.defpath))),
         "CARGO_NET_OFFLINE": "true",
@@ -124,11 +139,20 @@ def _metadata(host: Host, toolchain: Toolchain, question: Question, arguments: S
         "CARGO_TERM_COLOR": "never",
         "RUSTUP_AUTO_INSTALL": "0",
     }
-    command = [toolchain.cargo or "cargo", "metadata", "--offline", "--format-version", "1", *arguments]
-    return host.run(command, timeout=question.patience, limit=_LARGEST, env=env, cwd=question.workspace)
+    command = [
+        toolchain.cargo or "cargo",
+        "metadata",
+        "--offline",
+        "--format-version",
+        "1",
+        *arguments,
+    ]
+    return host.run(
+        command, timeout=question.patience, limit=_LARGEST, env=env, cwd=question.workspace
+    )
 
 
-def _decoded(ran: Ran) -> Metadata | None:
+def _decoded(ran: CompletedCommand) -> Metadata | None:
     if not ran.ok:
         return None
     try:
@@ -137,11 +161,22 @@ def _decoded(ran: Ran) -> Metadata | None:
         return None
 
 
-def _complaint(ran: Ran) -> str:
-    """Return what keeps cargo from an answer, in one line; what it says of sources that were not fetched misleads."""
+def _complaint(ran: CompletedCommand) -> str:
+    """Return what keeps cargo from an answer, in one line.
+
+    What it says of sources that were not fetched misleads.
+    """
     if "--offline" in ran.errors or "offline mode" in ran.errors:
         return _NOT_FETCHED
     lines = [line.strip() for line in ran.errors.splitlines()]
     start = next((index for index, line in enumerate(lines) if line.startswith("error")), 0)
-    said = [line.removeprefix("error: ") for line in lines[start : start + 12] if line and line != "Caused by:"]
-    return without_secrets("cargo: " + "; ".join(said[:3]))[:300] if said else f"cargo ended with {ran.code} and said nothing"
+    said = [
+        line.removeprefix("error: ")
+        for line in lines[start : start + 12]
+        if line and line != "Caused by:"
+    ]
+    return (
+        without_secrets("cargo: " + "; ".join(said[:3]))[:300]
+        if said
+        else f"cargo ended with {ran.code} and said nothing"
+    )

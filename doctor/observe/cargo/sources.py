@@ -15,20 +15,39 @@ from doctor.observe.cargo.resolution import Answer, Metadata, Package
 
 def described(told: Metadata, locked: Locked) -> Package | None:
     """Return the package of cargo's answer that a package of the lock is."""
-    same = [package for package in told.packages if (package.name, package.version) == (locked.name, locked.version)]
-    return next((package for package in same if (package.source or "") == locked.source), same[0] if same else None)
+    same = [
+        package
+        for package in told.packages
+        if (package.name, package.version) == (locked.name, locked.version)
+    ]
+    return next(
+        (package for package in same if (package.source or "") == locked.source),
+        same[0] if same else None,
+    )
 
 
 def folder_of(host: Host, workspace: Path, locked: Locked, answer: Answer) -> Path | None:
-    """Return the folder of a package's source; None where it was not fetched, or where only cargo knows."""
+    """Return the folder of a package's source.
+
+    None where it was not fetched, or where only cargo knows.
+    """
     if answer.metadata and (package := described(answer.metadata, locked)):
         return package.folder
-    return next((folder for folder in _likely(host, workspace, locked, answer) if _is(host, folder, locked.name)), None)
+    return next(
+        (
+            folder
+            for folder in _likely(host, workspace, locked, answer)
+            if _is(host, folder, locked.name)
+        ),
+        None,
+    )
 
 
 def cargo_home(host: Host) -> Path:
     """Return the folder where cargo keeps what it fetched."""
-    return Path(host.env.get("CARGO_HOME") or Path(host.env.get("HOME") or home() or "/") / ".cargo")
+    return Path(
+        host.env.get("CARGO_HOME") or Path(host.env.get("HOME") or home() or "/") / ".cargo"
+    )
 
 
 def has_sources(host: Host, workspace: Path) -> bool:
@@ -36,7 +55,10 @@ def has_sources(host: Host, workspace: Path) -> bool:
 
     Asked in vain, cargo would make folders in the home folder only to say so.
     """
-    configured = (host.read(folder / ".cargo/config.toml", limit=1 << 16) or "" for folder in (workspace, *workspace.parents))
+    configured = (
+        host.read(folder / ".cargo/config.toml", limit=1 << 16) or ""
+        for folder in (workspace, *workspace.parents)
+    )
     fetched = any(host.exists(cargo_home(host) / kind) for kind in ("registry", "git"))
     return fetched or any("replace-with" in text for text in configured)
 
@@ -48,8 +70,17 @@ def _likely(host: Host, workspace: Path, locked: Locked, answer: Answer) -> Iter
         yield from (workspace / "vendor" / name for name in (versioned, locked.name))
     match locked.origin:
         case "path":
-            told = [member.dependencies for member in answer.metadata.members] if answer.metadata else []
-            yield from (Path(each.path) for declared in told for each in declared if each.path and each.name == locked.name)
+            told = (
+                [member.dependencies for member in answer.metadata.members]
+                if answer.metadata
+                else []
+            )
+            yield from (
+                Path(each.path)
+                for declared in told
+                for each in declared
+                if each.path and each.name == locked.name
+            )
         case "git":
             for checkout in host.glob(home / "git/checkouts", f"*/{(locked.commit or '-')[:7]}"):
                 yield from (checkout, checkout / locked.name)

@@ -15,9 +15,12 @@ _FILES = ("rust-toolchain", "rust-toolchain.toml")
 
 
 class Toolchain(NamedTuple):
-    """Paths of rustc and cargo, None where there is none; the toolchain's name and what chose it, where rustup is in charge.
+    """Paths of rustc and cargo, None where there is none.
 
-    `missing` says which toolchain is wanted and not installed: then there are no paths, for rustup's shims would now download it.
+    The toolchain's name and what chose it, where rustup is in charge.
+
+    `missing` says which toolchain is wanted and not installed: then there are no paths, for
+    rustup's shims would now download it.
     """
 
     rustc: str | None = None
@@ -28,7 +31,10 @@ class Toolchain(NamedTuple):
 
 
 def find_toolchain(host: Host, workspace: Path | None) -> Toolchain:
-    """Find the toolchain for a workspace, in rustup's own order of what chooses it; without rustup, what PATH holds."""
+    """Find the toolchain for a workspace, in rustup's own order of what chooses it.
+
+    Without rustup, what PATH holds.
+    """
     rustc, cargo = host.which("rustc"), host.which("cargo")
     if not any(path and host.exists(Path(path).with_name("rustup")) for path in (rustc, cargo)):
         return Toolchain(rustc, cargo)
@@ -36,18 +42,28 @@ def find_toolchain(host: Host, workspace: Path | None) -> Toolchain:
     name, source = _wanted(host, workspace, home)
     if "/" in name and source.endswith(_FILES):
         why = f"{source} names a folder, {name}, and a file of the project does not say which programs are started"
-        return Toolchain(name=name, chosen_by=source, missing=f"{why}; RUSTUP_TOOLCHAIN or `rustup toolchain link` does")
+        return Toolchain(
+            name=name,
+            chosen_by=source,
+            missing=f"{why}; RUSTUP_TOOLCHAIN or `rustup toolchain link` does",
+        )
     folder = _installed(host, home, name)
     if folder is None:
-        return Toolchain(name=name, chosen_by=source, missing=f"toolchain {name or '(no default)'} ({source}) is not installed")
-    return Toolchain(host.which(f"{folder}/bin/rustc"), host.which(f"{folder}/bin/cargo"), name, source)
+        return Toolchain(
+            name=name,
+            chosen_by=source,
+            missing=f"toolchain {name or '(no default)'} ({source}) is not installed",
+        )
+    return Toolchain(
+        host.which(f"{folder}/bin/rustc"), host.which(f"{folder}/bin/cargo"), name, source
+    )
 
 
 def table(text: str | None) -> Mapping[str, Any]:
     """Parse a TOML text; empty where it is none."""
     try:
         return toml.parsed(text or "")
-    except toml.NoToml:
+    except toml.TomlError:
         return {}
 
 
@@ -77,6 +93,11 @@ def _installed(host: Host, home: str, name: str) -> str | None:
     if name.startswith("/"):
         return name if host.exists(name) else None
     names = host.list(f"{home}/toolchains") if name else ()
-    # `1.84.0` stands for 1.84.0-x86_64-unknown-linux-gnu, but `nightly` not for nightly-2025-01-01-x86_64-unknown-linux-gnu.
-    found = [each for each in names if each == name or re.fullmatch(re.escape(name) + r"-(?!\d)[\w-]+", each)]
+    # `1.84.0` stands for 1.84.0-x86_64-unknown-linux-gnu, but `nightly` not for
+    # nightly-2025-01-01-x86_64-unknown-linux-gnu.
+    found = [
+        each
+        for each in names
+        if each == name or re.fullmatch(re.escape(name) + r"-(?!\d)[\w-]+", each)
+    ]
     return f"{home}/toolchains/{found[0]}" if found else None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.base.requirements import Line, Nonsense, applies, read_line
+from doctor.base.requirements import InvalidRequirement, Line, applies, read_line
 from doctor.host.reading import METADATA, RECORD, Unread, regular_bytes, whole_text
 from doctor.observe.scene import Distribution, Interpreter
 
@@ -34,7 +34,18 @@ _STACK = re.compile(
     r"|autoawq|lightning.*|numpy|openai-whisper|openai-triton|ultralytics|timm|spconv.*|pytorch3d|nerfacc|gsplat"
     r"|intel-extension-for-pytorch|mlx.*|sageattention|magi-attention|llama-cpp-python|ctranslate2|faster-whisper|numba.*"
 )
-_GROUND = frozenset({"setuptools", "sympy", "tokenizers", "huggingface-hub", "safetensors", "typing-extensions", "pillow", "scipy"})
+_GROUND = frozenset(
+    {
+        "setuptools",
+        "sympy",
+        "tokenizers",
+        "huggingface-hub",
+        "safetensors",
+        "typing-extensions",
+        "pillow",
+        "scipy",
+    }
+)
 
 _BESIDE = re.compile(
     r"pandas|datasets|pyarrow|scikit-learn|opencv-(contrib-)?python(-headless)?|optimum|sentence-transformers|evaluate|keras|einops"
@@ -42,7 +53,10 @@ _BESIDE = re.compile(
 
 
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that a distribution asks for in this environment; an empty `specifier` takes any version."""
+    """One thing that a distribution asks for in this environment.
+
+    An empty `specifier` takes any version.
+    """
 
     name: str
     specifier: str
@@ -72,9 +86,12 @@ def matters_to_stack(name: str) -> bool:
 
 
 def installed(path: Sequence[str]) -> tuple[Distribution, ...]:
-    """Read every distribution on a `sys.path`; where a name occurs twice, Python takes the first and so does this.
+    """Read every distribution on a `sys.path`.
 
-    Within one folder there is no first: of two dist-info folders of a name, the one whose RECORD fits the files is the real one.
+    Where a name occurs twice, Python takes the first and so does this.
+
+    Within one folder there is no first: of two dist-info folders of a name, the one whose RECORD
+    fits the files is the real one.
     """
     found: dict[str, Distribution] = {}
     for folder in _folders(path):
@@ -96,19 +113,29 @@ def installed_as(folder: Path) -> tuple[tuple[str, str], ...]:
 
 
 def fit(distribution: Distribution) -> float:
-    """Return which part of the files that RECORD lists has the size that it says; -1 where there is no RECORD."""
+    """Return which part of the files that RECORD lists has the size that it says.
+
+    -1 where there is no RECORD.
+    """
     try:
         text = text_of(distribution, "RECORD") or ""
     except Unread:
         return -1.0
     rows = [line.rsplit(",", 2) for line in text.split("\n")]
-    listed = [(row[0], size) for row in rows if len(row) == _RECORD_FIELDS and (size := size_in(row[2])) is not None]
+    listed = [
+        (row[0], size)
+        for row in rows
+        if len(row) == _RECORD_FIELDS and (size := size_in(row[2])) is not None
+    ]
     fitting = [path for path, size in listed if _size(distribution.folder.parent / path) == size]
     return len(fitting) / len(listed) if listed else -1.0
 
 
 def size_in(field: str) -> int | None:
-    """Return the size that a line of RECORD says; None where it says none, or one that no file has."""
+    """Return the size that a line of RECORD says.
+
+    None where it says none, or one that no file has.
+    """
     return int(field) if field.rstrip().isdecimal() and len(field) <= _MOST_DIGITS else None
 
 
@@ -131,11 +158,13 @@ def duplicates(path: Sequence[str], known: Sequence[Distribution]) -> dict[str, 
     return found
 
 
-def requirements(distribution: Distribution, interpreter: Interpreter, extras: Collection[str] = ()) -> tuple[Requirement, ...]:
+def requirements(
+    distribution: Distribution, interpreter: Interpreter, extras: Collection[str] = ()
+) -> tuple[Requirement, ...]:
     """Return what a distribution asks for in the environment of `interpreter`.
 
-    What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are left out. Raises Unread where METADATA
-    cannot be read.
+    What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are
+    left out. Raises Unread where METADATA cannot be read.
     """
     environment = marker_environment(interpreter)
     found: list[Requirement] = []
@@ -144,7 +173,7 @@ def requirements(distribution: Distribution, interpreter: Interpreter, extras: C
         wanted = set(_EXTRA.findall(text))
         if name is None or (wanted and not wanted & set(extras)):
             continue  # most lines end here, unread
-        with suppress(Nonsense):
+        with suppress(InvalidRequirement):
             line = read_line(text)
             if applies(line.marker, environment, extras):
                 found.append(_requirement(line))
@@ -152,14 +181,23 @@ def requirements(distribution: Distribution, interpreter: Interpreter, extras: C
 
 
 def extras_of(distribution: Distribution) -> tuple[str, ...]:
-    """Return the extras under which a distribution asks for something of the GPU stack. Raises Unread as `requirements` does."""
-    lines = [text for text in _requires(distribution) if (name := _BEGINNING.match(text)) and in_stack(normalized(name[0]))]
+    """Return the extras under which a distribution asks for something of the GPU stack.
+
+    Raises Unread as `requirements` does.
+    """
+    lines = [
+        text
+        for text in _requires(distribution)
+        if (name := _BEGINNING.match(text)) and in_stack(normalized(name[0]))
+    ]
     return tuple(dict.fromkeys(extra for text in lines for extra in _EXTRA.findall(text)))
 
 
 def _requirement(line: Line) -> Requirement:
     name = normalized(line.name)
-    return Requirement(name=name, specifier=line.specifier, extras=line.extras, direct=bool(line.address))
+    return Requirement(
+        name=name, specifier=line.specifier, extras=line.extras, direct=bool(line.address)
+    )
 
 
 def marker_environment(interpreter: Interpreter) -> dict[str, str]:
@@ -182,7 +220,10 @@ def marker_environment(interpreter: Interpreter) -> dict[str, str]:
 
 
 def text_of(distribution: Distribution, name: str) -> str | None:
-    """Return a file of a distribution's own folder, as RECORD; None where there is none. Raises Unread (doctor.host.reading)."""
+    """Return a file of a distribution's own folder, as RECORD; None where there is none.
+
+    Raises Unread (doctor.host.reading).
+    """
     return whole_text(f"{distribution.folder}/{name}", RECORD if name == "RECORD" else METADATA)
 
 
@@ -200,7 +241,11 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             # pip renames what it removes to ~name, and leaves that behind when it is killed.
-            found = [one for one in entries if one.name.endswith((".dist-info", ".egg-info")) and one.name[0] != "~"]
+            found = [
+                one
+                for one in entries
+                if one.name.endswith((".dist-info", ".egg-info")) and one.name[0] != "~"
+            ]
     except OSError:
         return []
     return sorted(found, key=lambda one: one.name)
@@ -215,7 +260,13 @@ def _named(folder: str) -> tuple[str, str]:
 def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None:
     folder = Path(entry.path)
     old = entry.name.endswith(".egg-info")
-    head = _head(f"{entry.path}/PKG-INFO" if old and entry.is_dir() else entry.path if old else f"{entry.path}/METADATA")
+    head = _head(
+        f"{entry.path}/PKG-INFO"
+        if old and entry.is_dir()
+        else entry.path
+        if old
+        else f"{entry.path}/METADATA"
+    )
     name, version = _NAME.search(head), _VERSION.search(head)
     if not (name and version) and not old and not (folder / "RECORD").exists():
         return None
@@ -227,7 +278,14 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
     except OSError:
         installed_at = 0.0
     direct = _head(f"{entry.path}/direct_url.json") if entry.is_dir() else ""
-    return Distribution(name=called, version=marked, folder=folder, installer=installer, installed_at=installed_at, direct_url=direct)
+    return Distribution(
+        name=called,
+        version=marked,
+        folder=folder,
+        installer=installer,
+        installed_at=installed_at,
+        direct_url=direct,
+    )
 
 
 def _head(path: str) -> str:

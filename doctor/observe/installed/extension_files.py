@@ -14,8 +14,11 @@ _MOST_FILES = 4000
 _OWN = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-(bindings|core|python)")
 """torch itself, and what brings CUDA: these give, the others ask."""
 
-# One of several builds in one wheel: libbitsandbytes_cuda118.so, nccl/ep/lib/cu12/libnccl_ep.so, libtorch_c_dlpack_addon_torch24-cpu.so.
-_VARIANT = re.compile(r"(?:^|[/_.-])(?:(?:cuda|cu)_?(?P<cuda>\d{2,3})|torch_?(?P<torch>\d{2,3})|rocm\d*|hip|xpu\d*|ffmpeg\d+)(?=[/_.-]|$)")
+# One of several builds in one wheel: libbitsandbytes_cuda118.so, nccl/ep/lib/cu12/libnccl_ep.so,
+# libtorch_c_dlpack_addon_torch24-cpu.so.
+_VARIANT = re.compile(
+    r"(?:^|[/_.-])(?:(?:cuda|cu)_?(?P<cuda>\d{2,3})|torch_?(?P<torch>\d{2,3})|rocm\d*|hip|xpu\d*|ffmpeg\d+)(?=[/_.-]|$)"
+)
 
 
 class Compiled(NamedTuple):
@@ -42,9 +45,12 @@ class Brought(NamedTuple):
 
 
 def brought(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) -> Brought:
-    """List what the distributions brought; `torch` is its version and its CUDA, by which packages choose among builds side by side.
+    """List what the distributions brought.
 
-    With `bundled`, the libraries that a package brings for its modules (`ctranslate2.libs/`) count as well.
+    `torch` is its version and its CUDA, by which packages choose among builds side by side.
+
+    With `bundled`, the libraries that a package brings for its modules (`ctranslate2.libs/`) count
+    as well.
     """
     files: list[Compiled] = []
     names: set[str] = set()
@@ -57,12 +63,19 @@ def brought(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) ->
             continue
         names.update(name.rpartition("/")[2] for name in listed)
         if scene.interpreter is not None and not _OWN.fullmatch(one.name):
-            files += [Compiled(one, name) for name in listed if _is_loaded(name, scene.interpreter, torch, bundled=bundled)]
+            files += [
+                Compiled(one, name)
+                for name in listed
+                if _is_loaded(name, scene.interpreter, torch, bundled=bundled)
+            ]
     return Brought(tuple(files[:_MOST_FILES]), frozenset(names), unread)
 
 
 def _libraries(record: bytes) -> Iterator[str]:
-    """Yield the paths in a RECORD that name shared libraries; the file can have ten thousand lines, hence no csv module."""
+    """Yield the paths in a RECORD that name shared libraries.
+
+    The file can have ten thousand lines, hence no csv module.
+    """
     at = record.find(b".so")
     while at >= 0:
         start, end = record.rfind(b"\n", 0, at) + 1, record.find(b"\n", at)
@@ -72,10 +85,14 @@ def _libraries(record: bytes) -> Iterator[str]:
         at = record.find(b".so", end) if end >= 0 else -1
 
 
-def _is_loaded(name: str, interpreter: Interpreter, torch: Mapping[str, str], *, bundled: bool) -> bool:
+def _is_loaded(
+    name: str, interpreter: Interpreter, torch: Mapping[str, str], *, bundled: bool
+) -> bool:
     """Say whether this interpreter would load a file of this name: not one for another Python, nor the build for another CUDA."""
     tag, _, last = interpreter.tag.removeprefix("cp"), *name.rpartition("/")[1:]
-    if name.startswith(("..", "/")) or (not bundled and (not name.endswith(".so") or ".libs/" in name)):
+    if name.startswith(("..", "/")) or (
+        not bundled and (not name.endswith(".so") or ".libs/" in name)
+    ):
         return False
     if ".cpython-" in last and f".cpython-{tag}" not in last:
         return False
@@ -83,7 +100,10 @@ def _is_loaded(name: str, interpreter: Interpreter, torch: Mapping[str, str], *,
 
 
 def _fits(variant: re.Match[str], torch: Mapping[str, str]) -> bool:
-    """Say whether a build that its name tells apart is the one for this torch; builds for other makers' GPUs never are."""
+    """Say whether a build that its name tells apart is the one for this torch.
+
+    Builds for other makers' GPUs never are.
+    """
     kind = variant.lastgroup
     return kind is not None and _is_for(variant[kind], torch.get(kind, ""))
 

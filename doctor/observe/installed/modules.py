@@ -14,23 +14,32 @@ from doctor.observe.scene import Interpreter
 Constants: TypeAlias = Mapping[str, str | int | float | bool | None]
 
 _LONGEST = 1000
-"""Characters of a line that assigns a constant; what is longer assigns nothing that anybody asks for."""
+"""Characters of a line that assigns a constant.
+
+What is longer assigns nothing that anybody asks for.
+"""
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _WORDS = {"None": None, "True": True, "False": False}
 _FENCES = ('"""', "'''")
 
 
 def folder_of(interpreter: Interpreter, name: str) -> Path | None:
-    """Return the folder of a package, as `import` would find it; None where no folder on the path holds it."""
+    """Return the folder of a package, as `import` would find it.
+
+    None where no folder on the path holds it.
+    """
     folders = (Path(entry, name) for entry in interpreter.path)
     return next((folder for folder in folders if (folder / "__init__.py").is_file()), None)
 
 
 def constants(host: Host, path: Path) -> Constants | None:
-    """Return what a Python file assigns at its top level, a line each, where that is a constant; None where there is no file.
+    """Return what a Python file assigns at its top level, a line each, where that is a constant.
 
-    The file is neither run nor parsed: what Python's own parser takes for a line like `a.a.a…` is a gigabyte, and some releases crash over
-    a long sum. Its last assignment of a name counts. Raises Unread (doctor.host.reading).
+    None where there is no file.
+
+    The file is neither run nor parsed: what Python's own parser takes for a line like `a.a.a…` is a
+    gigabyte, and some releases crash over a long sum. Its last assignment of a name counts. Raises
+    Unread (doctor.host.reading).
     """
     text = host.whole(path, VERSION_FILE)
     if text is None:
@@ -46,12 +55,21 @@ def constants(host: Host, path: Path) -> Constants | None:
 
 
 def _opened_by(line: str) -> str:
-    """Return the quotes of a text that begins in a line and goes on in the next; empty where none does."""
-    return next((fence for fence in _FENCES if line.count(fence) % 2 and not line.lstrip().startswith("#")), "")
+    """Return the quotes of a text that begins in a line and goes on in the next.
+
+    Empty where none does.
+    """
+    return next(
+        (fence for fence in _FENCES if line.count(fence) % 2 and not line.lstrip().startswith("#")),
+        "",
+    )
 
 
 def _assigned(line: str) -> Constants:
-    """Return what a line `name: annotation = other = constant  # comment` assigns; nothing where it is no such line."""
+    """Return what a line `name: annotation = other = constant  # comment` assigns.
+
+    Nothing where it is no such line.
+    """
     names: list[str] = []
     rest = line
     while "=" in rest:
@@ -75,6 +93,9 @@ def _assigned(line: str) -> Constants:
 
 
 def searched(text: str | None, pattern: str) -> str | None:
-    """Return the first group of the first place where a pattern occurs in a text; None where it does not."""
+    """Return the first group of the first place where a pattern occurs in a text.
+
+    None where it does not.
+    """
     match = re.search(pattern, text) if text else None
     return match[1] if match else None

@@ -1,4 +1,7 @@
-"""Which line of a project's manifests pins a package; only text is read here, and nothing is resolved."""
+"""Which line of a project's manifests pins a package.
+
+Only text is read here, and nothing is resolved.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ class Kind(NamedTuple):
 
     def read(self, text: str) -> Iterator[Pin]:
         """Yield what a manifest asks for. Its reader is loaded here: patterns cost more to compile than to use."""
-        pins: Iterator[Pin] = getattr(importlib.import_module(f"doctor.observe.manifests.{self.module}"), self.reader)(text)
+        pins: Iterator[Pin] = getattr(
+            importlib.import_module(f"doctor.observe.manifests.{self.module}"), self.reader
+        )(text)
         return pins
 
 
@@ -43,7 +48,10 @@ _IMAGES = frozenset({"Dockerfile", "Containerfile", "dockerfile"})
 
 
 def kind_of(folder: str, name: str) -> Kind | None:
-    """Return what kind of manifest a file is, by its name and that of its folder; None for any other file."""
+    """Return what kind of manifest a file is, by its name and that of its folder.
+
+    None for any other file.
+    """
     if name in _WHOLE:
         return _WHOLE[name]
     if not _PLAIN.issuperset(name):

@@ -8,9 +8,20 @@ from collections.abc import Iterator
 from doctor.observe.manifests.pins import CONDA, Pin, asked, lines
 
 _INSTRUCTION = re.compile(r"\s*([A-Za-z]{2,12})\s+(.*)")
-_FROM = re.compile(r"(?:--platform=\S{1,80}\s+)?([\w./:-]{1,255}?)(?::([\w.-]{1,128}))?(?:@\S{1,100})?(?:\s+[Aa][Ss]\s+\S{1,100})?\s*")
-_IMAGES = {"pytorch": "torch", "cuda": "cuda", "vllm-openai": "vllm", "tensorflow": "tensorflow", "jax": "jax", "sglang": "sglang"}
-_INSTALLS = re.compile(r"\b(?:pip3?|conda|mamba|micromamba) (?:\S{1,60} ){0,4}?install\b|\b(?:uv|poetry|pdm) add\b")
+_FROM = re.compile(
+    r"(?:--platform=\S{1,80}\s+)?([\w./:-]{1,255}?)(?::([\w.-]{1,128}))?(?:@\S{1,100})?(?:\s+[Aa][Ss]\s+\S{1,100})?\s*"
+)
+_IMAGES = {
+    "pytorch": "torch",
+    "cuda": "cuda",
+    "vllm-openai": "vllm",
+    "tensorflow": "tensorflow",
+    "jax": "jax",
+    "sglang": "sglang",
+}
+_INSTALLS = re.compile(
+    r"\b(?:pip3?|conda|mamba|micromamba) (?:\S{1,60} ){0,4}?install\b|\b(?:uv|poetry|pdm) add\b"
+)
 _AND = re.compile(r"&&|\|\||;|\|")
 _OPTIONS = """
 -c --channel -i --index-url --extra-index-url -f --find-links -r --requirement -t --target -n --name -p --python --prefix --constraint
@@ -34,7 +45,11 @@ def dockerfile(text: str) -> Iterator[Pin]:
             for part, command in enumerate(_AND.split(rest)):
                 starts = _INSTALLS.search(command)
                 installing = bool(starts) or (installing and running and part == 0)
-                yield from _named(command[starts.end() :] if starts else command, number) if installing else ()
+                yield from (
+                    _named(command[starts.end() :] if starts else command, number)
+                    if installing
+                    else ()
+                )
             running = bare.endswith("\\")
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _LONGEST, _MOST = 2000, 100_000
-_NAMED = re.compile(r"([A-Za-z0-9](?:[\w.-]{0,98}[A-Za-z0-9])?)(?:\s{0,4}\[[\w., -]{0,200}\])?\s{0,40}(@|[=<>!~]|(?=[;#,\s\\]|$))")
+_NAMED = re.compile(
+    r"([A-Za-z0-9](?:[\w.-]{0,98}[A-Za-z0-9])?)(?:\s{0,4}\[[\w., -]{0,200}\])?\s{0,40}(@|[=<>!~]|(?=[;#,\s\\]|$))"
+)
 _WHEEL = re.compile(r"(?:^|[/\\])([A-Za-z0-9][A-Za-z0-9_.]{0,98})-\d[^/\s]{0,300}\.whl\b")
 _EGG = re.compile(r"#egg=([A-Za-z0-9][\w.-]{0,98})")
 CONDA = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
@@ -15,7 +17,10 @@ CONDA = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
 
 
 class Pin(NamedTuple):
-    """A package that a line, from 1, asks for, as the file spells it; `firm` where the line says which version."""
+    """A package that a line, from 1, asks for, as the file spells it.
+
+    `firm` where the line says which version.
+    """
 
     name: str
     line: int
@@ -24,7 +29,11 @@ class Pin(NamedTuple):
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers, bounded, and without those that are too long to be written by hand."""
-    return ((number, line.rstrip("\r")) for number, line in enumerate(text.split("\n", _MOST)[:_MOST], 1) if len(line) <= _LONGEST)
+    return (
+        (number, line.rstrip("\r"))
+        for number, line in enumerate(text.split("\n", _MOST)[:_MOST], 1)
+        if len(line) <= _LONGEST
+    )
 
 
 def asked(text: str, number: int) -> Pin | None:

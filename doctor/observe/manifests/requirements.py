@@ -12,7 +12,10 @@ _KEY = re.compile(r"([\w-]{1,40})\s*:")
 
 
 def requirements(text: str) -> Iterator[Pin]:
-    """Yield what a file of requirements or constraints asks for; options and what it includes are left out."""
+    """Yield what a file of requirements or constraints asks for.
+
+    Options and what it includes are left out.
+    """
     for number, line in lines(text):
         wanted = line.strip().removeprefix("-e ").removeprefix("--editable ")
         if wanted and wanted[0] not in "#-" and (pin := asked(wanted, number)):
@@ -20,7 +23,10 @@ def requirements(text: str) -> Iterator[Pin]:
 
 
 def environment(text: str) -> Iterator[Pin]:
-    """Yield what stands under `dependencies:` of a conda environment, pip's part included; channels have the names of packages too."""
+    """Yield what stands under `dependencies:` of a conda environment, pip's part included.
+
+    Channels have the names of packages too.
+    """
     key = ""
     for number, line in lines(text):
         if found := _KEY.match(line):

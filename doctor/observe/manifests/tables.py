@@ -9,7 +9,9 @@ from typing import NamedTuple
 from doctor.observe.manifests.pins import CONDA, Pin, asked, lines
 
 _HEADER = re.compile(r"\s*\[{1,2}([^\]]{1,200})\]")
-_KEY = re.compile(r"""\s*(?:"([^"]{1,100})"|'([^']{1,100})'|([\w-]{1,100}))(?:\.[\w-]{1,50}){0,3}\s*=(?!=)\s*(.*)""")
+_KEY = re.compile(
+    r"""\s*(?:"([^"]{1,100})"|'([^']{1,100})'|([\w-]{1,100}))(?:\.[\w-]{1,50}){0,3}\s*=(?!=)\s*(.*)"""
+)
 _QUOTED = re.compile(r"""["']([^"']{1,300})["']""")
 _RENAMED = re.compile(r"""\bpackage\s*=\s*["']([\w-]{1,100})["']""")
 _LOOSE = re.compile(r"""["']\*["']|\{[^}]{0,500}\bworkspace\s{0,8}=\s{0,8}true|true\b|\{\s*$""")
@@ -81,7 +83,9 @@ def _asked_by(text: str, shape: _Shape) -> Iterator[Pin]:
         elif not depth:
             continue
         if lists.fullmatch(f"{table}/{key}"):
-            yield from (pin for each in _QUOTED.findall(_code(rest)) if (pin := asked(each, number)))
+            yield from (
+                pin for each in _QUOTED.findall(_code(rest)) if (pin := asked(each, number))
+            )
         depth = max(depth + _nesting(rest), 0)
 
 
@@ -91,7 +95,10 @@ def _code(value: str) -> str:
 
 
 def _nesting(value: str) -> int:
-    """Return how many lists begin in a line less those that end; brackets within quotes are extras."""
+    """Return how many lists begin in a line less those that end.
+
+    Brackets within quotes are extras.
+    """
     bare = _QUOTED.sub("", _code(value))
     return bare.count("[") - bare.count("]")
 

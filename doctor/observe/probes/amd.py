@@ -1,4 +1,7 @@
-"""AMD's GPUs: what the kernel's compute driver (kfd) lists, else what PCI shows; nothing of ROCm is started."""
+"""AMD's GPUs: what the kernel's compute driver (kfd) lists, else what PCI shows.
+
+Nothing of ROCm is started.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,13 @@ def _listed(host: Host) -> list[dict[str, Any]]:
     """Return the GPUs among kfd's nodes; a processor is a node without SIMDs."""
     found = []
     for node in sorted(host.list(_NODES), key=lambda name: int(name) if name.isdecimal() else 0):
-        told = dict(re.findall(r"^(\w+) (\d+)$", host.read(f"{_NODES}/{node}/properties", limit=1 << 14) or "", re.MULTILINE))
+        told = dict(
+            re.findall(
+                r"^(\w+) (\d+)$",
+                host.read(f"{_NODES}/{node}/properties", limit=1 << 14) or "",
+                re.MULTILINE,
+            )
+        )
         if node.isdecimal() and int(told.get("simd_count", 0)):
             found.append(_gpu(host, int(node), {name: int(value) for name, value in told.items()}))
     return found
@@ -54,9 +63,18 @@ def _listed(host: Host) -> list[dict[str, Any]]:
 
 def _gpu(host: Host, node: int, told: dict[str, int]) -> dict[str, Any]:
     place, version = told.get("location_id", 0), told.get("gfx_target_version", 0)
-    address = f"{told.get('domain', 0):04x}:{place >> 8 & 0xFF:02x}:{place >> 3 & 0x1F:02x}.{place & 7}"
-    banks = (host.read(f"{_NODES}/{node}/mem_banks/{bank}/properties", limit=1 << 12) or "" for bank in range(8))
-    sizes = [int(found[1]) for text in banks if (found := re.search(r"^size_in_bytes (\d{1,18})$", text, re.MULTILINE))]
+    address = (
+        f"{told.get('domain', 0):04x}:{place >> 8 & 0xFF:02x}:{place >> 3 & 0x1F:02x}.{place & 7}"
+    )
+    banks = (
+        host.read(f"{_NODES}/{node}/mem_banks/{bank}/properties", limit=1 << 12) or ""
+        for bank in range(8)
+    )
+    sizes = [
+        int(found[1])
+        for text in banks
+        if (found := re.search(r"^size_in_bytes (\d{1,18})$", text, re.MULTILINE))
+    ]
     minor = told.get("drm_render_minor", 0)
     gpu = {
         "name": _name(host, address),
@@ -80,5 +98,9 @@ def _name(host: Host, address: str) -> str:
 
 
 def _of_bus(host: Host, address: str) -> dict[str, Any]:
-    gpu = {"name": _name(host, address), "pci_bus_id": address, "render": drm.render_node(host, address)}
+    gpu = {
+        "name": _name(host, address),
+        "pci_bus_id": address,
+        "render": drm.render_node(host, address),
+    }
     return {name: value for name, value in gpu.items() if value}

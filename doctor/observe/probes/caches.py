@@ -19,7 +19,10 @@ from doctor.observe.scene import Interpreter, Scene, Seen
 BOUND = 5.0
 
 _OLD_SECONDS = 3600
-"""Younger locks may belong to a build in another container that shares the folder; few builds take longer."""
+"""Younger locks may belong to a build in another container that shares the folder.
+
+Few builds take longer.
+"""
 
 _MOST = 500
 _NETWORK = re.compile(
@@ -27,7 +30,10 @@ _NETWORK = re.compile(
     r"|fuse\.(sshfs|glusterfs|juicefs|ceph(-fuse)?|gcsfuse|s3fs|rclone|goofys|mount-s3|blobfuse2|davfs2?)"
 )
 _RUN_FROM = ("inductor", "triton", "extensions")
-"""Caches that hold libraries, which are loaded from there. CUDA does without its own where it cannot be written."""
+"""Caches that hold libraries, which are loaded from there.
+
+CUDA does without its own where it cannot be written.
+"""
 
 
 class _Cache(NamedTuple):
@@ -46,16 +52,34 @@ def probe(scene: Scene) -> Seen:
     places = dict(_places(scene.host))
     for name, place in places.items():
         told = f"cache.{name}.path"
-        yield told, unknown(place, name) if isinstance(place, str) else present(str(place[0]), place[1])
+        yield (
+            told,
+            unknown(place, name) if isinstance(place, str) else present(str(place[0]), place[1]),
+        )
     found = [
-        _Cache(name, place[0], _nearest(scene.host, place[0]), place[1]) for name, place in places.items() if not isinstance(place, str)
+        _Cache(name, place[0], _nearest(scene.host, place[0]), place[1])
+        for name, place in places.items()
+        if not isinstance(place, str)
     ]
     run_from = [one for one in found if one.name in _RUN_FROM]
-    yield "cache.unwritable", _listed(_told(scene.host, one) for one in run_from if not _writable(scene.host, one))
-    yield "cache.noexec", _listed(_told(scene.host, one) for one in run_from if _flagged(scene.host, one.there))
+    yield (
+        "cache.unwritable",
+        _listed(_told(scene.host, one) for one in run_from if not _writable(scene.host, one)),
+    )
+    yield (
+        "cache.noexec",
+        _listed(_told(scene.host, one) for one in run_from if _flagged(scene.host, one.there)),
+    )
     mounts = _mounts(scene.host)
     kinds = [(one, _kind(one.there, mounts)) for one in found]
-    yield "cache.network", _listed({**_told(scene.host, one), "type": kind} for one, kind in kinds if _NETWORK.fullmatch(kind))
+    yield (
+        "cache.network",
+        _listed(
+            {**_told(scene.host, one), "type": kind}
+            for one, kind in kinds
+            if _NETWORK.fullmatch(kind)
+        ),
+    )
     yield "cache.stale_locks", _stale(scene, [one for one in found if one.name == "extensions"])
 
 
@@ -68,18 +92,39 @@ def _places(host: Host) -> Iterator[tuple[str, tuple[Path, str] | str]]:
     """Yield where torch and triton look, in their order; a text says why that cannot be told."""
     env, home, user = host.env, _home(host.env), _user(host.env)
     temporary = next((env[name] for name in ("TMPDIR", "TEMP", "TMP") if env.get(name)), "/tmp")  # noqa: S108 - only looked at
-    inductor: tuple[Path, str] | str = "this user has no name, and torch makes the folder's name of it"
+    inductor: tuple[Path, str] | str = (
+        "this user has no name, and torch makes the folder's name of it"
+    )
     if env.get("TORCHINDUCTOR_CACHE_DIR"):
         inductor = Path(env["TORCHINDUCTOR_CACHE_DIR"]), "TORCHINDUCTOR_CACHE_DIR"
     elif user:
-        inductor = Path(temporary, f"torchinductor_{user}"), "TMPDIR" if env.get("TMPDIR") else "torch's default"
+        inductor = (
+            Path(temporary, f"torchinductor_{user}"),
+            "TMPDIR" if env.get("TMPDIR") else "torch's default",
+        )
     yield "inductor", inductor
     above = Path(env.get("TRITON_HOME") or home, ".triton", "cache")
-    yield "triton", _named(env, "TRITON_CACHE_DIR", above, "TRITON_HOME" if env.get("TRITON_HOME") else "triton's default")
+    yield (
+        "triton",
+        _named(
+            env,
+            "TRITON_CACHE_DIR",
+            above,
+            "TRITON_HOME" if env.get("TRITON_HOME") else "triton's default",
+        ),
+    )
     shared = Path(env.get("XDG_CACHE_HOME") or home / ".cache", "torch_extensions")
     if host.platform == "darwin":
         shared = home / "Library/Caches/torch_extensions"
-    yield "extensions", _named(env, "TORCH_EXTENSIONS_DIR", shared, "XDG_CACHE_HOME" if env.get("XDG_CACHE_HOME") else "torch's default")
+    yield (
+        "extensions",
+        _named(
+            env,
+            "TORCH_EXTENSIONS_DIR",
+            shared,
+            "XDG_CACHE_HOME" if env.get("XDG_CACHE_HOME") else "torch's default",
+        ),
+    )
     yield "cuda", _named(env, "CUDA_CACHE_PATH", home / ".nv/ComputeCache", "CUDA's default")
 
 
@@ -123,7 +168,11 @@ def _told(host: Host, one: _Cache) -> dict[str, Any]:
         owner = host.at(one.there).stat().st_uid
     except OSError:
         return {"path": str(one.path), "cache": one.name}
-    other = {"owner": _name_of(owner) or str(owner)} if hasattr(os, "getuid") and owner != os.getuid() else {}
+    other = (
+        {"owner": _name_of(owner) or str(owner)}
+        if hasattr(os, "getuid") and owner != os.getuid()
+        else {}
+    )
     return {"path": str(one.path), "cache": one.name, **other}
 
 
@@ -147,7 +196,11 @@ def _mounts(host: Host) -> list[tuple[str, str]]:
 
 def _kind(folder: Path, mounts: Iterable[tuple[str, str]]) -> str:
     path = os.path.realpath(folder)
-    under = [(len(point), number, kind) for number, (point, kind) in enumerate(mounts) if _holds(point, path)]
+    under = [
+        (len(point), number, kind)
+        for number, (point, kind) in enumerate(mounts)
+        if _holds(point, path)
+    ]
     return max(under)[2] if under else ""
 
 
@@ -157,7 +210,12 @@ def _holds(point: str, path: str) -> bool:
 
 def _stale(scene: Scene, extensions: list[_Cache]) -> Fact:
     """List lock files of extension builds that are old and that no process of this user holds open, as their builder does."""
-    locks = [lock for one in extensions if scene.interpreter for lock in _locks(scene.host, one.path, scene.interpreter)]
+    locks = [
+        lock
+        for one in extensions
+        if scene.interpreter
+        for lock in _locks(scene.host, one.path, scene.interpreter)
+    ]
     if not locks:
         return absent("extensions")
     held = _held(scene.host)
@@ -177,7 +235,10 @@ def _locks(host: Host, root: Path, interpreter: Interpreter) -> Iterator[Path]:
 
 
 def _held(host: Host) -> set[str]:
-    """Return every file that a process of this user holds open; those of others cannot be looked at."""
+    """Return every file that a process of this user holds open.
+
+    Those of others cannot be looked at.
+    """
     found = set()
     for descriptor in host.glob("/proc", "[0-9]*/fd/*"):
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.host import Ended, Host, Ran
+from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.threads import together
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.observe.scene import Scene, Seen
@@ -22,7 +22,9 @@ BOUND = 6.0
 _C = ("cc", "gcc", "clang", "cl")
 _CXX = ("c++", "g++", "clang++", "cl")
 _VERSION = re.compile(r"\b(\d+\.\d+(?:\.\d+)*)")
-_CCBIN = re.compile(r"(?<!\S)(?:-ccbin|--compiler-bindir)(?:\s{0,8}=\s{0,8}|\s{1,8})(\"[^\"]{1,4096}\"|\S{1,4096})")
+_CCBIN = re.compile(
+    r"(?<!\S)(?:-ccbin|--compiler-bindir)(?:\s{0,8}=\s{0,8}|\s{1,8})(\"[^\"]{1,4096}\"|\S{1,4096})"
+)
 _BUILD = ("ninja", "cmake", "git")
 
 
@@ -35,11 +37,16 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 def probe(scene: Scene, *, patience: float = 3.0) -> Seen:
-    """Yield `compiler.*` and `build.*`; a tool that gives no answer within `patience` seconds costs its own version."""
+    """Yield `compiler.*` and `build.*`.
+
+    A tool that gives no answer within `patience` seconds costs its own version.
+    """
     host = scene.host
     c, cxx, cuda = _chosen(host, "CC", _C), _chosen(host, "CXX", _CXX), cuda_host(host)
     found = {name: _build_tool(scene, name) for name in _BUILD}
-    asked = {tool.path for tool in (cxx, cuda) if tool.path} | {path for path, version in found.values() if path and not version}
+    asked = {tool.path for tool in (cxx, cuda) if tool.path} | {
+        path for path, version in found.values() if path and not version
+    }
     ran = _ask(host, sorted(asked), patience)
     yield "compiler.cc", _path(c)
     yield "compiler.cxx", _path(cxx)
@@ -65,7 +72,10 @@ def _chosen(host: Host, variable: str, names: tuple[str, ...]) -> Tool:
 def _named(host: Host, value: str, source: str) -> Tool:
     """Return the compiler that a variable names: a path, a folder (`-ccbin` takes one), or words that begin with ccache."""
     if Path(value).is_dir():
-        path = next((found for name in ("gcc", "g++", "clang") if (found := host.which(f"{value}/{name}"))), None)
+        path = next(
+            (found for name in ("gcc", "g++", "clang") if (found := host.which(f"{value}/{name}"))),
+            None,
+        )
         return Tool(value, source, path)
     try:
         words = shlex.split(value)
@@ -86,7 +96,9 @@ def cuda_host(host: Host) -> Tool:
         if value := host.env.get(variable, "").strip():
             return _named(host, value, variable)
     names = ("cl",) if host.platform == "win32" else ("gcc", "g++")
-    return Tool(names[0], "PATH", next((found for name in names if (found := host.which(name))), None))
+    return Tool(
+        names[0], "PATH", next((found for name in names if (found := host.which(name))), None)
+    )
 
 
 def _build_tool(scene: Scene, name: str) -> tuple[str | None, str]:
@@ -107,10 +119,12 @@ def _shared_folder(host: Host, path: str) -> str:
     return found[0].removeprefix("cmake-") if len(found) == 1 else ""
 
 
-def _ask(host: Host, paths: list[str], patience: float) -> Mapping[str, Ran]:
-    def one(path: str) -> Ran:
+def _ask(host: Host, paths: list[str], patience: float) -> Mapping[str, CompletedCommand]:
+    def one(path: str) -> CompletedCommand:
         if _is_stub(host, path):
-            return Ran(ended=Ended.NOT_STARTED, why="Apple's command line tools are not installed")
+            return CompletedCommand(
+                ended=Termination.NOT_STARTED, why="Apple's command line tools are not installed"
+            )
         # Messages are matched below, so they must come untranslated.
         words = [path] if Path(path).name.lower() in {"cl", "cl.exe"} else [path, "--version"]
         return host.run(words, timeout=patience, limit=1 << 14, env={"LC_ALL": "C"}, cwd=Path("/"))
@@ -119,16 +133,21 @@ def _ask(host: Host, paths: list[str], patience: float) -> Mapping[str, Ran]:
 
 
 def _is_stub(host: Host, path: str) -> bool:
-    # Without the tools behind it, a command in /usr/bin of a Mac opens a window that offers to install them.
+    # Without the tools behind it, a command in /usr/bin of a Mac opens a window that offers to
+    # install them.
     homes = ("/Library/Developer/CommandLineTools", "/Applications/Xcode.app")
-    return host.platform == "darwin" and path.startswith("/usr/bin/") and not any(map(host.exists, homes))
+    return (
+        host.platform == "darwin"
+        and path.startswith("/usr/bin/")
+        and not any(map(host.exists, homes))
+    )
 
 
 def _path(tool: Tool) -> Fact:
     return present(tool.path, tool.source) if tool.path else absent(f"{tool.source}: {tool.wanted}")
 
 
-def _identity(tool: Tool, ran: Mapping[str, Ran]) -> tuple[Fact, Fact, Fact]:
+def _identity(tool: Tool, ran: Mapping[str, CompletedCommand]) -> tuple[Fact, Fact, Fact]:
     """Return kind, version and first number of a compiler."""
     if tool.path is None:
         nothing = absent(f"{tool.source}: {tool.wanted}")
@@ -139,7 +158,11 @@ def _identity(tool: Tool, ran: Mapping[str, Ran]) -> tuple[Fact, Fact, Fact]:
     if kind is None or version is None:
         fact = unknown(_why(told), source)
         return (present(kind, source) if kind else fact), fact, fact
-    return present(kind, source), present(version, source), present(int(version.partition(".")[0]), source)
+    return (
+        present(kind, source),
+        present(version, source),
+        present(int(version.partition(".")[0]), source),
+    )
 
 
 def identify(text: str) -> tuple[str | None, str | None]:
@@ -151,14 +174,19 @@ def identify(text: str) -> tuple[str | None, str | None]:
     if found := next(filter(None, map(_VERSION.match, named)), None):
         return "msvc", found[1]
     command, _, rest = first.partition(" ")
-    if "(GCC)" in first or (rest.startswith("(") and any(name in command for name in ("cc", "g++", "c++"))):
-        # The distribution's own version stands in the brackets: g++ (Debian 12.2.0-14+deb12u1) 12.2.0
+    if "(GCC)" in first or (
+        rest.startswith("(") and any(name in command for name in ("cc", "g++", "c++"))
+    ):
+        # The distribution's own version stands in the brackets: g++ (Debian 12.2.0-14+deb12u1)
+        # 12.2.0
         version = _VERSION.search(re.sub(r"\([^()]*\)", " ", first).partition(" ")[2])
         return "gcc", version[1] if version else None
     return None, None
 
 
-def _build_version(name: str, path: str | None, known: str, ran: Mapping[str, Ran]) -> Fact:
+def _build_version(
+    name: str, path: str | None, known: str, ran: Mapping[str, CompletedCommand]
+) -> Fact:
     if path is None:
         return absent(f"PATH: {name}")
     if known:
@@ -167,10 +195,12 @@ def _build_version(name: str, path: str | None, known: str, ran: Mapping[str, Ra
     return present(found[1], f"{path} --version") if found else unknown(_why(ran[path]), path)
 
 
-def _why(ran: Ran) -> str:
-    if ran.ended is Ended.TIMEOUT:
+def _why(ran: CompletedCommand) -> str:
+    if ran.ended is Termination.TIMEOUT:
         return "it did not tell its version in time"
-    if ran.ended is Ended.NOT_STARTED:
+    if ran.ended is Termination.NOT_STARTED:
         return ran.why
-    said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why)[:120].partition("\n")[0]
+    said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why)[:120].partition(
+        "\n"
+    )[0]
     return f"exit code {ran.code}, and no version in: {said or '(nothing)'}"

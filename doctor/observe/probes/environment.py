@@ -1,4 +1,7 @@
-"""The environment variables that steer the stack; nothing outside this list is looked at, and nothing that looks secret is taken."""
+"""The environment variables that steer the stack.
+
+Nothing outside this list is looked at, and nothing that looks secret is taken.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,16 @@ _LIST = """
     UV_TORCH_BACKEND VIRTUAL_ENV XDG_CACHE_HOME XFORMERS_IGNORE_FLASH_VERSION_CHECK ZE_AFFINITY_MASK
 """
 _NAMES = frozenset(_LIST.split())
-_PREFIXES = ("TRITON_", "TORCHINDUCTOR_", "TORCHDYNAMO_", "TORCH_", "PYTORCH_", "NCCL_", "FLASH_ATTENTION_", "FLASH_ATTN_")
+_PREFIXES = (
+    "TRITON_",
+    "TORCHINDUCTOR_",
+    "TORCHDYNAMO_",
+    "TORCH_",
+    "PYTORCH_",
+    "NCCL_",
+    "FLASH_ATTENTION_",
+    "FLASH_ATTN_",
+)
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|AUTH(?!OR)|(?:^|_)KEY$|_PRIVATE")
 _LONGEST = 8192
 
@@ -34,13 +46,19 @@ def _steers(name: str) -> bool:
 
 
 def probe(scene: Scene) -> Seen:
-    """Yield `env.*`: absent for a variable of the list that is not set; families (NCCL_) only where they are set."""
+    """Yield `env.*`: absent for a variable of the list that is not set.
+
+    Families (NCCL_) only where they are set.
+    """
     environment = scene.host.env
     for name in sorted(_NAMES | {name for name in environment if _steers(name)}):
         value = environment.get(name)
         if value is None:
             yield f"env.{name}", absent("environment")
         elif without_secrets(f"{name}={value}") != f"{name}={value}":
-            yield f"env.{name}", unknown("its value looks like a secret and was not taken", "environment")
+            yield (
+                f"env.{name}",
+                unknown("its value looks like a secret and was not taken", "environment"),
+            )
         else:
             yield f"env.{name}", present(value[:_LONGEST], "environment")

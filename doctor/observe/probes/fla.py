@@ -32,4 +32,7 @@ def probe(scene: Scene) -> Seen:
         yield "fla.delta_rule_disabled", absent(str(path))
         return
     decorators = takewhile(lambda line: line.startswith("@"), reversed(lines[:place]))
-    yield "fla.delta_rule_disabled", present(any("torch.compiler.disable" in line for line in decorators), str(path))
+    yield (
+        "fla.delta_rule_disabled",
+        present(any("torch.compiler.disable" in line for line in decorators), str(path)),
+    )

@@ -1,4 +1,7 @@
-"""Intel's GPUs on which oneAPI computes, as PCI shows them; nearly every laptop has one that is for the screen alone."""
+"""Intel's GPUs on which oneAPI computes, as PCI shows them.
+
+Nearly every laptop has one that is for the screen alone.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ _COMPUTES = ("0x7d", "0x64", "0xb0")
 def probe(scene: Scene) -> Seen:
     """Yield `intel.*`; without such a GPU all but `gpu_present` are absent."""
     host = scene.host
-    gpus = [_gpu(host, address) for address in drm.devices(host, _VENDOR) if _computes(host, address)]
+    gpus = [
+        _gpu(host, address) for address in drm.devices(host, _VENDOR) if _computes(host, address)
+    ]
     yield "intel.gpu_present", present(bool(gpus), drm.PCI)
     if not gpus:
         for name in ("gpus", "driver", "level_zero", "render", "groups_missing"):
@@ -39,15 +44,24 @@ def probe(scene: Scene) -> Seen:
 
 
 def _level_zero(host: Host) -> Fact:
-    """Return the driver that the loader of Level Zero would take; older releases of it have another name."""
+    """Return the driver that the loader of Level Zero would take.
+
+    Older releases of it have another name.
+    """
     found = next(filter(None, (find_library(host, name) for name in _DRIVERS)), None)
     return present(found, "the loader's search") if found else absent("the loader's search")
 
 
 def _computes(host: Host, address: str) -> bool:
-    return address != _IN_PROCESSOR or drm.number(host, f"{drm.PCI}/{address}/device").startswith(_COMPUTES)
+    return address != _IN_PROCESSOR or drm.number(host, f"{drm.PCI}/{address}/device").startswith(
+        _COMPUTES
+    )
 
 
 def _gpu(host: Host, address: str) -> dict[str, Any]:
-    gpu = {"pci_bus_id": address, "driver": drm.driver_of(host, address), "render": drm.render_node(host, address)}
+    gpu = {
+        "pci_bus_id": address,
+        "driver": drm.driver_of(host, address),
+        "render": drm.render_node(host, address),
+    }
     return {name: value for name, value in gpu.items() if value}

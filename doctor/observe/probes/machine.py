@@ -8,7 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
-from doctor.host import Ended, Host
+from doctor.host import Host, Termination
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.observe.binaries.loader_cache import find_library
 from doctor.observe.scene import Scene, Seen
@@ -23,13 +23,21 @@ _MANAGERS = {
     "pacman": ("arch",),
     "apk": ("alpine",),
 }
-_CGROUP_MARKS = (("kubepods", "kubernetes"), ("/docker", "docker"), ("libpod", "podman"), ("/lxc", "lxc"))
+_CGROUP_MARKS = (
+    ("kubepods", "kubernetes"),
+    ("/docker", "docker"),
+    ("libpod", "podman"),
+    ("/lxc", "lxc"),
+)
 _GLIBC = re.compile(rb"GNU C Library[^\n]{0,80}? version (\d+\.\d+)")
 _GLIBCXX = re.compile(rb"GLIBCXX_(3\.4(?:\.\d+)?)\0")
 
 
 def probe(scene: Scene, *, patience: float = 2.0) -> Seen:
-    """Yield the `host.*` facts that do not change while the machine runs; on macOS, sysctl may take `patience` seconds."""
+    """Yield the `host.*` facts that do not change while the machine runs.
+
+    On macOS, sysctl may take `patience` seconds.
+    """
     host = scene.host
     yield "host.os", present(_SYSTEMS.get(host.platform, host.platform), "sys.platform")
     yield "host.kernel", _kernel(host)
@@ -44,13 +52,21 @@ def probe(scene: Scene, *, patience: float = 2.0) -> Seen:
 
 def _kernel(host: Host) -> Fact:
     release = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
-    return present(release, "/proc/sys/kernel/osrelease") if release else present(platform.release(), "uname")
+    return (
+        present(release, "/proc/sys/kernel/osrelease")
+        if release
+        else present(platform.release(), "uname")
+    )
 
 
 def _release(host: Host) -> tuple[dict[str, str], str]:
     for path in ("/etc/os-release", "/usr/lib/os-release"):
         if (text := host.read(path, limit=1 << 16)) is not None:
-            pairs = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
+            pairs = (
+                line.partition("=")
+                for line in text.splitlines()
+                if "=" in line and not line.startswith("#")
+            )
             return {key.strip(): _unquoted(value) for key, _, value in pairs}, path
     return {}, "/etc/os-release"
 
@@ -64,7 +80,9 @@ def _unquoted(value: str) -> str:
 
 def _distribution(host: Host) -> Seen:
     release, source = _release(host)
-    name = release.get("PRETTY_NAME") or " ".join(filter(None, (release.get("NAME"), release.get("VERSION_ID"))))
+    name = release.get("PRETTY_NAME") or " ".join(
+        filter(None, (release.get("NAME"), release.get("VERSION_ID")))
+    )
     for fact, value in (
         ("host.distribution", name),
         ("host.distribution_id", release.get("ID")),
@@ -75,11 +93,18 @@ def _distribution(host: Host) -> Seen:
 
 
 def _package_manager(host: Host, release: dict[str, str]) -> Fact:
-    family = {part.split("-")[0] for part in f"{release.get('ID', '')} {release.get('ID_LIKE', '')}".split()}
+    family = {
+        part.split("-")[0]
+        for part in f"{release.get('ID', '')} {release.get('ID_LIKE', '')}".split()
+    }
     for manager, names in _MANAGERS.items():
         if family & set(names):
             return present(manager, "ID and ID_LIKE of os-release")
-    commands = ("brew",) if host.platform == "darwin" else ("apt-get", "dnf", "zypper", "pacman", "apk", "brew")
+    commands = (
+        ("brew",)
+        if host.platform == "darwin"
+        else ("apt-get", "dnf", "zypper", "pacman", "apk", "brew")
+    )
     found = next((command for command in commands if host.which(command)), None)
     return present(found.removesuffix("-get"), "PATH") if found else absent("os-release and PATH")
 
@@ -96,7 +121,11 @@ def _glibc(host: Host) -> Fact:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
     except (OSError, ValueError):
         name, version = "", ""
-    return present(version, "confstr") if name == "glibc" else unknown("neither libc.so.6 nor confstr tells its version")
+    return (
+        present(version, "confstr")
+        if name == "glibc"
+        else unknown("neither libc.so.6 nor confstr tells its version")
+    )
 
 
 def _glibcxx(host: Host) -> Fact:
@@ -109,7 +138,9 @@ def _glibcxx(host: Host) -> Fact:
     if data is None:
         return unknown("it cannot be read", path)
     versions = {match.decode() for match in _GLIBCXX.findall(data)}
-    newest = max(versions, key=lambda version: [int(part) for part in version.split(".")], default=None)
+    newest = max(
+        versions, key=lambda version: [int(part) for part in version.split(".")], default=None
+    )
     return present(newest, path) if newest else unknown("no GLIBCXX_ version stands in it", path)
 
 
@@ -138,16 +169,28 @@ def _container(host: Host) -> Fact:
         "the variable container": host.env.get("container", ""),
         "/run/systemd/container": host.read("/run/systemd/container", limit=64) or "",
     }
-    started = re.search(r"(?:^|\0)container=([\w.-]+)", host.read("/proc/1/environ", limit=1 << 16) or "")
+    started = re.search(
+        r"(?:^|\0)container=([\w.-]+)", host.read("/proc/1/environ", limit=1 << 16) or ""
+    )
     told["/proc/1/environ"] = started[1] if started else ""
-    found = ((kind.strip(), place) for place, kind in told.items() if re.fullmatch(r"[\w.-]{1,32}", kind.strip()))
+    found = (
+        (kind.strip(), place)
+        for place, kind in told.items()
+        if re.fullmatch(r"[\w.-]{1,32}", kind.strip())
+    )
     kind, place = next(found, ("", ""))
-    return present(kind, place) if kind else absent("/.dockerenv, /run/.containerenv, /proc/1, cgroup")
+    return (
+        present(kind, place) if kind else absent("/.dockerenv, /run/.containerenv, /proc/1, cgroup")
+    )
 
 
 def _wsl(host: Host) -> Fact:
     version = host.read("/proc/version", limit=4096) or ""
-    return present(True, "/proc/version") if "microsoft" in version.lower() else absent("/proc/version")
+    return (
+        present(True, "/proc/version")
+        if "microsoft" in version.lower()
+        else absent("/proc/version")
+    )
 
 
 def _jetson(host: Host) -> Fact:
@@ -155,7 +198,9 @@ def _jetson(host: Host) -> Fact:
     if "NVIDIA" in model or "Jetson" in model:
         return present(model, "/proc/device-tree/model")
     if (release := host.read("/etc/nv_tegra_release", limit=4096)) is not None:
-        return present(release.partition(",")[0].lstrip("# ").strip() or "Tegra", "/etc/nv_tegra_release")
+        return present(
+            release.partition(",")[0].lstrip("# ").strip() or "Tegra", "/etc/nv_tegra_release"
+        )
     return absent("/proc/device-tree/model, /etc/nv_tegra_release")
 
 
@@ -166,9 +211,15 @@ def _processor(scene: Scene, patience: float) -> Seen:
         yield "host.rosetta", absent("only macOS has it")
         return
     asked = host.run(["sysctl", "-n", "hw.optional.arm64"], timeout=patience, cwd=Path("/"))
-    if asked.ended is not Ended.ITSELF:
+    if asked.ended is not Termination.ITSELF:
         yield "host.machine", present(machine, "uname")
-        yield "host.rosetta", unknown(asked.why or f"sysctl did not answer within {patience:g} s", "sysctl hw.optional.arm64")
+        yield (
+            "host.rosetta",
+            unknown(
+                asked.why or f"sysctl did not answer within {patience:g} s",
+                "sysctl hw.optional.arm64",
+            ),
+        )
         return
     apple = asked.output.strip() == "1"
     yield "host.machine", present("arm64" if apple else machine, "sysctl hw.optional.arm64")

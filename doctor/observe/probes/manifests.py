@@ -31,7 +31,18 @@ _MOST_NAMES, _MOST_FILES, _LARGEST, _MOST_BYTES = 20_000, 60, 4 << 20, 12 << 20
 _MOST_MEMBERS, _MOST_LISTED, _MOST_UNREAD, _MOST_FOLDERS = 40, 40, 3, 2000
 _WILD = frozenset("*?[")
 _CRATES = frozenset(
-    ("cudarc", "bindgen_cuda", "cudaforge", "half", "rand", "gemm", "metal", "objc2-metal", "intel-mkl-src", "accelerate-src"),
+    (
+        "cudarc",
+        "bindgen_cuda",
+        "cudaforge",
+        "half",
+        "rand",
+        "gemm",
+        "metal",
+        "objc2-metal",
+        "intel-mkl-src",
+        "accelerate-src",
+    ),
 )
 _MEMBERS, _LONGEST_LIST = r"(?m)^members[ \t]*=\s{0,80}\[", 8000
 
@@ -51,13 +62,18 @@ def probe(scene: Scene) -> Seen:
     """
     if scene.project is None:
         return
-    files = sorted(_files(scene.project, scene), key=lambda file: (file.kind.rank, file.name.count("/"), len(file.name), file.name))
+    files = sorted(
+        _files(scene.project, scene),
+        key=lambda file: (file.kind.rank, file.name.count("/"), len(file.name), file.name),
+    )
     names = [file.name for file in files][:_MOST_LISTED]
     yield "project.manifests", present(names, "project") if names else absent("project")
     best: dict[str, tuple[tuple[bool, bool, int, int], _File]] = {}
     unread: list[str] = []
     for order, (file, pin) in enumerate(_pins(files, unread)):
-        name = pin.name if file.name.endswith(("Cargo.toml", "Cargo.lock")) else normalized(pin.name)
+        name = (
+            pin.name if file.name.endswith(("Cargo.toml", "Cargo.lock")) else normalized(pin.name)
+        )
         weight = (file.kind.rank == LOCK, not pin.firm, order, pin.line)
         if name not in best or weight < best[name][0]:
             best[name] = (weight, file)
@@ -85,7 +101,11 @@ def _pins(files: list[_File], unread: list[str]) -> Iterator[tuple[_File, Pin]]:
 
 
 def _is_wanted(name: str, *, rust: bool) -> bool:
-    return name in _CRATES or name.startswith("candle") if rust else name == "cuda" or matters_to_stack(normalized(name))
+    return (
+        name in _CRATES or name.startswith("candle")
+        if rust
+        else name == "cuda" or matters_to_stack(normalized(name))
+    )
 
 
 def _files(project: Path, scene: Scene) -> Iterator[_File]:
@@ -102,13 +122,23 @@ def _files(project: Path, scene: Scene) -> Iterator[_File]:
 def _in_folder(folder: Path, root: Path) -> Iterator[_File]:
     try:
         with os.scandir(folder) as entries:
-            found = [(entry.path, entry.name) for entry in islice(entries, _MOST_NAMES) if kind_of(folder.name, entry.name)]
+            found = [
+                (entry.path, entry.name)
+                for entry in islice(entries, _MOST_NAMES)
+                if kind_of(folder.name, entry.name)
+            ]
     except OSError:
         return
     for path, name in found:
         kind, real = kind_of(folder.name, name), _real(Path(path))
         shown = os.path.relpath(path, root).replace(os.sep, "/")
-        if kind and real is not None and real.is_relative_to(root) and real.is_file() and plain(shown) == shown:
+        if (
+            kind
+            and real is not None
+            and real.is_relative_to(root)
+            and real.is_file()
+            and plain(shown) == shown
+        ):
             yield _File(real, shown, kind)
 
 
@@ -126,7 +156,9 @@ def _root(project: Path, env: Mapping[str, str]) -> Path:
         if (given := env.get(name)) and (real := _real(Path(given))) and whole.is_relative_to(real):
             return real
     own = home()
-    above = (folder for folder in (whole, *whole.parents) if folder != own and (folder / ".git").exists())
+    above = (
+        folder for folder in (whole, *whole.parents) if folder != own and (folder / ".git").exists()
+    )
     return next(above, whole)
 
 
@@ -134,7 +166,9 @@ def _members(workspace: Path) -> list[Path]:
     """Return the folders of a workspace's members, as its manifest lists them."""
     text = (regular_bytes(workspace / "Cargo.toml", SOURCE) or b"").decode("utf-8", "replace")
     listed = re.search(_MEMBERS, text)
-    inside, closed, _ = text[listed.end() : listed.end() + _LONGEST_LIST].partition("]") if listed else ("", "", "")
+    inside, closed, _ = (
+        text[listed.end() : listed.end() + _LONGEST_LIST].partition("]") if listed else ("", "", "")
+    )
     found: list[Path] = []
     for pattern in re.findall(r'"([^"\n]{0,200})"', inside) if closed else ():
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/") or "**" in pattern:
@@ -153,7 +187,11 @@ def _matching(workspace: Path, pattern: str) -> list[Path]:
         for folder in level.values():
             for name in fnmatch.filter(_names(folder), part) if _WILD & set(part) else (part,):
                 real = os.path.realpath(folder / name)
-                if len(below) < _MOST_FOLDERS and real.startswith(inside + os.sep) and os.path.isdir(real):  # noqa: PTH112
+                if (
+                    len(below) < _MOST_FOLDERS
+                    and real.startswith(inside + os.sep)
+                    and os.path.isdir(real)  # noqa: PTH112
+                ):
                     below.setdefault(real, folder / name)
         level = below
     return list(level.values())[:_MOST_MEMBERS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from doctor.host import Ended, Host
+from doctor.host import Host, Termination
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.observe.scene import Scene, Seen
 
@@ -40,11 +40,17 @@ def _macos(host: Host) -> Fact:
 
 
 def _chip(host: Host) -> Fact:
-    ran = host.run(["sysctl", "-n", "machdep.cpu.brand_string"], timeout=2.0, limit=1 << 12, cwd=Path("/"))
+    ran = host.run(
+        ["sysctl", "-n", "machdep.cpu.brand_string"], timeout=2.0, limit=1 << 12, cwd=Path("/")
+    )
     name = ran.output.strip().partition("\n")[0]
     if ran.ok and name:
         return present(name, "sysctl machdep.cpu.brand_string")
-    return unknown("sysctl did not answer within 2 s" if ran.ended is Ended.TIMEOUT else ran.why or f"sysctl: exit code {ran.code}")
+    return unknown(
+        "sysctl did not answer within 2 s"
+        if ran.ended is Termination.TIMEOUT
+        else ran.why or f"sysctl: exit code {ran.code}"
+    )
 
 
 def _family(chip: Fact) -> Fact:
@@ -52,6 +58,12 @@ def _family(chip: Fact) -> Fact:
         return unknown(chip.why, chip.source)
     found = re.match(r"Apple M(\d+)\b", chip.value)
     if found is None:
-        return absent(f"{chip.value} is no Apple silicon") if "Apple" not in chip.value else unknown(f"{chip.value} is not in the table")
+        return (
+            absent(f"{chip.value} is no Apple silicon")
+            if "Apple" not in chip.value
+            else unknown(f"{chip.value} is not in the table")
+        )
     family = _FAMILIES.get(int(found[1]))
-    return present(family, chip.source) if family else unknown(f"{chip.value} is newer than the table")
+    return (
+        present(family, chip.source) if family else unknown(f"{chip.value} is newer than the table")
+    )

@@ -1,6 +1,7 @@
 """Distributions whose own module is gone: uninstalling one of two packages that share a folder takes the files of the other away.
 
-Half an uninstall leaves the folder. Python imports one without __init__.py all the same, as a package with nothing in it (PEP 420).
+Half an uninstall leaves the folder. Python imports one without __init__.py all the same, as a
+package with nothing in it (PEP 420).
 """
 
 from __future__ import annotations
@@ -18,11 +19,39 @@ BOUND = 10.0
 _INIT = b"/__init__.py,"
 _FIELDS = 3
 _MOST_TOLD = 20
-# Folders of other purposes that some distributions bring by mistake, and delete for each other; and what images leave out.
-_OTHERS = frozenset({b"test", b"tests", b"testing", b"doc", b"docs", b"example", b"examples", b"scripts", b"tools", b"benchmarks", b"src"})
+# Folders of other purposes that some distributions bring by mistake, and delete for each other; and
+# what images leave out.
+_OTHERS = frozenset(
+    {
+        b"test",
+        b"tests",
+        b"testing",
+        b"doc",
+        b"docs",
+        b"example",
+        b"examples",
+        b"scripts",
+        b"tools",
+        b"benchmarks",
+        b"src",
+    }
+)
 _LEFT_OUT = frozenset({"pip", "setuptools", "wheel"})
 _KNOWN = {
-    **{name: name for name in ("torch", "torchvision", "torchaudio", "triton", "jax", "jaxlib", "xformers", "vllm", "tensorflow")},
+    **{
+        name: name
+        for name in (
+            "torch",
+            "torchvision",
+            "torchaudio",
+            "triton",
+            "jax",
+            "jaxlib",
+            "xformers",
+            "vllm",
+            "tensorflow",
+        )
+    },
     "flash-attn": "flash_attn",
     "onnxruntime": "onnxruntime",
     "onnxruntime-gpu": "onnxruntime",
@@ -35,11 +64,19 @@ _KNOWN = {
 
 
 def probe(scene: Scene) -> Seen:
-    """Give modules.gone and modules.gone_packages; absent where each distribution has its module, and something in it."""
+    """Give modules.gone and modules.gone_packages.
+
+    Absent where each distribution has its module, and something in it.
+    """
     if scene.interpreter is None:
         return
     unread: list[str] = []
-    found = [(one, path) for one in scene.distributions if one.name not in _LEFT_OUT for path in _gone(one, unread)]
+    found = [
+        (one, path)
+        for one in scene.distributions
+        if one.name not in _LEFT_OUT
+        for path in _gone(one, unread)
+    ]
     paths = [f"{one.folder.parent}/{path}" for one, path in found][:_MOST_TOLD]
     owners = list(dict.fromkeys(f"{one.name}=={one.version}" for one, _ in found))[:_MOST_TOLD]
     yield "modules.gone", _listed(paths, unread)
@@ -80,7 +117,9 @@ def _unlisted(site: str, package: str) -> Iterator[str]:
 
 
 def lacking(folder: Path) -> str | None:
-    """Return the name of the file without which the folder of a package imports as nothing; None where it is there, or no folder is.
+    """Return the name of the file without which the folder of a package imports as nothing.
+
+    None where it is there, or no folder is.
 
     For torch that is `_C` as well: its own `__init__.py` is there, and cannot be imported.
     """
@@ -95,11 +134,17 @@ def lacking(folder: Path) -> str | None:
 
 
 def _modules(record: bytes) -> Iterator[str]:
-    """Yield what a RECORD lists of top-level packages, `cv2/__init__.py`; one that is empty makes no difference when it is gone."""
+    """Yield what a RECORD lists of top-level packages, `cv2/__init__.py`.
+
+    One that is empty makes no difference when it is gone.
+    """
     at = record.find(_INIT)
     while at >= 0:
         start, end = record.rfind(b"\n", 0, at) + 1, record.find(b"\n", at)
-        name, fields = record[start:at], record[start : end if end >= 0 else len(record)].strip().split(b",")
+        name, fields = (
+            record[start:at],
+            record[start : end if end >= 0 else len(record)].strip().split(b","),
+        )
         if _is_module(name, fields):
             yield name.decode() + "/__init__.py"
         at = record.find(_INIT, at + 1)

@@ -16,7 +16,17 @@ _ACS = 0x000D
 _REDIRECTS = 0x0D
 """Source validation, request redirect and completion redirect, of the ACS control register (PCI Express, extended capability 13)."""
 _SPACE = 4096
-_VENDORS = ("qemu", "kvm", "vmware", "virtualbox", "innotek", "xen", "amazon ec2", "google compute engine", "virtual machine")
+_VENDORS = (
+    "qemu",
+    "kvm",
+    "vmware",
+    "virtualbox",
+    "innotek",
+    "xen",
+    "amazon ec2",
+    "google compute engine",
+    "virtual machine",
+)
 
 
 def probe(scene: Scene) -> Seen:
@@ -26,12 +36,19 @@ def probe(scene: Scene) -> Seen:
 
 
 def _virtual(host: Host) -> Fact:
-    flags = re.search(r"^flags[ \t]*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 13) or "", re.MULTILINE)
+    flags = re.search(
+        r"^flags[ \t]*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 13) or "", re.MULTILINE
+    )
     if flags:
         return present("hypervisor" in flags[1].split(), "/proc/cpuinfo")
-    names = [(host.read(f"/sys/class/dmi/id/{name}", limit=256) or "").strip().lower() for name in ("sys_vendor", "product_name")]
+    names = [
+        (host.read(f"/sys/class/dmi/id/{name}", limit=256) or "").strip().lower()
+        for name in ("sys_vendor", "product_name")
+    ]
     if any(names):
-        return present(any(vendor in name for vendor in _VENDORS for name in names), "/sys/class/dmi/id")
+        return present(
+            any(vendor in name for vendor in _VENDORS for name in names), "/sys/class/dmi/id"
+        )
     return unknown("neither /proc/cpuinfo nor /sys/class/dmi/id tells")
 
 
@@ -42,12 +59,18 @@ def _acs(host: Host) -> Fact:
     bridges = sorted({bridge for gpu in gpus for bridge in _above(host, gpu)})
     if not bridges:
         return unknown("/sys does not show what lies above the GPUs", "/sys/bus/pci/devices")
-    spaces = {bridge: host.read_bytes(f"/sys/bus/pci/devices/{bridge}/config", limit=_SPACE) or b"" for bridge in bridges}
+    spaces = {
+        bridge: host.read_bytes(f"/sys/bus/pci/devices/{bridge}/config", limit=_SPACE) or b""
+        for bridge in bridges
+    }
     for bridge, space in spaces.items():
         if len(space) == _SPACE and _control(space) & _REDIRECTS:
             return present(True, f"/sys/bus/pci/devices/{bridge}/config")
     if any(len(space) < _SPACE for space in spaces.values()):
-        return unknown("only root may read the extended configuration of the bridges above the GPUs", "/sys/bus/pci/devices/*/config")
+        return unknown(
+            "only root may read the extended configuration of the bridges above the GPUs",
+            "/sys/bus/pci/devices/*/config",
+        )
     return present(False, "/sys/bus/pci/devices/*/config")
 
 
@@ -61,7 +84,10 @@ def _above(host: Host, device: str) -> Iterator[str]:
 
 
 def _control(space: bytes) -> int:
-    """Return the ACS control register out of a device's whole configuration; 0 where it has none."""
+    """Return the ACS control register out of a device's whole configuration.
+
+    0 where it has none.
+    """
     place, seen = 0x100, set[int]()
     while 0x100 <= place <= _SPACE - 8 and place not in seen:
         seen.add(place)

@@ -23,27 +23,58 @@ _OF_TORCH = ("version.py", "__init__.py", "lib/libtorch_cpu.so", "lib/libc10.so"
 
 
 def probe(scene: Scene) -> Seen:
-    """Give python.left_behind, python.interrupted, python.stale_metadata and the like of torch; absent where all is tidy."""
+    """Give python.left_behind, python.interrupted, python.stale_metadata and the like of torch.
+
+    Absent where all is tidy.
+    """
     if scene.interpreter is None:
         return
     here = {one.name: one for one in scene.distributions}
     folders = list(dict.fromkeys(scene.interpreter.site_packages))
     left = [path for folder in folders for path in _entries(folder, "~")]
-    removed = {name: version for path in left if path.name.endswith(".dist-info") for name, version in installed_as(path)}
+    removed = {
+        name: version
+        for path in left
+        if path.name.endswith(".dist-info")
+        for name, version in installed_as(path)
+    }
     gone = {name: version for name, version in removed.items() if name not in here}
     yield "python.left_behind", _fact([str(path) for path in left])
-    yield "python.interrupted", _fact([f"{name}=={version}" for name, version in gone.items() if name != "torch"])
-    yield "torch.interrupted", present(gone["torch"], str(left[0])) if "torch" in gone else absent("site-packages")
-    stale = [path for folder in folders for path in _stale(folder, {one.folder: one for one in here.values()})]
+    yield (
+        "python.interrupted",
+        _fact([f"{name}=={version}" for name, version in gone.items() if name != "torch"]),
+    )
+    yield (
+        "torch.interrupted",
+        present(gone["torch"], str(left[0])) if "torch" in gone else absent("site-packages"),
+    )
+    stale = [
+        path
+        for folder in folders
+        for path in _stale(folder, {one.folder: one for one in here.values()})
+    ]
     yield "python.stale_metadata", _fact([str(path) for path in stale])
-    yield "python.doubled", _fact([f"{name}=={version}" for path in stale for name, version in installed_as(path)])
-    torch = [str(Path(folder, "torch")) for folder in folders if "torch" not in here and _holds_torch(Path(folder, "torch"))]
-    yield "torch.without_metadata", present(torch[0], torch[0]) if torch else absent("site-packages")
+    yield (
+        "python.doubled",
+        _fact([f"{name}=={version}" for path in stale for name, version in installed_as(path)]),
+    )
+    torch = [
+        str(Path(folder, "torch"))
+        for folder in folders
+        if "torch" not in here and _holds_torch(Path(folder, "torch"))
+    ]
+    yield (
+        "torch.without_metadata",
+        present(torch[0], torch[0]) if torch else absent("site-packages"),
+    )
     lacks = lacking(Path(torch[0])) if torch else None
     yield "torch.hollow", present(lacks, torch[0]) if lacks else absent("site-packages")
     told = constants(scene.host, Path(torch[0], "version.py")) if lacks else None
     version = public(str((told or {}).get("__version__", "")))
-    yield "torch.hollow_release", present(version, f"{torch[0]}/version.py") if version else absent("site-packages")
+    yield (
+        "torch.hollow_release",
+        present(version, f"{torch[0]}/version.py") if version else absent("site-packages"),
+    )
 
 
 def _fact(values: list[str]) -> Fact:
@@ -53,7 +84,11 @@ def _fact(values: list[str]) -> Fact:
 def _entries(folder: str, beginning: str = "") -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if entry.name.startswith(beginning) and entry.is_dir(follow_symlinks=False))
+            names = sorted(
+                entry.name
+                for entry in entries
+                if entry.name.startswith(beginning) and entry.is_dir(follow_symlinks=False)
+            )
     except OSError:
         return
     yield from (Path(folder, name) for name in names)
@@ -61,10 +96,20 @@ def _entries(folder: str, beginning: str = "") -> Iterator[Path]:
 
 def _stale(folder: str, real: Mapping[Path, Distribution]) -> Iterator[Path]:
     """Yield the dist-info folders beside the one of the same distribution whose RECORD fits the files; none where none is proved."""
-    beside = {normalized(path.name.partition("-")[0]): one for path, one in real.items() if path.parent == Path(folder)}
+    beside = {
+        normalized(path.name.partition("-")[0]): one
+        for path, one in real.items()
+        if path.parent == Path(folder)
+    }
     for path in _entries(folder):
         name = normalized(path.name.partition("-")[0])
-        if path.suffix == ".dist-info" and path.name[0] != "~" and path not in real and name in beside and fit(beside[name]) > _PROVED:
+        if (
+            path.suffix == ".dist-info"
+            and path.name[0] != "~"
+            and path not in real
+            and name in beside
+            and fit(beside[name]) > _PROVED
+        ):
             yield path
 
 

@@ -9,11 +9,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from doctor.base.requirements import Nonsense, meets
+from doctor.base.requirements import InvalidRequirement, meets
 from doctor.base.versions import parse
 from doctor.host import Unread
 from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.installed.distributions import Requirement, asks_beside_stack, matters_to_stack, requirements
+from doctor.observe.installed.distributions import (
+    Requirement,
+    asks_beside_stack,
+    matters_to_stack,
+    requirements,
+)
 from doctor.observe.probes.python import utc
 from doctor.observe.scene import Distribution, Interpreter, Scene, Seen
 
@@ -22,11 +27,22 @@ BOUND = 10.0
 _ROUNDS = 3
 _MOST_UNREAD = 3
 _SAME_RUN_SECONDS = 1.0
-_STAND_INS = {"triton": ("pytorch-triton", "pytorch-triton-rocm", "pytorch-triton-xpu", "triton-windows", "triton-nightly")}
+_STAND_INS = {
+    "triton": (
+        "pytorch-triton",
+        "pytorch-triton-rocm",
+        "pytorch-triton-xpu",
+        "triton-windows",
+        "triton-nightly",
+    )
+}
 
 
 def probe(scene: Scene) -> Seen:
-    """Give requires.*; nothing where there is no interpreter. Raises Unread at its end where a METADATA cannot be read."""
+    """Give requires.*; nothing where there is no interpreter.
+
+    Raises Unread at its end where a METADATA cannot be read.
+    """
     if scene.interpreter is None:
         return
     by_name = {one.name: one for one in scene.distributions}
@@ -38,7 +54,9 @@ def probe(scene: Scene) -> Seen:
         raise Unread("; ".join(unread[:_MOST_UNREAD]))
 
 
-def _asked(members: list[Distribution], interpreter: Interpreter, unread: list[str]) -> list[tuple[Distribution, Requirement]]:
+def _asked(
+    members: list[Distribution], interpreter: Interpreter, unread: list[str]
+) -> list[tuple[Distribution, Requirement]]:
     """Collect the requirements of all members, with the extras that members ask of each other (`cuda-toolkit[cublas]`)."""
     extras: dict[str, frozenset[str]] = {}
     asked: dict[str, tuple[Distribution, tuple[Requirement, ...]]] = {}
@@ -52,7 +70,9 @@ def _asked(members: list[Distribution], interpreter: Interpreter, unread: list[s
         for _, found in asked.values():
             for wanted in found:
                 wider[wanted.name] = wider.get(wanted.name, frozenset()) | wanted.extras
-        grown = [name for name in asked if wider.get(name, frozenset()) != extras.get(name, frozenset())]
+        grown = [
+            name for name in asked if wider.get(name, frozenset()) != extras.get(name, frozenset())
+        ]
         for name in grown:
             asked[name] = (asked[name][0], requirements(asked[name][0], interpreter, wider[name]))
         extras = wider
@@ -66,8 +86,12 @@ def _merged(found: tuple[Requirement, ...]) -> list[Requirement]:
     merged: dict[str, Requirement] = {}
     for one in found:
         known = merged.get(one.name, one)
-        parts = dict.fromkeys(part for part in (*known.specifier.split(","), *one.specifier.split(",")) if part)
-        merged[one.name] = Requirement(name=one.name, specifier=",".join(parts), direct=known.direct or one.direct)
+        parts = dict.fromkeys(
+            part for part in (*known.specifier.split(","), *one.specifier.split(",")) if part
+        )
+        merged[one.name] = Requirement(
+            name=one.name, specifier=",".join(parts), direct=known.direct or one.direct
+        )
     return list(merged.values())
 
 
@@ -83,7 +107,10 @@ def _judged(one: Distribution, wanted: Requirement, other: Distribution | None) 
         return
     yield f"{name}.met", met
     yield f"{name}.specifier", present(wanted.specifier, source)
-    yield f"{name}.installed", present(other.version, str(other.folder)) if other else absent(str(one.folder.parent))
+    yield (
+        f"{name}.installed",
+        present(other.version, str(other.folder)) if other else absent(str(one.folder.parent)),
+    )
     if met.value is False and other is not None:
         yield f"{name}.moved", _moved(one, other)
 
@@ -91,11 +118,19 @@ def _judged(one: Distribution, wanted: Requirement, other: Distribution | None) 
 def _met(one: Distribution, wanted: Requirement, other: Distribution | None) -> Fact:
     source = f"{one.folder}/METADATA"
     if other is None:
-        # conda satisfies `nvidia-cublas-cu12` with its own `libcublas`, and leaves the METADATA of the wheel as it was.
+        # conda satisfies `nvidia-cublas-cu12` with its own `libcublas`, and leaves the METADATA of
+        # the wheel as it was.
         conda = one.installer == "conda"
-        return unknown(f"conda may bring {wanted.name} under another name", source) if conda else present(False, source)
+        return (
+            unknown(f"conda may bring {wanted.name} under another name", source)
+            if conda
+            else present(False, source)
+        )
     if wanted.direct:
-        return unknown(f"{one.name} asks for {wanted.name} by an address, which says nothing about versions", source)
+        return unknown(
+            f"{one.name} asks for {wanted.name} by an address, which says nothing about versions",
+            source,
+        )
     answer = _fits(other.version, wanted.specifier)
     if answer is None:
         return unknown(f"{other.version} and {wanted.specifier!r} cannot be compared", source)
@@ -103,13 +138,15 @@ def _met(one: Distribution, wanted: Requirement, other: Distribution | None) -> 
 
 
 def _fits(version: str, specifier: str) -> bool | None:
-    """Say whether a version meets a specifier; a local part is ignored where the specifier names none.
+    """Say whether a version meets a specifier.
 
-    None is "cannot tell": one of the two makes no sense, or the version is a pre-release of a release that would do
-    (`2.5.0a0+nv24.08` and `>=2.5`), which such builds often satisfy in fact.
+    A local part is ignored where the specifier names none.
+
+    None is "cannot tell": one of the two makes no sense, or the version is a pre-release of a
+    release that would do (`2.5.0a0+nv24.08` and `>=2.5`), which such builds often satisfy in fact.
     """
     parsed = parse(version)
-    with suppress(Nonsense):
+    with suppress(InvalidRequirement):
         if meets(version, specifier):
             return True
         near = parsed is not None and parsed.is_prerelease and meets(parsed.base_version, specifier)

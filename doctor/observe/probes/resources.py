@@ -34,24 +34,38 @@ def _processors() -> int:
 
 
 def _amx(host: Host) -> Fact:
-    flags = re.search(r"^flags[ \t]*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 16) or "", re.MULTILINE)
-    return present(True, "/proc/cpuinfo") if flags and "amx_tile" in flags[1].split() else absent("/proc/cpuinfo")
+    flags = re.search(
+        r"^flags[ \t]*:(.*)$", host.read("/proc/cpuinfo", limit=1 << 16) or "", re.MULTILINE
+    )
+    return (
+        present(True, "/proc/cpuinfo")
+        if flags and "amx_tile" in flags[1].split()
+        else absent("/proc/cpuinfo")
+    )
 
 
 def _memory(host: Host) -> Seen:
-    lines = re.findall(r"^(\w+):[ \t]+(\d+) kB", host.read("/proc/meminfo", limit=1 << 16) or "", re.MULTILINE)
+    lines = re.findall(
+        r"^(\w+):[ \t]+(\d+) kB", host.read("/proc/meminfo", limit=1 << 16) or "", re.MULTILINE
+    )
     sizes = {name: int(kilobytes) << 10 for name, kilobytes in lines}
     total, free = sizes.get("MemTotal") or _physical(host), sizes.get("MemAvailable")
     limits = tuple(_limits(host))
     smallest = min(limits, key=lambda limit: limit[0], default=None)
     rooms = [limit - used for limit, used, _ in limits] + ([] if free is None else [free])
-    yield "host.memory_bytes", present(total, "/proc/meminfo") if total else unknown("/proc/meminfo does not tell")
+    yield (
+        "host.memory_bytes",
+        present(total, "/proc/meminfo") if total else unknown("/proc/meminfo does not tell"),
+    )
     if smallest and (not total or smallest[0] < total):
         yield "host.memory_limit_bytes", present(smallest[0], smallest[2])
     else:
         yield "host.memory_limit_bytes", absent("/proc/self/cgroup")
     if rooms:
-        yield "host.memory_available_bytes", present(max(min(rooms), 0), "/proc/meminfo and /sys/fs/cgroup")
+        yield (
+            "host.memory_available_bytes",
+            present(max(min(rooms), 0), "/proc/meminfo and /sys/fs/cgroup"),
+        )
     else:
         yield "host.memory_available_bytes", unknown("/proc/meminfo does not tell")
 
@@ -78,7 +92,10 @@ def _groups(host: Host) -> Iterator[tuple[str, str, bool]]:
 
 
 def _limits(host: Host) -> Iterator[tuple[int, int, str]]:
-    """Yield limit, use and file of every group from our own up to the root; inside a container only the root may be there."""
+    """Yield limit, use and file of every group from our own up to the root.
+
+    Inside a container only the root may be there.
+    """
     for mount, path, second in _groups(host):
         names = ("memory.max", "memory.current", "inactive_file") if second else _FIRST_GENERATION
         inner = posixpath.normpath("/" + path.lstrip("/"))
@@ -101,7 +118,8 @@ def _number(host: Host, path: str) -> int | None:
 
 
 def _used(host: Host, folder: str, names: tuple[str, str, str]) -> int:
-    # The page cache counts as used, yet the kernel gives its inactive part back before it kills anything.
+    # The page cache counts as used, yet the kernel gives its inactive part back before it kills
+    # anything.
     stat = host.read(f"{folder}/memory.stat", limit=1 << 16) or ""
     cache = re.search(rf"^{names[2]} (\d+)$", stat, re.MULTILINE)
     return (_number(host, f"{folder}/{names[1]}") or 0) - (int(cache[1]) if cache else 0)
@@ -138,8 +156,13 @@ def _iommu(host: Host) -> Fact:
         return absent("/sys/class/iommu")
     if not host.list("/sys/class/iommu"):
         return present(False, "/sys/class/iommu")
-    kinds = {(host.read(path, limit=64) or "").strip() for path in host.glob("/sys/kernel/iommu_groups", "*/type")}
+    kinds = {
+        (host.read(path, limit=64) or "").strip()
+        for path in host.glob("/sys/kernel/iommu_groups", "*/type")
+    }
     if kinds - {""}:
-        return present(any(kind.startswith("DMA") for kind in kinds), "/sys/kernel/iommu_groups/*/type")
+        return present(
+            any(kind.startswith("DMA") for kind in kinds), "/sys/kernel/iommu_groups/*/type"
+        )
     words = (host.read("/proc/cmdline", limit=1 << 16) or "").split()
     return present(not {"iommu=pt", "iommu.passthrough=1"} & set(words), "/proc/cmdline")

@@ -23,9 +23,14 @@ _TOLD = (
 _COMPILED = ("cxx11_abi", "cxx11_abi_tag", "arch_list", "numpy_abi", "glibc_min")
 _NAMES = (*_TOLD, "path", "cxx_standard", "specializes_symbolic", *_COMPILED)
 _LOADED = ("libc10.so", "libtorch_cpu.so", "libtorch_cuda.so", "libtorch_python.so")
-# The constructor of c10::Error takes a std::string, so its mangled name tells which std::string it was compiled with.
-_OLD_ABI, _NEW_ABI = b"_ZN3c105ErrorC2ENS_14SourceLocationESs", b"_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_string"
-# torch._C._cuda_getArchFlags() answers with this string, which the build compiles into libtorch_python.so.
+# The constructor of c10::Error takes a std::string, so its mangled name tells which std::string it
+# was compiled with.
+_OLD_ABI, _NEW_ABI = (
+    b"_ZN3c105ErrorC2ENS_14SourceLocationESs",
+    b"_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_string",
+)
+# torch._C._cuda_getArchFlags() answers with this string, which the build compiles into
+# libtorch_python.so.
 _ARCHITECTURE = rb"(?:sm|compute)_\d+[af]?"
 _ARCH_FLAGS = re.compile(rb"\0(" + _ARCHITECTURE + rb"(?: " + _ARCHITECTURE + rb")*)(?=\0)")
 _GLIBC = re.compile(r"GLIBC_([0-9]{1,4})\.([0-9]{1,4})(?:\.[0-9]{1,4})?")
@@ -99,21 +104,41 @@ def _version(host: Host, path: Path) -> Seen:
         "xpu_version": xpu,
         "git_version": told.get("git_version"),
     }
-    # None is a build for the processor; a name that is not there, or whose value cannot be read, is nothing that was seen.
+    # None is a build for the processor; a name that is not there, or whose value cannot be read, is
+    # nothing that was seen.
     lost = () if "cuda" in told else _OF_CUDA
     gone = unknown("torch/version.py assigns no constant to cuda", source)
     for name in _TOLD:
-        yield f"torch.{name}", gone if name in lost else present(values[name], source) if values[name] else absent(source)
+        yield (
+            f"torch.{name}",
+            gone
+            if name in lost
+            else present(values[name], source)
+            if values[name]
+            else absent(source),
+        )
 
 
 def _sources(host: Host, folder: Path) -> Seen:
-    extension, wrap = folder / "utils/cpp_extension.py", folder / "_higher_order_ops/triton_kernel_wrap.py"
+    extension, wrap = (
+        folder / "utils/cpp_extension.py",
+        folder / "_higher_order_ops/triton_kernel_wrap.py",
+    )
     text, why = _source(host, extension)
     standard = _of_flags(text or "") or searched(text, r"'-std=c\+\+(\d\d)'")
     gone = why or f"{extension.name} {'is missing' if text is None else 'names no C++ standard'}"
-    yield "torch.cxx_standard", present(int(standard), str(extension)) if standard else unknown(gone, str(extension))
+    yield (
+        "torch.cxx_standard",
+        present(int(standard), str(extension)) if standard else unknown(gone, str(extension)),
+    )
     text, why = _source(host, wrap)
-    found = unknown(why, str(wrap)) if why else absent(str(wrap)) if text is None else present("specialize_symbolic" in text, str(wrap))
+    found = (
+        unknown(why, str(wrap))
+        if why
+        else absent(str(wrap))
+        if text is None
+        else present("specialize_symbolic" in text, str(wrap))
+    )
     yield "torch.specializes_symbolic", found
 
 
@@ -140,13 +165,19 @@ def _libraries(folder: Path) -> Seen:
         with opened(library) as elf:
             yield from _abi(elf, str(library))
     except ElfError as error:
-        yield from ((f"torch.{name}", unknown(str(error), str(library))) for name in ("cxx11_abi", "cxx11_abi_tag"))
+        yield from (
+            (f"torch.{name}", unknown(str(error), str(library)))
+            for name in ("cxx11_abi", "cxx11_abi_tag")
+        )
     library = folder / "lib/libtorch_python.so"
     try:
         with opened(library) as elf:
             yield from _compiled_in(elf.section(".rodata"), str(library), folder)
     except ElfError as error:
-        yield from ((f"torch.{name}", unknown(str(error), str(library))) for name in ("arch_list", "numpy_abi"))
+        yield from (
+            (f"torch.{name}", unknown(str(error), str(library)))
+            for name in ("arch_list", "numpy_abi")
+        )
     yield "torch.glibc_min", _glibc(folder / "lib")
 
 
@@ -155,7 +186,9 @@ def _abi(elf: Elf, source: str) -> Seen:
     new, old = any(name.startswith(_NEW_ABI) for name in names), _OLD_ABI in names
     if new is old:
         why = "libc10.so exports no c10::Error constructor that tells the two ABIs apart"
-        yield from ((f"torch.{name}", unknown(why, source)) for name in ("cxx11_abi", "cxx11_abi_tag"))
+        yield from (
+            (f"torch.{name}", unknown(why, source)) for name in ("cxx11_abi", "cxx11_abi_tag")
+        )
         return
     yield "torch.cxx11_abi", present(new, source)
     yield "torch.cxx11_abi_tag", present(str(new).upper(), source)
@@ -167,9 +200,15 @@ def _compiled_in(data: bytes, source: str, folder: Path) -> Seen:
     elif flags := max(_ARCH_FLAGS.findall(b"\0" + data), key=len, default=b""):
         yield "torch.arch_list", present(flags.decode().split(), source)
     else:
-        yield "torch.arch_list", unknown("libtorch_python.so holds no list of architectures", source)
+        yield (
+            "torch.arch_list",
+            unknown("libtorch_python.so holds no list of architectures", source),
+        )
     abi = 2 if b"numpy._core._multiarray_umath" in data else 1 if b"numpy.core." in data else None
-    yield "torch.numpy_abi", present(abi, source) if abi else unknown("libtorch_python.so does not name numpy", source)
+    yield (
+        "torch.numpy_abi",
+        present(abi, source) if abi else unknown("libtorch_python.so does not name numpy", source),
+    )
 
 
 def _glibc(folder: Path) -> Fact:

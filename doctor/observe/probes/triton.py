@@ -13,10 +13,14 @@ from doctor.observe.scene import Scene, Seen
 WAITS = True
 BOUND = 10.0
 
-_BRINGERS = frozenset({"triton", "triton-windows", "triton-nightly", "triton-rocm", "triton-xpu"}) | {
-    f"pytorch-triton{kind}" for kind in ("", "-rocm", "-xpu")
-}
-_PTXAS = ("backends/nvidia/bin/ptxas", "common/../third_party/cuda/bin/ptxas", "third_party/cuda/bin/ptxas")
+_BRINGERS = frozenset(
+    {"triton", "triton-windows", "triton-nightly", "triton-rocm", "triton-xpu"}
+) | {f"pytorch-triton{kind}" for kind in ("", "-rocm", "-xpu")}
+_PTXAS = (
+    "backends/nvidia/bin/ptxas",
+    "common/../third_party/cuda/bin/ptxas",
+    "third_party/cuda/bin/ptxas",
+)
 
 
 def probe(scene: Scene) -> Seen:
@@ -25,12 +29,19 @@ def probe(scene: Scene) -> Seen:
         return
     brought = [one for one in scene.distributions if one.name in _BRINGERS]
     listed = [f"{one.name} {one.version}" for one in brought]
-    yield "triton.distributions", present(listed, "dist-info folders") if listed else absent("dist-info folders")
+    yield (
+        "triton.distributions",
+        present(listed, "dist-info folders") if listed else absent("dist-info folders"),
+    )
     folder = folder_of(scene.interpreter, "triton")
     if folder is None:
-        why = f"{', '.join(listed)} is installed, but no folder on sys.path holds triton/__init__.py"
+        why = (
+            f"{', '.join(listed)} is installed, but no folder on sys.path holds triton/__init__.py"
+        )
         gone = unknown(why, "sys.path") if listed else absent("sys.path")
-        yield from ((f"triton.{name}", gone) for name in ("version", "path", "ptxas", "ptxas_version"))
+        yield from (
+            (f"triton.{name}", gone) for name in ("version", "path", "ptxas", "ptxas_version")
+        )
         return
     yield "triton.path", present(str(folder), str(folder))
     source, why = str(folder / "__init__.py"), "triton/__init__.py assigns no __version__"
@@ -52,12 +63,21 @@ def _ptxas(host: Host, folder: Path) -> Seen:
     yield "triton.ptxas", present(str(path), source)
     ran = host.run([str(path), "--version"], timeout=5.0, limit=1 << 14)
     version = searched(ran.output, r"release [\d.]+, V([\d.]+)")
-    why = ran.why or f"{path} --version gave no version (exit code {ran.code}, ended: {ran.ended.value})"
-    yield "triton.ptxas_version", present(version, str(path)) if version else unknown(why, str(path))
+    why = (
+        ran.why
+        or f"{path} --version gave no version (exit code {ran.code}, ended: {ran.ended.value})"
+    )
+    yield (
+        "triton.ptxas_version",
+        present(version, str(path)) if version else unknown(why, str(path)),
+    )
 
 
 def _candidates(host: Host, folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the places where triton looks, in its order; it passes over those where there is no file."""
+    """Yield the places where triton looks, in its order.
+
+    It passes over those where there is no file.
+    """
     asked = host.env.get("TRITON_PTXAS_PATH")
     if asked and Path(asked).is_file():
         yield Path(asked), "TRITON_PTXAS_PATH"

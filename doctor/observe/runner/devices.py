@@ -10,7 +10,10 @@ from doctor.model.outcomes import Outcome, Verdict
 from doctor.observe.runner.units import Plan, Unit, lanes
 
 _GRACE_SECONDS = 15.0
-"""For each GPU that a driver wakes; a context takes seconds where no daemon keeps the driver loaded."""
+"""For each GPU that a driver wakes.
+
+A context takes seconds where no daemon keeps the driver loaded.
+"""
 
 
 MOST_DEVICES = 64
@@ -27,30 +30,62 @@ def next_steps(check: Check, plan: Plan, before: Unit, facts: Facts) -> tuple[Un
     if before.device is None and value_of(facts, "torch.cuda_available") is None:
         if value_of(facts, "torch.devices") is None:
             return ()  # torch was not imported
-        kind = "cuda" if value_of(facts, "torch.cuda_version") or value_of(facts, "torch.hip_version") else "xpu"
+        kind = (
+            "cuda"
+            if value_of(facts, "torch.cuda_version") or value_of(facts, "torch.hip_version")
+            else "xpu"
+        )
         gpus = len(value_of(facts, "nvidia.gpus") or ())
         return (_unit(check, plan, kind, _GRACE_SECONDS * gpus),)
     if before.device in (None, "cuda", "xpu"):
-        return tuple(_unit(check, plan, device, _GRACE_SECONDS) for device in _found(facts)[:MOST_DEVICES])
+        return tuple(
+            _unit(check, plan, device, _GRACE_SECONDS) for device in _found(facts)[:MOST_DEVICES]
+        )
     return ()
 
 
 def beyond(facts: Facts) -> str:
-    """Say how many devices are left out because there are more than doctor proves; empty where all of them are proved."""
+    """Say how many devices are left out because there are more than doctor proves.
+
+    Empty where all of them are proved.
+    """
     count = len(_found(facts)) - MOST_DEVICES
-    return f"{count} further devices were left out: doctor examines {MOST_DEVICES} of one machine" if count > 0 else ""
+    return (
+        f"{count} further devices were left out: doctor examines {MOST_DEVICES} of one machine"
+        if count > 0
+        else ""
+    )
 
 
 def _unit(check: Check, plan: Plan, device: str, grace: float) -> Unit:
-    return Unit(check=check, plan=plan, device=device, lanes=lanes(check, plan, device), grace=grace)
+    return Unit(
+        check=check, plan=plan, device=device, lanes=lanes(check, plan, device), grace=grace
+    )
 
 
 def _found(facts: Facts) -> list[str]:
-    cards = [f"{kind}:{card['index']}" for kind in ("cuda", "xpu") for card in value_of(facts, f"torch.{kind}_devices") or ()]
+    cards = [
+        f"{kind}:{card['index']}"
+        for kind in ("cuda", "xpu")
+        for card in value_of(facts, f"torch.{kind}_devices") or ()
+    ]
     return [*dict.fromkeys(cards)] + ["mps"] * bool(value_of(facts, "torch.mps_available"))
 
 
 def answered(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
     """Return the devices that computed, the processor first."""
-    alive = {outcome.device for outcome in outcomes if outcome.device and outcome.verdict is Verdict.PASSED}
-    return tuple(sorted(alive, key=lambda device: (device != "cpu", device.partition(":")[0], int(device.partition(":")[2] or 0))))
+    alive = {
+        outcome.device
+        for outcome in outcomes
+        if outcome.device and outcome.verdict is Verdict.PASSED
+    }
+    return tuple(
+        sorted(
+            alive,
+            key=lambda device: (
+                device != "cpu",
+                device.partition(":")[0],
+                int(device.partition(":")[2] or 0),
+            ),
+        )
+    )

@@ -42,7 +42,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(result: Path) -> Document | str:
-    """Return the document, or the reason why there is none; whatever the script put in its place, this does not wait."""
+    """Return the document, or the reason why there is none.
+
+    Whatever the script put in its place, this does not wait.
+    """
     data = regular_bytes(result, _LIMIT + 1)
     if data is None:
         return "the script ended without writing its result"

@@ -31,12 +31,19 @@ def _nothing(_unit: Unit) -> None:
 
 
 class Line:
-    """Iterate over it to run what was added; more may be added meanwhile. Leaving it early stops what runs.
+    """Iterate over it to run what was added; more may be added meanwhile.
+
+    Leaving it early stops what runs.
 
     What `recall` knows of a unit stands for a run of it.
     """
 
-    def __init__(self, scratch: Scratch, progress: Progress, recall: Callable[[Unit], Batch | None] = _nothing) -> None:
+    def __init__(
+        self,
+        scratch: Scratch,
+        progress: Progress,
+        recall: Callable[[Unit], Batch | None] = _nothing,
+    ) -> None:
         self._scratch, self._progress, self._recall = scratch, progress, recall
         self._waiting: list[Unit] = []
         self._recalled: list[tuple[Unit, Batch]] = []
@@ -78,7 +85,8 @@ class Line:
         try:
             return pool.submit(self._started, unit, void)
         except RuntimeError as error:
-            # No thread can be started; the unit stands in the pool's own line all the same, and is not to begin from there.
+            # No thread can be started; the unit stands in the pool's own line all the same, and is
+            # not to begin from there.
             void.set()
             refused_one: Future[Batch] = Future()
             refused_one.set_exception(error)

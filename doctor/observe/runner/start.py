@@ -1,4 +1,4 @@
-"""Start one unit in the target interpreter, by itself or in the nursery, and say what it gave."""
+"""Start one unit in the target interpreter, by itself or in the fork server, and say what it gave."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.bundled import bundled
-from doctor.host import Bounds, Ran, run
-from doctor.host.fork_server import NurseryError
+from doctor.host import Bounds, CompletedCommand, run
+from doctor.host.fork_server import ForkServerError
 from doctor.host.removal import put_away
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Reach
@@ -43,34 +43,59 @@ _CACHES = {
 
 
 def start(unit: Unit, scratch: Scratch, tick: Callable[[float], None]) -> Batch:
-    """Run a unit; where torch is shared and the end could be the fork's doing, run it again by itself: its own start has the last word.
+    """Run a unit.
 
-    A check about the machine starts tools, not kernels: it has little from a torch that is imported already.
+    Where torch is shared and the end could be the fork's doing, run it again by itself: its own
+    start has the last word.
+
+    A check about the machine starts tools, not kernels: it has little from a torch that is imported
+    already.
     """
-    nursery, header = scratch.nursery, unit.check.header
-    about_device = header.devices is Reach.EACH or header.nursery
-    if nursery is None or not nursery.settled or not scratch.forks or not about_device or "torch" not in header.needs:
+    fork_server, header = scratch.fork_server, unit.check.header
+    about_device = header.devices is Reach.EACH or header.fork_server
+    if (
+        fork_server is None
+        or not fork_server.settled
+        or not scratch.forks
+        or not about_device
+        or "torch" not in header.needs
+    ):
         return _by_itself(unit, scratch, tick)
-    known = nursery.answers.get(unit.kind)
+    known = fork_server.answers.get(unit.kind)
     if known is False:
         return _by_itself(unit, scratch, tick)
     whole = _bound(unit)
     first = whole if known or unit.kind in ("", "cpu") else whole * _FIRST_SHARE
     batch = _tried(unit, scratch, tick, first, forked=True)
     if batch is not None and not _doubtful(batch, hangs=not known or unit.kind in ("", "cpu")):
-        nursery.answers.setdefault(unit.kind, True)
+        fork_server.answers.setdefault(unit.kind, True)
         return batch
-    again = _by_itself(unit, scratch, tick, whole - first if first < whole and batch is not None and _hung(batch) else None)
+    again = _by_itself(
+        unit,
+        scratch,
+        tick,
+        whole - first if first < whole and batch is not None and _hung(batch) else None,
+    )
     if batch is not None and not _doubtful(again):
-        nursery.answers.setdefault(unit.kind, False)
+        fork_server.answers.setdefault(unit.kind, False)
     return again
 
 
-def _by_itself(unit: Unit, scratch: Scratch, tick: Callable[[float], None], bound: float | None = None) -> Batch:
-    """Run a unit in a start of its own. The first script of the nursery goes on in a fork, which is doubted like any other."""
-    opens = unit.check.header.nursery and scratch.nursery is None and scratch.forks
+def _by_itself(
+    unit: Unit, scratch: Scratch, tick: Callable[[float], None], bound: float | None = None
+) -> Batch:
+    """Run a unit in a start of its own.
+
+    The first script of the fork server goes on in a fork, which is doubted like any other.
+    """
+    opens = unit.check.header.fork_server and scratch.fork_server is None and scratch.forks
     batch = _tried(unit, scratch, tick, bound or _bound(unit), forked=False) or Batch(outcomes=())
-    if opens and scratch.nursery is not None and scratch.nursery.has_forked and _doubtful(batch):
+    if (
+        opens
+        and scratch.fork_server is not None
+        and scratch.fork_server.has_forked
+        and _doubtful(batch)
+    ):
         scratch.forks = False
         return _tried(unit, scratch, tick, _bound(unit), forked=False) or batch
     return batch
@@ -82,49 +107,80 @@ def _bound(unit: Unit) -> float:
 
 
 def _doubtful(batch: Batch, *, hangs: bool = True) -> bool:
-    """Say whether a fork may have brought this end about; a hang did not come from it where a fork has answered on such a device."""
+    """Say whether a fork may have brought this end about.
+
+    A hang did not come from it where a fork has answered on such a device.
+    """
     untold = _UNTOLD if hangs else _UNTOLD - {Verdict.TIMED_OUT}
-    return any(outcome.verdict in untold or _OF_THE_FORK in outcome.reason for outcome in batch.outcomes)
+    return any(
+        outcome.verdict in untold or _OF_THE_FORK in outcome.reason for outcome in batch.outcomes
+    )
 
 
 def _hung(batch: Batch) -> bool:
     return any(outcome.verdict is Verdict.TIMED_OUT for outcome in batch.outcomes)
 
 
-def _tried(unit: Unit, scratch: Scratch, tick: Callable[[float], None], bound: float, *, forked: bool) -> Batch | None:
-    """Run a unit once, for so many seconds at most; None where the nursery makes no child."""
+def _tried(
+    unit: Unit, scratch: Scratch, tick: Callable[[float], None], bound: float, *, forked: bool
+) -> Batch | None:
+    """Run a unit once, for so many seconds at most; None where the fork server makes no child."""
     if bound <= 0:
         return Batch(outcomes=(unit.skipped("the time budget of the whole run was used up"),))
     if why := lacking(scratch.folder, unit.plan):
         return Batch(outcomes=(unit.skipped(why),))
-    home = scratch.folder / (unit.name + ("" if forked else "-alone" if scratch.forks else "-unforked"))
+    home = scratch.folder / (
+        unit.name + ("" if forked else "-alone" if scratch.forks else "-unforked")
+    )
     home.mkdir()
     env = _environment(unit, scratch.folder, home)
     bounds = Bounds(timeout=bound, limit=_LOG_LIMIT, memory=unit.plan.memory, tick=tick)
     try:
-        ran = _forked(unit, scratch, env, home, bounds) if forked else _alone(unit, scratch, env, home, bounds)
-    except NurseryError:
+        ran = (
+            _forked(unit, scratch, env, home, bounds)
+            if forked
+            else _alone(unit, scratch, env, home, bounds)
+        )
+    except ForkServerError:
         return None
     base = msgspec.structs.replace(unit.skipped(""), verdict=Verdict.BROKEN)
     batch = judged(base, ran, home / "result.json", bound)
-    batch = msgspec.structs.replace(batch, outcomes=tuple(spared(outcome, scratch.folder) for outcome in batch.outcomes))
+    batch = msgspec.structs.replace(
+        batch, outcomes=tuple(spared(outcome, scratch.folder) for outcome in batch.outcomes)
+    )
     put_away(home)
     return batch
 
 
-def _forked(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds) -> Ran:
-    if scratch.nursery is None:
-        raise NurseryError("there is none")
-    return scratch.nursery.run(unit.check.path, env, home, scratch.mark(), bounds)
+def _forked(
+    unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds
+) -> CompletedCommand:
+    if scratch.fork_server is None:
+        raise ForkServerError("there is none")
+    return scratch.fork_server.run(unit.check.path, env, home, scratch.mark(), bounds)
 
 
-def _alone(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds) -> Ran:
+def _alone(
+    unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds: Bounds
+) -> CompletedCommand:
     command = [*unit.plan.command, "-c", _BOOT]
     script = str(unit.check.path)
-    # Apple's frameworks do not survive a fork, and Windows has none: there the warden starts nothing.
-    if unit.check.header.nursery and scratch.nursery is None and scratch.forks and scratch.warden.starts:
-        with contextlib.suppress(NurseryError):
-            return scratch.new_nursery().open([*command, str(bundled("checks") / "nursery.py"), script], env, home, scratch.mark(), bounds)
+    # Apple's frameworks do not survive a fork, and Windows has none: there the supervisor starts
+    # nothing.
+    if (
+        unit.check.header.fork_server
+        and scratch.fork_server is None
+        and scratch.forks
+        and scratch.supervisor.starts
+    ):
+        with contextlib.suppress(ForkServerError):
+            return scratch.new_fork_server().open(
+                [*command, str(bundled("checks") / "fork_server.py"), script],
+                env,
+                home,
+                scratch.mark(),
+                bounds,
+            )
     return run(
         [*command, script],
         timeout=bounds.timeout,
@@ -135,16 +191,24 @@ def _alone(unit: Unit, scratch: Scratch, env: dict[str, str], home: Path, bounds
         merge=True,
         tick=bounds.tick,
         mark=scratch.mark(),
-        warden=scratch.warden,
+        supervisor=scratch.supervisor,
     )
 
 
 def _environment(unit: Unit, scratch: Path, home: Path) -> dict[str, str]:
     plan, caches, temporary = unit.plan, scratch / "caches", home / "tmp"
     temporary.mkdir()
-    bytecode = {"PYTHONDONTWRITEBYTECODE": "1"} if plan.precompiled else {"PYTHONPYCACHEPREFIX": str(caches / "bytecode")}
+    bytecode = (
+        {"PYTHONDONTWRITEBYTECODE": "1"}
+        if plan.precompiled
+        else {"PYTHONPYCACHEPREFIX": str(caches / "bytecode")}
+    )
     return {
-        **{name: value for name, value in plan.host.env.items() if name not in ("PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")},
+        **{
+            name: value
+            for name, value in plan.host.env.items()
+            if name not in ("PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+        },
         **{name: str(caches / folder) for name, folder in _CACHES.items()},
         **bytecode,
         "TMPDIR": str(temporary),
@@ -159,5 +223,8 @@ def _environment(unit: Unit, scratch: Path, home: Path) -> dict[str, str]:
 
 
 def is_precompiled(package: Path) -> bool:
-    """Say whether a package carries bytecode for this run to read; where it does not, ours goes into the temporary folder."""
+    """Say whether a package carries bytecode for this run to read.
+
+    Where it does not, ours goes into the temporary folder.
+    """
     return any((package / "__pycache__").glob("__init__.*.pyc")) if package.is_dir() else True

@@ -1,4 +1,7 @@
-"""What is started at once, a check on one device or on the host; and which of them may run side by side."""
+"""What is started at once, a check on one device or on the host.
+
+And which of them may run side by side.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """One start of one check; it has its lanes to itself.
 
-    `asked` is what the script is told to try, where that is not the device of the unit; `grace` are seconds on top of its bound.
+    `asked` is what the script is told to try, where that is not the device of the unit; `grace` are
+    seconds on top of its bound.
     """
 
     check: Check
@@ -48,7 +52,11 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The name of its folder: unique within a run, since a check has one unit for each device."""
-        return self.check.id if self.device is None else f"{self.check.id}-{self.device.replace(':', '-')}"
+        return (
+            self.check.id
+            if self.device is None
+            else f"{self.check.id}-{self.device.replace(':', '-')}"
+        )
 
     @property
     def kind(self) -> str:
@@ -61,9 +69,15 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def units(check: Check, plan: Plan) -> tuple[Unit, ...]:
-    """Return what a check comes to on the devices of a plan; where they are not known, the script finds them out by itself."""
+    """Return what a check comes to on the devices of a plan.
+
+    Where they are not known, the script finds them out by itself.
+    """
     if check.header.devices is Reach.EACH and plan.devices:
-        return tuple(Unit(check=check, plan=plan, device=device, lanes=lanes(check, plan, device)) for device in plan.devices)
+        return tuple(
+            Unit(check=check, plan=plan, device=device, lanes=lanes(check, plan, device))
+            for device in plan.devices
+        )
     return (Unit(check=check, plan=plan, lanes=lanes(check, plan)),)
 
 
@@ -72,7 +86,11 @@ def lanes(check: Check, plan: Plan, device: str | None = None) -> frozenset[str]
     # A check of torch that knows no device computes on the processor.
     own = device or ("cpu" if "torch" in check.header.needs else HOST)
     kind = own.partition(":")[0]
-    others = [other for other in plan.devices if device is None or other.partition(":")[0] == kind] if check.header.peers else []
+    others = (
+        [other for other in plan.devices if device is None or other.partition(":")[0] == kind]
+        if check.header.peers
+        else []
+    )
     gpus = [ALL_GPUS] if plan.exclusive and device not in ("cpu", "mps") else []
     return frozenset([own, *others, *gpus])
 

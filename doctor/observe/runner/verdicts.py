@@ -10,7 +10,7 @@ import msgspec
 
 from doctor.base.bundled import bundled
 from doctor.base.text import plain
-from doctor.host import Ended, Ran
+from doctor.host import CompletedCommand, Termination
 from doctor.model.outcomes import RED, Case, Outcome, Verdict
 from doctor.observe.runner.document import Document, Doing, Record, read
 
@@ -22,27 +22,51 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-def judged(base: Outcome, ran: Ran, result: Path, bound: float) -> Batch:
-    """Say what a script gave; `base` carries its id and target, `bound` is the time it had, in seconds."""
+def judged(base: Outcome, ran: CompletedCommand, result: Path, bound: float) -> Batch:
+    """Say what a script gave.
+
+    `base` carries its id and target, `bound` is the time it had, in seconds.
+    """
     document = read(result)
-    base = msgspec.structs.replace(base, exit_code=ran.code, seconds=round(ran.seconds, 3), log=plain(ran.output))
-    if ran.ended is Ended.NOT_STARTED:
-        return Batch(outcomes=(msgspec.structs.replace(base, reason=f"the interpreter does not start: {ran.why}"),))
-    if ran.ended is Ended.ITSELF:
+    base = msgspec.structs.replace(
+        base, exit_code=ran.code, seconds=round(ran.seconds, 3), log=plain(ran.output)
+    )
+    if ran.ended is Termination.NOT_STARTED:
+        return Batch(
+            outcomes=(
+                msgspec.structs.replace(base, reason=f"the interpreter does not start: {ran.why}"),
+            )
+        )
+    if ran.ended is Termination.ITSELF:
         # Otherwise it was doctor who sent the signal.
         base = _with_signal(base)
     if isinstance(document, str):
-        by_itself = ran.ended is Ended.ITSELF and base.signal is None
+        by_itself = ran.ended is Termination.ITSELF and base.signal is None
         if by_itself and ran.code and (elsewhere := _raised_elsewhere(base.log)):
-            return Batch(outcomes=(msgspec.structs.replace(base, verdict=Verdict.CRASHED, reason=elsewhere),))
-        return Batch(outcomes=(msgspec.structs.replace(base, reason=document) if by_itself else _unfinished(base, None, ran, bound),))
-    # A script that was still about something has passed nothing as a whole: what says so was about one of its steps.
-    half = document.doing is not None or ran.ended is not Ended.ITSELF
+            return Batch(
+                outcomes=(msgspec.structs.replace(base, verdict=Verdict.CRASHED, reason=elsewhere),)
+            )
+        return Batch(
+            outcomes=(
+                msgspec.structs.replace(base, reason=document)
+                if by_itself
+                else _unfinished(base, None, ran, bound),
+            )
+        )
+    # A script that was still about something has passed nothing as a whole: what says so was about
+    # one of its steps.
+    half = document.doing is not None or ran.ended is not Termination.ITSELF
     ended = [record for record in document.results if record.verdict != "running"]
-    done = [_outcome(base, record) for record in ended if not (half and record.device is None and record.verdict == "passed")]
+    done = [
+        _outcome(base, record)
+        for record in ended
+        if not (half and record.device is None and record.verdict == "passed")
+    ]
     started = [record for record in document.results if record.verdict == "running"]
-    if document.doing is not None or ran.ended is not Ended.ITSELF or started:
-        pending = [_outcome(base, record) for record in started] or [msgspec.structs.replace(base, device=_device(document))]
+    if document.doing is not None or ran.ended is not Termination.ITSELF or started:
+        pending = [_outcome(base, record) for record in started] or [
+            msgspec.structs.replace(base, device=_device(document))
+        ]
         done += [_unfinished(outcome, document.doing, ran, bound) for outcome in pending]
     if not done and not document.facts:
         done = [msgspec.structs.replace(base, reason="the script ended without a verdict")]
@@ -75,19 +99,30 @@ def _outcome(base: Outcome, record: Record) -> Outcome:
         reason=plain(record.reason),
         seconds=record.seconds or base.seconds,
         log=base.log if verdict in RED or verdict is Verdict.BROKEN else "",
-        cases={name: msgspec.structs.replace(case, reason=plain(case.reason)) for name, case in record.cases.items()},
+        cases={
+            name: msgspec.structs.replace(case, reason=plain(case.reason))
+            for name, case in record.cases.items()
+        },
         data=record.data,
     )
 
 
-def _unfinished(outcome: Outcome, doing: Doing | None, ran: Ran, bound: float) -> Outcome:
-    """Say how a script that did not come to its end ended; what happened outside the act under test is the script's fault."""
+def _unfinished(
+    outcome: Outcome, doing: Doing | None, ran: CompletedCommand, bound: float
+) -> Outcome:
+    """Say how a script that did not come to its end ended.
+
+    What happened outside the act under test is the script's fault.
+    """
     during = f" during {doing.case}" if doing and doing.case else ""
     match ran.ended:
-        case Ended.TIMEOUT:
+        case Termination.TIMEOUT:
             verdict, reason = Verdict.TIMED_OUT, f"still running after {bound:.0f} s{during}"
-        case Ended.MEMORY:
-            verdict, reason = Verdict.CRASHED, f"stopped{during}: it was about to use up the memory of this machine"
+        case Termination.MEMORY:
+            verdict, reason = (
+                Verdict.CRASHED,
+                f"stopped{during}: it was about to use up the memory of this machine",
+            )
         case _ if outcome.signal:
             verdict, reason = Verdict.CRASHED, f"killed by {outcome.signal}{during}"
         case _:
@@ -98,7 +133,9 @@ def _unfinished(outcome: Outcome, doing: Doing | None, ran: Ran, bound: float) -
     cases = dict(outcome.cases)
     if doing and doing.case and verdict in RED:
         cases[doing.case] = Case(verdict=verdict, reason=reason)
-    return msgspec.structs.replace(outcome, verdict=verdict, reason=reason, cases=cases, log=plain(ran.output))
+    return msgspec.structs.replace(
+        outcome, verdict=verdict, reason=reason, cases=cases, log=plain(ran.output)
+    )
 
 
 def _raised_elsewhere(log: str) -> str:
@@ -110,4 +147,6 @@ def _raised_elsewhere(log: str) -> str:
 
 
 def _last_line(log: str) -> str:
-    return next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "it printed nothing")
+    return next(
+        (line.strip() for line in reversed(log.splitlines()) if line.strip()), "it printed nothing"
+    )

@@ -32,7 +32,10 @@ class Row(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """A derived fact that holds two things against each other; `good` are the values at which they fit, None where absence is good."""
+    """A derived fact that holds two things against each other.
+
+    `good` are the values at which they fit, None where absence is good.
+    """
 
     fact: str
     by: str
@@ -43,11 +46,46 @@ class _Pair(NamedTuple):
 
 
 _PAIRS = (
-    _Pair("gpu.unsupported_by_torch", "torch's compiled code", "GPU", "torch.arch_list", "nvidia.capabilities", None),
-    _Pair("cuda.matches_torch", "torch's CUDA", "toolkit", "torch.cuda_version", "cuda.version", ("same", "minor")),
-    _Pair("cuda.compiler_fits_headers", "the toolkit's headers", "nvcc", "cuda.headers_version", "cuda.version", (True,)),
-    _Pair("flash-attn.wheel_fits_torch", "flash-attn's wheel", "torch", "package.flash-attn.wheel_torch", "torch.version", (True,)),
-    _Pair("flash-attn.wheel_fits_abi", "flash-attn's wheel", "C++11 ABI", "package.flash-attn.wheel_abi", "torch.cxx11_abi", (True,)),
+    _Pair(
+        "gpu.unsupported_by_torch",
+        "torch's compiled code",
+        "GPU",
+        "torch.arch_list",
+        "nvidia.capabilities",
+        None,
+    ),
+    _Pair(
+        "cuda.matches_torch",
+        "torch's CUDA",
+        "toolkit",
+        "torch.cuda_version",
+        "cuda.version",
+        ("same", "minor"),
+    ),
+    _Pair(
+        "cuda.compiler_fits_headers",
+        "the toolkit's headers",
+        "nvcc",
+        "cuda.headers_version",
+        "cuda.version",
+        (True,),
+    ),
+    _Pair(
+        "flash-attn.wheel_fits_torch",
+        "flash-attn's wheel",
+        "torch",
+        "package.flash-attn.wheel_torch",
+        "torch.version",
+        (True,),
+    ),
+    _Pair(
+        "flash-attn.wheel_fits_abi",
+        "flash-attn's wheel",
+        "C++11 ABI",
+        "package.flash-attn.wheel_abi",
+        "torch.cxx11_abi",
+        (True,),
+    ),
     _Pair("rust.too_old", "this workspace", "rustc", "cargo.rust_wanted", "rust.rustc", (False,)),
 )
 _ORDER = list(Fit)
@@ -68,7 +106,10 @@ def by_asker(found: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _weight(group: list[Row]) -> list[int]:
-    return [*(-sum(row.fit is fit for row in group) for fit in (Fit.VIOLATED, Fit.UNKNOWN)), -len(group)]
+    return [
+        *(-sum(row.fit is fit for row in group) for fit in (Fit.VIOLATED, Fit.UNKNOWN)),
+        -len(group),
+    ]
 
 
 def _tables(facts: Facts) -> Iterator[Row]:
@@ -80,16 +121,34 @@ def _tables(facts: Facts) -> Iterator[Row]:
         key = name.removesuffix(".wanted")
         fit = Fit.NOT_HERE if verdict.state is State.ABSENT else _fit(verdict, ("fits",))
         by = as_text(value_of(facts, f"{key}.by") or key.split(".")[1])
-        yield Row(by, key.rpartition(".")[2], _text(facts, name), _text(facts, f"{key}.seen"), fit, key, verdict.why)
+        yield Row(
+            by,
+            key.rpartition(".")[2],
+            _text(facts, name),
+            _text(facts, f"{key}.seen"),
+            fit,
+            key,
+            verdict.why,
+        )
 
 
 def _pairs(facts: Facts) -> Iterator[Row]:
     for pair in _PAIRS:
         verdict, wanted, here = facts.get(pair.fact), facts.get(pair.wanted), facts.get(pair.here)
-        known = [fact for fact in (wanted, here) if fact is not None and fact.state is State.PRESENT]
+        known = [
+            fact for fact in (wanted, here) if fact is not None and fact.state is State.PRESENT
+        ]
         if verdict is None or len(known) < 2:
             continue
-        yield Row(pair.by, pair.what, _text(facts, pair.wanted), _text(facts, pair.here), _fit(verdict, pair.good), pair.fact, verdict.why)
+        yield Row(
+            pair.by,
+            pair.what,
+            _text(facts, pair.wanted),
+            _text(facts, pair.here),
+            _fit(verdict, pair.good),
+            pair.fact,
+            verdict.why,
+        )
 
 
 def _fit(verdict: Fact, good: tuple[Any, ...] | None) -> Fit:
@@ -120,14 +179,24 @@ def _extensions(facts: Facts) -> Iterator[Row]:
 def _requirements(facts: Facts) -> Iterator[Row]:
     """Yield what packages of the stack ask of each other."""
     for name in sorted(facts):
-        if not (name.startswith("requires.") and name.endswith(".met")) or (met := facts[name]).state is State.ABSENT:
+        if (
+            not (name.startswith("requires.") and name.endswith(".met"))
+            or (met := facts[name]).state is State.ABSENT
+        ):
             continue
         pair = name.removeprefix("requires.").removesuffix(".met")
         package, _, wanted = pair.partition(".")
-        installed = value_of(facts, f"package.{package}.version") or (value_of(facts, "torch.version") if package == "torch" else "")
-        asked, here = _text(facts, f"requires.{pair}.specifier"), as_text(value_of(facts, f"requires.{pair}.installed") or "")
+        installed = value_of(facts, f"package.{package}.version") or (
+            value_of(facts, "torch.version") if package == "torch" else ""
+        )
+        asked, here = (
+            _text(facts, f"requires.{pair}.specifier"),
+            as_text(value_of(facts, f"requires.{pair}.installed") or ""),
+        )
         by = f"{package} {as_text(installed or '')}".strip()
-        yield Row(by, wanted, asked or "any", here or "not installed", _fit(met, (True,)), name, met.why)
+        yield Row(
+            by, wanted, asked or "any", here or "not installed", _fit(met, (True,)), name, met.why
+        )
 
 
 def _text(facts: Facts, name: str) -> str:

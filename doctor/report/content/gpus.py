@@ -19,7 +19,10 @@ _CLOSED = {"missing": "missing", "no permission": "closed to this user"}
 
 
 def row(facts: Facts) -> str:
-    """Say which GPUs the machine shows and which driver answers; those of AMD and Intel where this torch is for them, or no other is."""
+    """Say which GPUs the machine shows and which driver answers.
+
+    Those of AMD and Intel where this torch is for them, or no other is.
+    """
     parts = [_gpus(facts), *_others(facts), _driver(facts)]
     if assumed(facts):
         parts.append("declared with --assume")
@@ -67,21 +70,40 @@ def _driver(facts: Facts) -> str:
         return "" if vendor in vendors(facts) else f"no {_SPELLED[vendor]} GPU on this machine"
     if value_of(facts, "torch.reaches_cuda") is True:
         return "no driver shows itself, and torch computes all the same"
-    return stated(facts, "nvidia.driver_version", absent="no NVIDIA driver on this machine", called="NVIDIA driver")
+    return stated(
+        facts,
+        "nvidia.driver_version",
+        absent="no NVIDIA driver on this machine",
+        called="NVIDIA driver",
+    )
 
 
 def _others(facts: Facts) -> list[str]:
-    """Tell the GPUs of AMD and Intel; nearly every processor has a small one, which concerns nobody whose torch is for another."""
+    """Tell the GPUs of AMD and Intel.
+
+    Nearly every processor has a small one, which concerns nobody whose torch is for another.
+    """
     shown, own = vendors(facts), _BUILDS.get(str(value_of(facts, "torch.build")))
-    return [_other(vendor, facts) for vendor in ("amd", "intel") if vendor in shown and (vendor == own or "nvidia" not in shown)]
+    return [
+        _other(vendor, facts)
+        for vendor in ("amd", "intel")
+        if vendor in shown and (vendor == own or "nvidia" not in shown)
+    ]
 
 
 def _other(vendor: str, facts: Facts) -> str:
     entries = cards(facts, f"{vendor}.gpus")
-    names = _counted(_other_name(entry, vendor) for entry in entries) or [f"an {_SPELLED[vendor]} GPU"]
-    nodes = {name: value_of(facts, f"{vendor}.{key}") for name, key in (("/dev/kfd", "kfd"), ("its render node", "render"))}
+    names = _counted(_other_name(entry, vendor) for entry in entries) or [
+        f"an {_SPELLED[vendor]} GPU"
+    ]
+    nodes = {
+        name: value_of(facts, f"{vendor}.{key}")
+        for name, key in (("/dev/kfd", "kfd"), ("its render node", "render"))
+    }
     closed = [
-        f"{name} {'is missing' if said == 'missing' else 'is closed to this user'}" for name, said in nodes.items() if said in _CLOSED
+        f"{name} {'is missing' if said == 'missing' else 'is closed to this user'}"
+        for name, said in nodes.items()
+        if said in _CLOSED
     ]
     driver = stated(facts, f"{vendor}.driver", f"driver {_DRIVERS[vendor]}{{}}", absent="no driver")
     return listed(*names) + "; " + listed(driver, *closed)

@@ -22,7 +22,11 @@ def rows(facts: Facts) -> list[tuple[str, str]]:
 
 def named(target: Target) -> str:
     """Name what is examined, and how it was found."""
-    what = target.path if target.kind is TargetKind.INTERPRETER else f"the Cargo workspace {target.path}"
+    what = (
+        target.path
+        if target.kind is TargetKind.INTERPRETER
+        else f"the Cargo workspace {target.path}"
+    )
     return f"{what} ({target.chosen_by})" if target.chosen_by else what
 
 
@@ -31,25 +35,36 @@ def wheel_tuple(facts: Facts) -> list[str]:
     known = value_of(facts, "stack.tuple")
     if not isinstance(known, dict):
         return []
-    return [as_text(value) if name in _SPEAKS_FOR_ITSELF else f"{name} {as_text(value)}" for name, value in known.items()]
+    return [
+        as_text(value) if name in _SPEAKS_FOR_ITSELF else f"{name} {as_text(value)}"
+        for name, value in known.items()
+    ]
 
 
 def _python(facts: Facts) -> str:
-    environment = "virtual environment" if value_of(facts, "python.virtual_environment") is True else ""
+    environment = (
+        "virtual environment" if value_of(facts, "python.virtual_environment") is True else ""
+    )
     environment = "conda environment" if value_of(facts, "python.conda") else environment
     implementation = value_of(facts, "python.implementation")
     return listed(
-        stated(facts, "python.version") + (f" ({implementation})" if implementation not in (None, "cpython") else ""),
+        stated(facts, "python.version")
+        + (f" ({implementation})" if implementation not in (None, "cpython") else ""),
         "free-threaded" if value_of(facts, "python.free_threaded") is True else "",
         environment,
         stated(facts, "python.installer", "installed by {}"),
         "managed by the system" if value_of(facts, "python.externally_managed") is True else "",
-        stated(facts, "python.executable", called="interpreter") if not value_of(facts, "python.executable") else "",
+        stated(facts, "python.executable", called="interpreter")
+        if not value_of(facts, "python.executable")
+        else "",
     )
 
 
 def _host(facts: Facts) -> str:
-    limit, memory = gib(value_of(facts, "host.memory_limit_bytes")), gib(value_of(facts, "host.memory_bytes"))
+    limit, memory = (
+        gib(value_of(facts, "host.memory_limit_bytes")),
+        gib(value_of(facts, "host.memory_bytes")),
+    )
     cpus = value_of(facts, "host.cpu_count")
     system = stated(facts, "host.distribution") or stated(facts, "host.os")
     if container := value_of(facts, "host.container"):
@@ -72,10 +87,16 @@ def _metal(facts: Facts) -> str:
 def _toolkit(facts: Facts) -> str:
     broken = stated(facts, "cuda.home_broken", "CUDA_HOME is {}, which is no toolkit")
     if not (home := value_of(facts, "cuda.home")):
-        building = "building candle with CUDA" if "cuda" in as_text(value_of(facts, "candle.features")) else "only building extensions"
+        building = (
+            "building candle with CUDA"
+            if "cuda" in as_text(value_of(facts, "candle.features"))
+            else "only building extensions"
+        )
         none = f"no CUDA toolkit; {building} needs one"
         elsewhere = stated(facts, "cuda.version", "CUDA {}") if "cuda.home" not in facts else ""
-        return listed(stated(facts, "cuda.home", absent=none, called="toolkit") or elsewhere, broken)
+        return listed(
+            stated(facts, "cuda.home", absent=none, called="toolkit") or elsewhere, broken
+        )
     version = value_of(facts, "cuda.nvcc_version") or value_of(facts, "cuda.version")
     differs = {"same": "as torch has it", "minor": "near torch's", "major": "not torch's"}
     missing = value_of(facts, "cuda.missing")
@@ -96,7 +117,9 @@ def _build(facts: Facts) -> str:
     found = value_of(facts, "compiler.cxx") or version
     headers = either(facts, "python.headers", "Python.h", "no Python.h")
     return listed(
-        compiler if found else stated(facts, "compiler.cxx", absent="no C++ compiler", called="C++ compiler"),
+        compiler
+        if found
+        else stated(facts, "compiler.cxx", absent="no C++ compiler", called="C++ compiler"),
         "too new for this nvcc" if value_of(facts, "cuda.host_compiler_fits") is False else "",
         stated(facts, "build.ninja", "ninja {}", absent="no ninja"),
         headers,
@@ -104,7 +127,9 @@ def _build(facts: Facts) -> str:
 
 
 def _triton(facts: Facts) -> str:
-    fits = either(facts, "triton.fits_torch", "the one torch asks for", "not the one torch asks for")
+    fits = either(
+        facts, "triton.fits_torch", "the one torch asks for", "not the one torch asks for"
+    )
     if value_of(facts, "torch.version") is None and value_of(facts, "triton.version") is None:
         return ""
     told = stated(facts, "triton.version", absent="not installed", called="triton")
@@ -112,7 +137,10 @@ def _triton(facts: Facts) -> str:
 
 
 def _rust(facts: Facts) -> str:
-    if value_of(facts, "cargo.workspace") is None and value_of(facts, "crate.candle-core.version") is None:
+    if (
+        value_of(facts, "cargo.workspace") is None
+        and value_of(facts, "crate.candle-core.version") is None
+    ):
         return ""
     return listed(
         stated(facts, "rust.rustc", "rustc {}", absent="no rustc", called="rustc"),
@@ -123,17 +151,29 @@ def _rust(facts: Facts) -> str:
 
 
 def _candle(facts: Facts) -> str:
-    version = stated(facts, "crate.candle-core.version", "candle-core {}", absent="no candle-core in Cargo.lock")
+    version = stated(
+        facts, "crate.candle-core.version", "candle-core {}", absent="no candle-core in Cargo.lock"
+    )
     if not value_of(facts, "crate.candle-core.version"):
         there = facts.get("cargo.lock")
         return "no Cargo.lock" if there is not None and there.state is State.ABSENT else version
     commit = value_of(facts, "crate.candle-core.commit")
-    where = f" (git {str(commit)[:9]})" if commit else " (a path)" if value_of(facts, "crate.candle-core.source") == "path" else ""
+    where = (
+        f" (git {str(commit)[:9]})"
+        if commit
+        else " (a path)"
+        if value_of(facts, "crate.candle-core.source") == "path"
+        else ""
+    )
     on = value_of(facts, "candle.features")
     told = stated(facts, "candle.features", absent="for the CPU", called="its features are")
     if (cargo := facts.get("rust.cargo")) and cargo.why and cargo.why in told:
         told = "its features are not known"
-    return version + where + (f" with {as_text(on)}" if on else f", {told}" if "not known" in told else f" {told}")
+    return (
+        version
+        + where
+        + (f" with {as_text(on)}" if on else f", {told}" if "not known" in told else f" {told}")
+    )
 
 
 _ROWS: tuple[tuple[str, Callable[[Facts], str]], ...] = (

@@ -32,14 +32,19 @@ WORDS = {
 def grouped(outcomes: Sequence[Outcome], facts: Facts) -> list[tuple[Outcome, ...]]:
     """Put those together that are about one check and ended alike, case by case, on devices that follow each other.
 
-    A red check of a device also tells which card that is: CUDA and nvidia-smi number them differently.
+    A red check of a device also tells which card that is: CUDA and nvidia-smi number them
+    differently.
     """
     ends = groupby((_with_card(outcome, facts) for outcome in outcomes), key=_ending)
     return [tuple(alike) for _, alike in ends]
 
 
 def _ending(outcome: Outcome) -> tuple[object, ...]:
-    cases = [(name, case.verdict, case.reason) for name, case in outcome.cases.items() if case.verdict is not Verdict.PASSED]
+    cases = [
+        (name, case.verdict, case.reason)
+        for name, case in outcome.cases.items()
+        if case.verdict is not Verdict.PASSED
+    ]
     return (outcome.id, outcome.verdict, outcome.reason, bool(outcome.cases), cases)
 
 
@@ -57,7 +62,10 @@ def devices(alike: Sequence[Outcome]) -> str:
     names = [outcome.device for outcome in alike if outcome.device]
     numbers = [int(device[5:]) for device in names if re.fullmatch(r"cuda:[0-9]{1,4}", device)]
     if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-        names = [*(device for device in names if not device.startswith("cuda:")), f"cuda:{numbers[0]}-{numbers[-1]}"]
+        names = [
+            *(device for device in names if not device.startswith("cuda:")),
+            f"cuda:{numbers[0]}-{numbers[-1]}",
+        ]
     return ", ".join(names)
 
 
@@ -77,31 +85,52 @@ def why(outcome: Outcome) -> str:
 
 
 def because(outcome: Outcome) -> str:
-    """Say why a check ended as it did: `by SIGSEGV: no result`; of one that passed, what it could not look at."""
+    """Say why a check ended as it did: `by SIGSEGV: no result`.
+
+    Of one that passed, what it could not look at.
+    """
     if outcome.verdict is Verdict.PASSED:
         return partly(outcome)
-    return ": ".join(filter(None, (f"by {outcome.signal}" if outcome.signal else "", innermost(outcome))))
+    return ": ".join(
+        filter(None, (f"by {outcome.signal}" if outcome.signal else "", innermost(outcome)))
+    )
 
 
 def log_tail(log: str, most: int) -> tuple[list[str], int]:
     """Return the last lines of a log that are not empty, without control characters, and how many stand before them."""
     lines = [line for line in log.splitlines() if line and not line.isspace()]
-    tail = [plain(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500] for line in lines[-most:]]
+    tail = [
+        plain(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500] for line in lines[-most:]
+    ]
     return tail, max(len(lines) - most, 0)
 
 
 def told(alike: Sequence[Outcome]) -> list[str]:
-    """Return what checks tell beside their verdict, `data.told`; where devices differ in it, with the device."""
+    """Return what checks tell beside their verdict, `data.told`.
+
+    Where devices differ in it, with the device.
+    """
     lists = [outcome.data.get("told") for outcome in alike]
-    lines = [[str(line) for line in told[:_TOLD_LINES]] if isinstance(told, list) else [] for told in lists]
+    lines = [
+        [str(line) for line in told[:_TOLD_LINES]] if isinstance(told, list) else []
+        for told in lists
+    ]
     if all(each == lines[0] for each in lines):
         return lines[0]
-    return [f"{outcome.device}: {line}" for outcome, each in zip(alike, lines, strict=True) for line in each]
+    return [
+        f"{outcome.device}: {line}"
+        for outcome, each in zip(alike, lines, strict=True)
+        for line in each
+    ]
 
 
 def innermost(outcome: Outcome) -> str:
     """Return why a check ended as it did: its own reason, else those of its red cases."""
-    red = [f"{name}: {case.reason}" for name, case in outcome.cases.items() if case.verdict in RED and case.reason]
+    red = [
+        f"{name}: {case.reason}"
+        for name, case in outcome.cases.items()
+        if case.verdict in RED and case.reason
+    ]
     return outcome.reason or "; ".join(red)
 
 
@@ -112,7 +141,9 @@ def cached(seen: Observation) -> list[str]:
         return []
     since = f"{_age(min(times), seen.taken)} ago" if seen.taken else f"at {min(times)}"
     many = count(len(times), "result")
-    return [f"{many} from an earlier run, {since}: this environment has not changed since (--fresh runs the checks again)"]
+    return [
+        f"{many} from an earlier run, {since}: this environment has not changed since (--fresh runs the checks again)"
+    ]
 
 
 def _age(then: str, now: str) -> str:
@@ -120,11 +151,18 @@ def _age(then: str, now: str) -> str:
         seconds = (datetime.fromisoformat(now) - datetime.fromisoformat(then)).total_seconds()
     except (ValueError, TypeError):
         return "some time"
-    return count(round(seconds / 3600), "hour") if seconds > 5400 else count(max(round(seconds / 60), 1), "minute")
+    return (
+        count(round(seconds / 3600), "hour")
+        if seconds > 5400
+        else count(max(round(seconds / 60), 1), "minute")
+    )
 
 
 def left_out(items: Sequence[str]) -> list[str]:
-    """Say in one line which checks were left to the deep tier, and how long they take; as they are where some are left out otherwise."""
+    """Say in one line which checks were left to the deep tier, and how long they take.
+
+    As they are where some are left out otherwise.
+    """
     found = [(item.partition(": ")[0], _DEEP.search(item)) for item in items]
     known = [(name, end) for name, end in found if end is not None]
     if len(known) < len(found):
@@ -133,4 +171,6 @@ def left_out(items: Sequence[str]) -> list[str]:
         return []
     minutes = sum(int(end["seconds"]) for _, end in known) / 60
     them = "it" if len(known) == 1 else "them"
-    return [f"{', '.join(name for name, _ in known)}: --tier deep runs {them}, in {minutes:.0f} min at most"]
+    return [
+        f"{', '.join(name for name, _ in known)}: --tier deep runs {them}, in {minutes:.0f} min at most"
+    ]

@@ -15,7 +15,10 @@ def listed(*parts: str) -> str:
 
 
 def stated(facts: Facts, name: str, form: str = "{}", *, absent: str = "", called: str = "") -> str:
-    """Say a fact: its value in `form`, `absent` where it is not there, why it is unknown; nothing where nobody looked."""
+    """Say a fact: its value in `form`, `absent` where it is not there, why it is unknown.
+
+    Nothing where nobody looked.
+    """
     fact = facts.get(name)
     if fact is None:
         return ""

@@ -14,8 +14,13 @@ class Part(NamedTuple):
     turn: int
 
 
-def fitted(parts: Sequence[Part], most: int, size: Callable[[str], int] = len) -> tuple[list[Part], list[str]]:
-    """Return the parts for which there is room, in their order, and the names of the others; each costs two more than its size."""
+def fitted(
+    parts: Sequence[Part], most: int, size: Callable[[str], int] = len
+) -> tuple[list[Part], list[str]]:
+    """Return the parts for which there is room, in their order, and the names of the others.
+
+    Each costs two more than its size.
+    """
     kept, room = set(), most
     for number, part in sorted(enumerate(parts), key=lambda item: item[1].turn):
         if (needed := size(part.text) + 2) <= room:

@@ -12,7 +12,11 @@ from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.report.content.phrases import first_sentence
 
 _MAKERS = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
-_BUILDS = {"cuda": ("cuda", "cuda", "nvidia"), "rocm": ("cuda (ROCm)", "cuda", "amd"), "xpu": ("xpu", "xpu", "intel")}
+_BUILDS = {
+    "cuda": ("cuda", "cuda", "nvidia"),
+    "rocm": ("cuda (ROCm)", "cuda", "amd"),
+    "xpu": ("xpu", "xpu", "intel"),
+}
 """Of each build of torch: how its devices are called, how their names begin, and whose they are."""
 _FRAMEWORKS = {"jax": "JAX", "onnxruntime": "ONNX Runtime"}
 
@@ -43,24 +47,39 @@ def missed(facts: Facts, outcomes: Sequence[Outcome]) -> str:
         return ""
     _, kind, vendor = _BUILDS.get(str(value_of(facts, "torch.build")), ("", "", ""))
     who = ["torch"] if vendor in shown and kind not in reached else []
-    who += [spelled for name, spelled in _FRAMEWORKS.items() if value_of(facts, f"{name}.unreached")]
+    who += [
+        spelled for name, spelled in _FRAMEWORKS.items() if value_of(facts, f"{name}.unreached")
+    ]
     vendor = vendor if "torch" in who else _BUILDS.get(_other(facts), ("", "", ""))[2]
     return f"{' and '.join(who)} did not reach {gpus(vendor, facts) or 'the GPU'}" if who else ""
 
 
 def _other(facts: Facts) -> str:
-    return next((str(build) for name in _FRAMEWORKS if (build := value_of(facts, f"{name}.unreached"))), "")
+    return next(
+        (str(build) for name in _FRAMEWORKS if (build := value_of(facts, f"{name}.unreached"))), ""
+    )
 
 
 def gpus(vendor: str, facts: Facts) -> str:
-    """Name the GPUs of a vendor that the machine shows: `2 x NVIDIA H100`; without a name `an AMD GPU`, without a GPU nothing."""
-    names = [as_text(entry["name"]) for entry in cards(facts, f"{vendor}.gpus") if entry.get("name")]
-    counted = [f"{number} x {name}" if number > 1 else name for name, number in Counter(names).items()]
-    return ", ".join(counted) or (f"an {_MAKERS[vendor]} GPU" if vendor in _MAKERS and vendor in vendors(facts) else "")
+    """Name the GPUs of a vendor that the machine shows: `2 x NVIDIA H100`.
+
+    Without a name `an AMD GPU`, without a GPU nothing.
+    """
+    names = [
+        as_text(entry["name"]) for entry in cards(facts, f"{vendor}.gpus") if entry.get("name")
+    ]
+    counted = [
+        f"{number} x {name}" if number > 1 else name for name, number in Counter(names).items()
+    ]
+    return ", ".join(counted) or (
+        f"an {_MAKERS[vendor]} GPU" if vendor in _MAKERS and vendor in vendors(facts) else ""
+    )
 
 
 def _reached(outcomes: Sequence[Outcome]) -> set[str]:
-    return {_kind(outcome) for outcome in outcomes if outcome.verdict in (Verdict.PASSED, *RED)} - {""}
+    return {_kind(outcome) for outcome in outcomes if outcome.verdict in (Verdict.PASSED, *RED)} - {
+        ""
+    }
 
 
 def _kind(outcome: Outcome) -> str:

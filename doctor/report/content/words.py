@@ -35,8 +35,16 @@ def flat(text: str, most: int = 4000) -> str:
 
 def changes(fix: Fix) -> list[str]:
     """Return the lines that an edit takes away and adds, each behind its mark."""
-    lines = [f"{mark} {line}" for mark, text in (("-", fix.before), ("+", fix.after)) for line in text.splitlines()]
-    return lines if len(lines) <= _MOST_CHANGES else [*lines[:_MOST_CHANGES], f"  … {len(lines) - _MOST_CHANGES} lines more"]
+    lines = [
+        f"{mark} {line}"
+        for mark, text in (("-", fix.before), ("+", fix.after))
+        for line in text.splitlines()
+    ]
+    return (
+        lines
+        if len(lines) <= _MOST_CHANGES
+        else [*lines[:_MOST_CHANGES], f"  … {len(lines) - _MOST_CHANGES} lines more"]
+    )
 
 
 def facts_wanted(names: Iterable[str]) -> str:
@@ -47,7 +55,11 @@ def facts_wanted(names: Iterable[str]) -> str:
 def flags(fix: Fix | Recipe) -> str:
     """Say what to know before following a fix."""
     asks = (
-        fix.asks if isinstance(fix, Fix) else placeholders((*fix.install, *fix.env.values(), *(word for argv in fix.run for word in argv)))
+        fix.asks
+        if isinstance(fix, Fix)
+        else placeholders(
+            (*fix.install, *fix.env.values(), *(word for argv in fix.run for word in argv))
+        )
     )
     said_of = {
         f"put in {', '.join(asks)}": bool(asks),
@@ -63,7 +75,11 @@ def flags(fix: Fix | Recipe) -> str:
 def nothing(report: Report) -> str:
     """Say what it means that nothing was found; starts with `Nothing found: ` only where checks passed."""
     if report.exit_code == 4:
-        return _not_recognised(report) if report.command in ("diagnose", "run") else _why_nothing(report)
+        return (
+            _not_recognised(report)
+            if report.command in ("diagnose", "run")
+            else _why_nothing(report)
+        )
     if report.observation.interrupted:
         return "Nothing found so far; the examination was interrupted."
     gpus = missed(report.observation.facts, report.observation.outcomes)
@@ -80,14 +96,26 @@ def _not_recognised(report: Report) -> str:
     """Say that nothing in a log is known, which line most likely owns the failure, and what would tell more."""
     line = value_of(report.observation.facts, "log.owner")
     told = line if isinstance(line, dict) else {}
-    likely = f" The failure most likely begins in line {told.get('line')}: {told.get('text')}".rstrip(".") + "." if told else ""
-    ask = told.get("ask") or "A log of what failed holds an error, and this one none that doctor sees: is its end cut off?"
+    likely = (
+        f" The failure most likely begins in line {told.get('line')}: {told.get('text')}".rstrip(
+            "."
+        )
+        + "."
+        if told
+        else ""
+    )
+    ask = (
+        told.get("ask")
+        or "A log of what failed holds an error, and this one none that doctor sees: is its end cut off?"
+    )
     return f"Nothing to judge: doctor recognises nothing in this log.{likely} {ask}"
 
 
 def _why_nothing(report: Report) -> str:
     """Say why there was nothing to judge, by what was looked at."""
-    if refused := next((one.reason for one in report.observation.outcomes if refused_what(one.reason)), ""):
+    if refused := next(
+        (one.reason for one in report.observation.outcomes if refused_what(one.reason)), ""
+    ):
         return f"Nothing to judge: no check could run. {refused[:1].upper()}{refused[1:]}."
     if [target.kind for target in report.observation.targets] != [TargetKind.CARGO]:
         return (
@@ -96,7 +124,9 @@ def _why_nothing(report: Report) -> str:
         )
     candle = report.observation.facts.get("crate.candle-core.version")
     reasons = {State.PRESENT: "no check ran", State.ABSENT: "it builds on no Candle"}
-    why = reasons.get(candle.state if candle else State.UNKNOWN, "what this workspace builds on is not known")
+    why = reasons.get(
+        candle.state if candle else State.UNKNOWN, "what this workspace builds on is not known"
+    )
     return f"Nothing to judge: {why}. --project DIR examines another workspace, --python PATH an interpreter."
 
 
@@ -105,7 +135,13 @@ def counts(report: Report) -> str:
     total = summary(report)
     found = {"error": total.error, "warning": total.warning, "note": total.note}
     gpus = missed(report.observation.facts, report.observation.outcomes)
-    none = "nothing to judge" if report.exit_code == 4 else f"nothing found, but {gpus}" if gpus else "nothing found"
+    none = (
+        "nothing to judge"
+        if report.exit_code == 4
+        else f"nothing found, but {gpus}"
+        if gpus
+        else "nothing found"
+    )
     return ", ".join(count(number, what) for what, number in found.items() if number) or none
 
 
@@ -117,7 +153,9 @@ def catalog(report: Report) -> list[str]:
     if (age := _days(known.newest_source, taken)) > _OLD:
         parts.append(f"{age // 30} months old then: upgrade canary-doctor")
     if taken:
-        parts.append(f"{'recorded' if report.observation.recording else 'seen'} {taken[:16].replace('T', ' ')} UTC")
+        parts.append(
+            f"{'recorded' if report.observation.recording else 'seen'} {taken[:16].replace('T', ' ')} UTC"
+        )
     return parts
 
 

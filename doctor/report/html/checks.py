@@ -21,7 +21,21 @@ _LOG_LINES = 80
 _MOST_CASES = 40
 _ELSEWHERE = ("requires", "packages", "compat")
 """Facts that other parts of the page tell."""
-_FIRST = ("torch", "triton", "cuda", "nvidia", "gpu", "metal", "compiler", "build", "python", "host", "env", "libs", "files")
+_FIRST = (
+    "torch",
+    "triton",
+    "cuda",
+    "nvidia",
+    "gpu",
+    "metal",
+    "compiler",
+    "build",
+    "python",
+    "host",
+    "env",
+    "libs",
+    "files",
+)
 
 
 def checks(outcomes: Sequence[Outcome], facts: Facts) -> Markup:
@@ -29,18 +43,33 @@ def checks(outcomes: Sequence[Outcome], facts: Facts) -> Markup:
     if not outcomes:
         return el("p", "No check ran.", class_="quiet")
     body = el("tbody", *map(_check, ends.grouped(outcomes, facts)))
-    return el("div", table("The checks, how they ended and why", _HEADS, body, "checks"), class_="wide")
+    return el(
+        "div", table("The checks, how they ended and why", _HEADS, body, "checks"), class_="wide"
+    )
 
 
 def _kind(verdict: Verdict) -> str:
-    return "violated" if verdict in RED else {Verdict.PASSED: "fits", Verdict.SKIPPED: "not-here"}.get(verdict, "unknown")
+    return (
+        "violated"
+        if verdict in RED
+        else {Verdict.PASSED: "fits", Verdict.SKIPPED: "not-here"}.get(verdict, "unknown")
+    )
 
 
 def _check(alike: tuple[Outcome, ...]) -> Markup:
     first, kind = alike[0], _kind(alike[0].verdict)
-    seconds = "" if first.verdict is Verdict.SKIPPED else f"{sum(outcome.seconds for outcome in alike):.1f} s"
+    seconds = (
+        ""
+        if first.verdict is Verdict.SKIPPED
+        else f"{sum(outcome.seconds for outcome in alike):.1f} s"
+    )
     said = _SHORT.get(first.verdict, first.verdict.value)
-    mark = el("span", el("span", _MARKS.get(first.verdict, "✗"), aria_hidden="true"), f" {said}", class_=f"verdict {kind}")
+    mark = el(
+        "span",
+        el("span", _MARKS.get(first.verdict, "✗"), aria_hidden="true"),
+        f" {said}",
+        class_=f"verdict {kind}",
+    )
     because = ends.because(first)
     told = [el("p", line(text, 1000)) for text in (because, *ends.told(alike)) if text]
     cells = (mark, line(ends.devices(alike), 80), seconds, joined(*told, _cases(first, because)))
@@ -49,9 +78,14 @@ def _check(alike: tuple[Outcome, ...]) -> Markup:
 
 def _cases(outcome: Outcome, said: str) -> Markup:
     """Return the cases that did not pass and that nothing has been said of."""
-    other = [(name, case) for name, case in outcome.cases.items() if case.verdict is not Verdict.PASSED]
+    other = [
+        (name, case) for name, case in outcome.cases.items() if case.verdict is not Verdict.PASSED
+    ]
     told = [(name, case) for name, case in other if f"{name}: {case.reason}" not in said]
-    items = [el("li", el("code", line(name, 80)), f" {case.verdict.value} ", line(case.reason, 400)) for name, case in told[:_MOST_CASES]]
+    items = [
+        el("li", el("code", line(name, 80)), f" {case.verdict.value} ", line(case.reason, 400))
+        for name, case in told[:_MOST_CASES]
+    ]
     return el("ul", *items) if items else Markup("")
 
 
@@ -62,26 +96,49 @@ def logs(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Markup]]:
             where = line(f"{outcome.id} on {outcome.device}" if outcome.device else outcome.id, 120)
             lines, before = ends.log_tail(outcome.log, _LOG_LINES)
             text = "\n".join([*([f"… {before} lines before"] if before else []), *lines])
-            yield f"the log of {where}", folded(f"Log of {where}", el("pre", text, class_="log"), class_="card")
+            yield (
+                f"the log of {where}",
+                folded(f"Log of {where}", el("pre", text, class_="log"), class_="card"),
+            )
 
 
 def rest(report: Report) -> Markup:
     """Return what was not checked, is undecided or ruled out."""
     seen, judged = report.observation, report.diagnosis
-    told = (*ends.cached(seen), *reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out))
+    told = (
+        *ends.cached(seen),
+        *reached.unreached(seen.facts, seen.outcomes),
+        *beyond(seen.facts),
+        *ends.left_out(seen.left_out),
+    )
     unseen = [line(text, 600) for text in told]
-    open_ = [_issue(one.id, one.title, f"needs {words.facts_wanted(one.missing_facts)}") for one in judged.undecided]
+    open_ = [
+        _issue(one.id, one.title, f"needs {words.facts_wanted(one.missing_facts)}")
+        for one in judged.undecided
+    ]
     out = [_issue(one.id, one.title, one.why) for one in judged.ruled_out]
-    groups = (_listed("Not checked", unseen), _listed("Undecided for want of facts", open_), _listed("Ruled out", out))
+    groups = (
+        _listed("Not checked", unseen),
+        _listed("Undecided for want of facts", open_),
+        _listed("Ruled out", out),
+    )
     return joined(*groups)
 
 
 def _listed(name: str, items: Sequence[str]) -> Markup:
-    return folded(f"{name}: {len(items)}", el("ul", *(el("li", item) for item in items)), class_="card") if items else Markup("")
+    return (
+        folded(
+            f"{name}: {len(items)}", el("ul", *(el("li", item) for item in items)), class_="card"
+        )
+        if items
+        else Markup("")
+    )
 
 
 def _issue(name: str, title: str, why: str) -> Markup:
-    return joined(line(title, 300), " ", el("code", line(name, 120)), el("p", line(why, 600), class_="source"))
+    return joined(
+        line(title, 300), " ", el("code", line(name, 120)), el("p", line(why, 600), class_="source")
+    )
 
 
 def facts(known: Facts) -> Iterator[tuple[str, Markup]]:
@@ -91,18 +148,39 @@ def facts(known: Facts) -> Iterator[tuple[str, Markup]]:
         if (subject := name.partition(".")[0]) not in _ELSEWHERE:
             groups.setdefault(subject, {})[name] = fact
     order = {subject: number for number, subject in enumerate(_FIRST)}
-    for subject in sorted(groups, key=lambda one: (order.get(one, len(order)) + (one in ("package", "extension")), one)):
-        title = joined(line(subject, 60), " ", el("span", str(len(groups[subject])), class_="source"))
+    for subject in sorted(
+        groups,
+        key=lambda one: (order.get(one, len(order)) + (one in ("package", "extension")), one),
+    ):
+        title = joined(
+            line(subject, 60), " ", el("span", str(len(groups[subject])), class_="source")
+        )
         yield f"the facts about {line(subject, 60)}", folded_table(title, groups[subject])
     if isinstance(packages := value_of(known, "packages"), dict):
         listed = ", ".join(f"{name} {version}" for name, version in packages.items())
-        yield "the list of packages", el("details", el("summary", "packages"), el("p", line(listed, 12000)), class_="card", open="")
+        yield (
+            "the list of packages",
+            el(
+                "details",
+                el("summary", "packages"),
+                el("p", line(listed, 12000)),
+                class_="card",
+                open="",
+            ),
+        )
 
 
 def folded_table(title: Markup, known: Mapping[str, Fact]) -> Markup:
     """Return a table of facts that opens and closes."""
-    rows = (row(_name(name), _value(fact), line(fact.source, 200), class_=fact.state.value) for name, fact in known.items())
-    body = el("div", table("Facts", ("fact", "value", "source"), el("tbody", *rows), "facts"), class_="wide")
+    rows = (
+        row(_name(name), _value(fact), line(fact.source, 200), class_=fact.state.value)
+        for name, fact in known.items()
+    )
+    body = el(
+        "div",
+        table("Facts", ("fact", "value", "source"), el("tbody", *rows), "facts"),
+        class_="wide",
+    )
     return el("details", el("summary", title), body, class_="card", open="")
 
 

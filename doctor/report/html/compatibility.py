@@ -8,7 +8,12 @@ from doctor.report.content.compatibility import Fit, Row, by_asker
 from doctor.report.html.elements import Markup, el, folded, joined, line, row, table
 
 MARKS = {Fit.VIOLATED: "✗", Fit.UNKNOWN: "?", Fit.NOT_HERE: "–", Fit.FITS: "✓"}
-_CLASSES = {Fit.VIOLATED: "violated", Fit.UNKNOWN: "unknown", Fit.NOT_HERE: "not-here", Fit.FITS: "fits"}
+_CLASSES = {
+    Fit.VIOLATED: "violated",
+    Fit.UNKNOWN: "unknown",
+    Fit.NOT_HERE: "not-here",
+    Fit.FITS: "fits",
+}
 _HEADS = ("Who asks", "for what", "wanted", "here", "verdict")
 _MOST = 400
 
@@ -22,22 +27,36 @@ def fits(rows: Sequence[Row]) -> Markup:
     return joined(
         el("p", said(rows), class_="quiet"),
         _picture(shown),
-        _detail("What does not fit, what is not known, and what tables say", open_) if open_ else "",
-        folded(f"All {len(rest)} that fit, one by one", _detail("What fits", rest), class_="card") if rest else "",
+        _detail("What does not fit, what is not known, and what tables say", open_)
+        if open_
+        else "",
+        folded(f"All {len(rest)} that fit, one by one", _detail("What fits", rest), class_="card")
+        if rest
+        else "",
         more,
     )
 
 
 def said(rows: Sequence[Row]) -> str:
     """Count how things stand to each other: `2 violated, 31 fit`."""
-    words = {Fit.VIOLATED: "violated", Fit.UNKNOWN: "not known", Fit.NOT_HERE: "not here", Fit.FITS: "fit"}
+    words = {
+        Fit.VIOLATED: "violated",
+        Fit.UNKNOWN: "not known",
+        Fit.NOT_HERE: "not here",
+        Fit.FITS: "fit",
+    }
     counts = {fit: sum(one.fit is fit for one in rows) for fit in Fit}
     return ", ".join(f"{number} {words[fit]}" for fit, number in counts.items() if number)
 
 
 def _picture(rows: Iterable[Row]) -> Markup:
     body = el("tbody", *(_asker(by, group) for by, group in by_asker(rows).items()))
-    return table("What fits together, by who asks for it", ("Who asks", "what is asked for", "together"), body, "picture")
+    return table(
+        "What fits together, by who asks for it",
+        ("Who asks", "what is asked for", "together"),
+        body,
+        "picture",
+    )
 
 
 def _asker(by: str, group: Sequence[Row]) -> Markup:
@@ -46,7 +65,10 @@ def _asker(by: str, group: Sequence[Row]) -> Markup:
 
 def _chip(one: Row) -> Markup:
     what = f"{line(one.wanted, 120)} wanted, {line(one.here, 120)} here"
-    mark = joined(el("span", MARKS[one.fit], aria_hidden="true"), el("span", f"{one.fit.value}: ", class_="unseen"))
+    mark = joined(
+        el("span", MARKS[one.fit], aria_hidden="true"),
+        el("span", f"{one.fit.value}: ", class_="unseen"),
+    )
     return el("li", mark, " ", line(one.what, 60), class_=f"chip {_CLASSES[one.fit]}", title=what)
 
 
@@ -56,9 +78,24 @@ def _detail(caption: str, rows: Sequence[Row]) -> Markup:
 
 def _lines(rows: Sequence[Row]) -> Iterator[Markup]:
     for one in rows:
-        mark = el("span", el("span", MARKS[one.fit], aria_hidden="true"), f" {one.fit.value}", class_=f"verdict {_CLASSES[one.fit]}")
-        why = joined(mark, " ", el("span", line(one.why, 200), class_="source")) if one.why else mark
-        wanted, here = (
-            el("td", el("code", line(text, 200)), data_head=head) for text, head in ((one.wanted, "wanted"), (one.here, "here"))
+        mark = el(
+            "span",
+            el("span", MARKS[one.fit], aria_hidden="true"),
+            f" {one.fit.value}",
+            class_=f"verdict {_CLASSES[one.fit]}",
         )
-        yield el("tr", el("th", line(one.by, 80), scope="row"), el("td", line(one.what, 60)), wanted, here, el("td", why))
+        why = (
+            joined(mark, " ", el("span", line(one.why, 200), class_="source")) if one.why else mark
+        )
+        wanted, here = (
+            el("td", el("code", line(text, 200)), data_head=head)
+            for text, head in ((one.wanted, "wanted"), (one.here, "here"))
+        )
+        yield el(
+            "tr",
+            el("th", line(one.by, 80), scope="row"),
+            el("td", line(one.what, 60)),
+            wanted,
+            here,
+            el("td", why),
+        )

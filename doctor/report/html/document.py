@@ -26,7 +26,13 @@ from doctor.report.structured.json_document import summary
 
 _MOST = 260_000
 """Bytes of the parts that may be left out; a page is a little longer."""
-_TITLES = {"findings": "Findings", "machine": "Machine", "fits": "What fits together", "checks": "Checks", "facts": "Facts"}
+_TITLES = {
+    "findings": "Findings",
+    "machine": "Machine",
+    "fits": "What fits together",
+    "checks": "Checks",
+    "facts": "Facts",
+}
 _MARKS = {"error": "✗", "warning": "!", "note": "i", "good": "✓"}
 _ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
@@ -70,29 +76,55 @@ def _cut(lost: list[str]) -> Markup:
     if not lost:
         return Markup("")
     whole = el("code", "doctor check --format json")
-    return el("p", el("strong", "This page is cut."), f" Left out: {named(lost)}. ", whole, " holds everything.", class_="banner")
+    return el(
+        "p",
+        el("strong", "This page is cut."),
+        f" Left out: {named(lost)}. ",
+        whole,
+        " holds everything.",
+        class_="banner",
+    )
 
 
 def _top(report: Report, sections: Iterable[str]) -> Markup:
     seen = report.observation
     targets = ", ".join(line(machine.named(target), 300) for target in seen.targets[:4])
-    what = f"canary-doctor {line(report.doctor_version, 40)}, {line(report.command, 40)}" + (f" of {targets}" if targets else "")
+    what = f"canary-doctor {line(report.doctor_version, 40)}, {line(report.command, 40)}" + (
+        f" of {targets}" if targets else ""
+    )
     entries = [el("li", line(entry, 80)) for entry in machine.wheel_tuple(seen.facts)[:12]]
     return el(
         "header",
         el("p", what, class_="quiet"),
-        el("h1", el("span", _MARKS[_worst(report)], class_=f"mark {_worst(report)}", aria_hidden="true"), " ", _headline(report)),
+        el(
+            "h1",
+            el("span", _MARKS[_worst(report)], class_=f"mark {_worst(report)}", aria_hidden="true"),
+            " ",
+            _headline(report),
+        ),
         _first(report),
-        el("p", el("strong", "A recording"), " of another machine.", class_="banner") if seen.recording else "",
-        el("p", el("strong", "Interrupted"), ": this is not complete.", class_="banner") if seen.interrupted else "",
-        el("p", el("strong", "Assumed"), f": {line(declared, 500)}.", class_="banner") if (declared := as_if(seen.facts)) else "",
-        el("ul", *entries, class_="tuple", aria_label="What decides which wheels fit") if entries else "",
+        el("p", el("strong", "A recording"), " of another machine.", class_="banner")
+        if seen.recording
+        else "",
+        el("p", el("strong", "Interrupted"), ": this is not complete.", class_="banner")
+        if seen.interrupted
+        else "",
+        el("p", el("strong", "Assumed"), f": {line(declared, 500)}.", class_="banner")
+        if (declared := as_if(seen.facts))
+        else "",
+        el("ul", *entries, class_="tuple", aria_label="What decides which wheels fit")
+        if entries
+        else "",
         _links(sections),
     )
 
 
 def _links(sections: Iterable[str]) -> Markup:
-    return el("nav", el("ul", *(el("li", el("a", _TITLES[name], href=f"#{name}")) for name in sections)), aria_label="Sections")
+    return el(
+        "nav",
+        el("ul", *(el("li", el("a", _TITLES[name], href=f"#{name}")) for name in sections)),
+        aria_label="Sections",
+    )
 
 
 def _headline(report: Report) -> str:
@@ -102,7 +134,9 @@ def _headline(report: Report) -> str:
 
 def _worst(report: Report) -> str:
     total = summary(report)
-    unsure = total.note or report.exit_code == 4 or report.observation.interrupted or not total.checked
+    unsure = (
+        total.note or report.exit_code == 4 or report.observation.interrupted or not total.checked
+    )
     return "error" if total.error else "warning" if total.warning else "note" if unsure else "good"
 
 
@@ -111,10 +145,18 @@ def _first(report: Report) -> Markup:
     counted, seen = _counted(report), report.observation
     if not counted or report.exit_code == 4:
         unseen = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
-        return joined(el("p", line(words.nothing(report)), class_="lead"), *(el("p", line(text, 300), class_="quiet") for text in unseen))
+        return joined(
+            el("p", line(words.nothing(report)), class_="lead"),
+            *(el("p", line(text, 300), class_="quiet") for text in unseen),
+        )
     if not counted[0].fixes or counted[0].severity is Severity.NOTE:
         return Markup("")
-    return el("p", "Do first: ", el("a", line(counted[0].fixes[0].title, 300), href="#findings"), class_="lead")
+    return el(
+        "p",
+        "Do first: ",
+        el("a", line(counted[0].fixes[0].title, 300), href="#findings"),
+        class_="lead",
+    )
 
 
 def _counted(report: Report) -> list[Finding]:
@@ -126,16 +168,30 @@ def _sections(report: Report) -> tuple[dict[str, Markup], list[str]]:
     seen = report.observation
     content = {
         "findings": list(_findings(report)),
-        "fits": [Part(html_fits.fits(rows), "what fits together", 30)] if (rows := fits.rows(seen.facts)) else [],
+        "fits": [Part(html_fits.fits(rows), "what fits together", 30)]
+        if (rows := fits.rows(seen.facts))
+        else [],
         "checks": list(_checks(report)),
-        "facts": [Part(text, name, 4000 + number) for number, (name, text) in enumerate(html_checks.facts(seen.facts))],
+        "facts": [
+            Part(text, name, 4000 + number)
+            for number, (name, text) in enumerate(html_checks.facts(seen.facts))
+        ],
     }
-    kept, lost = fitted([part for parts in content.values() for part in parts], _MOST, lambda text: len(text.encode()))
+    kept, lost = fitted(
+        [part for parts in content.values() for part in parts],
+        _MOST,
+        lambda text: len(text.encode()),
+    )
     there = set(map(id, kept))
-    inside = {name: [Markup(part.text) for part in parts if id(part) in there] for name, parts in content.items()}
+    inside = {
+        name: [Markup(part.text) for part in parts if id(part) in there]
+        for name, parts in content.items()
+    }
     inside["machine"] = [_machine(report)]
     inside["findings"] = inside["findings"] or [el("p", "Left out for want of room.")]
-    return {name: section(name, title, *inside[name]) for name, title in _TITLES.items() if inside[name]}, lost
+    return {
+        name: section(name, title, *inside[name]) for name, title in _TITLES.items() if inside[name]
+    }, lost
 
 
 def _findings(report: Report) -> Iterator[Part]:

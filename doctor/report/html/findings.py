@@ -21,33 +21,65 @@ _WHAT = {"cargo": "Cargo workspace"}
 
 def finding(found: Finding, number: int, *, windows: bool, several_targets: bool) -> Markup:
     """Return one finding; a note is folded."""
-    about = f", about the {_WHAT.get(found.target, line(found.target, 60))}" if several_targets else ""
+    about = (
+        f", about the {_WHAT.get(found.target, line(found.target, 60))}" if several_targets else ""
+    )
     place = f", in {line(found.place.path, 300)}:{found.place.line}" if found.place else ""
     head = el(
         "summary",
         badge(found.severity),
         el("h3", line(found.title, 300)),
-        el("span", el("code", line(found.id, 120)), f" {found.confidence.value} confidence{about}{place}", class_="id"),
+        el(
+            "span",
+            el("code", line(found.id, 120)),
+            f" {found.confidence.value} confidence{about}{place}",
+            class_="id",
+        ),
     )
     body = el("div", *_body(found, windows=windows), class_="body")
     shown = None if found.severity is Severity.NOTE else ""
-    return el("details", head, body, class_=f"finding {found.severity.value}", id=f"finding-{number}", open=shown)
+    return el(
+        "details",
+        head,
+        body,
+        class_=f"finding {found.severity.value}",
+        id=f"finding-{number}",
+        open=shown,
+    )
 
 
 def badge(severity: Severity) -> Markup:
     """Return the word for a severity, with a mark that needs no colour."""
-    return el("span", el("span", MARKS[severity], aria_hidden="true"), f" {severity.value}", class_=f"badge {severity.value}")
+    return el(
+        "span",
+        el("span", MARKS[severity], aria_hidden="true"),
+        f" {severity.value}",
+        class_=f"badge {severity.value}",
+    )
 
 
 def suppressed(found: Sequence[Finding]) -> Markup:
     """Return the findings that do not count, with the reason."""
-    items = (el("li", badge(one.severity), f" {line(one.title, 300)} ", el("code", line(one.id, 120)), _reason(one)) for one in found)
+    items = (
+        el(
+            "li",
+            badge(one.severity),
+            f" {line(one.title, 300)} ",
+            el("code", line(one.id, 120)),
+            _reason(one),
+        )
+        for one in found
+    )
     return folded(f"{count(len(found), 'finding')} suppressed", el("ul", *items), class_="card")
 
 
 def _reason(found: Finding) -> str:
     why = found.suppressed
-    return f" {line(', '.join(filter(None, (why.by, why.reason, f'until {why.until}' if why.until else ''))), 400)}" if why else ""
+    return (
+        f" {line(', '.join(filter(None, (why.by, why.reason, f'until {why.until}' if why.until else ''))), 400)}"
+        if why
+        else ""
+    )
 
 
 def _body(found: Finding, *, windows: bool) -> Iterator[Markup]:
@@ -56,39 +88,71 @@ def _body(found: Finding, *, windows: bool) -> Iterator[Markup]:
         yield el("h4", "Seen")
         yield el("ul", *_evidence(found.evidence), class_="evidence")
     for number, fix in enumerate(found.fixes[:_MOST_FIXES]):
-        yield el("div", *_fix(fix, "Fix" if number == 0 else "Or", windows=windows), class_="fix" if number == 0 else "fix other")
+        yield el(
+            "div",
+            *_fix(fix, "Fix" if number == 0 else "Or", windows=windows),
+            class_="fix" if number == 0 else "fix other",
+        )
     if (more := len(found.fixes) - _MOST_FIXES) > 0:
         yield el("p", f"and {more} more")
     if found.settles:
-        yield el("p", el("strong", "Unsure: "), f"{line(facts_wanted(found.settles.split(', ')))} would settle it")
+        yield el(
+            "p",
+            el("strong", "Unsure: "),
+            f"{line(facts_wanted(found.settles.split(', ')))} would settle it",
+        )
     if found.symptoms:
-        yield el("p", "Explains ", *_between([el("code", line(symptom, 120)) for symptom in found.symptoms[:_MOST_LINKS]]), class_="quiet")
+        yield el(
+            "p",
+            "Explains ",
+            *_between([el("code", line(symptom, 120)) for symptom in found.symptoms[:_MOST_LINKS]]),
+            class_="quiet",
+        )
     if found.references:
-        yield el("p", "Sources: ", *_between([link(address) for address in found.references[:_MOST_LINKS]]), class_="quiet sources")
+        yield el(
+            "p",
+            "Sources: ",
+            *_between([link(address) for address in found.references[:_MOST_LINKS]]),
+            class_="quiet sources",
+        )
 
 
 def _between(pieces: Sequence[str]) -> list[str]:
-    return [part for number, piece in enumerate(pieces) for part in ((", ", piece) if number else (piece,))]
+    return [
+        part
+        for number, piece in enumerate(pieces)
+        for part in ((", ", piece) if number else (piece,))
+    ]
 
 
 def _evidence(pieces: Sequence[Evidence]) -> Iterator[Markup]:
     for piece in pieces[:_MOST_EVIDENCE]:
         source = line(piece.source, 400) + (f":{piece.line}" if piece.line is not None else "")
-        yield el("li", el("code", line(piece.text, 1000)), joined(" ", el("span", source, class_="source")) if source else "")
+        yield el(
+            "li",
+            el("code", line(piece.text, 1000)),
+            joined(" ", el("span", source, class_="source")) if source else "",
+        )
     if (more := len(pieces) - _MOST_EVIDENCE) > 0:
         yield el("li", f"and {more} more")
 
 
 def _fix(fix: Fix, label: str, *, windows: bool) -> Iterator[Markup]:
     when = el("span", f" where {line(fix.when, 400)}:", class_="quiet") if fix.when else Markup("")
-    noted = joined(" ", el("span", warned, class_="flags")) if (warned := flags(fix)) else Markup("")
+    noted = (
+        joined(" ", el("span", warned, class_="flags")) if (warned := flags(fix)) else Markup("")
+    )
     yield el("h4", f"{label}:", when, f" {line(fix.title, 400)}", noted)
     if fix.steps:
         yield command([shell_line(step, windows=windows) for step in fix.steps])
     if fix.file:
         yield el("p", "in ", el("code", line(fix.file, 300)))
     if fix.before or fix.after:
-        yield el("pre", *(el(_CHANGES.get(each[0], "span"), each + "\n") for each in changes(fix)), class_="diff")
+        yield el(
+            "pre",
+            *(el(_CHANGES.get(each[0], "span"), each + "\n") for each in changes(fix)),
+            class_="diff",
+        )
     if fix.verify:
         yield el("p", "then see that it took:", class_="quiet")
         yield command([fix.verify])
@@ -96,4 +160,9 @@ def _fix(fix: Fix, label: str, *, windows: bool) -> Iterator[Markup]:
 
 def command(lines: Sequence[str]) -> Markup:
     """Write commands so that one click selects them all, and nothing but them."""
-    return el("pre", *(el("code", each + "\n") for each in lines), class_="command", title="One click selects it whole")
+    return el(
+        "pre",
+        *(el("code", each + "\n") for each in lines),
+        class_="command",
+        title="One click selects it whole",
+    )

@@ -44,7 +44,10 @@ def _fitted(parts: list[Part], most: int) -> str:
     kept, lost = fitted(parts, most - _WORD)
     texts = [part.text for part in kept]
     if lost:
-        texts.insert(1, f"> **Cut to fit into an issue.** Left out: {named(lost)}. `doctor check --format json` holds everything.")
+        texts.insert(
+            1,
+            f"> **Cut to fit into an issue.** Left out: {named(lost)}. `doctor check --format json` holds everything.",
+        )
     return "\n\n".join(texts) + "\n"
 
 
@@ -57,9 +60,17 @@ def _parts(report: Report) -> Iterator[Part]:
         unseen = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
         yield Part("\n\n".join(map(prose, (words.nothing(report), *unseen))), "what it means", 1)
     for number, found in enumerate(counted):
-        yield Part(finding(found, windows=windows), f"finding {number + 1} ({code(found.id, 40)})", 10 + number)
+        yield Part(
+            finding(found, windows=windows),
+            f"finding {number + 1} ({code(found.id, 40)})",
+            10 + number,
+        )
     if quiet := [found for found in report.diagnosis.findings if found.suppressed is not None]:
-        yield Part(_folded(f"{words.count(len(quiet), 'finding')} suppressed", suppressed(quiet)), "what is suppressed", 5000)
+        yield Part(
+            _folded(f"{words.count(len(quiet), 'finding')} suppressed", suppressed(quiet)),
+            "what is suppressed",
+            5000,
+        )
     yield Part(_checks(report), "the checks", 3000)
     yield Part(_machine(report), "the machine", 2)
     yield Part(_environment(report), "the environment", 3)
@@ -93,20 +104,37 @@ def _machine(report: Report) -> str:
     rows = machine.rows(report.observation.facts)
     if not rows:
         return ""
-    return "\n".join(["### Machine", "", "| | |", "| --- | --- |", *(f"| {label} | {cell(text, 600)} |" for label, text in rows)])
+    return "\n".join(
+        [
+            "### Machine",
+            "",
+            "| | |",
+            "| --- | --- |",
+            *(f"| {label} | {cell(text, 600)} |" for label, text in rows),
+        ]
+    )
 
 
 def _checks(report: Report) -> str:
     groups = ends.grouped(report.observation.outcomes, report.observation.facts)
     if not groups:
         return ""
-    lines = ["### Checks", "", "| | check | device | seconds | |", "| --- | --- | --- | ---: | --- |"]
+    lines = [
+        "### Checks",
+        "",
+        "| | check | device | seconds | |",
+        "| --- | --- | --- | ---: | --- |",
+    ]
     return "\n".join([*lines, *map(_check, groups)])
 
 
 def _check(alike: tuple[Outcome, ...]) -> str:
     first = alike[0]
-    seconds = "" if first.verdict is Verdict.SKIPPED else f"{sum(outcome.seconds for outcome in alike):.1f}"
+    seconds = (
+        ""
+        if first.verdict is Verdict.SKIPPED
+        else f"{sum(outcome.seconds for outcome in alike):.1f}"
+    )
     why = "; ".join(filter(None, [ends.why(first), *ends.told(alike)]))
     mark = MARKS[first.verdict]
     return f"| {mark} | {code_cell(first.id, 60)} | {cell(ends.devices(alike), 60)} | {seconds} | {cell(why, 400)} |"
@@ -126,7 +154,22 @@ def _environment(report: Report) -> str:
 
 def _rest(report: Report) -> str:
     seen, judged = report.observation, report.diagnosis
-    lines = [*ends.cached(seen), *reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts), *ends.left_out(seen.left_out)]
-    lines += [f"{issue.id} is undecided for want of {words.facts_wanted(issue.missing_facts)}" for issue in judged.undecided]
+    lines = [
+        *ends.cached(seen),
+        *reached.unreached(seen.facts, seen.outcomes),
+        *beyond(seen.facts),
+        *ends.left_out(seen.left_out),
+    ]
+    lines += [
+        f"{issue.id} is undecided for want of {words.facts_wanted(issue.missing_facts)}"
+        for issue in judged.undecided
+    ]
     lines += [f"{issue.id} is ruled out: {issue.why}" for issue in judged.ruled_out]
-    return _folded("Not checked, undecided, ruled out", "\n".join(f"- {prose(line, 400)}" for line in lines)) if lines else ""
+    return (
+        _folded(
+            "Not checked, undecided, ruled out",
+            "\n".join(f"- {prose(line, 400)}" for line in lines),
+        )
+        if lines
+        else ""
+    )

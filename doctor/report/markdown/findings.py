@@ -28,7 +28,10 @@ def finding(found: Finding, *, windows: bool) -> str:
 
 def suppressed(found: Sequence[Finding]) -> str:
     """Return the findings that do not count, each in a line, with the reason."""
-    return "\n".join(f"- {_MARKS[one.severity]} {code(one.id, 120)}: {prose(one.title, 300)}{_reason(one)}" for one in found)
+    return "\n".join(
+        f"- {_MARKS[one.severity]} {code(one.id, 120)}: {prose(one.title, 300)}{_reason(one)}"
+        for one in found
+    )
 
 
 def _reason(found: Finding) -> str:
@@ -55,7 +58,9 @@ def _body(found: Finding, *, windows: bool) -> Iterator[str]:
     if found.symptoms:
         yield "Explains " + ", ".join(code(symptom, 120) for symptom in found.symptoms[:12])
     if found.references:
-        yield "Sources: " + " · ".join(link(reference) for reference in found.references[:_MOST_LINKS])
+        yield "Sources: " + " · ".join(
+            link(reference) for reference in found.references[:_MOST_LINKS]
+        )
 
 
 def _evidence(pieces: Sequence[Evidence]) -> Iterator[str]:

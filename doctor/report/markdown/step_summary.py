@@ -31,12 +31,18 @@ def render(report: Report, *, room: int = LIMIT) -> str:
             left = len(parts) - number
             break
         text += part
-    more = f"\n{left} more findings do not fit here; the JSON report has them all.\n" if left else ""
+    more = (
+        f"\n{left} more findings do not fit here; the JSON report has them all.\n" if left else ""
+    )
     return harmless(text + more) if len(more.encode()) <= room else ""
 
 
 def _head(report: Report, counted: list[Finding]) -> str:
-    counts = [f"{number} {name}{'s' if number != 1 else ''}" for name, number in _counts(counted) if number]
+    counts = [
+        f"{number} {name}{'s' if number != 1 else ''}"
+        for name, number in _counts(counted)
+        if number
+    ]
     ignored = len(report.diagnosis.findings) - len(counted)
     lines = [
         f"## doctor: {', '.join(counts) or _nothing(report)}",
@@ -45,7 +51,11 @@ def _head(report: Report, counted: list[Finding]) -> str:
         "",
     ]
     if counted:
-        lines += ["| | finding | where |", "| --- | --- | --- |", *(_row(found) for found in counted[:_MOST_ROWS])]
+        lines += [
+            "| | finding | where |",
+            "| --- | --- | --- |",
+            *(_row(found) for found in counted[:_MOST_ROWS]),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -55,7 +65,10 @@ def _nothing(report: Report) -> str:
 
 
 def _counts(counted: list[Finding]) -> Iterator[tuple[str, int]]:
-    return ((severity.value, sum(found.severity is severity for found in counted)) for severity in Severity)
+    return (
+        (severity.value, sum(found.severity is severity for found in counted))
+        for severity in Severity
+    )
 
 
 def _checks(report: Report) -> str:
@@ -68,15 +81,25 @@ def _checks(report: Report) -> str:
         "broken": verdicts.count(Verdict.BROKEN),
     }
     said = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
-    cut = "**Interrupted: this is what was seen until then.**" if report.observation.interrupted else ""
+    cut = (
+        "**Interrupted: this is what was seen until then.**"
+        if report.observation.interrupted
+        else ""
+    )
     recorded = "Seen in a recording." if report.observation.recording else ""
     supposed = f"Here {in_markdown(told)}." if (told := as_if(report.observation.facts)) else ""
-    return " ".join(filter(None, (f"Checks: {said}." if said else "No check ran.", cut, recorded, supposed)))
+    return " ".join(
+        filter(None, (f"Checks: {said}." if said else "No check ran.", cut, recorded, supposed))
+    )
 
 
 def _row(found: Finding) -> str:
     place = f"{found.place.path}:{found.place.line}" if found.place else ""
-    cells = (_SIGNS[found.severity], in_markdown(one_line(found.title, 200)), in_markdown(one_line(place, 200)))
+    cells = (
+        _SIGNS[found.severity],
+        in_markdown(one_line(found.title, 200)),
+        in_markdown(one_line(place, 200)),
+    )
     return f"| {' | '.join(cells)} |"
 
 

@@ -9,7 +9,10 @@ from doctor.base.text import plain
 from doctor.report.content.words import flat
 
 _GAP = "\u200b"
-"""Stands, until the end, where a mention, a reference or an address is parted; `flat` lets none through."""
+"""Stands, until the end, where a mention, a reference or an address is parted.
+
+`flat` lets none through.
+"""
 
 _PARTED = (
     (re.compile(r"@(?=[\w-])"), "@" + _GAP),
@@ -46,12 +49,19 @@ def told(text: str, most: int = 4000) -> str:
     pieces = _QUOTED.split(flat(text, most))
     if "`" in "".join(pieces):
         return prose(text, most)
-    return "".join(code(piece, most) if number % 2 else _kept_ends(piece) for number, piece in enumerate(pieces))
+    return "".join(
+        code(piece, most) if number % 2 else _kept_ends(piece)
+        for number, piece in enumerate(pieces)
+    )
 
 
 def _kept_ends(piece: str) -> str:
     """Write a piece of a paragraph, with the blanks at its ends."""
-    return " " * piece.startswith(" ") + prose(piece) + " " * (piece.endswith(" ") and bool(piece.strip()))
+    return (
+        " " * piece.startswith(" ")
+        + prose(piece)
+        + " " * (piece.endswith(" ") and bool(piece.strip()))
+    )
 
 
 def _begun(found: re.Match[str]) -> str:
@@ -85,7 +95,10 @@ def fenced(text: str, language: str) -> str:
 
 
 def link(address: str) -> str:
-    """Write an address as a link; one into GitHub leads through a door that leaves no trace on the thread it points to."""
+    """Write an address as a link.
+
+    One into GitHub leads through a door that leaves no trace on the thread it points to.
+    """
     if not _ADDRESS.fullmatch(address):
         return code(address)
     shown = re.sub(r"^https?://(?:www\.)?", "", address)

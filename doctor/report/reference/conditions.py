@@ -7,13 +7,20 @@ import msgspec
 from doctor.facts.placeholders import as_text
 from doctor.model.issues import Affected, Condition, Range, Recipe
 
-VERIFIED = {"reproduced": "reproduced", "thread": "confirmed in the threads below", "documented": "documented by its makers"}
+VERIFIED = {
+    "reproduced": "reproduced",
+    "thread": "confirmed in the threads below",
+    "documented": "documented by its makers",
+}
 """How an entry is known to be true."""
 
 
 def row_text(row: Affected) -> str:
     """Say what an affected row asks for."""
-    packages = [f"{name} {' or '.join(range_text(each) for each in ranges)}" for name, ranges in row.packages.items()]
+    packages = [
+        f"{name} {' or '.join(range_text(each) for each in ranges)}"
+        for name, ranges in row.packages.items()
+    ]
     return " and ".join([*packages, *(condition_text(condition) for condition in row.when)])
 
 
@@ -45,10 +52,16 @@ def condition_text(condition: Condition) -> str:
 
 
 def acts(recipe: Recipe) -> list[str]:
-    """Return what a recipe does, a line each; holes stay open."""
-    lines = [f"{manager}: install {' '.join(packages)}" for manager, packages in recipe.system.items()]
+    """Return what a recipe does, a line each; placeholders stay open."""
+    lines = [
+        f"{manager}: install {' '.join(packages)}" for manager, packages in recipe.system.items()
+    ]
     lines += [f"uninstall {' '.join(recipe.uninstall)}"] if recipe.uninstall else []
     lines += [" ".join(argv) for argv in recipe.run]
-    lines += [f"install {' '.join([*recipe.install, *(f'({option})' for option in recipe.options)])}"] if recipe.install else []
+    lines += (
+        [f"install {' '.join([*recipe.install, *(f'({option})' for option in recipe.options)])}"]
+        if recipe.install
+        else []
+    )
     lines += [f"export {name}={value}" for name, value in recipe.env.items()]
     return lines + ([f"in {recipe.edit['file']}:"] if "file" in recipe.edit else [])

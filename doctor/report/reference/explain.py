@@ -22,13 +22,13 @@ from doctor.report.terminal.page import (
     span,
     url,
     verbatim,
-    without_holes,
+    without_placeholders,
     written,
 )
 
 
 def render(id_: str, issue: KnownIssue, *, width: int, colour: bool, unicode: bool) -> str:
-    """Return what is known about one issue; holes such as `{torch.version}` stay open."""
+    """Return what is known about one issue; placeholders such as `{torch.version}` stay open."""
     how = look(width=width, unicode=unicode, colour=colour, verbosity=1)
     return written(_issue(id_, issue, how), how)
 
@@ -42,7 +42,11 @@ def render_check(check: Check, *, width: int, colour: bool, unicode: bool) -> st
 def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
     word = f"{glyph(issue.severity.value, how)} {issue.severity.value}"
     yield from paragraph(
-        span(how, (said(without_holes(issue.title, how), how), "bold")), how, indent=0, label=(word, STYLES[issue.severity]), column=11
+        span(how, (said(without_placeholders(issue.title, how), how), "bold")),
+        how,
+        indent=0,
+        label=(word, STYLES[issue.severity]),
+        column=11,
     )
     yield from paragraph(span(how, (said(id_, how), QUIET)), how, indent=11)
     yield blank()
@@ -58,7 +62,9 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
     yield blank()
     for number, row in enumerate(issue.affected):
         told = (f" ({row.predicts.value} by itself)", QUIET) if row.predicts else ""
-        yield from paragraph(span(how, row_text(row), told), how, label=("or" if number else "applies", QUIET))
+        yield from paragraph(
+            span(how, row_text(row), told), how, label=("or" if number else "applies", QUIET)
+        )
     if issue.certain:
         yield from paragraph("these facts alone prove it", how, label=(" ", QUIET))
     for number, signature in enumerate(issue.signatures):
@@ -69,13 +75,24 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
     for number, proof in enumerate(issue.proofs):
         devices = f" on {', '.join(proof.devices)}" if proof.devices else ""
         case = f", case {proof.case}" if proof.case else ""
-        yield from paragraph(f"{proof.check}{case}{devices}", how, label=(" " if number else "shown by", QUIET))
+        yield from paragraph(
+            f"{proof.check}{case}{devices}", how, label=(" " if number else "shown by", QUIET)
+        )
 
 
 def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
-    conditions = [recipe.condition] if recipe.condition else [condition_text(condition) for condition in recipe.when]
+    conditions = (
+        [recipe.condition]
+        if recipe.condition
+        else [condition_text(condition) for condition in recipe.when]
+    )
     when = f"where {said(' and '.join(conditions), how)}: " if conditions else ""
-    title = span(how, (when, QUIET), said(recipe.title, how), (f" ({noted})" if (noted := flags(recipe)) else "", "yellow"))
+    title = span(
+        how,
+        (when, QUIET),
+        said(recipe.title, how),
+        (f" ({noted})" if (noted := flags(recipe)) else "", "yellow"),
+    )
     yield from paragraph(title, how, label=(label, "bold"))
     for act in acts(recipe):
         yield from verbatim(act, how, indent=6, style=COMMAND)
@@ -94,7 +111,11 @@ def _background(issue: KnownIssue, how: Look) -> Lines:
             yield from paragraph(", ".join(ids), how, label=(label, QUIET))
     for reference in issue.references:
         yield from paragraph(
-            span(how, said(reference.what, how), (f" (opened {reference.opened.isoformat()})", QUIET)), how, label=("source", QUIET)
+            span(
+                how, said(reference.what, how), (f" (opened {reference.opened.isoformat()})", QUIET)
+            ),
+            how,
+            label=("source", QUIET),
         )
         yield from url(reference.url, how, indent=2, label=" ")
 
@@ -108,7 +129,15 @@ _DEVICES = {
 
 def _check(check: Check, how: Look) -> Lines:
     header = check.header
-    yield from paragraph(span(how, (said(check.id, how), "bold"), (f"  {header.kind.value}, {header.tier.value}", QUIET)), how, indent=0)
+    yield from paragraph(
+        span(
+            how,
+            (said(check.id, how), "bold"),
+            (f"  {header.kind.value}, {header.tier.value}", QUIET),
+        ),
+        how,
+        indent=0,
+    )
     yield from paragraph(header.summary, how)
     for part in check.explanation.split("\n\n"):
         yield blank()

@@ -19,11 +19,29 @@ _SYSTEMS = {"linux": "Linux", "macos": "macOS", "windows": "Windows"}
 
 
 def block(facts: Facts) -> str:
-    """Return the block, its keys in torch's own order; what is not known says so in the words that torch has for it."""
-    return "\n".join([*_torch(facts), "", *_system(facts), "", *_python(facts), *_cuda(facts), "", *_cpu(facts), "", *_libraries(facts)])
+    """Return the block, its keys in torch's own order.
+
+    What is not known says so in the words that torch has for it.
+    """
+    return "\n".join(
+        [
+            *_torch(facts),
+            "",
+            *_system(facts),
+            "",
+            *_python(facts),
+            *_cuda(facts),
+            "",
+            *_cpu(facts),
+            "",
+            *_libraries(facts),
+        ]
+    )
 
 
-def _told(facts: Facts, name: str, *, absent: str = "N/A", unknown: str = _NOT_COLLECTED, form: str = "{}") -> str:
+def _told(
+    facts: Facts, name: str, *, absent: str = "N/A", unknown: str = _NOT_COLLECTED, form: str = "{}"
+) -> str:
     fact = facts.get(name)
     if fact is None or fact.state is State.UNKNOWN:
         return unknown
@@ -38,7 +56,8 @@ def _torch(facts: Facts) -> Iterator[str]:
     yield "Collecting environment information..."
     yield f"PyTorch version: {_told(facts, 'torch.version')}"
     yield f"Is debug build: {'False' if value_of(facts, 'torch.version') else 'N/A'}"
-    # `Could not collect` stands in real reports of a torch that was built without CUDA, so it cannot say that nothing is known.
+    # `Could not collect` stands in real reports of a torch that was built without CUDA, so it
+    # cannot say that nothing is known.
     yield f"CUDA used to build PyTorch: {_told(facts, 'torch.cuda_version', absent='None', unknown='not known')}"
     yield f"ROCM used to build PyTorch: {_told(facts, 'torch.hip_version')}"
 
@@ -46,8 +65,15 @@ def _torch(facts: Facts) -> Iterator[str]:
 def _system(facts: Facts) -> Iterator[str]:
     system, machine = value_of(facts, "host.os"), value_of(facts, "host.machine")
     name = value_of(facts, "host.distribution") or _SYSTEMS.get(str(system), "")
-    yield "OS: " + (_one_line(name) + (f" ({_one_line(machine)})" if machine else "") if name else _NOT_COLLECTED)
-    kind, version = value_of(facts, "compiler.cxx_kind"), _told(facts, "compiler.cxx_version", absent=_NOT_COLLECTED)
+    yield "OS: " + (
+        _one_line(name) + (f" ({_one_line(machine)})" if machine else "")
+        if name
+        else _NOT_COLLECTED
+    )
+    kind, version = (
+        value_of(facts, "compiler.cxx_kind"),
+        _told(facts, "compiler.cxx_version", absent=_NOT_COLLECTED),
+    )
     yield f"GCC version: {version if kind == 'gcc' else _NOT_COLLECTED}"
     yield f"Clang version: {version if kind in ('clang', 'apple-clang') else _NOT_COLLECTED}"
     yield f"CMake version: {_told(facts, 'build.cmake', absent=_NOT_COLLECTED, form='version {}')}"
@@ -56,24 +82,37 @@ def _system(facts: Facts) -> Iterator[str]:
 
 def _python(facts: Facts) -> Iterator[str]:
     bits = value_of(facts, "python.bits")
-    yield "Python version: " + _told(facts, "python.version") + (f" ({_one_line(bits)}-bit runtime)" if bits else "")
+    yield (
+        "Python version: "
+        + _told(facts, "python.version")
+        + (f" ({_one_line(bits)}-bit runtime)" if bits else "")
+    )
     if (platform := _platform(facts)) is not None:
         yield f"Python platform: {platform}"
     yield f"Is CUDA available: {_available(value_of(facts, 'torch.cuda_available'))}"
 
 
 def _platform(facts: Facts) -> str | None:
-    """Return the platform; None where neither a kernel nor WSL is known, since readers take a platform for the word on WSL."""
+    """Return the platform.
+
+    None where neither a kernel nor WSL is known, since readers take a platform for the word on WSL.
+    """
     kernel, wsl = value_of(facts, "host.kernel"), value_of(facts, "host.wsl")
     told = facts.get("host.wsl")
     if kernel is None and (told is None or told.state is State.UNKNOWN):
         return None
-    parts = [_SYSTEMS.get(str(value_of(facts, "host.os")), "Linux"), _one_line(kernel) if kernel else ""]
+    parts = [
+        _SYSTEMS.get(str(value_of(facts, "host.os")), "Linux"),
+        _one_line(kernel) if kernel else "",
+    ]
     said = " ".join(parts).lower()
     parts += ["microsoft-standard-WSL2"] if wsl is True and "microsoft" not in said else []
     parts += ["tegra"] if value_of(facts, "host.jetson") and "tegra" not in said else []
     glibc = value_of(facts, "host.glibc")
-    parts += [_one_line(value_of(facts, "host.machine") or ""), f"with-glibc{_one_line(glibc)}" if glibc else ""]
+    parts += [
+        _one_line(value_of(facts, "host.machine") or ""),
+        f"with-glibc{_one_line(glibc)}" if glibc else "",
+    ]
     return "-".join(filter(None, parts))
 
 
@@ -92,7 +131,9 @@ def _cuda(facts: Facts) -> Iterator[str]:
     yield "HIP runtime version: N/A"
     yield "MIOpen runtime version: N/A"
     yield "Is XNNPACK available: N/A"
-    config = value_of(facts, "env.PYTORCH_ALLOC_CONF") or value_of(facts, "env.PYTORCH_CUDA_ALLOC_CONF")
+    config = value_of(facts, "env.PYTORCH_ALLOC_CONF") or value_of(
+        facts, "env.PYTORCH_CUDA_ALLOC_CONF"
+    )
     yield f"Caching allocator config: {_one_line(config) if config else 'N/A'}"
 
 
@@ -100,7 +141,11 @@ def _gpus(facts: Facts) -> Iterator[str]:
     names = value_of(facts, "nvidia.gpu_names")
     if not isinstance(names, list) or not names:
         gpus = value_of(facts, "nvidia.gpus")
-        names = [gpu.get("name") for gpu in gpus if isinstance(gpu, dict) and gpu.get("name")] if isinstance(gpus, list) else []
+        names = (
+            [gpu.get("name") for gpu in gpus if isinstance(gpu, dict) and gpu.get("name")]
+            if isinstance(gpus, list)
+            else []
+        )
     fact = facts.get("nvidia.gpus") or facts.get("nvidia.gpu_names")
     none = "No CUDA" if fact is not None and fact.state is State.ABSENT else _NOT_COLLECTED
     yield "GPU models and configuration:" + ("" if names else f" {none}")
@@ -109,7 +154,14 @@ def _gpus(facts: Facts) -> Iterator[str]:
 
 def _cudnn(facts: Facts) -> str:
     packages = _packages(facts)
-    return next((f"{version} ({name})" for name, version in packages.items() if name.startswith("nvidia-cudnn-cu")), _NOT_COLLECTED)
+    return next(
+        (
+            f"{version} ({name})"
+            for name, version in packages.items()
+            if name.startswith("nvidia-cudnn-cu")
+        ),
+        _NOT_COLLECTED,
+    )
 
 
 def _cpu(facts: Facts) -> Iterator[str]:
@@ -120,10 +172,20 @@ def _cpu(facts: Facts) -> Iterator[str]:
 
 def _packages(facts: Facts) -> dict[str, str]:
     listed = value_of(facts, "packages")
-    found = {str(name): _one_line(version) for name, version in listed.items()} if isinstance(listed, dict) else {}
+    found = (
+        {str(name): _one_line(version) for name, version in listed.items()}
+        if isinstance(listed, dict)
+        else {}
+    )
     for name in facts:
-        if name.startswith("package.") and name.endswith(".version") and (version := value_of(facts, name)):
-            found.setdefault(name.removeprefix("package.").removesuffix(".version"), _one_line(version))
+        if (
+            name.startswith("package.")
+            and name.endswith(".version")
+            and (version := value_of(facts, name))
+        ):
+            found.setdefault(
+                name.removeprefix("package.").removesuffix(".version"), _one_line(version)
+            )
     return dict(sorted(found.items()))
 
 
@@ -133,6 +195,8 @@ def _libraries(facts: Facts) -> Iterator[str]:
     for name, version in _packages(facts).items():
         if _RELEVANT.search(name):
             conda = value_of(facts, f"package.{name}.installer") == "conda"
-            lines["[conda] " if conda else "[pip3] "].append(f"{name} {version}" if conda else f"{name}=={version}")
+            lines["[conda] " if conda else "[pip3] "].append(
+                f"{name} {version}" if conda else f"{name}=={version}"
+            )
     for label, found in lines.items():
         yield from (label + line for line in found[:_MOST_PACKAGES] or [_NOT_COLLECTED])

@@ -16,8 +16,9 @@ _CONTROLS = re.compile("[\x7f-\x9f]")
 def encoded(value: Any) -> str:
     """Return a value as indented JSON with a line feed at the end.
 
-    What is no Unicode (half a character, out of a file name) becomes `?`. What a runner takes for a command wherever
-    it stands, and the control characters that JSON itself lets through are written with escapes that mean the same.
+    What is no Unicode (half a character, out of a file name) becomes `?`. What a runner takes for a
+    command wherever it stands, and the control characters that JSON itself lets through are written
+    with escapes that mean the same.
     """
     try:
         content = msgspec.json.encode(value)

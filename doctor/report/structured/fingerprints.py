@@ -16,14 +16,20 @@ _LONGEST = 1000
 
 
 def anchor(found: Finding, facts: Facts) -> Place:
-    """Return where to show a finding: its own place, else the first manifest of its kind; always a path inside the project.
+    """Return where to show a finding: its own place, else the first manifest of its kind.
+
+    Always a path inside the project.
 
     Code scanning drops a result without a file, and refuses an absolute one.
     """
     if found.place is not None and is_inside(found.place.path):
         return Place(path=found.place.path, line=max(found.place.line, 1))
     listed = value_of(facts, "project.manifests")
-    names = [name for name in listed if isinstance(name, str) and is_inside(name)] if isinstance(listed, list | tuple) else []
+    names = (
+        [name for name in listed if isinstance(name, str) and is_inside(name)]
+        if isinstance(listed, list | tuple)
+        else []
+    )
     cargo = found.target == "cargo"
     own = [name for name in names if name.endswith(_CARGO) is cargo]
     return Place(path=next(iter((*own, *names)), _CARGO[0] if cargo else "pyproject.toml"))
@@ -32,7 +38,13 @@ def anchor(found: Finding, facts: Facts) -> Place:
 def is_inside(path: str) -> bool:
     """Say whether a path is one inside a project, as a report may show it."""
     steps = path.replace("\\", "/").split("/")
-    return 0 < len(path) <= _LONGEST and not _ABSOLUTE.match(path) and ".." not in steps and plain(path) == path and "\n" not in path
+    return (
+        0 < len(path) <= _LONGEST
+        and not _ABSOLUTE.match(path)
+        and ".." not in steps
+        and plain(path) == path
+        and "\n" not in path
+    )
 
 
 def fingerprints(findings: Sequence[Finding]) -> Iterator[str]:

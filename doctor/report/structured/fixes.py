@@ -29,7 +29,9 @@ def one_line(text: str, most: int) -> str:
 
 def commands(fix: Fix, *, windows: bool = False) -> tuple[str, ...]:
     """Return what to type, or the change in the user's own source as lines with `-` and `+`."""
-    changed = [f"- {each}" for each in fix.before.splitlines()] + [f"+ {each}" for each in fix.after.splitlines()]
+    changed = [f"- {each}" for each in fix.before.splitlines()] + [
+        f"+ {each}" for each in fix.after.splitlines()
+    ]
     typed = [line(step, windows=windows) for step in fix.steps]
     return tuple(short(each, _LONGEST_COMMAND) for each in (*typed, *changed)[:_MOST_LINES])
 
@@ -47,7 +49,9 @@ def first_fix(found: Finding, *, windows: bool = False) -> str:
     if not found.fixes:
         return ""
     fix = found.fixes[0]
-    return "\n".join((f"Fix: {heading(fix)}", *(f"  {each}" for each in commands(fix, windows=windows))))
+    return "\n".join(
+        (f"Fix: {heading(fix)}", *(f"  {each}" for each in commands(fix, windows=windows)))
+    )
 
 
 def seen(evidence: Evidence) -> str:
@@ -81,5 +85,13 @@ def fixes_in_markdown(found: Finding, *, windows: bool = False) -> list[str]:
 def _fix(fix: Fix, *, windows: bool) -> str:
     lines = commands(fix, windows=windows)
     language = "diff" if fix.before or fix.after else "bat" if windows else "sh"
-    verify = f"\n\nThen see that it took:\n\n{fenced(short(fix.verify, _LONGEST_COMMAND))}" if fix.verify else ""
-    return f"**{in_markdown(heading(fix))}**" + (f"\n\n{fenced(chr(10).join(lines), language)}" if lines else "") + verify
+    verify = (
+        f"\n\nThen see that it took:\n\n{fenced(short(fix.verify, _LONGEST_COMMAND))}"
+        if fix.verify
+        else ""
+    )
+    return (
+        f"**{in_markdown(heading(fix))}**"
+        + (f"\n\n{fenced(chr(10).join(lines), language)}" if lines else "")
+        + verify
+    )

@@ -20,7 +20,10 @@ _LONGEST = 3000
 
 
 def render(report: Report) -> str:
-    """Return the commands, the most important first, and a word about what is left out; empty where nothing was found."""
+    """Return the commands, the most important first, and a word about what is left out.
+
+    Empty where nothing was found.
+    """
     windows = value_of(report.observation.facts, "host.os") == "windows"
     counted = list(report.diagnosis.counted)
     told = {Severity.ERROR: list(_about_the_run(report))}
@@ -31,7 +34,9 @@ def render(report: Report) -> str:
         shown = found[: _MOST - len(own)]
         lines += [*own, *(_annotation(one, windows=windows) for one in shown)]
         if left := len(found) - len(shown):
-            lines.append(f"doctor: GitHub shows {_MOST} annotations of a kind for each step; {left} more of severity {severity.value}")
+            lines.append(
+                f"doctor: GitHub shows {_MOST} annotations of a kind for each step; {left} more of severity {severity.value}"
+            )
     if lines and (declared := as_if(report.observation.facts)):
         lines.append(harmless(f"doctor: {declared}"))
     return "".join(f"{line}\n" for line in lines)
@@ -46,7 +51,12 @@ def _about_the_run(report: Report) -> Iterator[str]:
 
 
 def _annotation(found: Finding, *, windows: bool) -> str:
-    said = "\n".join(filter(None, (short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows))))
+    said = "\n".join(
+        filter(
+            None,
+            (short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows)),
+        )
+    )
     told = {"title": f"{one_line(found.title, 300)} ({one_line(found.id, 200)})"}
     place = found.place
     if place is not None and is_inside(place.path):

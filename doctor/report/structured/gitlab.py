@@ -20,7 +20,12 @@ _MOST, _LONGEST = 1000, 4000
 def render(report: Report) -> str:
     """Return the findings that count; GitLab has no word for a suppressed one."""
     findings = list(report.diagnosis.counted[:_MOST])
-    return encoded([_violation(found, mark, report) for found, mark in zip(findings, fingerprints(findings), strict=True)])
+    return encoded(
+        [
+            _violation(found, mark, report)
+            for found, mark in zip(findings, fingerprints(findings), strict=True)
+        ]
+    )
 
 
 def _violation(found: Finding, mark: str, report: Report) -> dict[str, Any]:
@@ -29,7 +34,9 @@ def _violation(found: Finding, mark: str, report: Report) -> dict[str, Any]:
     fix = first_fix(found, windows=value_of(facts, "host.os") == "windows")
     body = "\n".join(filter(None, (short(found.message, _LONGEST), fix, as_if(facts))))
     return {
-        "description": one_line(f"{found.title}. Fix: {found.fixes[0].title}" if found.fixes else found.title, 500),
+        "description": one_line(
+            f"{found.title}. Fix: {found.fixes[0].title}" if found.fixes else found.title, 500
+        ),
         "check_name": one_line(found.id, 250),
         "fingerprint": mark,
         "severity": _SEVERITY[found.severity],

@@ -5,7 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from doctor.fixes.shell import line
-from doctor.model.document import CatalogDocument, DoctorDocument, FindingDocument, FixDocument, ReportDocument, SummaryDocument
+from doctor.model.document import (
+    CatalogDocument,
+    DoctorDocument,
+    FindingDocument,
+    FixDocument,
+    ReportDocument,
+    SummaryDocument,
+)
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.fixes import Fix
@@ -23,7 +30,12 @@ def render(report: Report) -> str:
 
 def schema() -> str:
     """Return the JSON Schema of what `render` gives."""
-    return msgspec.json.format(msgspec.json.encode(msgspec.json.schema(ReportDocument)), indent=2).decode() + "\n"
+    return (
+        msgspec.json.format(
+            msgspec.json.encode(msgspec.json.schema(ReportDocument)), indent=2
+        ).decode()
+        + "\n"
+    )
 
 
 def document(report: Report) -> ReportDocument:

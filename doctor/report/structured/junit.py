@@ -1,7 +1,8 @@
 """The checks and the findings as JUnit XML, as Jenkins, GitLab and Buildkite read it.
 
-A case of a check is a test: red is a failure; a crash, a hang and a broken script are errors; a skip is skipped and says why. The
-findings are a suite of their own, in which those fail that made the exit code.
+A case of a check is a test: red is a failure; a crash, a hang and a broken script are errors; a
+skip is skipped and says why. The findings are a suite of their own, in which those fail that made
+the exit code.
 """
 
 from __future__ import annotations
@@ -51,23 +52,56 @@ def render(report: Report) -> str:
     """Return the report as an XML document in UTF-8."""
     windows = value_of(report.observation.facts, "host.os") == "windows"
     own = list(_about_the_run(report))
-    checks = [*own, *(case for outcome in report.observation.outcomes for case in _cases(outcome))][:_MOST_CASES]
+    checks = [*own, *(case for outcome in report.observation.outcomes for case in _cases(outcome))][
+        :_MOST_CASES
+    ]
     failing = _failing(report)
-    found = [_of_finding(one, failing, windows=windows) for one in report.diagnosis.findings[:_MOST_CASES]]
+    found = [
+        _of_finding(one, failing, windows=windows)
+        for one in report.diagnosis.findings[:_MOST_CASES]
+    ]
     seconds = sum(_sane(outcome.seconds) for outcome in report.observation.outcomes)
     taken = one_line(report.observation.taken.removesuffix("+00:00"), 40)
-    suites = (*_suite("checks", checks, seconds, taken, _properties(report)), *_suite("findings", found, 0.0, taken))
-    totals = {name: str(sum(case.element == element for case in (*checks, *found))) for name, element in _COUNTED.items()}
-    head = _tag("testsuites", {"name": "canary-doctor", "tests": str(len(checks) + len(found)), **totals, "time": f"{seconds:.3f}"})
-    return "\n".join(('<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>")) + "\n"
+    suites = (
+        *_suite("checks", checks, seconds, taken, _properties(report)),
+        *_suite("findings", found, 0.0, taken),
+    )
+    totals = {
+        name: str(sum(case.element == element for case in (*checks, *found)))
+        for name, element in _COUNTED.items()
+    }
+    head = _tag(
+        "testsuites",
+        {
+            "name": "canary-doctor",
+            "tests": str(len(checks) + len(found)),
+            **totals,
+            "time": f"{seconds:.3f}",
+        },
+    )
+    return (
+        "\n".join(('<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>")) + "\n"
+    )
 
 
 def _properties(report: Report) -> dict[str, str]:
     """Return what a reader wants to know of the run as a whole."""
     facts = report.observation.facts
-    versions = {name: as_text(value) for name in ("torch.version", "python.version") if (value := value_of(facts, name)) is not None}
-    told = {"assumed": as_if(facts), "interrupted": "true" if report.observation.interrupted else ""}
-    return {"canary-doctor": report.doctor_version, "exit-code": str(report.exit_code), **versions, **{k: v for k, v in told.items() if v}}
+    versions = {
+        name: as_text(value)
+        for name in ("torch.version", "python.version")
+        if (value := value_of(facts, name)) is not None
+    }
+    told = {
+        "assumed": as_if(facts),
+        "interrupted": "true" if report.observation.interrupted else "",
+    }
+    return {
+        "canary-doctor": report.doctor_version,
+        "exit-code": str(report.exit_code),
+        **versions,
+        **{k: v for k, v in told.items() if v},
+    }
 
 
 _COUNTED = {"failures": "failure", "errors": "error"}
@@ -77,13 +111,23 @@ def _failing(report: Report) -> Severity:
     """Return the least severity that fails here: an error, or what made the exit code where there is none."""
     order = list(Severity)
     counted = [found.severity for found in report.diagnosis.counted]
-    return min(counted, key=order.index, default=Severity.ERROR) if report.exit_code == 1 else Severity.ERROR
+    return (
+        min(counted, key=order.index, default=Severity.ERROR)
+        if report.exit_code == 1
+        else Severity.ERROR
+    )
 
 
 def _about_the_run(report: Report) -> Iterator[_Case]:
     """Yield why a run is red although no check and no finding says so."""
     if report.observation.interrupted:
-        yield _Case("doctor", "the whole run", "error", "interrupted", "doctor was interrupted; what it saw until then is here")
+        yield _Case(
+            "doctor",
+            "the whole run",
+            "error",
+            "interrupted",
+            "doctor was interrupted; what it saw until then is here",
+        )
     if report.exit_code == 4:
         told = "there was nothing to judge: no framework was found and no check ran, or the log holds nothing that doctor knows"
         yield _Case("doctor", "something to judge", "error", "nothing to judge", told)
@@ -93,44 +137,101 @@ def _cases(outcome: Outcome) -> Iterator[_Case]:
     """Yield the cases of a check, and the check itself where it has none or where none of them tells how it ended."""
     device = f" [{outcome.device}]" if outcome.device else ""
     verdicts = {case.verdict for case in outcome.cases.values()}
-    alone = not outcome.cases or (outcome.verdict is not Verdict.PASSED and outcome.verdict not in verdicts)
+    alone = not outcome.cases or (
+        outcome.verdict is not Verdict.PASSED and outcome.verdict not in verdicts
+    )
     log = outcome.log if outcome.verdict in _ELEMENTS else ""
     if alone:
         kind = f"by {outcome.signal}" if outcome.signal else outcome.verdict.value
         name = f"{outcome.id}{device}"
-        yield _case(outcome.id, name, outcome.verdict, outcome.reason, kind=kind, log=log, seconds=outcome.seconds)
+        yield _case(
+            outcome.id,
+            name,
+            outcome.verdict,
+            outcome.reason,
+            kind=kind,
+            log=log,
+            seconds=outcome.seconds,
+        )
     for name, case in outcome.cases.items():
         told = log if not alone and case.verdict is outcome.verdict else ""
-        yield _case(outcome.id, f"{name}{device}", case.verdict, case.reason, kind=case.verdict.value, log=told)
+        yield _case(
+            outcome.id,
+            f"{name}{device}",
+            case.verdict,
+            case.reason,
+            kind=case.verdict.value,
+            log=told,
+        )
         log = "" if told else log
 
 
-def _case(check: str, name: str, verdict: Verdict, reason: str, *, kind: str, log: str, seconds: float | None = None) -> _Case:
+def _case(
+    check: str,
+    name: str,
+    verdict: Verdict,
+    reason: str,
+    *,
+    kind: str,
+    log: str,
+    seconds: float | None = None,
+) -> _Case:
     element = _ELEMENTS.get(verdict, "")
-    return _Case(check, name, element, kind, reason or verdict.value if element else "", reason, log, seconds)
+    return _Case(
+        check, name, element, kind, reason or verdict.value if element else "", reason, log, seconds
+    )
 
 
 def _of_finding(found: Finding, failing: Severity, *, windows: bool) -> _Case:
     order = list(Severity)
-    body = "\n".join(filter(None, (short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows))))
+    body = "\n".join(
+        filter(
+            None,
+            (short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows)),
+        )
+    )
     kind = f"{found.severity.value}, {found.confidence.value} confidence"
     if found.suppressed is not None:
         until = f" until {found.suppressed.until}" if found.suppressed.until else ""
         return _Case(
-            found.id, found.title, "skipped", found.suppressed.by, f"{found.suppressed.reason or found.suppressed.by}{until}", body
+            found.id,
+            found.title,
+            "skipped",
+            found.suppressed.by,
+            f"{found.suppressed.reason or found.suppressed.by}{until}",
+            body,
         )
     if order.index(found.severity) <= order.index(failing):
         return _Case(found.id, found.title, "failure", kind, found.title, body)
     return _Case(found.id, found.title, log=f"{kind}\n{body}")
 
 
-def _suite(name: str, cases: Sequence[_Case], seconds: float, taken: str, properties: Mapping[str, str] | None = None) -> Iterator[str]:
-    counts = {key: str(sum(case.element == element for case in cases)) for key, element in (*_COUNTED.items(), ("skipped", "skipped"))}
+def _suite(
+    name: str,
+    cases: Sequence[_Case],
+    seconds: float,
+    taken: str,
+    properties: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    counts = {
+        key: str(sum(case.element == element for case in cases))
+        for key, element in (*_COUNTED.items(), ("skipped", "skipped"))
+    }
     yield _tag(
-        "testsuite", {"name": name, "tests": str(len(cases)), **counts, "time": f"{seconds:.3f}", **({"timestamp": taken} if taken else {})}
+        "testsuite",
+        {
+            "name": name,
+            "tests": str(len(cases)),
+            **counts,
+            "time": f"{seconds:.3f}",
+            **({"timestamp": taken} if taken else {}),
+        },
     )
     if properties:
-        told = [_tag("property", {"name": key, "value": one_line(value, 500)}) + "</property>" for key, value in properties.items()]
+        told = [
+            _tag("property", {"name": key, "value": one_line(value, 500)}) + "</property>"
+            for key, value in properties.items()
+        ]
         yield "".join(("<properties>", *told, "</properties>"))
     for case in cases:
         yield from _written(case)
@@ -139,9 +240,15 @@ def _suite(name: str, cases: Sequence[_Case], seconds: float, taken: str, proper
 
 def _written(case: _Case) -> Iterator[str]:
     timed = {} if case.seconds is None else {"time": f"{_sane(case.seconds):.3f}"}
-    yield _tag("testcase", {"classname": one_line(case.classname, 250), "name": one_line(case.name, 500), **timed})
+    yield _tag(
+        "testcase",
+        {"classname": one_line(case.classname, 250), "name": one_line(case.name, 500), **timed},
+    )
     if case.element:
-        opening = _tag(case.element, {"type": one_line(case.kind, 250), "message": one_line(case.message, 1000)})
+        opening = _tag(
+            case.element,
+            {"type": one_line(case.kind, 250), "message": one_line(case.message, 1000)},
+        )
         yield f"{opening}{_text(short(case.body, _LONGEST))}</{case.element}>"
     if case.log:
         yield f"<system-out>{_text(_end(case.log))}</system-out>"
@@ -163,5 +270,8 @@ def _tag(name: str, attributes: Mapping[str, str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape text; what a runner would take for a command is written as a reference, which a reader turns back."""
+    """Escape text.
+
+    What a runner would take for a command is written as a reference, which a reader turns back.
+    """
     return spelled(html.escape(_UNFIT.sub("", text)), lambda char: f"&#{ord(char)};")

@@ -1,7 +1,8 @@
 """The findings as a SARIF 2.1.0 log, as code scanning takes it.
 
-No `automationDetails`: where a run has them, GitHub's uploader no longer takes the category that a workflow gives, nor makes one of the
-workflow, the job and its matrix. No `fixes`: a finding knows the line that pins the culprit, not the columns to replace.
+No `automationDetails`: where a run has them, GitHub's uploader no longer takes the category that a
+workflow gives, nor makes one of the workflow, the job and its matrix. No `fixes`: a finding knows
+the line that pins the culprit, not the columns to replace.
 """
 
 from __future__ import annotations
@@ -19,15 +20,27 @@ from doctor.model.scales import Severity
 from doctor.report.content.assumptions import as_if
 from doctor.report.structured.encoding import encoded
 from doctor.report.structured.fingerprints import anchor, fingerprints
-from doctor.report.structured.fixes import evidence, first_fix, fixes_in_markdown, in_markdown, one_line, seen, short
+from doctor.report.structured.fixes import (
+    evidence,
+    first_fix,
+    fixes_in_markdown,
+    in_markdown,
+    one_line,
+    seen,
+    short,
+)
 
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 _ROOT = "%SRCROOT%"
 _MOST_RESULTS, _MOST_BYTES = 5000, 9_500_000
 """What code scanning shows of a run; it takes 10 MB."""
 _MOST_NOTICES = 100
 _LONGEST, _LONGEST_NAME, _LONGEST_HELP = 4000, 1000, 12_000
-_ADDRESS = re.compile(r"https://[\w.~:/?%@!$&'()*+,;=-]{1,900}(?:#[\w.~:/?%@!$&'()*+,;=-]{0,100})?", re.ASCII)
+_ADDRESS = re.compile(
+    r"https://[\w.~:/?%@!$&'()*+,;=-]{1,900}(?:#[\w.~:/?%@!$&'()*+,;=-]{0,100})?", re.ASCII
+)
 _WORDS = re.compile(r"[A-Za-z0-9]+")
 _ABOUT_DOCTOR = ("check/", "probe/")
 """Findings about doctor's own parts are notifications of the tool, not results about the project."""
@@ -43,36 +56,50 @@ _ENDS = {
 
 def render(report: Report) -> str:
     """Return the report as a SARIF log of one run."""
-    findings = [found for found in report.diagnosis.findings if not found.id.startswith(_ABOUT_DOCTOR)]
+    findings = [
+        found for found in report.diagnosis.findings if not found.id.startswith(_ABOUT_DOCTOR)
+    ]
     rules, results = _fitting(findings, report)
     driver = {
         "name": "canary-doctor",
         "fullName": f"canary-doctor {report.doctor_version}",
         "version": report.doctor_version,
         "rules": list(rules.values()),
-        "properties": {"catalog": report.catalog.digest, "issues": report.catalog.issues, "newestSource": report.catalog.newest_source},
+        "properties": {
+            "catalog": report.catalog.digest,
+            "issues": report.catalog.issues,
+            "newestSource": report.catalog.newest_source,
+        },
     }
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository, or the project's folder."}}},
+        "originalUriBaseIds": {
+            _ROOT: {"description": {"text": "The root of the repository, or the project's folder."}}
+        },
         "invocations": [_invocation(report, left=len(findings) - len(results))],
         "results": results,
     }
     return encoded({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _fitting(findings: Sequence[Finding], report: Report) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+def _fitting(
+    findings: Sequence[Finding], report: Report
+) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
     """Return the rules by their id, and the results that fit, the most important first as they are ranked."""
     windows = value_of(report.observation.facts, "host.os") == "windows"
     rules: dict[str, dict[str, Any]] = {}
     results: list[dict[str, Any]] = []
     size = 0
-    for found, mark in zip(findings[:_MOST_RESULTS], fingerprints(findings[:_MOST_RESULTS]), strict=True):
+    for found, mark in zip(
+        findings[:_MOST_RESULTS], fingerprints(findings[:_MOST_RESULTS]), strict=True
+    ):
         new = {} if found.id in rules else {found.id: _rule(found, windows=windows)}
         index = list(rules).index(found.id) if not new else len(rules)
         result = _result(found, mark, index, report, windows=windows)
-        size += len(encoded([*new.values(), result]).encode()) * 5 // 4  # deeper in the log there is more indent
+        size += (
+            len(encoded([*new.values(), result]).encode()) * 5 // 4
+        )  # deeper in the log there is more indent
         if size > _MOST_BYTES:
             break
         rules |= new
@@ -85,10 +112,14 @@ def _rule(found: Finding, *, windows: bool) -> dict[str, Any]:
     plain_help = "\n\n".join(filter(None, (message, first_fix(found, windows=windows))))
     rule: dict[str, Any] = {
         "id": one_line(found.id, 250),
-        "name": "".join(word[:1].upper() + word[1:] for word in _WORDS.findall(found.id))[:250] or "Finding",
+        "name": "".join(word[:1].upper() + word[1:] for word in _WORDS.findall(found.id))[:250]
+        or "Finding",
         "shortDescription": {"text": one_line(found.title, _LONGEST_NAME)},
         "fullDescription": {"text": message},
-        "help": {"text": short(plain_help, _LONGEST_HELP), "markdown": _help(found, windows=windows)},
+        "help": {
+            "text": short(plain_help, _LONGEST_HELP),
+            "markdown": _help(found, windows=windows),
+        },
         "defaultConfiguration": {"level": found.severity.value},
         "properties": {
             "tags": [one_line(found.id, 250).partition("/")[0], "gpu-stack"],
@@ -102,16 +133,29 @@ def _rule(found: Finding, *, windows: bool) -> dict[str, Any]:
 
 def _help(found: Finding, *, windows: bool) -> str:
     links = "\n".join(f"- {in_markdown(one_line(link, 500))}" for link in found.references[:10])
-    ignore = f"To leave it out: `doctor check --skip {found.id}`." if found.id.isascii() and "`" not in found.id else ""
+    ignore = (
+        f"To leave it out: `doctor check --skip {found.id}`."
+        if found.id.isascii() and "`" not in found.id
+        else ""
+    )
     rest = filter(None, (f"Sources:\n\n{links}" if links else "", ignore))
-    parts = [in_markdown(one_line(found.message, _LONGEST)), *fixes_in_markdown(found, windows=windows), *rest]
+    parts = [
+        in_markdown(one_line(found.message, _LONGEST)),
+        *fixes_in_markdown(found, windows=windows),
+        *rest,
+    ]
     while len(text := "\n\n".join(parts)) > _LONGEST_HELP and len(parts) > 1:
         parts.pop()
     return text
 
 
 def _message(found: Finding, *, windows: bool) -> str:
-    parts = (one_line(found.title, _LONGEST_NAME), short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows))
+    parts = (
+        one_line(found.title, _LONGEST_NAME),
+        short(found.message, _LONGEST),
+        evidence(found),
+        first_fix(found, windows=windows),
+    )
     return _literal("\n".join(filter(None, parts)))
 
 
@@ -120,7 +164,9 @@ def _literal(text: str) -> str:
     return short(text, 2 * _LONGEST).replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
-def _result(found: Finding, mark: str, index: int, report: Report, *, windows: bool) -> dict[str, Any]:
+def _result(
+    found: Finding, mark: str, index: int, report: Report, *, windows: bool
+) -> dict[str, Any]:
     place = anchor(found, report.observation.facts)
     result: dict[str, Any] = {
         "ruleId": one_line(found.id, 250),
@@ -130,7 +176,10 @@ def _result(found: Finding, mark: str, index: int, report: Report, *, windows: b
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(place.path.replace("\\", "/")), "uriBaseId": _ROOT},
+                    "artifactLocation": {
+                        "uri": quote(place.path.replace("\\", "/")),
+                        "uriBaseId": _ROOT,
+                    },
                     "region": {"startLine": place.line},
                 }
             }
@@ -142,7 +191,10 @@ def _result(found: Finding, mark: str, index: int, report: Report, *, windows: b
             "evidence": [seen(each) for each in found.evidence[:10]],
         },
     }
-    return {**result, **({"suppressions": [_suppression(found.suppressed)]} if found.suppressed else {})}
+    return {
+        **result,
+        **({"suppressions": [_suppression(found.suppressed)]} if found.suppressed else {}),
+    }
 
 
 def _suppression(suppressed: Suppression) -> dict[str, Any]:
@@ -164,31 +216,58 @@ def _invocation(report: Report, *, left: int) -> dict[str, Any]:
 
 
 def _utc(moment: str) -> str:
-    """Return a moment as SARIF writes it; empty where it is none, since a report may come from anywhere."""
+    """Return a moment as SARIF writes it.
+
+    Empty where it is none, since a report may come from anywhere.
+    """
     day, _, rest = moment.partition("T")
     clock = rest.removesuffix("Z").removesuffix("+00:00")
     digits = (*day.split("-"), *clock.split(":"))
-    fits = [len(part) for part in digits] == [4, 2, 2, 2, 2, 2] and all(part.isascii() and part.isdigit() for part in digits)
+    fits = [len(part) for part in digits] == [4, 2, 2, 2, 2, 2] and all(
+        part.isascii() and part.isdigit() for part in digits
+    )
     return f"{day}T{clock}Z" if fits else ""
 
 
 def _notices(report: Report, left: int) -> Iterator[dict[str, Any]]:
     """Yield what doctor has to say of itself: what keeps this run from being the whole truth."""
     if report.observation.interrupted:
-        yield _notice("interrupted", "error", "doctor was interrupted; what it saw until then is here")
+        yield _notice(
+            "interrupted", "error", "doctor was interrupted; what it saw until then is here"
+        )
     if told := as_if(report.observation.facts):
         yield _notice("assumed", "note", told)
     if report.exit_code == 4:
-        yield _notice("nothing-to-judge", "warning", "there was nothing to judge: no framework, and no check ran")
+        yield _notice(
+            "nothing-to-judge",
+            "warning",
+            "there was nothing to judge: no framework, and no check ran",
+        )
     if left:
-        yield _notice("left-out", "warning", f"{left} more findings do not fit into this log; the JSON report has them all")
+        yield _notice(
+            "left-out",
+            "warning",
+            f"{left} more findings do not fit into this log; the JSON report has them all",
+        )
     for outcome in report.observation.outcomes:
         if outcome.verdict is Verdict.BROKEN:
             where = f" on {outcome.device}" if outcome.device else ""
-            yield _notice(f"check/{outcome.id}", "warning", f"the check {outcome.id}{where} is broken: {outcome.reason}")
+            yield _notice(
+                f"check/{outcome.id}",
+                "warning",
+                f"the check {outcome.id}{where} is broken: {outcome.reason}",
+            )
     for failure in report.observation.probe_failures:
-        yield _notice(f"probe/{failure.probe}", "note", f"the probe {failure.probe} did not finish: {failure.why}")
+        yield _notice(
+            f"probe/{failure.probe}",
+            "note",
+            f"the probe {failure.probe} did not finish: {failure.why}",
+        )
 
 
 def _notice(name: str, level: str, text: str) -> dict[str, Any]:
-    return {"descriptor": {"id": one_line(name, 250)}, "level": level, "message": {"text": _literal(one_line(text, _LONGEST))}}
+    return {
+        "descriptor": {"id": one_line(name, 250)},
+        "level": level,
+        "message": {"text": _literal(one_line(text, _LONGEST))},
+    }

@@ -11,11 +11,32 @@ from doctor.model.facts import Facts
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.report.content.newer_tables import beyond
-from doctor.report.content.outcomes import WORDS, cached, devices, grouped, innermost, left_out, partly, told
+from doctor.report.content.outcomes import (
+    WORDS,
+    cached,
+    devices,
+    grouped,
+    innermost,
+    left_out,
+    partly,
+    told,
+)
 from doctor.report.content.phrases import first_sentence
 from doctor.report.content.unreached import unreached
 from doctor.report.content.words import count, facts_wanted
-from doctor.report.terminal.page import QUIET, Lines, Look, blank, elided, glyph, kept, paragraph, said, span, verbatim
+from doctor.report.terminal.page import (
+    QUIET,
+    Lines,
+    Look,
+    blank,
+    elided,
+    glyph,
+    kept,
+    paragraph,
+    said,
+    span,
+    verbatim,
+)
 
 _LOG_LINES = 30
 _ROOM = 20
@@ -31,18 +52,33 @@ def checks(outcomes: Sequence[Outcome], facts: Facts, how: Look) -> Lines:
     yield blank()
     groups = grouped(outcomes, facts)
     likewise = Counter(filter(None, map(_shared, groups))) if not how.wordy else Counter()
-    first = {why: next(alike for alike in groups if _shared(alike) == why) for why, times in likewise.items() if times >= _MANY}
+    first = {
+        why: next(alike for alike in groups if _shared(alike) == why)
+        for why, times in likewise.items()
+        if times >= _MANY
+    }
     groups = [alike for alike in groups if first.get(_shared(alike), alike) is alike]
-    quiet = [alike for alike in groups if _is_quiet(alike)] if not how.wordy and len(groups) > _MOST_LINES else []
+    quiet = (
+        [alike for alike in groups if _is_quiet(alike)]
+        if not how.wordy and len(groups) > _MOST_LINES
+        else []
+    )
     yield from _together([alike for alike in quiet if alike[0].verdict is Verdict.PASSED], how)
     groups = [alike for alike in groups if alike not in quiet]
     names = max((len(said(alike[0].id, how, most=60)) for alike in groups), default=0)
     wide = max((len(_devices(alike, how)) for alike in groups), default=0)
     for alike in groups:
         name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{wide}}"
-        yield from _check(alike, name, how, more=likewise[_shared(alike)] - 1 if _shared(alike) in first else 0)
+        yield from _check(
+            alike, name, how, more=likewise[_shared(alike)] - 1 if _shared(alike) in first else 0
+        )
     if left := [_named(alike, how) for alike in quiet if alike[0].verdict is Verdict.SKIPPED]:
-        yield from paragraph(f"skipped: {', '.join(left)} (why: -v)", how, label=(glyph("skipped", how), QUIET), column=3)
+        yield from paragraph(
+            f"skipped: {', '.join(left)} (why: -v)",
+            how,
+            label=(glyph("skipped", how), QUIET),
+            column=3,
+        )
 
 
 def _is_quiet(alike: Sequence[Outcome]) -> bool:
@@ -67,20 +103,33 @@ def _together(quiet: Sequence[Sequence[Outcome]], how: Look) -> Lines:
 
 
 def _shared(alike: Sequence[Outcome]) -> str:
-    """Return why a check about no device was skipped: many checks share one reason; empty for all others."""
-    return alike[0].reason if alike[0].verdict is Verdict.SKIPPED and alike[0].device is None else ""
+    """Return why a check about no device was skipped: many checks share one reason.
+
+    Empty for all others.
+    """
+    return (
+        alike[0].reason if alike[0].verdict is Verdict.SKIPPED and alike[0].device is None else ""
+    )
 
 
 def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> Lines:
     first = alike[0]
     style = "bold red" if first.verdict in RED else _COLOURS[first.verdict]
-    seconds = "" if first.verdict is Verdict.SKIPPED else f"{sum(outcome.seconds for outcome in alike):.1f} s"
+    seconds = (
+        ""
+        if first.verdict is Verdict.SKIPPED
+        else f"{sum(outcome.seconds for outcome in alike):.1f} s"
+    )
     mark = glyph("red" if first.verdict in RED else first.verdict.value, how)
     why = (f"and {count(more, 'more check')}: " if more else "") + _why(first, how)
     lines = [said(line, how, most=200) for line in told(alike)]
     if first.verdict is Verdict.PASSED and not why and len(lines) == 1:
         why, lines = lines[0], []
-    head = span(how, (f"{mark:<2} ", style), (f"{name} {seconds:>7}  ", "" if first.verdict is Verdict.PASSED else style))
+    head = span(
+        how,
+        (f"{mark:<2} ", style),
+        (f"{name} {seconds:>7}  ", "" if first.verdict is Verdict.PASSED else style),
+    )
     because = span(how, (why, QUIET if first.verdict in _COLOURS else ""))
     yield from _beside(head, because, how, brief=first.verdict is Verdict.SKIPPED and not how.wordy)
     for line in lines:
@@ -88,7 +137,11 @@ def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> 
     for case_name, case in first.cases.items() if how.wordy else ():
         reason = said(case.reason, how)
         if case.verdict is not Verdict.PASSED and not (reason and reason in why):
-            yield from paragraph(span(how, (f"{said(case_name, how)} {WORDS[case.verdict]}: {reason}", QUIET)), how, indent=5)
+            yield from paragraph(
+                span(how, (f"{said(case_name, how)} {WORDS[case.verdict]}: {reason}", QUIET)),
+                how,
+                indent=5,
+            )
 
 
 def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
@@ -124,11 +177,21 @@ def not_checked(report: Report, how: Look) -> Lines:
     """Yield what was not looked at, and why."""
     seen = report.observation
     less = seen.left_out if how.wordy else left_out(seen.left_out)
-    rows = [*cached(seen), *unreached(seen.facts, seen.outcomes), *(said(row, how) for row in beyond(seen.facts)), *less]
+    rows = [
+        *cached(seen),
+        *unreached(seen.facts, seen.outcomes),
+        *(said(row, how) for row in beyond(seen.facts)),
+        *less,
+    ]
     if how.wordy:
-        rows += [f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}" for issue in report.diagnosis.undecided]
+        rows += [
+            f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}"
+            for issue in report.diagnosis.undecided
+        ]
     elif report.diagnosis.undecided:
-        rows.append(f"{count(len(report.diagnosis.undecided), 'known issue')} undecided for want of facts (-v names them)")
+        rows.append(
+            f"{count(len(report.diagnosis.undecided), 'known issue')} undecided for want of facts (-v names them)"
+        )
     if rows and report.diagnosis.findings:
         yield blank()
     for row in rows:
@@ -145,7 +208,12 @@ def logs(outcomes: Sequence[Outcome], how: Look) -> Lines:
             lines = [kept(line, how) for line in outcome.log.splitlines() if line.strip()]
             if len(lines) > _LOG_LINES:
                 yield from verbatim(
-                    f"{glyph('bar', how)} {glyph('more', how)} {len(lines) - _LOG_LINES} lines before", how, indent=2, style=QUIET
+                    f"{glyph('bar', how)} {glyph('more', how)} {len(lines) - _LOG_LINES} lines before",
+                    how,
+                    indent=2,
+                    style=QUIET,
                 )
             for line in lines[-_LOG_LINES:]:
-                yield from paragraph(span(how, line), how, label=(glyph("bar", how), QUIET), column=2)
+                yield from paragraph(
+                    span(how, line), how, label=(glyph("bar", how), QUIET), column=2
+                )

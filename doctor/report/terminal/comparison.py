@@ -39,11 +39,18 @@ def render(found: Comparison, *, verbosity: int, width: int, colour: bool, unico
 
 def _page(found: Comparison, how: Look) -> Lines:
     if how.verbosity >= 0:
-        yield from paragraph(span(how, (f"canary-doctor {__version__}{glyph('dot', how)}diff", "bold")), how, indent=0)
+        yield from paragraph(
+            span(how, (f"canary-doctor {__version__}{glyph('dot', how)}diff", "bold")),
+            how,
+            indent=0,
+        )
         yield from _side("before", found.before, how)
         yield from _side("after", found.after, how)
         if found.before.catalog != found.after.catalog:
-            yield from paragraph("The two were judged by different releases of what doctor knows: a finding may have come with that.", how)
+            yield from paragraph(
+                "The two were judged by different releases of what doctor knows: a finding may have come with that.",
+                how,
+            )
         yield from _changes(found, how)
     for one in found.came:
         yield from _came(one, found, how)
@@ -70,7 +77,9 @@ def _changes(found: Comparison, how: Look) -> Lines:
         for change in shown:
             yield from _change(change, how)
         if len(each) > len(shown):
-            yield from paragraph(span(how, (f"and {len(each) - len(shown)} more (-v)", QUIET)), how, indent=4)
+            yield from paragraph(
+                span(how, (f"and {len(each) - len(shown)} more (-v)", QUIET)), how, indent=4
+            )
 
 
 def _change(change: Change, how: Look) -> Lines:
@@ -79,12 +88,19 @@ def _change(change: Change, how: Look) -> Lines:
     if before == after:
         before, after = (_value(value, how) for value in (change.before, change.after))
     label = (said(_name(change.fact), how, most=120), QUIET)
-    yield from paragraph(span(how, f"{before} {arrow} {after}"), how, indent=4, label=label, column=_COLUMN)
+    yield from paragraph(
+        span(how, f"{before} {arrow} {after}"), how, indent=4, label=label, column=_COLUMN
+    )
 
 
 def _name(fact: str) -> str:
     """Name a fact within its group."""
-    for prefix, suffix in (("libs.resolved.", ""), ("env.", ""), ("package.", ".version"), ("crate.", ".version")):
+    for prefix, suffix in (
+        ("libs.resolved.", ""),
+        ("env.", ""),
+        ("package.", ".version"),
+        ("crate.", ".version"),
+    ):
         if fact.startswith(prefix) and fact.endswith(suffix):
             return fact.removeprefix(prefix).removesuffix(suffix)
     return fact
@@ -98,9 +114,17 @@ def _value(value: Any, how: Look, depth: int = 0) -> str:
     if isinstance(value, list | tuple | dict) and depth > _DEEPEST:
         return glyph("more", how)
     if isinstance(value, dict):
-        return said(" ".join(f"{key}={_value(each, how, depth + 1)}" for key, each in [*value.items()][:_MOST]), how, most=400)
+        return said(
+            " ".join(
+                f"{key}={_value(each, how, depth + 1)}" for key, each in [*value.items()][:_MOST]
+            ),
+            how,
+            most=400,
+        )
     if isinstance(value, list | tuple):
-        return said(", ".join(_value(each, how, depth + 1) for each in value[:_MOST]), how, most=400)
+        return said(
+            ", ".join(_value(each, how, depth + 1) for each in value[:_MOST]), how, most=400
+        )
     return said(str(value), how, most=400)
 
 
@@ -110,7 +134,11 @@ def _came(one: FindingDocument, found: Comparison, how: Look) -> Lines:
     word = "came" if before is None else f"worse, was {before.value}"
     label = (f"{glyph(one.severity.value, how)} {one.severity.value}", STYLES[one.severity])
     yield from paragraph(
-        span(how, (said(one.title, how), "bold"), (f" ({said(one.id, how)}, {word})", QUIET)), how, indent=0, label=label, column=11
+        span(how, (said(one.title, how), "bold"), (f" ({said(one.id, how)}, {word})", QUIET)),
+        how,
+        indent=0,
+        label=label,
+        column=11,
     )
     for fix in one.fixes[:1]:
         yield from paragraph(span(how, said(fix.title, how)), how, label=("fix", "bold"))

@@ -14,7 +14,20 @@ from doctor.report.content.words import count, value_text
 from doctor.report.structured.json_document import summary
 from doctor.report.terminal.checks import checks, logs, not_checked
 from doctor.report.terminal.machine import head, machine, wheel_tuple
-from doctor.report.terminal.page import QUIET, STYLES, Lines, Look, Part, blank, glyph, look, paragraph, said, span, written
+from doctor.report.terminal.page import (
+    QUIET,
+    STYLES,
+    Lines,
+    Look,
+    Part,
+    blank,
+    glyph,
+    look,
+    paragraph,
+    said,
+    span,
+    written,
+)
 
 _OF_INTEREST = (
     "candle.",
@@ -37,8 +50,12 @@ _OF_INTEREST = (
 )
 
 
-def render(report: Report, *, verbosity: int, width: int, colour: bool, unicode: bool, links: bool = False) -> str:
-    """Return the report as text: `verbosity` -1 is findings and the last line, 1 is everything; `width` counts cells.
+def render(
+    report: Report, *, verbosity: int, width: int, colour: bool, unicode: bool, links: bool = False
+) -> str:
+    """Return the report as text: `verbosity` -1 is findings and the last line, 1 is everything.
+
+    `width` counts cells.
 
     Only commands, code and addresses may be longer than `width`, so that they can be copied whole.
     """
@@ -47,7 +64,10 @@ def render(report: Report, *, verbosity: int, width: int, colour: bool, unicode:
 
 
 def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
-    """Yield the lines of a report, in the order in which they are read; `catalog` adds what it was judged against."""
+    """Yield the lines of a report, in the order in which they are read.
+
+    `catalog` adds what it was judged against.
+    """
     facts, quiet = report.observation.facts, how.verbosity < 0
     if not quiet:
         yield from head(report, how)
@@ -83,18 +103,29 @@ def _counted(report: Report, how: Look) -> Lines:
 
     windows = value_of(report.observation.facts, "host.os") == "windows"
     for found in report.diagnosis.counted:
-        yield from finding(found, how, windows=windows, several_targets=len(report.observation.targets) > 1)
+        yield from finding(
+            found, how, windows=windows, several_targets=len(report.observation.targets) > 1
+        )
 
 
 def _nothing(report: Report, how: Look) -> Lines:
     text = words.nothing(report)
     mark, style = ("passed", "green") if text.startswith("Nothing found:") else ("broken", "yellow")
-    yield from paragraph(span(how, (text, style if mark == "passed" else "")), how, label=(glyph(mark, how), style), column=3)
+    yield from paragraph(
+        span(how, (text, style if mark == "passed" else "")),
+        how,
+        label=(glyph(mark, how), style),
+        column=3,
+    )
 
 
 def facts_of_interest(report: Report, how: Look) -> Lines:
     """Yield the facts about the stack that are present, and why others are unknown."""
-    known = {name: fact for name, fact in sorted(report.observation.facts.items()) if name.startswith(_OF_INTEREST)}
+    known = {
+        name: fact
+        for name, fact in sorted(report.observation.facts.items())
+        if name.startswith(_OF_INTEREST)
+    }
     shown = {name: fact for name, fact in known.items() if fact.state is not State.ABSENT}
     packages = value_of(report.observation.facts, "packages")
     if shown or packages:
@@ -103,10 +134,17 @@ def facts_of_interest(report: Report, how: Look) -> Lines:
     column = min(max((len(name) for name in shown), default=0), 34) + 2
     for name, fact in shown.items():
         value = f"unknown: {fact.why}" if fact.state is State.UNKNOWN else value_text(fact.value)
-        yield from paragraph(span(how, said(value, how, most=400)), how, label=(said(name, how, most=200), QUIET), column=column)
+        yield from paragraph(
+            span(how, said(value, how, most=400)),
+            how,
+            label=(said(name, how, most=200), QUIET),
+            column=column,
+        )
     if isinstance(packages, dict):
         listed = ", ".join(f"{name} {version}" for name, version in packages.items())
-        yield from paragraph(span(how, said(listed, how, most=20000)), how, label=("packages", QUIET), column=column)
+        yield from paragraph(
+            span(how, said(listed, how, most=20000)), how, label=("packages", QUIET), column=column
+        )
 
 
 def ruled_out(report: Report, how: Look) -> Lines:
@@ -115,7 +153,11 @@ def ruled_out(report: Report, how: Look) -> Lines:
         yield blank()
         yield from paragraph(span(how, ("Ruled out", "bold")), how)
     for issue in report.diagnosis.ruled_out:
-        text = span(how, said(issue.title, how), (f"  ({said(issue.id, how)}: {said(issue.why, how)})", QUIET))
+        text = span(
+            how,
+            said(issue.title, how),
+            (f"  ({said(issue.id, how)}: {said(issue.why, how)})", QUIET),
+        )
         yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
 
 
@@ -127,24 +169,41 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
         # What is a note asks for nothing, and its fix is for whoever wants to be tidy.
         if len(counted) > 1 and (first := counted[0]).fixes and first.severity is not Severity.NOTE:
             yield from paragraph(
-                span(how, (said(first.fixes[0].title, how), "bold"), (f" ({said(first.id, how)})", QUIET)),
+                span(
+                    how,
+                    (said(first.fixes[0].title, how), "bold"),
+                    (f" ({said(first.id, how)})", QUIET),
+                ),
                 how,
                 indent=0,
                 label=("Do first:", "bold"),
                 column=10,
             )
         if catalog:
-            yield from paragraph(span(how, (said(glyph("dot", how).join(words.catalog(report)), how), QUIET)), how, indent=0)
+            yield from paragraph(
+                span(how, (said(glyph("dot", how).join(words.catalog(report)), how), QUIET)),
+                how,
+                indent=0,
+            )
     yield from paragraph(span(how, *_counts(report, how)), how, indent=0)
 
 
 def _counts(report: Report, how: Look) -> Sequence[Part]:
     total, seen = summary(report), report.observation
-    by_severity = [(total.error, Severity.ERROR), (total.warning, Severity.WARNING), (total.note, Severity.NOTE)]
+    by_severity = [
+        (total.error, Severity.ERROR),
+        (total.warning, Severity.WARNING),
+        (total.note, Severity.NOTE),
+    ]
     parts: list[Part] = []
     for number, severity in by_severity:
-        parts += [", " if parts else "", (count(number, severity.value), STYLES[severity] if number else QUIET)]
-    parts.append(f"{glyph('dot', how)}{total.checked} checked, {total.skipped} skipped, {total.broken} broken")
+        parts += [
+            ", " if parts else "",
+            (count(number, severity.value), STYLES[severity] if number else QUIET),
+        ]
+    parts.append(
+        f"{glyph('dot', how)}{total.checked} checked, {total.skipped} skipped, {total.broken} broken"
+    )
     if report.exit_code == 4:
         parts.append((f"{glyph('dot', how)}nothing to judge", "bold yellow"))
     if seen.interrupted:

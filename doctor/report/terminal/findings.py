@@ -33,14 +33,29 @@ _FEW_IDS = 8
 _WHAT = {"cargo": "Cargo workspace"}
 
 
-def finding(found: Finding, how: Look, *, windows: bool = False, several_targets: bool = False) -> Lines:
-    """Yield one finding; of a note, only what it is and its first fix, unless everything is wanted."""
+def finding(
+    found: Finding, how: Look, *, windows: bool = False, several_targets: bool = False
+) -> Lines:
+    """Yield one finding.
+
+    Of a note, only what it is and its first fix, unless everything is wanted.
+    """
     style = STYLES[found.severity]
     word = f"{glyph(found.severity.value, how)} {found.severity.value}"
     yield blank()
-    yield from paragraph(span(how, (said(found.title, how), "bold")), how, indent=0, label=(word, style), column=COLUMN + 2)
+    yield from paragraph(
+        span(how, (said(found.title, how), "bold")),
+        how,
+        indent=0,
+        label=(word, style),
+        column=COLUMN + 2,
+    )
     where = f", about the {_WHAT.get(found.target, found.target)}" if several_targets else ""
-    yield from paragraph(span(how, (f"{said(found.id, how)}, {found.confidence.value} confidence{where}", QUIET)), how, indent=COLUMN + 2)
+    yield from paragraph(
+        span(how, (f"{said(found.id, how)}, {found.confidence.value} confidence{where}", QUIET)),
+        how,
+        indent=COLUMN + 2,
+    )
     if found.severity is Severity.NOTE and not how.wordy:
         yield from _briefly(found, how)
         return
@@ -48,23 +63,39 @@ def finding(found: Finding, how: Look, *, windows: bool = False, several_targets
     yield from _evidence(found.evidence, how)
     if found.place is not None:
         where = f"{found.place.path}:{found.place.line}"
-        yield from paragraph(span(how, said(where, how, most=400)), how, label=("at", QUIET), column=COLUMN)
+        yield from paragraph(
+            span(how, said(where, how, most=400)), how, label=("at", QUIET), column=COLUMN
+        )
     yield from _fixes(found, how, windows=windows)
     yield from _links(found, how)
 
 
 def suppressed(report: Report, how: Look) -> Lines:
     """Yield a line each for what is ignored, what the baseline knows and what of the baseline is gone."""
-    ignored = [found for found in report.diagnosis.findings if found.suppressed and found.suppressed.by == "ignore"]
-    known = [found.id for found in report.diagnosis.findings if found.suppressed and found.suppressed.by != "ignore"]
+    ignored = [
+        found
+        for found in report.diagnosis.findings
+        if found.suppressed and found.suppressed.by == "ignore"
+    ]
+    known = [
+        found.id
+        for found in report.diagnosis.findings
+        if found.suppressed and found.suppressed.by != "ignore"
+    ]
     told = [(f"{len(ignored)} ignored", [_ignored(found, how) for found in ignored])]
-    told += [(f"{len(known)} in the baseline", known), (f"{len(report.gone)} of the baseline gone", list(report.gone))]
+    told += [
+        (f"{len(known)} in the baseline", known),
+        (f"{len(report.gone)} of the baseline gone", list(report.gone)),
+    ]
     for what, each in told:
         if each:
             yield blank()
             listed = each if how.wordy else each[:_FEW_IDS]
             more = f", and {len(each) - len(listed)} more (-v)" if len(each) > len(listed) else ""
-            yield from paragraph(span(how, (f"{what}: {', '.join(said(one, how) for one in listed)}{more}", QUIET)), how)
+            yield from paragraph(
+                span(how, (f"{what}: {', '.join(said(one, how) for one in listed)}{more}", QUIET)),
+                how,
+            )
 
 
 def _ignored(found: Finding, how: Look) -> str:
@@ -75,7 +106,9 @@ def _ignored(found: Finding, how: Look) -> str:
 def _briefly(found: Finding, how: Look) -> Lines:
     if found.fixes:
         more = f" (-v shows {'it' if len(found.fixes) == 1 else f'all {len(found.fixes)}'})"
-        yield from paragraph(span(how, said(found.fixes[0].title, how), (more, QUIET)), how, label=("fix", "bold"))
+        yield from paragraph(
+            span(how, said(found.fixes[0].title, how), (more, QUIET)), how, label=("fix", "bold")
+        )
     elif found.settles:
         yield from _settles(found, how)
     else:
@@ -88,10 +121,16 @@ def _evidence(evidence: tuple[Evidence, ...], how: Look) -> Lines:
         source = piece.source + (f":{piece.line}" if piece.line is not None else "")
         text = elided(said(piece.text, how, most=4000 if how.wordy else 240), how)
         label = "seen" if number == 0 else ""
-        body = span(how, text, (f"  ({elided(said(source, how, most=400), how)})", QUIET) if source else "")
+        body = span(
+            how, text, (f"  ({elided(said(source, how, most=400), how)})", QUIET) if source else ""
+        )
         yield from paragraph(body, how, label=(label or " ", QUIET), column=COLUMN)
     if len(evidence) > len(shown):
-        yield from paragraph(span(how, (f"and {len(evidence) - len(shown)} more (-v)", QUIET)), how, indent=2 + COLUMN)
+        yield from paragraph(
+            span(how, (f"and {len(evidence) - len(shown)} more (-v)", QUIET)),
+            how,
+            indent=2 + COLUMN,
+        )
 
 
 def _fixes(found: Finding, how: Look, *, windows: bool) -> Lines:
@@ -100,18 +139,31 @@ def _fixes(found: Finding, how: Look, *, windows: bool) -> Lines:
         yield blank()
         yield from _fix(fix, how, label="fix" if number == 0 else "or", windows=windows)
     if len(found.fixes) > len(shown):
-        yield from paragraph(span(how, (f"and {len(found.fixes) - len(shown)} more (-v)", QUIET)), how, indent=2 + COLUMN)
+        yield from paragraph(
+            span(how, (f"and {len(found.fixes) - len(shown)} more (-v)", QUIET)),
+            how,
+            indent=2 + COLUMN,
+        )
     yield from _settles(found, how)
 
 
 def _settles(found: Finding, how: Look) -> Lines:
     if found.settles:
-        yield from paragraph(f"{facts_wanted(found.settles.split(', '))} would settle it", how, label=("unsure", "bold"))
+        yield from paragraph(
+            f"{facts_wanted(found.settles.split(', '))} would settle it",
+            how,
+            label=("unsure", "bold"),
+        )
 
 
 def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
     when = f"where {said(fix.when, how)}: " if fix.when else ""
-    title = span(how, (when, QUIET), said(fix.title, how), (f" ({noted})" if (noted := flags(fix)) else "", "yellow"))
+    title = span(
+        how,
+        (when, QUIET),
+        said(fix.title, how),
+        (f" ({noted})" if (noted := flags(fix)) else "", "yellow"),
+    )
     yield from paragraph(title, how, label=(label, "bold"))
     for step in fix.steps:
         yield from verbatim(shell_line(step, windows=windows), how, indent=6, style=COMMAND)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from doctor.model.facts import Facts
 from doctor.model.report import Report
 from doctor.report.content import machine as told
-from doctor.report.terminal.page import QUIET, Lines, Look, Part, blank, glyph, paragraph, said, span
+from doctor.report.terminal.page import (
+    QUIET,
+    Lines,
+    Look,
+    Part,
+    blank,
+    glyph,
+    paragraph,
+    said,
+    span,
+)
 
 
 def head(report: Report, how: Look) -> Lines:
@@ -13,12 +23,28 @@ def head(report: Report, how: Look) -> Lines:
     seen = report.observation
     if seen.recording:
         another = " another machine than yours; doctor check looks at yours"
-        yield from paragraph(span(how, (" RECORDING ", "bold reverse magenta"), (another, "bold magenta")), how, indent=0)
+        yield from paragraph(
+            span(how, (" RECORDING ", "bold reverse magenta"), (another, "bold magenta")),
+            how,
+            indent=0,
+        )
     if seen.interrupted:
-        yield from paragraph(span(how, (" INTERRUPTED ", "bold reverse yellow"), (" this is not complete", "bold yellow")), how, indent=0)
+        yield from paragraph(
+            span(
+                how,
+                (" INTERRUPTED ", "bold reverse yellow"),
+                (" this is not complete", "bold yellow"),
+            ),
+            how,
+            indent=0,
+        )
     targets = ", ".join(told.named(target) for target in seen.targets)
     doing = f"{report.command} of {targets}" if targets else report.command
-    parts: list[Part] = [(f"canary-doctor {report.doctor_version}", "bold"), glyph("dot", how), said(doing, how)]
+    parts: list[Part] = [
+        (f"canary-doctor {report.doctor_version}", "bold"),
+        glyph("dot", how),
+        said(doing, how),
+    ]
     yield from paragraph(span(how, *parts), how, indent=0)
 
 

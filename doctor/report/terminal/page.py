@@ -41,7 +41,9 @@ _ROOM = 24
 _SEPARATORS = {0x2028: " ", 0x2029: " "}
 """Line and paragraph separators of Unicode: no control characters, yet some programs end a line there."""
 
-_LONG_PATH = re.compile(r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}")
+_LONG_PATH = re.compile(
+    r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}"
+)
 
 
 class Look(NamedTuple):
@@ -59,8 +61,13 @@ class Look(NamedTuple):
         return self.verbosity > 0
 
 
-def look(*, width: int, unicode: bool, colour: bool = False, verbosity: int = 0, links: bool = False) -> Look:
-    """Describe a terminal; nothing is read from this process's own one, nor from its environment."""
+def look(
+    *, width: int, unicode: bool, colour: bool = False, verbosity: int = 0, links: bool = False
+) -> Look:
+    """Describe a terminal.
+
+    Nothing is read from this process's own one, nor from its environment.
+    """
     width = max(width, 40)
     console = Console(
         file=StringIO(),
@@ -102,8 +109,8 @@ def kept(text: str, how: Look, *, most: int = 500) -> str:
     return _spelled(flat if len(flat) <= most else flat[:most] + glyph("more", how), how)
 
 
-def without_holes(title: str, how: Look) -> str:
-    """Close the holes of a title that no machine has filled."""
+def without_placeholders(title: str, how: Look) -> str:
+    """Close the placeholders of a title that no machine has filled."""
     return HOLE.sub(glyph("more", how), title)
 
 
@@ -111,7 +118,9 @@ def elided(text: str, how: Look) -> str:
     """Keep the last three names of long paths, which are read here and not copied, unless everything is wanted."""
     if how.wordy:
         return text
-    return _LONG_PATH.sub(lambda path: glyph("more", how) + "/" + "/".join(re.split(r"[/\\]", path[0])[-3:]), text)
+    return _LONG_PATH.sub(
+        lambda path: glyph("more", how) + "/" + "/".join(re.split(r"[/\\]", path[0])[-3:]), text
+    )
 
 
 def span(how: Look, *parts: Part) -> Text:
@@ -123,8 +132,12 @@ def span(how: Look, *parts: Part) -> Text:
     return line
 
 
-def paragraph(body: Text | str, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None) -> Lines:
-    """Wrap a text beside a label, or below it where there is no room; further lines stand under the first.
+def paragraph(
+    body: Text | str, how: Look, *, indent: int = 2, label: Part = "", column: int | None = None
+) -> Lines:
+    """Wrap a text beside a label, or below it where there is no room.
+
+    Further lines stand under the first.
 
     A bare string may be foreign: it is flattened to one line first.
     """
@@ -153,7 +166,10 @@ def url(address: str, how: Look, *, indent: int, label: Part = "") -> Lines:
     address = said(address, how)
     head = span(how, " " * indent, label)
     head.pad_right(max(indent + COLUMN - head.cell_len, 0))
-    yield _harmless(head + Text(address, f"{QUIET} link {address}" if how.links and " " not in address else QUIET))
+    yield _harmless(
+        head
+        + Text(address, f"{QUIET} link {address}" if how.links and " " not in address else QUIET)
+    )
 
 
 def blank() -> Text:

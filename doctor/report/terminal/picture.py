@@ -18,7 +18,16 @@ _WIDTH = 80
 _THEME = TerminalTheme(
     (13, 17, 23),
     (230, 237, 243),
-    [(13, 17, 23), (255, 123, 114), (126, 231, 135), (242, 204, 96), (121, 192, 255), (210, 168, 255), (118, 227, 234), (177, 186, 196)],
+    [
+        (13, 17, 23),
+        (255, 123, 114),
+        (126, 231, 135),
+        (242, 204, 96),
+        (121, 192, 255),
+        (210, 168, 255),
+        (118, 227, 234),
+        (177, 186, 196),
+    ],
     [
         (110, 118, 129),
         (255, 161, 152),
@@ -34,7 +43,10 @@ _FONT = re.compile(r"@font-face \{\{.*?\n\s*\}\}\n", re.DOTALL)
 
 
 def render(report: Report, title: str) -> str:
-    """Return the report as SVG, 80 columns wide, the same at every call; it loads nothing from elsewhere."""
+    """Return the report as SVG, 80 columns wide, the same at every call.
+
+    It loads nothing from elsewhere.
+    """
     how = look(width=_WIDTH, unicode=True, colour=True)
     console = Console(
         file=StringIO(),
@@ -49,7 +61,9 @@ def render(report: Report, title: str) -> str:
     for line in page(report, how, catalog=False):
         for piece in _broken(line):
             console.print(piece, soft_wrap=True)
-    form = _FONT.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
+    form = _FONT.sub("", CONSOLE_SVG_FORMAT).replace(
+        "Fira Code", "DejaVu Sans Mono, Menlo, Consolas"
+    )
     svg = console.export_svg(title=title, theme=_THEME, code_format=form, unique_id="doctor")
     return "\n".join(line.rstrip() for line in svg.splitlines()).strip() + "\n"
 

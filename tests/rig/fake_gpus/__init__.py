@@ -1,6 +1,7 @@
 """Lets the CPU play the GPUs that FAKE_GPUS describes, in an environment with a real torch.
 
-`rig_gpus.pth` imports this at the start of the interpreter. It waits for torch and Triton, and changes each once it is imported.
+`rig_gpus.pth` imports this at the start of the interpreter. It waits for torch and Triton, and
+changes each once it is imported.
 """
 
 from __future__ import annotations

@@ -15,9 +15,15 @@ ERRORS = {
     1: ("cudaErrorInvalidValue", "invalid argument"),
     2: ("cudaErrorMemoryAllocation", "out of memory"),
     46: ("cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable"),
-    209: ("cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"),
+    209: (
+        "cudaErrorNoKernelImageForDevice",
+        "no kernel image is available for execution on the device",
+    ),
     214: ("cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"),
-    226: ("cudaErrorContained", "Invalid access of peer GPU memory over nvlink or a hardware error"),
+    226: (
+        "cudaErrorContained",
+        "Invalid access of peer GPU memory over nvlink or a hardware error",
+    ),
     700: ("cudaErrorIllegalAddress", "an illegal memory access was encountered"),
     702: ("cudaErrorLaunchTimeout", "the launch timed out and was terminated"),
     711: ("cudaErrorTooManyPeers", "peer mapping resources exhausted"),
@@ -30,7 +36,18 @@ STICKY = {214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719}
 """After these the process has no CUDA any more (driver_types.h: "the process must be terminated and relaunched")."""
 IN_FORK = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method"
 BLOCK = 2 << 20  # what torch takes from the driver at least
-KINDS = {"name", "capability", "memory", "free", "uuid", "pci", "gfx", "fails", "context_seconds", "count"}
+KINDS = {
+    "name",
+    "capability",
+    "memory",
+    "free",
+    "uuid",
+    "pci",
+    "gfx",
+    "fails",
+    "context_seconds",
+    "count",
+}
 
 
 class Card:
@@ -138,7 +155,11 @@ def visible(installed: list[Card]) -> list[Card]:
         return cards
     chosen: list[Card] = []
     for entry in (each.strip() for each in asked.split(",")):
-        found = [card for number, card in enumerate(cards) if entry == str(number) or (len(entry) > 4 and card.uuid.startswith(entry))]
+        found = [
+            card
+            for number, card in enumerate(cards)
+            if entry == str(number) or (len(entry) > 4 and card.uuid.startswith(entry))
+        ]
         if len(found) != 1 or found[0] in chosen:
             break
         chosen += found

@@ -18,7 +18,9 @@ def install(jit: Any) -> None:
         if not any(isinstance(each, OnGpu) for each in args):
             return launch(self, *args, grid=grid, warmup=warmup, **kwargs)
         interpreter = __import__("triton.runtime.interpreter", fromlist=["InterpretedFunction"])
-        ordinary = [each.as_subclass(torch.Tensor) if isinstance(each, OnGpu) else each for each in args]
+        ordinary = [
+            each.as_subclass(torch.Tensor) if isinstance(each, OnGpu) else each for each in args
+        ]
         os.environ["TRITON_INTERPRET"] = "1"
         try:
             return interpreter.InterpretedFunction(self.fn)[grid](*ordinary, **kwargs)

@@ -26,7 +26,9 @@ def install(torch: Any) -> None:
     mode = Playing(machine)
     torch.compile = compiled_by_nobody(torch, torch.compile, machine)
     load = ctypes.CDLL
-    ctypes.CDLL = lambda path, *rest, **more: Runtime(machine) if "libcudart" in str(path) else load(path, *rest, **more)
+    ctypes.CDLL = lambda path, *rest, **more: (
+        Runtime(machine) if "libcudart" in str(path) else load(path, *rest, **more)
+    )
     mode.__enter__()
     if machine.starts:
         machine.start()
@@ -249,7 +251,10 @@ def too_old(card: Any) -> None:
 
 
 def compiled_by_nobody(torch: Any, compile_really: Any, machine: Machine) -> Any:
-    """Leave what is on a GPU uncompiled, for there is none to compile for; compile the rest without anybody looking."""
+    """Leave what is on a GPU uncompiled, for there is none to compile for.
+
+    Compile the rest without anybody looking.
+    """
     from fake_gpus.tensors import OnGpu, tensors_in
 
     @functools.wraps(compile_really)

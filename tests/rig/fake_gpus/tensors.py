@@ -11,8 +11,32 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from fake_gpus.cards import Machine
 
 TWO = "Expected all tensors to be on the same device, but found at least two devices, {} and {}!"
-MOVES = {"to", "cpu", "cuda", "copy_", "grad", "backward", "__getitem__", "__setitem__", "index_put_", "set_", "__set__", "type"}
-READS = {"size", "stride", "dim", "numel", "storage_offset", "data_ptr", "untyped_storage", "is_contiguous", "element_size", "__len__"}
+MOVES = {
+    "to",
+    "cpu",
+    "cuda",
+    "copy_",
+    "grad",
+    "backward",
+    "__getitem__",
+    "__setitem__",
+    "index_put_",
+    "set_",
+    "__set__",
+    "type",
+}
+READS = {
+    "size",
+    "stride",
+    "dim",
+    "numel",
+    "storage_offset",
+    "data_ptr",
+    "untyped_storage",
+    "is_contiguous",
+    "element_size",
+    "__len__",
+}
 ANSWERS = {
     "device": lambda index: torch.device("cuda", index),
     "is_cuda": lambda index: True,
@@ -34,7 +58,9 @@ class Watch(TorchDispatchMode):
         super().__init__()
         self.machine, self.card = machine, machine.cards[index]
 
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         """Run a kernel, or fail by its name and dtype."""
         result = function(*args, **(kwargs or {}))
         first = next((each for each in tensors_in((args, result))), None)
@@ -50,7 +76,9 @@ class Playing(TorchFunctionMode):
         super().__init__()
         self.machine = machine
 
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         """Answer about places, move, or compute."""
         kwargs = dict(kwargs or {})
         name = getattr(function, "__name__", "")
@@ -78,7 +106,15 @@ class Playing(TorchFunctionMode):
             raise torch.AcceleratorError("CUDA error: invalid device ordinal")
         return index
 
-    def compute(self, name: str, function: Any, args: Any, kwargs: Any, places: dict[int, Any], asked: int | None) -> Any:
+    def compute(
+        self,
+        name: str,
+        function: Any,
+        args: Any,
+        kwargs: Any,
+        places: dict[int, Any],
+        asked: int | None,
+    ) -> Any:
         """Run a call on the GPU where its operands are."""
         gpus = sorted(place for place in places if place >= 0)
         index = asked if asked is not None else (gpus[-1] if gpus else -1)
@@ -94,7 +130,10 @@ class Playing(TorchFunctionMode):
         if name not in MOVES and asked is None:
             same_device(args, kwargs)
         strike(self.machine, card, name, "")
-        if any(key.partition("/")[0] not in ("context", "properties", "allocation", "kernel") for key in card.fails):
+        if any(
+            key.partition("/")[0] not in ("context", "properties", "allocation", "kernel")
+            for key in card.fails
+        ):
             with Watch(self.machine, index):
                 result = function(*args, **kwargs)
         else:
@@ -112,7 +151,11 @@ class Playing(TorchFunctionMode):
                 target, kwargs["dtype"] = place_of(each), each.dtype
             elif isinstance(each, torch.dtype):
                 kwargs["dtype"] = each
-            elif device is None and isinstance(each, (str, int, torch.device)) and not isinstance(each, bool):
+            elif (
+                device is None
+                and isinstance(each, (str, int, torch.device))
+                and not isinstance(each, bool)
+            ):
                 device = each
             else:
                 left.append(each)
@@ -121,7 +164,11 @@ class Playing(TorchFunctionMode):
         target = here if target is None else target
         for index in {here, target} - {-1}:
             self.machine.touch(index)
-        if target == here and kwargs.get("dtype", tensor.dtype) == tensor.dtype and not kwargs.get("copy"):
+        if (
+            target == here
+            and kwargs.get("dtype", tensor.dtype) == tensor.dtype
+            and not kwargs.get("copy")
+        ):
             return tensor
         moved = torch.Tensor.to(tensor, dtype=kwargs.get("dtype", tensor.dtype), copy=True)
         if here >= 0 and target >= 0 and self.loses(here, target):
@@ -150,12 +197,20 @@ class Playing(TorchFunctionMode):
             return result
         if isinstance(result, torch.Tensor):
             self.machine.take(index, result.numel() * result.element_size())
-            result = torch.Tensor._make_subclass(OnGpu, result, result.requires_grad) if result.is_leaf else result.as_subclass(OnGpu)
+            result = (
+                torch.Tensor._make_subclass(OnGpu, result, result.requires_grad)
+                if result.is_leaf
+                else result.as_subclass(OnGpu)
+            )
             result.place = index
             return result
         if isinstance(result, (tuple, list)):
             parts = [self.placed(each, index) for each in result]
-            return type(result)(parts) if hasattr(result, "n_fields") or not hasattr(result, "_fields") else type(result)(*parts)
+            return (
+                type(result)(parts)
+                if hasattr(result, "n_fields") or not hasattr(result, "_fields")
+                else type(result)(*parts)
+            )
         return result
 
 
@@ -182,13 +237,21 @@ def place_of(tensor: Any) -> int:
 
 def same_device(args: Any, kwargs: Any) -> None:
     """Refuse operands of two devices as torch does; a number of the CPU is welcome everywhere."""
-    with_dims = {place_of(each) for each in tensors_in((args, kwargs)) if each.dim() or place_of(each) >= 0}
+    with_dims = {
+        place_of(each) for each in tensors_in((args, kwargs)) if each.dim() or place_of(each) >= 0
+    }
     if len(with_dims) > 1:
-        first, second = (f"cuda:{place}" if place >= 0 else "cpu" for place in sorted(with_dims, reverse=True)[:2])
+        first, second = (
+            f"cuda:{place}" if place >= 0 else "cpu"
+            for place in sorted(with_dims, reverse=True)[:2]
+        )
         raise RuntimeError(TWO.format(first, second))
 
 
 def strike(machine: Machine, card: Any, name: str, dtype: str) -> None:
-    """Fail by the name of an operation, alone or with a dtype; every attention of torch counts as scaled_dot_product_attention."""
+    """Fail by the name of an operation, alone or with a dtype.
+
+    Every attention of torch counts as scaled_dot_product_attention.
+    """
     family = "scaled_dot_product_attention" if "scaled_dot_product" in name else name.rstrip("_")
     machine.strike(card, "kernel", family, f"{family}/{dtype}")

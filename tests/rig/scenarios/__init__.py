@@ -5,4 +5,10 @@ from __future__ import annotations
 from tests.rig.scenario import Scenario
 from tests.rig.scenarios import broken, elsewhere, faulty, healthy, refusing
 
-SCENARIOS: dict[str, Scenario] = {**healthy.SCENARIOS, **refusing.SCENARIOS, **broken.SCENARIOS, **elsewhere.SCENARIOS, **faulty.SCENARIOS}
+SCENARIOS: dict[str, Scenario] = {
+    **healthy.SCENARIOS,
+    **refusing.SCENARIOS,
+    **broken.SCENARIOS,
+    **elsewhere.SCENARIOS,
+    **faulty.SCENARIOS,
+}

@@ -90,7 +90,12 @@ SCENARIOS = {
         "gpus=0",
         "nvidia/gpu-needs-open-module",
         machine={
-            **_without(machines.nvidia(open_module=False), "/proc/driver/nvidia/gpus", "/dev/nvidia0", "/sys/bus/pci"),
+            **_without(
+                machines.nvidia(open_module=False),
+                "/proc/driver/nvidia/gpus",
+                "/dev/nvidia0",
+                "/sys/bus/pci",
+            ),
             **machines.pci(machines.address(0), kind="0x030000", device="0x2b85"),
         },
         says=("10de:2b85", "580.95.05", "nvidia-open|-open"),
@@ -101,7 +106,9 @@ SCENARIOS = {
         "gpus=0",
         "nvidia/gpu-without-open-module",
         machine={
-            **_without(machines.nvidia(), "/proc/driver/nvidia/gpus", "/dev/nvidia0", "/sys/bus/pci"),
+            **_without(
+                machines.nvidia(), "/proc/driver/nvidia/gpus", "/dev/nvidia0", "/sys/bus/pci"
+            ),
             **machines.pci(machines.address(0), kind="0x030000", device="0x1b80"),
         },
         says=("10de:1b80",),
@@ -188,7 +195,10 @@ SCENARIOS = {
         tells=("H100",),
     ),
     "static-mig-without-instances": _wrong(
-        "MIG is on and nobody made an instance", "gpus=1;mig=1", "nvidia/mig-without-instances", says=("MIG",)
+        "MIG is on and nobody made an instance",
+        "gpus=1;mig=1",
+        "nvidia/mig-without-instances",
+        says=("MIG",),
     ),
     "static-visible-out-of-range": _wrong(
         "the variable of another machine",
@@ -289,7 +299,10 @@ SCENARIOS = {
         hides=("blacklist nouveau",),
     ),
     "ecc-uncorrected": _hint(
-        "uncorrectable memory errors since the driver started", "gpus=2;ecc=0;1.ecc=3", "(?i)ECC", "0000:11:00.0|GPU 1"
+        "uncorrectable memory errors since the driver started",
+        "gpus=2;ecc=0;1.ecc=3",
+        "(?i)ECC",
+        "0000:11:00.0|GPU 1",
     ),
     "rows-to-remap": _hint(
         "a row is waiting for a reset to be remapped",
@@ -303,7 +316,9 @@ SCENARIOS = {
         "nvidia/.*",
         says=("(?i)remap", "0000:11:00.0|GPU 1"),
     ),
-    "slowed-down": _hint("the card is too hot or its power fails", "gpus=2;1.reasons=0x48", "(?i)slow|thermal|hot"),
+    "slowed-down": _hint(
+        "the card is too hot or its power fails", "gpus=2;1.reasons=0x48", "(?i)slow|thermal|hot"
+    ),
     "fabric-not-ready": _wrong(
         "the GPUs are not registered with the fabric: CUDA will say 802",
         "gpus=8;fabric=1,0",

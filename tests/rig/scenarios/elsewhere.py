@@ -10,7 +10,9 @@ from tests.rig.scenario import Built, Scenario
 
 def _well(why: str, nvml: str | None, *tells: str, **more: Any) -> Scenario:
     """The static check finds nothing, and names the GPU."""
-    return Scenario(why=why, nvml=nvml, static=True, tells=tells, hides=("no NVIDIA driver",), **more)
+    return Scenario(
+        why=why, nvml=nvml, static=True, tells=tells, hides=("no NVIDIA driver",), **more
+    )
 
 
 _OLD_AND_NEW = (
@@ -25,19 +27,38 @@ SCENARIOS = {
     "static-one-gpu": _well("a workstation", "gpus=1", "H100", machine=machines.nvidia()),
     "static-two-gpus": _well("two cards", "gpus=2", "2 x NVIDIA H100", machine=_TWO),
     "static-eight-gpus": _well(
-        "a server", "gpus=8;ecc=0;remap=0,0,0,0;fabric=3,0;nvlinks=18", "8 x NVIDIA H100", machine=machines.nvidia(gpus=8)
+        "a server",
+        "gpus=8;ecc=0;remap=0,0,0,0;fabric=3,0;nvlinks=18",
+        "8 x NVIDIA H100",
+        machine=machines.nvidia(gpus=8),
     ),
     "hidden-by-index": _well(
-        _HIDDEN, _OLD_AND_NEW, "RTX 4090", machine=_TWO, env={"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+        _HIDDEN,
+        _OLD_AND_NEW,
+        "RTX 4090",
+        machine=_TWO,
+        env={"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
     ),
-    "hidden-by-uuid": _well(_HIDDEN, _OLD_AND_NEW, "RTX 4090", machine=_TWO, env={"CUDA_VISIBLE_DEVICES": "GPU-bbbb"}),
+    "hidden-by-uuid": _well(
+        _HIDDEN, _OLD_AND_NEW, "RTX 4090", machine=_TWO, env={"CUDA_VISIBLE_DEVICES": "GPU-bbbb"}
+    ),
     "hidden-fastest-first": _well(
-        f"{_HIDDEN}: without CUDA_DEVICE_ORDER the fastest is 0", _OLD_AND_NEW, "RTX 4090", machine=_TWO, env={"CUDA_VISIBLE_DEVICES": "0"}
+        f"{_HIDDEN}: without CUDA_DEVICE_ORDER the fastest is 0",
+        _OLD_AND_NEW,
+        "RTX 4090",
+        machine=_TWO,
+        env={"CUDA_VISIBLE_DEVICES": "0"},
     ),
     "static-exclusive": _well(
-        "a cluster: one process for each GPU", "gpus=4;mode=3", "H100", machine=machines.nvidia(gpus=4), worst="note"
+        "a cluster: one process for each GPU",
+        "gpus=4;mode=3",
+        "H100",
+        machine=machines.nvidia(gpus=4),
+        worst="note",
     ),
-    "static-mig": _well("MIG with instances", "gpus=1;mig=1;migs=2", "H100", machine=machines.nvidia()),
+    "static-mig": _well(
+        "MIG with instances", "gpus=1;mig=1;migs=2", "H100", machine=machines.nvidia()
+    ),
     "nvswitch-container": _well(
         "a privileged container: switches, and the fabric manager on the host",
         "gpus=8;fabric=3,0;nvlinks=18",
@@ -78,9 +99,17 @@ SCENARIOS = {
         "RTX 4090",
         machine=machines.wsl(),
     ),
-    "gvisor": _well("gVisor shows nodes and no version", "gpus=1;name=NVIDIA H200", "NVIDIA H200", machine=machines.gvisor()),
+    "gvisor": _well(
+        "gVisor shows nodes and no version",
+        "gpus=1;name=NVIDIA H200",
+        "NVIDIA H200",
+        machine=machines.gvisor(),
+    ),
     "asleep": _well(
-        "eight GPUs that each take a second to wake", "gpus=8;slow.handle=1000", "8 x NVIDIA H100", machine=machines.nvidia(gpus=8)
+        "eight GPUs that each take a second to wake",
+        "gpus=8;slow.handle=1000",
+        "8 x NVIDIA H100",
+        machine=machines.nvidia(gpus=8),
     ),
     "compat-in-its-folder": _well(
         "a container brings the library of a newer driver, as NVIDIA allows on data center GPUs",
@@ -115,6 +144,10 @@ SCENARIOS = {
         hides=("no NVIDIA driver",),
     ),
     "no-gpu": Scenario(
-        why="a laptop without any GPU, and torch from PyPI", machine=machines.nothing(), libcuda=None, static=True, worst="note"
+        why="a laptop without any GPU, and torch from PyPI",
+        machine=machines.nothing(),
+        libcuda=None,
+        static=True,
+        worst="note",
     ),
 }

@@ -15,11 +15,25 @@ _CUBLAS = (
 _NO_KERNEL = "CUDA error: no kernel image is available for execution on the device"
 
 
-def _faulty(why: str, cards: list[dict[str, Any]], only: str, *, lossy: tuple[tuple[int, int], ...] = (), **more: Any) -> Scenario:
+def _faulty(
+    why: str,
+    cards: list[dict[str, Any]],
+    only: str,
+    *,
+    lossy: tuple[tuple[int, int], ...] = (),
+    **more: Any,
+) -> Scenario:
     """GPUs, of which some have a fault, and the check besides torch-runtime that looks at them."""
     count = len(cards)
     played = {"gpus": cards, "lossy": lossy}
-    told = {"machine": machines.nvidia(gpus=count), "nvml": f"gpus={count}", "gpus": played, "code": 1, "severity": "error", **more}
+    told = {
+        "machine": machines.nvidia(gpus=count),
+        "nvml": f"gpus={count}",
+        "gpus": played,
+        "code": 1,
+        "severity": "error",
+        **more,
+    }
     args = tuple(word for each in ("torch-runtime", only) for word in ("--only", each))
     return Scenario(why=why, args=told.pop("args", args), **told)
 
@@ -36,7 +50,9 @@ _OLD_AND_NEW: list[dict[str, Any]] = [
     {"name": "NVIDIA GeForce GTX 1080", "capability": "6.1"},
     {"name": "NVIDIA GeForce RTX 3090", "capability": "8.6"},
 ]
-_NVML_OLD_AND_NEW = "gpus=2;0.name=NVIDIA GeForce GTX 1080;0.cc=6.1;1.name=NVIDIA GeForce RTX 3090;1.cc=8.6"
+_NVML_OLD_AND_NEW = (
+    "gpus=2;0.name=NVIDIA GeForce GTX 1080;0.cc=6.1;1.name=NVIDIA GeForce RTX 3090;1.cc=8.6"
+)
 _BY_SLOT = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 _FULL = {"free": 1 << 20}
 _BUSY = {"fails": {"context": 46}}

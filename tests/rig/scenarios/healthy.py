@@ -12,7 +12,12 @@ QUICK = ("--only", "torch-runtime", "--only", "cross-device-add", "--only", "non
 
 def _healthy(why: str, count: int, *args: str, **more: Any) -> Scenario:
     """As many H100 as that, all of them well."""
-    told = {"machine": machines.nvidia(gpus=count), "nvml": f"gpus={count}", "gpus": {"gpus": [{"count": count}]}, **more}
+    told = {
+        "machine": machines.nvidia(gpus=count),
+        "nvml": f"gpus={count}",
+        "gpus": {"gpus": [{"count": count}]},
+        **more,
+    }
     green = tuple(f"torch-runtime cuda:{index}" for index in range(count))
     return Scenario(why=why, args=args, red=(), green=green, **told)
 
@@ -79,6 +84,10 @@ SCENARIOS = {
         gpus={"gpus": [{}], "starts": True},
     ),
     "pairs-on-one-line": _healthy(
-        "the CPU's reasons are not the GPUs'", 2, "--only", "cross-device-add", hides=("cross-device-add cpu, cuda[^–✓✗]*needs two GPUs",)
+        "the CPU's reasons are not the GPUs'",
+        2,
+        "--only",
+        "cross-device-add",
+        hides=("cross-device-add cpu, cuda[^–✓✗]*needs two GPUs",),
     ),
 }

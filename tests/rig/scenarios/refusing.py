@@ -16,23 +16,45 @@ _FABRIC = "nvidia/fabric-manager-not-running"
 _FULL = "gpus=2;used=85500000000;processes=4242:84900000000"
 
 
-def _refuses(why: str, cuinit: str, *first: str, says: tuple[str, ...] = (), **more: Any) -> Scenario:
+def _refuses(
+    why: str, cuinit: str, *first: str, says: tuple[str, ...] = (), **more: Any
+) -> Scenario:
     """The driver's start ends with a code; NVML lists two H100 none the less."""
-    told: Mapping[str, Any] = {"machine": _MACHINE, "nvml": _TWO, "code": 1, "severity": "error", **more}
+    told: Mapping[str, Any] = {
+        "machine": _MACHINE,
+        "nvml": _TWO,
+        "code": 1,
+        "severity": "error",
+        **more,
+    }
     told = {"args": ("--only", "torch-runtime"), **told}
     return Scenario(why=why, cuinit=cuinit, first=first, says=says, **told)
 
 
 def _shown(value: str, why: str, *says: str, **more: Any) -> Scenario:
     """CUDA_VISIBLE_DEVICES leaves nothing."""
-    return _refuses(why, "100", REACH, "nvidia/.*visible.*", "cuda/.*visible.*", env={"CUDA_VISIBLE_DEVICES": value}, says=says, **more)
+    return _refuses(
+        why,
+        "100",
+        REACH,
+        "nvidia/.*visible.*",
+        "cuda/.*visible.*",
+        env={"CUDA_VISIBLE_DEVICES": value},
+        says=says,
+        **more,
+    )
 
 
 def _hidden(value: str) -> Scenario:
     """Somebody hid every GPU, and meant it: a note at most."""
     why = f"CUDA_VISIBLE_DEVICES={value!r} is how one asks for the CPU"
     return Scenario(
-        why=why, machine=_MACHINE, nvml=_TWO, env={"CUDA_VISIBLE_DEVICES": value}, args=("--only", "torch-runtime"), worst="note"
+        why=why,
+        machine=_MACHINE,
+        nvml=_TWO,
+        env={"CUDA_VISIBLE_DEVICES": value},
+        args=("--only", "torch-runtime"),
+        worst="note",
     )
 
 
@@ -43,9 +65,19 @@ def _fabric(why: str, **more: Any) -> Scenario:
 
 
 SCENARIOS = {
-    "cuinit-100": _refuses("no device is handed in, or the last GPU fell off the bus", "100", REACH, says=("H100",)),
-    "cuinit-3": _refuses("half an update, device files without rights", "3", "cuda/driver-does-not-start"),
-    "cuinit-2": _refuses("the start needs memory, and the cards are empty", "2", REACH, "cuda/no-memory-to-start", says=("memory",)),
+    "cuinit-100": _refuses(
+        "no device is handed in, or the last GPU fell off the bus", "100", REACH, says=("H100",)
+    ),
+    "cuinit-3": _refuses(
+        "half an update, device files without rights", "3", "cuda/driver-does-not-start"
+    ),
+    "cuinit-2": _refuses(
+        "the start needs memory, and the cards are empty",
+        "2",
+        REACH,
+        "cuda/no-memory-to-start",
+        says=("memory",),
+    ),
     "cuinit-2-full": _refuses(
         "somebody else's job fills both cards",
         "2",
@@ -56,9 +88,17 @@ SCENARIOS = {
         severity="warning",
         says=("4242|process",),
     ),
-    "cuinit-999": _refuses("after a suspend, or a driver in a bad state", "999", "cuda/driver-lost-its-memory-module", "cuda/.*"),
+    "cuinit-999": _refuses(
+        "after a suspend, or a driver in a bad state",
+        "999",
+        "cuda/driver-lost-its-memory-module",
+        "cuda/.*",
+    ),
     "cuinit-803": _refuses(
-        "library and kernel module of two releases", "803", "nvidia/driver-library-mismatch", "cuda/driver-and-libcuda-differ"
+        "library and kernel module of two releases",
+        "803",
+        "nvidia/driver-library-mismatch",
+        "cuda/driver-and-libcuda-differ",
     ),
     "cuinit-46": _refuses(
         "a process of somebody else holds both cards in exclusive-process mode",
@@ -70,8 +110,12 @@ SCENARIOS = {
         severity="warning",
         says=("(?i)exclusive",),
     ),
-    "cuinit-34": _refuses("the toolkit's stub stands in for the driver's library", "34", "cuda/stub-library-loaded"),
-    "cuinit-304": _refuses("the system refuses a call to the driver", "304", "cuda/driver-does-not-start", "cuda/.*"),
+    "cuinit-34": _refuses(
+        "the toolkit's stub stands in for the driver's library", "34", "cuda/stub-library-loaded"
+    ),
+    "cuinit-304": _refuses(
+        "the system refuses a call to the driver", "304", "cuda/driver-does-not-start", "cuda/.*"
+    ),
     "cuinit-hangs": _refuses(
         "a GPU that does not answer",
         "hang",
@@ -102,13 +146,16 @@ SCENARIOS = {
     ),
     "cuinit-802-absent": _fabric("the fabric manager is not installed"),
     "cuinit-802-stopped": _fabric(
-        "the fabric manager is installed and does not run", tools={"nv-fabricmanager": "echo 'Fabric Manager version is : 580.95.05'"}
+        "the fabric manager is installed and does not run",
+        tools={"nv-fabricmanager": "echo 'Fabric Manager version is : 580.95.05'"},
     ),
     "cuinit-802-other-release": _fabric(
-        "the driver was updated, the fabric manager was not", tools={"nv-fabricmanager": "echo 'Fabric Manager version is : 575.57.08'"}
+        "the driver was updated, the fabric manager was not",
+        tools={"nv-fabricmanager": "echo 'Fabric Manager version is : 575.57.08'"},
     ),
     "cuinit-802-container": _fabric(
-        "a container is shown the GPUs and not the switches", machine={**machines.nvidia(gpus=8), "/.dockerenv": ""}
+        "a container is shown the GPUs and not the switches",
+        machine={**machines.nvidia(gpus=8), "/.dockerenv": ""},
     ),
     "no-libcuda": _refuses(
         "a container with the capability utility alone: nvidia-smi works, CUDA does not",
@@ -131,13 +178,29 @@ SCENARIOS = {
         libcuda="550.54.15",
     ),
     "mig-without-instances": _refuses(
-        "MIG is on and nobody made an instance", "100", "nvidia/mig-without-instances", nvml="gpus=1;mig=1", says=("MIG",)
+        "MIG is on and nobody made an instance",
+        "100",
+        "nvidia/mig-without-instances",
+        nvml="gpus=1;mig=1",
+        says=("MIG",),
     ),
-    "visible-out-of-range": _shown("7", "the variable of another machine", "CUDA_VISIBLE_DEVICES", "7"),
-    "visible-unknown-uuid": _shown("GPU-deadbeef", "the UUID of a card that was exchanged", "CUDA_VISIBLE_DEVICES", "GPU-deadbeef"),
-    "visible-wrong-first": _shown("7,0", "a wrong entry ends the list, so nothing is left", "CUDA_VISIBLE_DEVICES", "7"),
+    "visible-out-of-range": _shown(
+        "7", "the variable of another machine", "CUDA_VISIBLE_DEVICES", "7"
+    ),
+    "visible-unknown-uuid": _shown(
+        "GPU-deadbeef",
+        "the UUID of a card that was exchanged",
+        "CUDA_VISIBLE_DEVICES",
+        "GPU-deadbeef",
+    ),
+    "visible-wrong-first": _shown(
+        "7,0", "a wrong entry ends the list, so nothing is left", "CUDA_VISIBLE_DEVICES", "7"
+    ),
     "visible-mig-unknown": _shown(
-        "MIG-12345678-0000-0000-0000-000000000000", "a MIG instance that is gone", "CUDA_VISIBLE_DEVICES", nvml="gpus=2;mig=1;migs=2"
+        "MIG-12345678-0000-0000-0000-000000000000",
+        "a MIG instance that is gone",
+        "CUDA_VISIBLE_DEVICES",
+        nvml="gpus=2;mig=1;migs=2",
     ),
     "hidden-by-empty": _hidden(""),
     "hidden-by-minus-one": _hidden("-1"),

@@ -25,7 +25,10 @@ _CRATES = tuple(_LIST.split())
 
 
 def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
-    """Yield `cargo.*`, `crate.*`, `candle.*` and `cudarc.*`; nothing is built, fetched or written."""
+    """Yield `cargo.*`, `crate.*`, `candle.*` and `cudarc.*`.
+
+    Nothing is built, fetched or written.
+    """
     host, folder = scene.host, scene.workspace
     if folder is None:
         for name in ("workspace", "lock", "lock_problem"):
@@ -35,12 +38,24 @@ def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
     path = folder / "Cargo.lock"
     lock = read_lock(host, path)
     yield "cargo.lock", present(str(path), "workspace") if lock.there else absent(str(path))
-    yield "cargo.lock_problem", present(lock.problem, str(path)) if lock.problem else absent(str(path))
-    yield "cargo.lock_version", absent(str(path)) if lock.version is None else present(lock.version, str(path))
-    yield "cargo.features", present(list(scene.features), "--features") if scene.features else absent("--features")
+    yield (
+        "cargo.lock_problem",
+        present(lock.problem, str(path)) if lock.problem else absent(str(path)),
+    )
+    yield (
+        "cargo.lock_version",
+        absent(str(path)) if lock.version is None else present(lock.version, str(path)),
+    )
+    yield (
+        "cargo.features",
+        present(list(scene.features), "--features") if scene.features else absent("--features"),
+    )
     if not lock.packages:
         for name in _CRATES:
-            yield f"crate.{name}.version", unknown(lock.problem or "there is no Cargo.lock", str(path))
+            yield (
+                f"crate.{name}.version",
+                unknown(lock.problem or "there is no Cargo.lock", str(path)),
+            )
         return
     answer = _asked(scene, folder, lock, patience)
     yield from _workspace(answer)
@@ -53,28 +68,48 @@ def _asked(scene: Scene, folder: Path, lock: Lock, patience: float) -> Answer:
     """Ask cargo where the lock lists anything that doctor is about: many a Python project has a small crate beside it."""
     if not any(name.startswith("candle-") or name == "cudarc" for name in lock.packages):
         return Answer(None, "cargo was not asked: Cargo.lock lists nothing of Candle")
-    fetched = has_sources(scene.host, folder) or not any(each.source for found in lock.packages.values() for each in found)
-    question = Question(workspace=folder, triple=_triple(scene), features=scene.features, fetched=fetched, patience=patience)
+    fetched = has_sources(scene.host, folder) or not any(
+        each.source for found in lock.packages.values() for each in found
+    )
+    question = Question(
+        workspace=folder,
+        triple=_triple(scene),
+        features=scene.features,
+        fetched=fetched,
+        patience=patience,
+    )
     return ask(scene.host, find_toolchain(scene.host, folder), question)
 
 
 def _triple(scene: Scene) -> str:
     """Return the target triple of this machine: without one cargo wants the sources of every platform there is."""
     machine = {"arm64": "aarch64", "AMD64": "x86_64"}.get(platform.machine(), platform.machine())
-    system = {"linux": "unknown-linux-gnu", "darwin": "apple-darwin", "win32": "pc-windows-msvc"}.get(scene.host.platform)
+    system = {
+        "linux": "unknown-linux-gnu",
+        "darwin": "apple-darwin",
+        "win32": "pc-windows-msvc",
+    }.get(scene.host.platform)
     return f"{machine}-{system}" if system else ""
 
 
 def _workspace(answer: Answer) -> Iterator[tuple[str, Fact]]:
     told, resolved = answer.metadata, answer.resolved
-    yield "cargo.resolved", present(len(resolved.features), "cargo metadata") if resolved else unknown(answer.why, "cargo metadata")
+    yield (
+        "cargo.resolved",
+        present(len(resolved.features), "cargo metadata")
+        if resolved
+        else unknown(answer.why, "cargo metadata"),
+    )
     if told is not None:
         yield "cargo.members", present([member.name for member in told.members], "cargo metadata")
         yield "cargo.target_directory", present(told.target_directory, "cargo metadata")
 
 
 def _crate(name: str, lock: Lock, answer: Answer, source: str) -> Seen:
-    """Yield the facts of one crate; where the lock has it more than once, the newest is the one that is described."""
+    """Yield the facts of one crate.
+
+    Where the lock has it more than once, the newest is the one that is described.
+    """
     newest = lock.newest(name)
     if newest is None:
         yield f"crate.{name}.version", absent(source)
@@ -97,4 +132,7 @@ def _resolved(locked: Locked, answer: Answer) -> Seen:
     used = package is not None and package.id in told.features
     yield f"crate.{name}.used", present(used, "cargo metadata")
     features = told.features[package.id] if package is not None and used else ()
-    yield f"crate.{name}.features", present(list(features), "cargo metadata") if features else absent("cargo metadata")
+    yield (
+        f"crate.{name}.features",
+        present(list(features), "cargo metadata") if features else absent("cargo metadata"),
+    )

@@ -21,7 +21,9 @@ from doctor.observe.scene import Scene, Seen
 _MOST_BUILDERS = 20
 _MOST_COPIES = 20
 _SWITCHES = ("cuda", "cudnn", "nccl", "metal", "accelerate", "mkl")
-_BUILDER = re.compile(r"^[ \t]*let (\w+)\s{0,40}(?::[^=\n]{0,80})?=\s{0,80}(?:bindgen_cuda|cudaforge)::", re.MULTILINE)
+_BUILDER = re.compile(
+    r"^[ \t]*let (\w+)\s{0,40}(?::[^=\n]{0,80})?=\s{0,80}(?:bindgen_cuda|cudaforge)::", re.MULTILINE
+)
 _SAME_DEVICE = re.compile(r"fn same_device\b[^{]{0,200}\{([^}]{0,400})\}")
 _CONTIGUOUS = re.compile(r"pub fn is_contiguous\b[^{]{0,200}\{(.{0,900}?)\n    \}", re.DOTALL)
 _STRIDES = re.compile(r"\[s1, stride\] if s1 == stride \* lhs_l\.dims\(\)\[1\]")
@@ -37,7 +39,11 @@ _Question: TypeAlias = Callable[[_Read], "bool | None"]
 def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> Seen:
     """Yield `candle.*`, `cudarc.*` and the folders of their sources."""
     host, path = scene.host, str(workspace / "Cargo.lock")
-    copies = list(dict.fromkeys(f"{each.version} ({each.origin})" for each in lock.packages.get("candle-core", ())))
+    copies = list(
+        dict.fromkeys(
+            f"{each.version} ({each.origin})" for each in lock.packages.get("candle-core", ())
+        )
+    )
     yield "candle.copies", present(copies[:_MOST_COPIES], path) if len(copies) > 1 else absent(path)
     features = _features(lock, answer)
     yield "candle.features", features
@@ -54,8 +60,17 @@ def _features(lock: Lock, answer: Answer) -> Fact:
     if (told := answer.resolved) is None:
         return unknown(answer.why, "cargo metadata")
     used = {package.id: package for package in told.packages if package.id in told.features}
-    on = {feature for id_, package in used.items() if package.name == "candle-core" for feature in told.features[id_]}
-    flash = ["flash-attn"] if any(package.name.startswith("candle-flash-attn") for package in used.values()) else []
+    on = {
+        feature
+        for id_, package in used.items()
+        if package.name == "candle-core"
+        for feature in told.features[id_]
+    }
+    flash = (
+        ["flash-attn"]
+        if any(package.name.startswith("candle-flash-attn") for package in used.values())
+        else []
+    )
     found = [*(switch for switch in _SWITCHES if switch in on), *flash]
     return present(found, "cargo metadata") if found else absent("cargo metadata")
 
@@ -66,9 +81,15 @@ def _built(host: Host, workspace: Path, lock: Lock, answer: Answer, on: Sequence
     if core is None or told is None:
         return absent("Cargo.lock") if core is None else unknown(answer.why, "cargo metadata")
     folder = Path(told.build_directory or told.target_directory)
-    found = [path for profile in ("debug", "release") for path in host.glob(folder / profile / "deps", "libcandle_core-*.rlib")]
+    found = [
+        path
+        for profile in ("debug", "release")
+        for path in host.glob(folder / profile / "deps", "libcandle_core-*.rlib")
+    ]
     usable = core.origin != "path" and not {"cuda", "metal"} & set(on)
-    return present(usable and any(_newer(path, workspace / "Cargo.lock") for path in found), str(folder))
+    return present(
+        usable and any(_newer(path, workspace / "Cargo.lock") for path in found), str(folder)
+    )
 
 
 def _newer(path: Path, other: Path) -> bool:
@@ -79,7 +100,10 @@ def _newer(path: Path, other: Path) -> bool:
 
 
 def _said(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Iterator[tuple[str, Fact]]:
-    """Yield what files of the sources say of the founding bugs; absent without the crate, unknown without its source."""
+    """Yield what files of the sources say of the founding bugs.
+
+    Absent without the crate, unknown without its source.
+    """
     for crate, questions in _QUESTIONS.items():
         locked = lock.newest(crate)
         folder = folder_of(host, workspace, locked, answer) if locked else None
@@ -96,7 +120,11 @@ def _answer(host: Host, folder: Path | None, ask: _Question) -> Fact:
         said = ask(lambda name: host.whole(folder / name, SOURCE))
     except Unread as error:
         return unknown(str(error), str(folder))
-    return unknown("its source is not in a form that is known", str(folder)) if said is None else present(said, str(folder))
+    return (
+        unknown("its source is not in a form that is known", str(folder))
+        if said is None
+        else present(said, str(folder))
+    )
 
 
 def _builder_is_immutable(read: _Read) -> bool | None:
@@ -104,7 +132,9 @@ def _builder_is_immutable(read: _Read) -> bool | None:
     if script is None:
         return None
     for found in islice(_BUILDER.finditer(script), _MOST_BUILDERS):
-        if re.search(rf"^[ \t]*{found[1]}[ \t]*=\s{{0,80}}{found[1]}\.", script[found.end() :], re.MULTILINE):
+        if re.search(
+            rf"^[ \t]*{found[1]}[ \t]*=\s{{0,80}}{found[1]}\.", script[found.end() :], re.MULTILINE
+        ):
             return True
     return False
 
@@ -127,7 +157,10 @@ def _refuses_contiguous(read: _Read) -> bool | None:
 
 
 _QUESTIONS: dict[str, dict[str, _Question]] = {
-    "candle-core": {"metal_compares_gpus": _compares_gpus, "matmul_refuses_contiguous": _refuses_contiguous},
+    "candle-core": {
+        "metal_compares_gpus": _compares_gpus,
+        "matmul_refuses_contiguous": _refuses_contiguous,
+    },
     "candle-flash-attn": {"flash_attn_builder_immutable": _builder_is_immutable},
 }
 
@@ -136,7 +169,11 @@ def _known_cuda(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact
     """Return the CUDA versions that every copy of cudarc knows that a build takes in: the least of them stops it."""
     copies = lock.packages.get("cudarc", ())
     if told := answer.resolved:
-        copies = tuple(each for each in copies if (package := described(told, each)) and package.id in told.features)
+        copies = tuple(
+            each
+            for each in copies
+            if (package := described(told, each)) and package.id in told.features
+        )
     if not copies:
         return absent("Cargo.lock")
     known = []
@@ -148,25 +185,47 @@ def _known_cuda(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact
             return unknown(str(error), str(folder))
         known.append({f"{major}.{minor}" for major, minor in _BY_CUDA.findall(script or "")})
     if not all(known):
-        return unknown("the build script of cudarc is not on this machine, or names no version", "Cargo.lock")
-    return present(sorted(set.intersection(*known), key=lambda version: tuple(map(int, version.split(".")))), "cudarc")
+        return unknown(
+            "the build script of cudarc is not on this machine, or names no version", "Cargo.lock"
+        )
+    return present(
+        sorted(set.intersection(*known), key=lambda version: tuple(map(int, version.split(".")))),
+        "cudarc",
+    )
 
 
 def _places(workspace: Path, lock: Lock, answer: Answer) -> Fact:
     if "candle-core" not in lock.packages:
         return absent("Cargo.lock")
-    members = [member.folder for member in answer.metadata.members] if answer.metadata else [workspace]
+    members = (
+        [member.folder for member in answer.metadata.members] if answer.metadata else [workspace]
+    )
     found = metal_places(workspace, members)
-    return present(list(found), "the workspace's own sources") if len(found) > 1 else absent("the workspace's own sources")
+    return (
+        present(list(found), "the workspace's own sources")
+        if len(found) > 1
+        else absent("the workspace's own sources")
+    )
 
 
 def _rust_wanted(answer: Answer) -> Iterator[tuple[str, Fact]]:
-    """Yield the newest rust-version among the crates of the build; unknown where cargo cannot tell what the build takes in."""
+    """Yield the newest rust-version among the crates of the build.
+
+    Unknown where cargo cannot tell what the build takes in.
+    """
     if (told := answer.resolved) is None:
         yield "cargo.rust_wanted", unknown(answer.why, "cargo metadata")
         return
-    asking = [(parse(each.rust_version), each) for each in told.packages if each.rust_version and each.id in told.features]
-    ranked = sorted((version, f"{each.name} {each.version}", each.rust_version) for version, each in asking if version)
+    asking = [
+        (parse(each.rust_version), each)
+        for each in told.packages
+        if each.rust_version and each.id in told.features
+    ]
+    ranked = sorted(
+        (version, f"{each.name} {each.version}", each.rust_version)
+        for version, each in asking
+        if version
+    )
     if not ranked:
         yield "cargo.rust_wanted", absent("cargo metadata")
         return

@@ -37,7 +37,10 @@ class Judged(NamedTuple):
 
 
 def probe(scene: Scene) -> Seen:
-    """Give extensions.files and extension.*, a group for each distribution; absent where libraries are not ELF files."""
+    """Give extensions.files and extension.*, a group for each distribution.
+
+    Absent where libraries are not ELF files.
+    """
     interpreter = scene.interpreter
     if interpreter is None:
         return
@@ -51,36 +54,76 @@ def probe(scene: Scene) -> Seen:
         told = {}  # which the probe of torch says
     search = search_of(scene.host, interpreter.executable, interpreter.machine)
     with _Examination(search, torch) as examination:
-        listed = brought(scene, {name: str(told[key]) for name, key in (("torch", "__version__"), ("cuda", "cuda")) if told.get(key)})
-        judged = [found for file in listed.files if (found := examination.judge(file, listed.libraries)) is not None]
+        listed = brought(
+            scene,
+            {
+                name: str(told[key])
+                for name, key in (("torch", "__version__"), ("cuda", "cuda"))
+                if told.get(key)
+            },
+        )
+        judged = [
+            found
+            for file in listed.files
+            if (found := examination.judge(file, listed.libraries)) is not None
+        ]
     yield "extensions.files", present([str(one.file.path) for one in judged], "RECORD files")
     owners = dict.fromkeys(one.file.owner.name for one in judged)
     for owner in owners:
-        yield from _told(owner, [one for one in judged if one.file.owner.name == owner], listed.unread)
+        yield from _told(
+            owner, [one for one in judged if one.file.owner.name == owner], listed.unread
+        )
 
 
 def _told(owner: str, judged: list[Judged], unread: str) -> Seen:
-    """Give the facts of one distribution; what is in order is absent. Where a RECORD is `unread`, some library may be here after all."""
+    """Give the facts of one distribution; what is in order is absent.
+
+    Where a RECORD is `unread`, some library may be here after all.
+    """
     groups = {
         "missing_libraries": [(one, name) for one in judged for name in one.missing],
         "undefined_symbols": [(one, each.name) for one in judged for each in one.undefined],
         "system_versions": [(one, version) for one in judged for version in one.versions],
     }
     for group, found in groups.items():
-        values, paths = list(dict.fromkeys(value for _, value in found)), list(dict.fromkeys(str(one.file.path) for one, _ in found))
+        values, paths = (
+            list(dict.fromkeys(value for _, value in found)),
+            list(dict.fromkeys(str(one.file.path) for one, _ in found)),
+        )
         source = paths[0] if paths else "compiled files"
         told = present(values[:_MOST_TOLD], source) if values else absent(source)
-        yield f"extension.{owner}.{group}", unknown(unread, source) if values and unread and group == "missing_libraries" else told
+        yield (
+            f"extension.{owner}.{group}",
+            unknown(unread, source) if values and unread and group == "missing_libraries" else told,
+        )
     kinds = [each.means for one in judged for each in one.undefined]
-    # Where the C++ ABI differs, much else is missing as well: names that carry no text are the same in both.
+    # Where the C++ ABI differs, much else is missing as well: names that carry no text are the same
+    # in both.
     means = "cxx11-abi" if "cxx11-abi" in kinds else next(iter(kinds), None)
-    yield f"extension.{owner}.undefined_means", present(means, "compiled files") if means else absent("compiled files")
+    yield (
+        f"extension.{owner}.undefined_means",
+        present(means, "compiled files") if means else absent("compiled files"),
+    )
     for prefix, name in (("GLIBC_", "glibc_wanted"), ("GLIBCXX_", "glibcxx_wanted")):
-        wanted = [version.removeprefix(prefix) for one in judged for version in one.versions if version.startswith(prefix)]
+        wanted = [
+            version.removeprefix(prefix)
+            for one in judged
+            for version in one.versions
+            if version.startswith(prefix)
+        ]
         newest = max(wanted, key=_order, default=None)
-        yield f"extension.{owner}.{name}", present(newest, "compiled files") if newest else absent("compiled files")
-    archs = sorted(frozenset().union(*(one.archs for one in judged)), key=lambda arch: (arch[0], len(arch), arch))
-    yield f"extension.{owner}.archs", present(archs, "compiled files") if archs else absent("compiled files")
+        yield (
+            f"extension.{owner}.{name}",
+            present(newest, "compiled files") if newest else absent("compiled files"),
+        )
+    archs = sorted(
+        frozenset().union(*(one.archs for one in judged)),
+        key=lambda arch: (arch[0], len(arch), arch),
+    )
+    yield (
+        f"extension.{owner}.archs",
+        present(archs, "compiled files") if archs else absent("compiled files"),
+    )
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -101,8 +144,14 @@ class _Examination:
     @cached_property
     def _loaded(self) -> dict[str, Resolved]:
         roots = torch_objects(self._search, self._torch) if self._torch else []
-        opened_by_name = {one.path.name: Resolved(one.path, "import torch", "torch") for one in roots}
-        return {**self._program, **follow(self._search, roots, loaded=self._program), **opened_by_name}
+        opened_by_name = {
+            one.path.name: Resolved(one.path, "import torch", "torch") for one in roots
+        }
+        return {
+            **self._program,
+            **follow(self._search, roots, loaded=self._program),
+            **opened_by_name,
+        }
 
     @cached_property
     def _scope(self) -> Scope:
@@ -116,7 +165,11 @@ class _Examination:
             self._scope.close()
 
     def judge(self, file: Compiled, libraries: frozenset[str]) -> Judged | None:
-        """Judge a file; None where it stands on nothing that can be wrong, or cannot be read, which another probe tells."""
+        """Judge a file.
+
+        None where it stands on nothing that can be wrong, or cannot be read, which another probe
+        tells.
+        """
         try:
             with opened(file.path) as elf:
                 return self._judge(file, elf, libraries)
@@ -131,15 +184,23 @@ class _Examination:
         asking = read(file.path, self._search.program.rpaths)
         loaded = self._loaded if on_stack else self._program
         found = follow(self._search, [asking], loaded=loaded) if on_stack else {}
-        runtimes = {name: found.get(name) or loaded.get(name) or self._search.find(asking, name) for name in _RUNTIMES}
+        runtimes = {
+            name: found.get(name) or loaded.get(name) or self._search.find(asking, name)
+            for name in _RUNTIMES
+        }
         versions = tuple(self._too_new(elf, runtimes))
         if not on_stack:
             return Judged(file, versions=versions) if versions else None
         missing = tuple(
-            name for name, one in found.items() if one.path is None and (is_torch(name) or is_cuda(name)) and name not in libraries
+            name
+            for name, one in found.items()
+            if one.path is None and (is_torch(name) or is_cuda(name)) and name not in libraries
         )
         # What the package itself loads first, or torch on demand, may define anything.
-        hidden = any(one.path is None and (is_torch(name) or is_cuda(name) or name in libraries) for name, one in found.items())
+        hidden = any(
+            one.path is None and (is_torch(name) or is_cuda(name) or name in libraries)
+            for name, one in found.items()
+        )
         undefined = () if hidden else tuple(self._scope.undefined(elf, found))
         return Judged(file, missing, undefined, versions, _archs(elf))
 
@@ -147,8 +208,16 @@ class _Examination:
         """Yield the versions of the C and C++ libraries that those of this machine do not have."""
         for library, wanted in elf.needed_versions().items():
             one = runtimes.get(library)
-            if one is not None and one.path is not None and (defined := self._versions_of(one.path)):
-                named = (version for version in wanted if version.startswith(_RUNTIMES[library]) and version not in defined)
+            if (
+                one is not None
+                and one.path is not None
+                and (defined := self._versions_of(one.path))
+            ):
+                named = (
+                    version
+                    for version in wanted
+                    if version.startswith(_RUNTIMES[library]) and version not in defined
+                )
                 yield from sorted(named, key=_order)
 
     def _versions_of(self, path: Path) -> frozenset[str]:

@@ -53,15 +53,31 @@ def probe(scene: Scene) -> Seen:
     wrong = [each for one in checked if one.name not in intact for each in _wrong(one, unread)]
     others = claims(wrong, scene.distributions)
     needs = needs_of(scene) if wrong else Needs({}, frozenset())
-    replaced = [Replaced(one, by) for one in wrong if (by := owner_of(one, others.get(one.place, ())))]
+    replaced = [
+        Replaced(one, by) for one in wrong if (by := owner_of(one, others.get(one.place, ())))
+    ]
     # A file that nothing asks for, and that is wrong for its owner, is missed by nobody.
     kept = {one.file for one in replaced}
     wrong = [one for one in wrong if one not in kept and one.owner.name not in needs.spare]
-    yield from _of_files([one for one in wrong if one.found is None], [one for one in wrong if one.found is not None], unread)
-    pairs = [one for one in replaced if not (generation_of(one.file.owner.name) and generation_of(one.by.name))]
-    yield "files.overwritten", _listed([{**_told(one.file), "by": _requirement(one.by)} for one in replaced])
+    yield from _of_files(
+        [one for one in wrong if one.found is None],
+        [one for one in wrong if one.found is not None],
+        unread,
+    )
+    pairs = [
+        one
+        for one in replaced
+        if not (generation_of(one.file.owner.name) and generation_of(one.by.name))
+    ]
+    yield (
+        "files.overwritten",
+        _listed([{**_told(one.file), "by": _requirement(one.by)} for one in replaced]),
+    )
     yield "files.overwritten_packages", _listed(_owners(one.file for one in pairs))
-    yield "files.overwriting_packages", _listed(list(dict.fromkeys(_requirement(one.by) for one in pairs)))
+    yield (
+        "files.overwriting_packages",
+        _listed(list(dict.fromkeys(_requirement(one.by) for one in pairs))),
+    )
     yield from told(replaced, needs, scene.distributions)
     if unread:
         raise Unread("; ".join(unread[:_MOST_UNREAD]))
@@ -71,7 +87,11 @@ def _of_files(missing: Sequence[Wrong], damaged: Sequence[Wrong], unread: Sequen
     pointers = [each for each in damaged if kind_of(each.path) == "library" and _is_pointer(each)]
     yield "files.missing", _listed([_told(each) for each in missing], unread)
     yield "files.missing_packages", _listed(_owners(missing), unread)
-    apart = [each for each in missing if kind_of(each.path) == "library" and not _OF_TORCH.fullmatch(each.owner.name)]
+    apart = [
+        each
+        for each in missing
+        if kind_of(each.path) == "library" and not _OF_TORCH.fullmatch(each.owner.name)
+    ]
     yield "files.missing_apart", _listed(_owners(apart), unread)
     yield "files.damaged", _listed([_told(each) for each in damaged], unread)
     yield "files.damaged_packages", _listed(_owners(damaged), unread)
@@ -105,20 +125,25 @@ def _told(each: Wrong) -> dict[str, Any]:
 
 
 def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
-    """Yield the files of a distribution that are not as its RECORD says; what could not be looked at is added to `unread`."""
+    """Yield the files of a distribution that are not as its RECORD says.
+
+    What could not be looked at is added to `unread`.
+    """
     try:
         text = text_of(one, "RECORD") or ""
     except Unread as error:
         unread.append(str(error))
         return
     site = f"{one.folder.parent}/"
-    # conda rewrites search paths inside the files after RECORD was written, so there the sizes mean nothing.
+    # conda rewrites search paths inside the files after RECORD was written, so there the sizes mean
+    # nothing.
     compared = one.installer != "conda"
     for path, wanted, _ in rows(text):
         try:
             size = os.stat(site + path).st_size  # noqa: PTH116 - 12,000 times, and a Path costs more than the call
         except (FileNotFoundError, NotADirectoryError):
-            # An empty __init__.py makes no difference when it is gone, and packages that share a folder delete each other's.
+            # An empty __init__.py makes no difference when it is gone, and packages that share a
+            # folder delete each other's.
             if wanted != 0 or not path.endswith("__init__.py"):
                 yield Wrong(one, path, wanted, None)
             continue
@@ -135,14 +160,17 @@ def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
 def _intact(host: Host, checked: Iterable[Distribution]) -> frozenset[str]:
     """Return the distributions that another process finds whole, while this one does something else; the others are looked at here.
 
-    That process is doctor's own interpreter. Where it cannot be started, or does not answer, nothing is known of anything.
+    That process is doctor's own interpreter. Where it cannot be started, or does not answer,
+    nothing is known of anything.
     """
     asked = [(one.name, str(one.folder / "RECORD")) for one in checked if one.installer != "conda"]
     if _processors() < 2 or sum(_size(path) for _, path in asked) < _LARGE:
         return frozenset()
     argv = [sys.executable, "-I", "-S", records.__file__, *(path for _, path in asked)]
     told = host.run(argv, timeout=_PATIENCE).output.split()
-    return frozenset(asked[int(number)][0] for number in told if number.isdecimal() and int(number) < len(asked))
+    return frozenset(
+        asked[int(number)][0] for number in told if number.isdecimal() and int(number) < len(asked)
+    )
 
 
 def _processors() -> int:

@@ -1,6 +1,7 @@
 """NVIDIA's packages of several CUDA generations in one environment: nvidia-cudnn-cu12 and nvidia-cudnn-cu13 unpack into one folder.
 
-When torch moves from one generation to the next, the packages of the earlier one stay behind, and the later one's files lie in their place.
+When torch moves from one generation to the next, the packages of the earlier one stay behind, and
+the later one's files lie in their place.
 """
 
 from __future__ import annotations
@@ -32,14 +33,20 @@ class Replaced(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """Which of NVIDIA's packages are asked for, and by whom; `spare` are those of another generation that nothing asks for."""
+    """Which of NVIDIA's packages are asked for, and by whom.
+
+    `spare` are those of another generation that nothing asks for.
+    """
 
     asked: Mapping[str, frozenset[str]]
     spare: frozenset[str]
 
 
 def generation_of(name: str) -> str:
-    """Return the CUDA generation in the name of a package, as 12; an empty text where there is none."""
+    """Return the CUDA generation in the name of a package, as 12.
+
+    An empty text where there is none.
+    """
     found = _GENERATION.fullmatch(name)
     return found["major"] if found else ""
 
@@ -55,9 +62,15 @@ def needs_of(scene: Scene) -> Needs:
     except Unread:
         return Needs({}, frozenset())  # whoever it is may need any of them
     here = {generation_of(name) for name in asked}
-    spare = {name for name in packages if name not in asked and generation_of(name) not in here} if here else set()
+    spare = (
+        {name for name in packages if name not in asked and generation_of(name) not in here}
+        if here
+        else set()
+    )
     for name, users in _loaded(
-        scene, [packages[name] for name in sorted(spare)], [packages[name] for name in asked if name in packages]
+        scene,
+        [packages[name] for name in sorted(spare)],
+        [packages[name] for name in asked if name in packages],
     ).items():
         asked[name] = frozenset(users)
     with suppress(Unread):
@@ -65,8 +78,13 @@ def needs_of(scene: Scene) -> Needs:
     return Needs(asked, frozenset(spare - set(asked)))
 
 
-def _asked(others: Iterable[Distribution], packages: Mapping[str, Distribution], scene: Scene) -> dict[str, frozenset[str]]:
-    """Collect who asks for which of these packages in METADATA; an extra counts where all that it names is installed."""
+def _asked(
+    others: Iterable[Distribution], packages: Mapping[str, Distribution], scene: Scene
+) -> dict[str, frozenset[str]]:
+    """Collect who asks for which of these packages in METADATA.
+
+    An extra counts where all that it names is installed.
+    """
     if scene.interpreter is None:
         return {}
     here = {one.name for one in scene.distributions}
@@ -84,7 +102,9 @@ def _asked(others: Iterable[Distribution], packages: Mapping[str, Distribution],
     return asked
 
 
-def _close(asked: dict[str, frozenset[str]], packages: Mapping[str, Distribution], interpreter: Interpreter) -> None:
+def _close(
+    asked: dict[str, frozenset[str]], packages: Mapping[str, Distribution], interpreter: Interpreter
+) -> None:
     """Add what the packages that are asked for ask for themselves."""
     waiting = [name for name in asked if name in packages]
     while waiting:
@@ -95,7 +115,9 @@ def _close(asked: dict[str, frozenset[str]], packages: Mapping[str, Distribution
                 waiting.append(each.name)
 
 
-def _loaded(scene: Scene, spare: Sequence[Distribution], kept: Sequence[Distribution]) -> dict[str, set[str]]:
+def _loaded(
+    scene: Scene, spare: Sequence[Distribution], kept: Sequence[Distribution]
+) -> dict[str, set[str]]:
     """Say which of the spare packages bring a library that a compiled file here names, and whose file that is."""
     others = frozenset(name for one in kept for name in _libraries(one))
     bringers = {name: one.name for one in spare for name in _libraries(one) if name not in others}
@@ -128,15 +150,23 @@ def _named(file: Compiled, names: Iterable[str]) -> list[str]:
 
 def told(replaced: Sequence[Replaced], needs: Needs, distributions: Iterable[Distribution]) -> Seen:
     """Give cuda_packages.*, out of the files that lie in another's place."""
-    pairs = [one for one in replaced if generation_of(one.file.owner.name) and generation_of(one.by.name)]
+    pairs = [
+        one for one in replaced if generation_of(one.file.owner.name) and generation_of(one.by.name)
+    ]
     lost = [one for one in pairs if one.file.owner.name not in needs.spare]
     spare = [one for one in distributions if one.name in needs.spare] if pairs else []
     values: dict[str, list[str]] = {
         "leftover": [one.name for one in spare],
-        "shared": _requirements(_sharing(spare, [one for one in distributions if one.name in needs.asked])) if spare else [],
+        "shared": _requirements(
+            _sharing(spare, [one for one in distributions if one.name in needs.asked])
+        )
+        if spare
+        else [],
         "overwritten": _requirements(one.file.owner for one in lost),
         "overwriting": _requirements(one.by for one in lost),
-        "wanted_by": sorted({who for one in lost for who in needs.asked.get(one.file.owner.name, ())}),
+        "wanted_by": sorted(
+            {who for one in lost for who in needs.asked.get(one.file.owner.name, ())}
+        ),
         "also_wanted_by": sorted({who for one in lost for who in needs.asked.get(one.by.name, ())}),
     }
     for name in _NAMES:
@@ -146,7 +176,9 @@ def told(replaced: Sequence[Replaced], needs: Needs, distributions: Iterable[Dis
 def _sharing(spare: Iterable[Distribution], kept: Iterable[Distribution]) -> Iterator[Distribution]:
     """Yield those that list a file which one of the spare packages lists too: uninstalling that one removes it."""
     paths = {(one.folder.parent, path) for one in spare for path, size, _ in _rows(one) if size}
-    yield from (one for one in kept if any((one.folder.parent, path) in paths for path, _, _ in _rows(one)))
+    yield from (
+        one for one in kept if any((one.folder.parent, path) in paths for path, _, _ in _rows(one))
+    )
 
 
 def _rows(one: Distribution) -> Iterator[tuple[str, int | None, str]]:
@@ -161,4 +193,8 @@ def _requirements(distributions: Iterable[Distribution]) -> list[str]:
 
 
 def _fact(values: list[str]) -> Fact:
-    return present(values, "RECORD and METADATA files") if values else absent("RECORD and METADATA files")
+    return (
+        present(values, "RECORD and METADATA files")
+        if values
+        else absent("RECORD and METADATA files")
+    )

@@ -16,7 +16,10 @@ _LARGEST_HASHED, _BLOCK = 256 << 20, 1 << 20
 
 
 class Wrong(NamedTuple):
-    """A file that is not as the RECORD of its owner says; `found` is its size, None where it is gone."""
+    """A file that is not as the RECORD of its owner says.
+
+    `found` is its size, None where it is gone.
+    """
 
     owner: Distribution
     path: str
@@ -37,10 +40,13 @@ class Claim(NamedTuple):
     digest: str
 
 
-def claims(wrong: Iterable[Wrong], distributions: Iterable[Distribution]) -> Mapping[Path, list[Claim]]:
+def claims(
+    wrong: Iterable[Wrong], distributions: Iterable[Distribution]
+) -> Mapping[Path, list[Claim]]:
     """Return what other distributions say of each of these files.
 
-    Only RECORDs that name one of their folders are read line by line, so that this costs little, and nothing where no file is wrong.
+    Only RECORDs that name one of their folders are read line by line, so that this costs little,
+    and nothing where no file is wrong.
     """
     wanted: dict[Path, set[str]] = {}
     owners: dict[Path, set[Distribution]] = {}
@@ -61,7 +67,10 @@ def claims(wrong: Iterable[Wrong], distributions: Iterable[Distribution]) -> Map
 
 
 def _record(one: Distribution) -> str:
-    """Return a RECORD; an empty text where it cannot be read, of which whoever examines that distribution speaks."""
+    """Return a RECORD.
+
+    An empty text where it cannot be read, of which whoever examines that distribution speaks.
+    """
     try:
         return text_of(one, "RECORD") or ""
     except Unread:
@@ -70,14 +79,23 @@ def _record(one: Distribution) -> str:
 
 def owner_of(one: Wrong, others: Iterable[Claim]) -> Distribution | None:
     """Return the distribution that a file belongs to by its size, and by its hash where several sizes fit; None where it fits none."""
-    fitting = [each for each in others if each.owner is not one.owner and each.size is not None and each.size == one.found]
-    if len({each.digest for each in fitting}) > 1 and (digest := _digest(one.place, one.found or 0)):
+    fitting = [
+        each
+        for each in others
+        if each.owner is not one.owner and each.size is not None and each.size == one.found
+    ]
+    if len({each.digest for each in fitting}) > 1 and (
+        digest := _digest(one.place, one.found or 0)
+    ):
         fitting = [each for each in fitting if each.digest == digest]
     return fitting[0].owner if fitting else None
 
 
 def _digest(path: Path, size: int) -> str:
-    """Hash a file as RECORD does; an empty text where it is too large for that, or cannot be read."""
+    """Hash a file as RECORD does.
+
+    An empty text where it is too large for that, or cannot be read.
+    """
     if size > _LARGEST_HASHED:
         return ""
     # A healthy environment has nothing to hash.

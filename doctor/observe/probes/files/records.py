@@ -1,7 +1,8 @@
 """What the RECORD of a distribution lists of files that matter: modules, libraries, headers and programs.
 
-Also a script, which says of RECORDs whether every such file is there in its size: `python -I -S records.py RECORD…`. It is started for each
-look at a large environment, so it imports next to nothing.
+Also a script, which says of RECORDs whether every such file is there in its size: `python -I -S
+records.py RECORD…`. It is started for each look at a large environment, so it imports next to
+nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# The rest (tests, type stubs, static libraries, licences) is what people delete on purpose to make an image smaller.
+# The rest (tests, type stubs, static libraries, licences) is what people delete on purpose to make
+# an image smaller.
 _ENDINGS = {".py": "module", ".so": "library", ".h": "header", ".hpp": "header", ".cuh": "header"}
 _SUFFIXES = tuple(_ENDINGS)
 _FIELDS = 3
@@ -26,8 +28,8 @@ _MOST_DIGITS = 20
 def rows(text: str) -> Iterator[tuple[str, int | None, str]]:
     """Yield path, size and hash of what a RECORD lists and what matters.
 
-    The size is None where RECORD does not say, or says what no file has. RECORD of torch has 12,000 lines, hence no csv module but for
-    quoted ones.
+    The size is None where RECORD does not say, or says what no file has. RECORD of torch has 12,000
+    lines, hence no csv module but for quoted ones.
     """
     for line in filter(None, text.split("\n")):
         parts = line.split(",")
@@ -37,11 +39,18 @@ def rows(text: str) -> Iterator[tuple[str, int | None, str]]:
         if not path.endswith(_SUFFIXES) and not kind_of(path):
             continue
         if path[0] not in "./" and ("/test" not in path or not _is_test(path)):
-            yield path, int(size) if len(size) <= _MOST_DIGITS and size.rstrip().isdecimal() else None, parts[1]
+            yield (
+                path,
+                int(size) if len(size) <= _MOST_DIGITS and size.rstrip().isdecimal() else None,
+                parts[1],
+            )
 
 
 def _quoted(line: str) -> list[str]:
-    """Return the fields of a line that the csv module has to read; empty ones for a line that it refuses."""
+    """Return the fields of a line that the csv module has to read.
+
+    Empty ones for a line that it refuses.
+    """
     import csv
 
     try:
@@ -59,13 +68,18 @@ def kind_of(path: str) -> str:
     """Say what a file is for; an empty text where its absence harms nobody."""
     name = path.rpartition("/")[2]
     ending = name[name.rfind(".") :] if "." in name else ""
-    return _ENDINGS.get(ending) or ("library" if ".so." in name else "program" if "/bin/" in path and not ending else "")
+    return _ENDINGS.get(ending) or (
+        "library" if ".so." in name else "program" if "/bin/" in path and not ending else ""
+    )
 
 
 def is_intact(record: str, site: str | None = None) -> bool:
-    """Say whether each file that a RECORD lists and that matters is there in its size; false wherever that cannot be told.
+    """Say whether each file that a RECORD lists and that matters is there in its size.
 
-    `site` is the folder that its paths start from, with a slash; empty where that is the current one.
+    False wherever that cannot be told.
+
+    `site` is the folder that its paths start from, with a slash; empty where that is the current
+    one.
     """
     start = f"{_site_of(record)}/" if site is None else site
     try:
@@ -89,7 +103,9 @@ def _text(record: str) -> str:
     """Read a regular file of no more than the limit; raises OSError or ValueError for any other."""
     if not stat.S_ISREG(os.stat(record).st_mode):  # noqa: PTH116 - as above
         raise ValueError
-    descriptor = os.open(record, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(
+        record, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     with os.fdopen(descriptor, "rb") as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:

@@ -17,19 +17,42 @@ from doctor.observe.scene import Interpreter, Scene, Seen
 
 BOUND = 10.0
 _MOST_TOLD = 20
-_NAMES = ("resolved", "shadowed", "undefined_symbols", "ld_library_path_rest", "cudnn_older", "cudnn_mixed")
+_NAMES = (
+    "resolved",
+    "shadowed",
+    "undefined_symbols",
+    "ld_library_path_rest",
+    "cudnn_older",
+    "cudnn_mixed",
+)
 
-# In the order in which `import torch` loads them: the first one needs little, and what it brings stays for those behind it.
-_LOADED = ("libtorch_global_deps.so", "libtorch_python.so", "libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so")
+# In the order in which `import torch` loads them: the first one needs little, and what it brings
+# stays for those behind it.
+_LOADED = (
+    "libtorch_global_deps.so",
+    "libtorch_python.so",
+    "libtorch_cuda_linalg.so",
+    "libcaffe2_nvrtc.so",
+)
 _OPENED_LATER = {"libcudnn.so": "libcudnn_*.so.*", "libnvrtc.so": "libnvrtc-builtins.so*"}
 
 
 def probe(scene: Scene) -> Seen:
-    """Give libs.*; absent where there is no torch or where the libraries of the platform are not ELF files."""
+    """Give libs.*.
+
+    Absent where there is no torch or where the libraries of the platform are not ELF files.
+    """
     if (interpreter := scene.interpreter) is None:
         return
-    folders = [path for path in search_folders(scene.host, "LD_LIBRARY_PATH") if _holds_cuda(scene.host, path)]
-    yield "libs.ld_library_path", present(folders, "LD_LIBRARY_PATH") if folders else absent("LD_LIBRARY_PATH")
+    folders = [
+        path
+        for path in search_folders(scene.host, "LD_LIBRARY_PATH")
+        if _holds_cuda(scene.host, path)
+    ]
+    yield (
+        "libs.ld_library_path",
+        present(folders, "LD_LIBRARY_PATH") if folders else absent("LD_LIBRARY_PATH"),
+    )
     torch = folder_of(interpreter, "torch")
     if torch is None or interpreter.platform != "linux":
         yield from ((f"libs.{name}", absent("sys.path")) for name in _NAMES)
@@ -40,7 +63,10 @@ def probe(scene: Scene) -> Seen:
     yield "libs.ld_library_path_rest", _rest(scene.host, told["libs.shadowed"])
     asked = list(in_vain(found))
     symbols = list(dict.fromkeys(name for name, _ in asked))[:_MOST_TOLD]
-    yield "libs.undefined_symbols", present(symbols, str(asked[0][1])) if asked else absent(str(torch / "lib"))
+    yield (
+        "libs.undefined_symbols",
+        present(symbols, str(asked[0][1])) if asked else absent(str(torch / "lib")),
+    )
     yield from of_cudnn(scene, found)
 
 
@@ -50,11 +76,15 @@ def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: 
         yield "libs.resolved", unknown(why, str(source)) if own else absent(str(source))
         yield "libs.shadowed", unknown(why, str(source)) if own else absent(str(source))
         return
-    listed = {name: {"path": _text(one.path), "how": one.how, "by": one.by} for name, one in found.items()}
+    listed = {
+        name: {"path": _text(one.path), "how": one.how, "by": one.by} for name, one in found.items()
+    }
     shadowed = [
         {"soname": name, "by": _text(one.path), "expected": str(own[name][0]), "how": one.how}
         for name, one in found.items()
-        if name in own and one.path is not None and not any(_same(one.path, path) for path in own[name])
+        if name in own
+        and one.path is not None
+        and not any(_same(one.path, path) for path in own[name])
     ]
     yield "libs.resolved", present(listed, str(source))
     yield "libs.shadowed", present(shadowed, str(source)) if shadowed else absent(str(source))
@@ -62,8 +92,14 @@ def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: 
 
 def _rest(host: Host, shadowed: Fact) -> Fact:
     """Return LD_LIBRARY_PATH without the folders that the loader would take another library from."""
-    taken = {Path(one["by"]).parent for one in shadowed.value or () if one["how"] == "LD_LIBRARY_PATH"}
-    rest = [path for path in search_folders(host, "LD_LIBRARY_PATH") if Path(path).resolve() not in taken]
+    taken = {
+        Path(one["by"]).parent for one in shadowed.value or () if one["how"] == "LD_LIBRARY_PATH"
+    }
+    rest = [
+        path
+        for path in search_folders(host, "LD_LIBRARY_PATH")
+        if Path(path).resolve() not in taken
+    ]
     return present(":".join(rest), "LD_LIBRARY_PATH") if rest else absent("LD_LIBRARY_PATH")
 
 
@@ -85,7 +121,12 @@ def _holds_cuda(host: Host, folder: str) -> bool:
 def owned(interpreter: Interpreter, torch: Path) -> dict[str, list[Path]]:
     """Find the CUDA libraries that the environment brings itself: in the nvidia packages, beside torch, in conda's lib."""
     site, prefix = torch.parent, Path(interpreter.prefix)
-    folders = [torch / "lib", *_subfolders(site / "nvidia"), *_subfolders(site / "cu"), site / "cusparselt/lib"]
+    folders = [
+        torch / "lib",
+        *_subfolders(site / "nvidia"),
+        *_subfolders(site / "cu"),
+        site / "cusparselt/lib",
+    ]
     if (prefix / "conda-meta").is_dir():
         folders.append(prefix / "lib")
     found: dict[str, list[Path]] = {}
@@ -124,6 +165,11 @@ def _belongs_to_torch(name: str) -> bool:
 
 
 def _later(path: Path) -> list[str]:
-    """Name the parts that a library opens by itself when it is used; a mixture of releases of these fails late and oddly."""
-    pattern = next((value for key, value in _OPENED_LATER.items() if path.name.startswith(key)), None)
+    """Name the parts that a library opens by itself when it is used.
+
+    A mixture of releases of these fails late and oddly.
+    """
+    pattern = next(
+        (value for key, value in _OPENED_LATER.items() if path.name.startswith(key)), None
+    )
     return sorted(part.name for part in path.parent.glob(pattern)) if pattern else []

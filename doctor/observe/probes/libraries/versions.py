@@ -24,24 +24,47 @@ _PARTS = ("MAJOR", "MINOR", "PATCHLEVEL")
 def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> Seen:
     """Give libs.cudnn_older and libs.cudnn_mixed.
 
-    torch compares major and minor: another major never fits, and an older minor does not (torch/backends/cudnn/__init__.py). The
-    library that it is linked with opens the others by name, which LD_LIBRARY_PATH may lead elsewhere.
+    torch compares major and minor: another major never fits, and an older minor does not
+    (torch/backends/cudnn/__init__.py). The library that it is linked with opens the others by name,
+    which LD_LIBRARY_PATH may lead elsewhere.
     """
-    paths = {one.path.parent: one.path for name, one in found.items() if one.path is not None and _CUDNN.fullmatch(name)}
+    paths = {
+        one.path.parent: one.path
+        for name, one in found.items()
+        if one.path is not None and _CUDNN.fullmatch(name)
+    }
     versions = {path: version for path in paths.values() if (version := _version(scene.host, path))}
-    wanted, source, why = None, "METADATA of torch", "a cuDNN lies beside no header that says its version"
+    wanted, source, why = (
+        None,
+        "METADATA of torch",
+        "a cuDNN lies beside no header that says its version",
+    )
     try:
         wanted, whole = _wanted(scene), len(versions) == len(paths)
     except Unread as error:
         whole, why = False, str(error)
-    older = [path for path, here in versions.items() if wanted and (here[0] != wanted[0] or here[1] < wanted[1])]
+    older = [
+        path
+        for path, here in versions.items()
+        if wanted and (here[0] != wanted[0] or here[1] < wanted[1])
+    ]
     known = absent(source) if whole else unknown(why, source)
-    yield "libs.cudnn_older", present(_told(older, versions, wanted or ()), str(older[0])) if older else known
-    mixed = sorted(versions, key=lambda path: versions[path]) if len(set(versions.values())) > 1 else []
-    yield "libs.cudnn_mixed", present(_told(mixed, versions, versions[mixed[-1]]), str(mixed[0])) if mixed else known
+    yield (
+        "libs.cudnn_older",
+        present(_told(older, versions, wanted or ()), str(older[0])) if older else known,
+    )
+    mixed = (
+        sorted(versions, key=lambda path: versions[path]) if len(set(versions.values())) > 1 else []
+    )
+    yield (
+        "libs.cudnn_mixed",
+        present(_told(mixed, versions, versions[mixed[-1]]), str(mixed[0])) if mixed else known,
+    )
 
 
-def _told(paths: Sequence[Path], versions: Mapping[Path, Version], other: Version) -> dict[str, str]:
+def _told(
+    paths: Sequence[Path], versions: Mapping[Path, Version], other: Version
+) -> dict[str, str]:
     return {"library": str(paths[0]), "version": _text(versions[paths[0]]), "wanted": _text(other)}
 
 
@@ -53,7 +76,11 @@ def _wanted(scene: Scene) -> Version | None:
     torch = next((one for one in scene.distributions if one.name == "torch"), None)
     if torch is None or scene.interpreter is None:
         return None
-    pins = (_PINNED.match(one.specifier) for one in requirements(torch, scene.interpreter) if one.name.startswith("nvidia-cudnn-"))
+    pins = (
+        _PINNED.match(one.specifier)
+        for one in requirements(torch, scene.interpreter)
+        if one.name.startswith("nvidia-cudnn-")
+    )
     return next(((int(pin[1]), int(pin[2])) for pin in pins if pin), None)
 
 

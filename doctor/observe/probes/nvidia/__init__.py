@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from doctor.host import Ended, Host
+from doctor.host import Host, Termination
 from doctor.host.nvml import Answer, Gpu, ask_nvml
 from doctor.model.facts import absent, present, unknown
 from doctor.observe.probes.nvidia import files
@@ -24,9 +24,12 @@ _GPU_FACTS = ("gpus", "gpu_errors", "visible", "visible_error", "hidden_on_purpo
 
 
 def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
-    """Yield `nvidia.*`; without a sign of a driver no child is started and everything that needs one is absent.
+    """Yield `nvidia.*`.
 
-    NVML may be silent for `patience` seconds, and nvidia-smi, which is asked where NVML answers wrongly, may take as long.
+    Without a sign of a driver no child is started and everything that needs one is absent.
+
+    NVML may be silent for `patience` seconds, and nvidia-smi, which is asked where NVML answers
+    wrongly, may take as long.
     """
     host = scene.host
     kernel, on_bus = files.kernel_driver(host), files.on_bus(host)
@@ -35,7 +38,10 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
     smi = files.smi_path(host)
     yield "nvidia.gpu_present", there
     holders = sorted({holder for holder in on_bus.values() if holder})
-    yield "nvidia.bound_to", present(holders, "/sys/bus/pci/devices") if holders else absent("/sys/bus/pci/devices")
+    yield (
+        "nvidia.bound_to",
+        present(holders, "/sys/bus/pci/devices") if holders else absent("/sys/bus/pci/devices"),
+    )
     yield "nvidia.smi", present(smi, "PATH") if smi else absent("PATH")
     yield from files.driver_files(host, shown=shown)
     yield from of_modules(host, on_bus, loaded=kernel is not None)
@@ -52,12 +58,19 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
         yield from _nothing(nvml.error if there.value else "")
         return
     yield "nvidia.nvml", present(nvml.error, "NVML") if nvml.error else absent("NVML answered")
-    answer, source = (nvml, "NVML") if nvml.gpus is not None else (_asked_smi(host, smi, nvml, patience), "nvidia-smi")
+    answer, source = (
+        (nvml, "NVML")
+        if nvml.gpus is not None
+        else (_asked_smi(host, smi, nvml, patience), "nvidia-smi")
+    )
     if not kernel and _NOT_LOADED in nvml.error.lower() and not answer.driver_version:
         yield from _no_module()
     elif not kernel:
         yield from _driver(answer.driver_version, source, answer.error)
-    cuda, why = answer.cuda_version, answer.error or answer.why.get("cuda_version") or "only NVML tells"
+    cuda, why = (
+        answer.cuda_version,
+        answer.error or answer.why.get("cuda_version") or "only NVML tells",
+    )
     yield "nvidia.cuda_version", present(cuda, "NVML") if cuda else unknown(why, source)
     from doctor.observe.probes.nvidia.gpus import of_gpus  # for machines with a driver
 
@@ -79,7 +92,10 @@ def _no_module() -> Seen:
 def _driver(version: str | None, source: str, why: str = "") -> Seen:
     branch = re.match(r"\d+", version or "")
     yield "nvidia.driver_version", present(version, source) if version else unknown(why, source)
-    yield "nvidia.driver_branch", present(int(branch[0]), source) if branch else unknown(why or "no number", source)
+    yield (
+        "nvidia.driver_branch",
+        present(int(branch[0]), source) if branch else unknown(why or "no number", source),
+    )
 
 
 def _asked_smi(host: Host, smi: str | None, nvml: Answer, patience: float) -> Answer:
@@ -91,16 +107,32 @@ def _asked_smi(host: Host, smi: str | None, nvml: Answer, patience: float) -> An
         return msgspec.structs.replace(nvml, error=f"{nvml.error}; nvidia-smi is not on PATH")
     import csv
 
-    ran = host.run([smi, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"], timeout=patience, limit=1 << 16)
-    rows = [[cell.strip() for cell in row] for row in csv.reader(ran.output.splitlines()) if len(row) == 6] if ran.ok else []
+    ran = host.run(
+        [smi, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"],
+        timeout=patience,
+        limit=1 << 16,
+    )
+    rows = (
+        [
+            [cell.strip() for cell in row]
+            for row in csv.reader(ran.output.splitlines())
+            if len(row) == 6
+        ]
+        if ran.ok
+        else []
+    )
     rows = [row for row in rows if row[0].isdecimal()]
     if rows:
         driver = nvml.driver_version or rows[0][5]
-        return msgspec.structs.replace(nvml, driver_version=driver, gpus=tuple(_gpu(row) for row in rows))
-    if ran.ended is Ended.TIMEOUT:
+        return msgspec.structs.replace(
+            nvml, driver_version=driver, gpus=tuple(_gpu(row) for row in rows)
+        )
+    if ran.ended is Termination.TIMEOUT:
         why = f"nvidia-smi did not answer within {patience:g} s"
     else:
-        said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why or "nothing")[:200].partition("\n")[0]
+        said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why or "nothing")[
+            :200
+        ].partition("\n")[0]
         why = f"nvidia-smi (exit code {ran.code}) said: {said}"
     return msgspec.structs.replace(nvml, error=f"{nvml.error}; {why}")
 

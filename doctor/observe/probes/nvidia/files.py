@@ -17,7 +17,14 @@ _WSL = "/usr/lib/wsl/lib"
 _RELEASE = re.compile(r"\d{2,4}\.\d+(?:\.\d+)*")
 _NIX = "/run/opengl-driver/lib"
 _OF_LIBCUDA = ("libcuda", "libcuda_version", "libcuda_link", "libcuda_before_wsl")
-_LINKER_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
+_LINKER_FOLDERS = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib",
+    "/lib",
+)
 
 
 def kernel_driver(host: Host) -> tuple[str, str] | None:
@@ -35,7 +42,9 @@ def outside_linux(host: Host) -> bool:
     if host.platform == "win32":
         return smi_path(host) is not None
     # /dev/dxg serves GPUs of every maker; containers are given the libraries in folders of their own.
-    return host.exists("/dev/dxg") and (host.exists(f"{_WSL}/libcuda.so.1") or nvml_library(host) is not None)
+    return host.exists("/dev/dxg") and (
+        host.exists(f"{_WSL}/libcuda.so.1") or nvml_library(host) is not None
+    )
 
 
 def shows_driver(host: Host) -> bool:
@@ -46,7 +55,9 @@ def shows_driver(host: Host) -> bool:
 def nvml_library(host: Host) -> str | None:
     """Return the NVML that the loader would take."""
     name = "libnvidia-ml.so.1"
-    return find_library(host, name) or next((path for path in (f"{_WSL}/{name}",) if host.exists(path)), None)
+    return find_library(host, name) or next(
+        (path for path in (f"{_WSL}/{name}",) if host.exists(path)), None
+    )
 
 
 def smi_path(host: Host) -> str | None:
@@ -57,8 +68,15 @@ def smi_path(host: Host) -> str | None:
 
 def gpu_names(host: Host) -> list[str]:
     """Return the names that the kernel driver gives the GPUs."""
-    texts = (host.read(path, limit=4096) or "" for path in host.glob("/proc/driver/nvidia/gpus", "*/information"))
-    return [found[1].strip() for text in texts if (found := re.search(r"^Model:[ \t]*(\S.*)$", text, re.MULTILINE))]
+    texts = (
+        host.read(path, limit=4096) or ""
+        for path in host.glob("/proc/driver/nvidia/gpus", "*/information")
+    )
+    return [
+        found[1].strip()
+        for text in texts
+        if (found := re.search(r"^Model:[ \t]*(\S.*)$", text, re.MULTILINE))
+    ]
 
 
 def addresses(host: Host) -> list[str]:
@@ -67,14 +85,19 @@ def addresses(host: Host) -> list[str]:
 
 
 def on_bus(host: Host) -> dict[str, str]:
-    """Return the NVIDIA GPUs on PCI by their folder, with the kernel driver that holds each; an empty name where none does."""
+    """Return the NVIDIA GPUs on PCI by their folder, with the kernel driver that holds each.
+
+    An empty name where none does.
+    """
     devices, found = "/sys/bus/pci/devices", {}
     for name in host.list(devices):
         if (host.read(f"{devices}/{name}/vendor", limit=16) or "").strip() == "0x10de":
             kind = (host.read(f"{devices}/{name}/class", limit=16) or "").strip()
             if kind.startswith("0x03"):
                 holder = host.at(f"{devices}/{name}/driver")
-                found[f"{devices}/{name}"] = os.path.basename(os.path.realpath(holder)) if os.path.lexists(holder) else ""  # noqa: PTH119
+                found[f"{devices}/{name}"] = (
+                    os.path.basename(os.path.realpath(holder)) if os.path.lexists(holder) else ""  # noqa: PTH119
+                )
     return found
 
 
@@ -92,18 +115,43 @@ def gpu_present(host: Host, seen: Mapping[str, str]) -> Fact:
 
 
 def driver_files(host: Host, *, shown: bool) -> Seen:
-    """Yield what device nodes, modules and libraries tell; `shown` says whether there is a driver."""
+    """Yield what device nodes, modules and libraries tell.
+
+    `shown` says whether there is a driver.
+    """
     yield "nvidia.device_nodes", _device_nodes(host) if shown else absent("no driver is loaded")
     refused, barred = _refused(host) if shown else ([], [])
-    yield "nvidia.nodes_refused", present(refused, "/dev/nvidia*") if refused else absent("/dev/nvidia*")
-    yield "nvidia.nodes_barred", present(barred, "/dev/nvidia*") if barred else absent("/dev/nvidia*")
+    yield (
+        "nvidia.nodes_refused",
+        present(refused, "/dev/nvidia*") if refused else absent("/dev/nvidia*"),
+    )
+    yield (
+        "nvidia.nodes_barred",
+        present(barred, "/dev/nvidia*") if barred else absent("/dev/nvidia*"),
+    )
     stale = _stale(host) if shown else ""
-    yield "nvidia.nodes_stale", present(stale, "/proc/devices") if stale else absent("/proc/devices")
-    yield "nvidia.uvm_node", present(host.exists("/dev/nvidia-uvm"), "/dev/nvidia-uvm") if shown else absent("/dev/nvidia-uvm")
+    yield (
+        "nvidia.nodes_stale",
+        present(stale, "/proc/devices") if stale else absent("/proc/devices"),
+    )
+    yield (
+        "nvidia.uvm_node",
+        present(host.exists("/dev/nvidia-uvm"), "/dev/nvidia-uvm")
+        if shown
+        else absent("/dev/nvidia-uvm"),
+    )
     yield "nvidia.modprobe", _modprobe(host) if shown else absent("no driver is loaded")
-    yield "nvidia.uvm", _uvm(host) if shown and not host.exists("/dev/dxg") else absent("/sys/module/nvidia_uvm")
+    yield (
+        "nvidia.uvm",
+        _uvm(host) if shown and not host.exists("/dev/dxg") else absent("/sys/module/nvidia_uvm"),
+    )
     switches = [name for name in host.list("/dev") if name.startswith("nvidia-nvswitch")]
-    yield "nvidia.nvswitch", present(bool(switches), "/dev/nvidia-nvswitch*") if shown else absent("/dev/nvidia-nvswitch*")
+    yield (
+        "nvidia.nvswitch",
+        present(bool(switches), "/dev/nvidia-nvswitch*")
+        if shown
+        else absent("/dev/nvidia-nvswitch*"),
+    )
     yield "nvidia.fabric_manager", _fabric_manager(host, shown=shown)
     yield from _libcuda(host)
 
@@ -121,12 +169,20 @@ def _uvm(host: Host) -> Fact:
     if host.exists(module):
         return present(True, module)
     # gVisor hands CUDA through and shows none of the host's modules.
-    return present(False, module) if kernel_driver(host) else unknown("the host's modules are not shown", module)
+    return (
+        present(False, module)
+        if kernel_driver(host)
+        else unknown("the host's modules are not shown", module)
+    )
 
 
 def _refused(host: Host) -> tuple[list[str], list[str]]:
     """Return the nodes that their mode closes to this user, and those that are closed though their mode is open: by a control group."""
-    nodes = [f"/dev/{name}" for name in host.list("/dev") if re.fullmatch(r"nvidia(?:\d+|ctl|-uvm)", name)]
+    nodes = [
+        f"/dev/{name}"
+        for name in host.list("/dev")
+        if re.fullmatch(r"nvidia(?:\d+|ctl|-uvm)", name)
+    ]
     closed = [node for node in nodes if not os.access(host.at(node), os.R_OK | os.W_OK)]
     barred = [node for node in closed if _mode_allows(host.at(node))]
     return [node for node in closed if node not in barred], barred
@@ -134,7 +190,11 @@ def _refused(host: Host) -> tuple[list[str], list[str]]:
 
 def _stale(host: Host) -> str:
     """Say where /dev/nvidia-uvm is of another number than the kernel's: the number is given anew whenever the module is loaded."""
-    listed = re.search(r"^ {0,3}(\d{1,4}) nvidia-uvm$", host.read("/proc/devices", limit=1 << 16) or "", re.MULTILINE)
+    listed = re.search(
+        r"^ {0,3}(\d{1,4}) nvidia-uvm$",
+        host.read("/proc/devices", limit=1 << 16) or "",
+        re.MULTILINE,
+    )
     try:
         node = host.at("/dev/nvidia-uvm").stat()
     except OSError:
@@ -170,8 +230,11 @@ def _device_nodes(host: Host) -> Fact:
     if host.exists("/dev/dxg"):
         return present(os.access(host.at("/dev/dxg"), os.R_OK | os.W_OK), "/dev/dxg")
     nodes = [name for name in host.list("/dev") if re.fullmatch(r"nvidia\d+", name)]
-    # Opening a GPU's own node wakes the GPU, which takes seconds; nvidiactl costs nothing and is refused the same way.
-    usable = _opens(host.at("/dev/nvidiactl")) and all(os.access(host.at(f"/dev/{name}"), os.R_OK | os.W_OK) for name in nodes)
+    # Opening a GPU's own node wakes the GPU, which takes seconds; nvidiactl costs nothing and is
+    # refused the same way.
+    usable = _opens(host.at("/dev/nvidiactl")) and all(
+        os.access(host.at(f"/dev/{name}"), os.R_OK | os.W_OK) for name in nodes
+    )
     return present(bool(nodes) and usable, "/dev/nvidiactl, /dev/nvidia*")
 
 
@@ -183,25 +246,39 @@ def _fabric_manager(host: Host, *, shown: bool) -> Fact:
         return unknown("not asked: no driver is loaded", path)
     ran = host.run([path, "--version"], timeout=2.0, limit=1 << 14)
     found = re.search(r"\d{3}\.\d+(?:\.\d+)*", ran.output) if ran.ok else None
-    return present(found[0], path) if found else unknown("it does not tell its version within 2 s", path)
+    return (
+        present(found[0], path)
+        if found
+        else unknown("it does not tell its version within 2 s", path)
+    )
 
 
 def _libcuda(host: Host) -> Seen:
     wsl = f"{_WSL}/libcuda.so.1"
     path = find_library(host, "libcuda.so.1")
     if path is None and host.exists(f"{_NIX}/libcuda.so.1"):
-        # Programs of NixOS name this folder themselves; those that are not built there do not find it.
+        # Programs of NixOS name this folder themselves; those that are not built there do not find
+        # it.
         for name in _OF_LIBCUDA:
             yield f"nvidia.{name}", unknown(f"only programs built for NixOS find {_NIX}", _NIX)
         return
     if path is None:
-        why = f"{wsl} is not in the loader's cache" if host.exists(wsl) else "the loader finds no libcuda.so.1"
+        why = (
+            f"{wsl} is not in the loader's cache"
+            if host.exists(wsl)
+            else "the loader finds no libcuda.so.1"
+        )
         for name in _OF_LIBCUDA:
             yield f"nvidia.{name}", absent(why)
         return
     # Packages of a distribution put theirs into these folders; other places are somebody's choice.
-    shadows = host.exists("/dev/dxg") and host.exists(wsl) and os.path.dirname(path) in _LINKER_FOLDERS  # noqa: PTH120
-    yield "nvidia.libcuda_before_wsl", present(path, "the loader's search") if shadows else absent("the loader's search")
+    shadows = (
+        host.exists("/dev/dxg") and host.exists(wsl) and os.path.dirname(path) in _LINKER_FOLDERS  # noqa: PTH120
+    )
+    yield (
+        "nvidia.libcuda_before_wsl",
+        present(path, "the loader's search") if shadows else absent("the loader's search"),
+    )
     target = os.path.realpath(host.at(path))
     version = re.search(r"\.so\.(\d{2,4}(?:\.\d+)+)$", target)
     yield "nvidia.libcuda", present(path, "the loader's search")
@@ -210,6 +287,8 @@ def _libcuda(host: Host) -> Seen:
     else:
         yield "nvidia.libcuda_version", unknown("its file name holds no version", target)
     folders = (str(Path(path).parent), *search_folders(host, "LIBRARY_PATH"), *_LINKER_FOLDERS)
-    plain = next((f"{folder}/libcuda.so" for folder in folders if host.exists(f"{folder}/libcuda.so")), None)
+    plain = next(
+        (f"{folder}/libcuda.so" for folder in folders if host.exists(f"{folder}/libcuda.so")), None
+    )
     plain = plain or next(iter(loader_cache(host).get("libcuda.so", ())), None)
     yield "nvidia.libcuda_link", present(plain is not None, plain or "the linker's folders")

@@ -20,9 +20,14 @@ def of_gpus(host: Host, answer: Answer, source: str) -> Seen:
         yield from _unknown(host, answer.error, source)
         return
     gpus = _located(answer.gpus, files.addresses(host))
-    yield "nvidia.gpus", present([gpu.told() for gpu in gpus], source) if gpus else absent(f"{source} lists none")
+    yield (
+        "nvidia.gpus",
+        present([gpu.told() for gpu in gpus], source) if gpus else absent(f"{source} lists none"),
+    )
     told = visible(gpus, host.env)
-    errors = [f"{_label(gpu)}: {gpu.error}" for gpu in _faulty(gpus if told.gpus is None else told.gpus)]
+    errors = [
+        f"{_label(gpu)}: {gpu.error}" for gpu in _faulty(gpus if told.gpus is None else told.gpus)
+    ]
     yield "nvidia.gpu_errors", present(errors, source) if errors else absent(source)
     yield from _seen_by_cuda(told, gpus, source)
 
@@ -43,11 +48,17 @@ def _located(gpus: tuple[Gpu, ...], addresses: list[str]) -> tuple[Gpu, ...]:
         return gpus
     # NVML lists GPUs in the order of their addresses.
     found = {gpu.index: address for gpu, address in zip(nameless, left, strict=True)}
-    return tuple(msgspec.structs.replace(gpu, pci_bus_id=gpu.pci_bus_id or found.get(gpu.index)) for gpu in gpus)
+    return tuple(
+        msgspec.structs.replace(gpu, pci_bus_id=gpu.pci_bus_id or found.get(gpu.index))
+        for gpu in gpus
+    )
 
 
 def _faulty(gpus: tuple[Gpu, ...]) -> list[Gpu]:
-    """Return the GPUs that do not answer; one that a job was not given is refused, and no fault of its own."""
+    """Return the GPUs that do not answer.
+
+    One that a job was not given is refused, and no fault of its own.
+    """
     refused = [gpu for gpu in gpus if gpu.error == _REFUSED]
     asked = [gpu for gpu in gpus if gpu.error and not gpu.error.startswith("not asked")]
     return asked if len(refused) == len(gpus) else [gpu for gpu in asked if gpu not in refused]
@@ -64,6 +75,12 @@ def _seen_by_cuda(told: Visible, gpus: tuple[Gpu, ...], source: str) -> Seen:
     if told.gpus is None:
         yield "nvidia.visible", unknown(told.why, where)
     else:
-        yield "nvidia.visible", present([gpu.told() for gpu in told.gpus], where) if told.gpus else absent(where)
-    yield "nvidia.visible_error", present(told.error, where) if told.error and gpus else absent(where)
+        yield (
+            "nvidia.visible",
+            present([gpu.told() for gpu in told.gpus], where) if told.gpus else absent(where),
+        )
+    yield (
+        "nvidia.visible_error",
+        present(told.error, where) if told.error and gpus else absent(where),
+    )
     yield "nvidia.hidden_on_purpose", present(True, where) if told.meant else absent(where)

@@ -12,7 +12,9 @@ from doctor.observe.scene import Seen
 
 _CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
 _NAMES = frozenset({"nvidia", "nvidia-current", "nvidia_current"})
-_NOTHING = frozenset(f"{folder}/bin/{name}" for folder in ("", "/usr") for name in ("true", "false"))
+_NOTHING = frozenset(
+    f"{folder}/bin/{name}" for folder in ("", "/usr") for name in ("true", "false")
+)
 _AT_START = frozenset({"modprobe.blacklist", "module_blacklist", "rd.driver.blacklist"})
 _MODULE = re.compile(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -20,13 +22,24 @@ _MOST_KERNELS = 12
 
 
 def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> Seen:
-    """Yield what tells why cards have no driver; `on_bus` are the cards, `loaded` says whether NVIDIA's module is in the kernel."""
+    """Yield what tells why cards have no driver.
+
+    `on_bus` are the cards, `loaded` says whether NVIDIA's module is in the kernel.
+    """
     cards = [_card(host, folder, holder) for folder, holder in on_bus.items()]
-    yield "nvidia.cards", present(cards, "/sys/bus/pci/devices") if cards else absent("/sys/bus/pci/devices")
+    yield (
+        "nvidia.cards",
+        present(cards, "/sys/bus/pci/devices") if cards else absent("/sys/bus/pci/devices"),
+    )
     yield "nvidia.module_kind", _kind(host)
     waits = bool(cards) and not loaded
     forbidding = list(_forbidding(host)) if waits else []
-    yield "nvidia.blacklisted_in", present(forbidding, ", ".join(_CONFIGURATION)) if forbidding else absent("modprobe.d, /proc/cmdline")
+    yield (
+        "nvidia.blacklisted_in",
+        present(forbidding, ", ".join(_CONFIGURATION))
+        if forbidding
+        else absent("modprobe.d, /proc/cmdline"),
+    )
     prime = host.which("prime-select")
     yield "nvidia.prime_select", present(prime, "PATH") if prime else absent("PATH")
     yield from _built(host) if waits else _not_asked()
@@ -49,7 +62,9 @@ def _kind(host: Host) -> Fact:
     line = next((line for line in text.splitlines() if line.startswith("NVRM version:")), "")
     if not line:
         return absent("/proc/driver/nvidia/version")
-    return present("open" if "Open Kernel Module" in line else "closed", "/proc/driver/nvidia/version")
+    return present(
+        "open" if "Open Kernel Module" in line else "closed", "/proc/driver/nvidia/version"
+    )
 
 
 def _forbidding(host: Host) -> Iterator[str]:
@@ -60,9 +75,13 @@ def _forbidding(host: Host) -> Iterator[str]:
             # A file hides those of the same name in the folders that come after it.
             if name.endswith(".conf") and name not in seen:
                 seen.add(name)
-                if any(map(_forbids, (host.read(f"{folder}/{name}", limit=1 << 16) or "").splitlines())):
+                if any(
+                    map(_forbids, (host.read(f"{folder}/{name}", limit=1 << 16) or "").splitlines())
+                ):
                     yield f"{folder}/{name}"
-    words = [word.partition("=") for word in (host.read("/proc/cmdline", limit=1 << 13) or "").split()]
+    words = [
+        word.partition("=") for word in (host.read("/proc/cmdline", limit=1 << 13) or "").split()
+    ]
     if any(name in _AT_START and _NAMES & set(modules.split(",")) for name, _, modules in words):
         yield "/proc/cmdline"
 
@@ -84,23 +103,49 @@ def _built(host: Host) -> Seen:
     kernels = sorted(host.list("/lib/modules"))[-_MOST_KERNELS:]
     if running not in kernels:
         for name in ("module_file", "module_of_kernels"):
-            yield f"nvidia.{name}", unknown("the modules of the running kernel are not shown", "/lib/modules")
+            yield (
+                f"nvidia.{name}",
+                unknown("the modules of the running kernel are not shown", "/lib/modules"),
+            )
         return
     found = {kernel: _module(host, kernel) for kernel in kernels}
     here = found.pop(running)
-    yield "nvidia.module_file", present(here, f"/lib/modules/{running}") if here else absent(f"/lib/modules/{running}/modules.dep")
+    yield (
+        "nvidia.module_file",
+        present(here, f"/lib/modules/{running}")
+        if here
+        else absent(f"/lib/modules/{running}/modules.dep"),
+    )
     others = [kernel for kernel, path in found.items() if path]
-    yield "nvidia.module_of_kernels", present(others, "/lib/modules") if others else absent("/lib/modules")
+    yield (
+        "nvidia.module_of_kernels",
+        present(others, "/lib/modules") if others else absent("/lib/modules"),
+    )
 
 
 def _module(host: Host, kernel: str) -> str:
     folder = f"/lib/modules/{kernel}"
-    listed = (line.partition(":") for line in (host.read(f"{folder}/modules.dep", limit=1 << 22) or "").splitlines() if "nvidia" in line)
-    name = next((name for name, colon, _ in listed if colon and _MODULE.fullmatch(name.rpartition("/")[2])), "")
+    listed = (
+        line.partition(":")
+        for line in (host.read(f"{folder}/modules.dep", limit=1 << 22) or "").splitlines()
+        if "nvidia" in line
+    )
+    name = next(
+        (name for name, colon, _ in listed if colon and _MODULE.fullmatch(name.rpartition("/")[2])),
+        "",
+    )
     if name and host.exists(path := os.path.join(folder, name)):  # noqa: PTH118
         return path
-    beside = (f"{folder}/{place}" for place in ("updates/dkms", "updates", "extra", "extra/nvidia", "kernel/drivers/video"))
-    files = (f"{place}/{name}" for place in beside for name in host.list(place) if _MODULE.fullmatch(name))
+    beside = (
+        f"{folder}/{place}"
+        for place in ("updates/dkms", "updates", "extra", "extra/nvidia", "kernel/drivers/video")
+    )
+    files = (
+        f"{place}/{name}"
+        for place in beside
+        for name in host.list(place)
+        if _MODULE.fullmatch(name)
+    )
     return next(files, "")
 
 

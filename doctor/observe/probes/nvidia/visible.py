@@ -1,8 +1,9 @@
 """Which GPUs CUDA_VISIBLE_DEVICES leaves, by the rules of CUDA.
 
-They stand in NVIDIA's guide: https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html. Where it
-is silent, `_parse_visible_devices` of torch/cuda/__init__.py is followed: a repeated entry leaves no GPU, and numbers are read as
-strtoul reads them.
+They stand in NVIDIA's guide:
+https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html. Where
+it is silent, `_parse_visible_devices` of torch/cuda/__init__.py is followed: a repeated entry
+leaves no GPU, and numbers are read as strtoul reads them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from doctor.host.nvml import Gpu
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 _NOBODY = ("", "-1", "none", "nodevfiles", "void")
-"""Values that hide every GPU because somebody meant it; Slurm writes NoDevFiles for a job without GPUs."""
+"""Values that hide every GPU because somebody meant it.
+
+Slurm writes NoDevFiles for a job without GPUs.
+"""
 _OLD_MIG = re.compile(r"MIG-(GPU-[0-9a-fA-F-]+)/(\d+)/(\d+)$")
 _REFUSED = "Insufficient Permissions"
 
@@ -43,7 +47,8 @@ class _Choice(msgspec.Struct, frozen=True):
 
 def visible(gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Visible:
     """Return which of NVML's GPUs a CUDA program sees, in the order in which NVML lists them."""
-    # A GPU that the control group refuses is not there for CUDA either, and is not counted: NVML alone lists it.
+    # A GPU that the control group refuses is not there for CUDA either, and is not counted: NVML
+    # alone lists it.
     here = [gpu for gpu in gpus if gpu.error != _REFUSED] or list(gpus)
     value = environ.get(VARIABLE)
     if value is None:
@@ -51,7 +56,9 @@ def visible(gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Visible:
     if value.strip().lower() in _NOBODY:
         return Visible((), meant=True)
     by_uuid = value.startswith(("GPU-", "MIG-"))
-    chosen = _of_uuids(value.split(","), here) if by_uuid else _of_numbers(value.split(","), len(here))
+    chosen = (
+        _of_uuids(value.split(","), here) if by_uuid else _of_numbers(value.split(","), len(here))
+    )
     error = _error(value, chosen, here, by_uuid=by_uuid)
     if chosen.twice is not None:
         return Visible((), error=error)
@@ -63,8 +70,13 @@ def visible(gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Visible:
     return Visible(tuple(here[place] for place in sorted(set(chosen.places))), error=error)
 
 
-def _numbers_are_a_guess(gpus: Sequence[Gpu], places: Sequence[int], environ: Mapping[str, str]) -> bool:
-    """Say whether the numbers of CUDA need not be those of NVML; whoever takes all of them, or one of equals, need not care."""
+def _numbers_are_a_guess(
+    gpus: Sequence[Gpu], places: Sequence[int], environ: Mapping[str, str]
+) -> bool:
+    """Say whether the numbers of CUDA need not be those of NVML.
+
+    Whoever takes all of them, or one of equals, need not care.
+    """
     if environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" and not any(gpu.error for gpu in gpus):
         return False
     equal = len({(gpu.name, gpu.capability, gpu.memory_bytes) for gpu in gpus}) == 1
@@ -99,7 +111,11 @@ def _of_uuids(entries: Sequence[str], gpus: Sequence[Gpu]) -> _Choice:
 
 
 def _whole(entry: str, gpus: Sequence[Gpu]) -> list[tuple[int, str]]:
-    return [(place, "") for place, gpu in enumerate(gpus) if entry.startswith("GPU-") and (gpu.uuid or "").startswith(entry)]
+    return [
+        (place, "")
+        for place, gpu in enumerate(gpus)
+        if entry.startswith("GPU-") and (gpu.uuid or "").startswith(entry)
+    ]
 
 
 def _mig(entry: str, gpus: Sequence[Gpu]) -> list[tuple[int, str]]:
@@ -122,7 +138,11 @@ def _error(value: str, chosen: _Choice, gpus: Sequence[Gpu], *, by_uuid: bool) -
     # CUDA's guide itself ends a list with -1: that is how one is cut off on purpose.
     if chosen.bad is None or (chosen.places and chosen.bad.strip() == "-1"):
         return ""
-    left = f", so CUDA shows the first {len(chosen.places)} of the list alone" if chosen.places else ", so CUDA shows no GPU"
+    left = (
+        f", so CUDA shows the first {len(chosen.places)} of the list alone"
+        if chosen.places
+        else ", so CUDA shows no GPU"
+    )
     if by_uuid:
         return f"{VARIABLE}={value}: no {'MIG device' if chosen.bad.startswith('MIG-') else 'GPU'} here is {chosen.bad}{left}"
     if not re.match(r"\s*[+-]?\d", chosen.bad):

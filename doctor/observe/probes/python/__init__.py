@@ -20,7 +20,8 @@ BOUND = 10.0
 
 _LOCKS = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock", "pixi": "pixi.lock"}
 
-# What `import torch` imports of the standard library, less what is frozen, built in or imported before the script starts.
+# What `import torch` imports of the standard library, less what is frozen, built in or imported
+# before the script starts.
 _STDLIB = (
     "argparse array ast asyncio base64 binascii bisect bz2 calendar cmath collections concurrent contextlib contextvars copy"
     " copyreg csv ctypes dataclasses datetime difflib dis email enum fnmatch functools gettext glob grp gzip hashlib heapq"
@@ -52,18 +53,37 @@ def probe(scene: Scene) -> Seen:
 
 def _itself(interpreter: Interpreter) -> Seen:
     source = interpreter.executable
-    fields = ("executable", "version", "implementation", "tag", "bits", "free_threaded", "prefix", "base_prefix", "include")
+    fields = (
+        "executable",
+        "version",
+        "implementation",
+        "tag",
+        "bits",
+        "free_threaded",
+        "prefix",
+        "base_prefix",
+        "include",
+    )
     for name in fields:
         yield f"python.{name}", present(getattr(interpreter, name), source)
     yield "python.site_packages", present(list(interpreter.site_packages), source)
-    yield "python.writable", present(all(os.access(folder, os.W_OK) for folder in interpreter.site_packages), source)
-    yield "python.virtual_environment", present(interpreter.prefix != interpreter.base_prefix, source)
+    yield (
+        "python.writable",
+        present(all(os.access(folder, os.W_OK) for folder in interpreter.site_packages), source),
+    )
+    yield (
+        "python.virtual_environment",
+        present(interpreter.prefix != interpreter.base_prefix, source),
+    )
 
 
 def _folders(host: Host, interpreter: Interpreter) -> Seen:
     conda, header = Path(interpreter.prefix, "conda-meta"), Path(interpreter.include, "Python.h")
     mark = Path(interpreter.stdlib, "EXTERNALLY-MANAGED")
-    yield "python.conda", present(interpreter.prefix, str(conda)) if host.exists(conda) else absent(str(conda))
+    yield (
+        "python.conda",
+        present(interpreter.prefix, str(conda)) if host.exists(conda) else absent(str(conda)),
+    )
     yield "python.headers", present(host.exists(header), str(header))
     alone = interpreter.prefix == interpreter.base_prefix
     yield "python.externally_managed", present(alone and host.exists(mark), str(mark))
@@ -77,9 +97,17 @@ def _installed_with(scene: Scene, interpreter: Interpreter) -> Seen:
     name, source = _installer(scene, interpreter)
     yield "python.installer", present(name, source) if name else absent(source)
     lock = scene.host.cwd / _LOCKS.get(name, "uv.lock")
-    kept = name in _LOCKS and lock.is_file() and (name != "uv" or _of_project(scene.host, interpreter))
-    yield "python.lock", present(str(lock), str(scene.host.cwd)) if kept else absent(str(scene.host.cwd))
-    yield "python.lock_differs", departed(scene, lock) if kept and name == "uv" else absent(str(scene.host.cwd))
+    kept = (
+        name in _LOCKS and lock.is_file() and (name != "uv" or _of_project(scene.host, interpreter))
+    )
+    yield (
+        "python.lock",
+        present(str(lock), str(scene.host.cwd)) if kept else absent(str(scene.host.cwd)),
+    )
+    yield (
+        "python.lock_differs",
+        departed(scene, lock) if kept and name == "uv" else absent(str(scene.host.cwd)),
+    )
 
 
 def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:
@@ -92,7 +120,9 @@ def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:
     signs = {"poetry": ("pypoetry",), "pdm": (".pdm-build", "pdm")}
     for name, parts in signs.items():
         lock = host.cwd / _LOCKS[name]
-        if lock.is_file() and (_of_project(host, interpreter) or any(part in prefix.parts for part in parts)):
+        if lock.is_file() and (
+            _of_project(host, interpreter) or any(part in prefix.parts for part in parts)
+        ):
             return name, str(lock)
     if searched(host.read(config, limit=1 << 16), r"(?m)^uv\s*=\s*(\S+)"):
         return "uv", str(config)
@@ -104,14 +134,25 @@ def _of_project(host: Host, interpreter: Interpreter) -> bool:
 
 
 def _by_majority(distributions: tuple[Distribution, ...], source: str) -> tuple[str, str]:
-    named = [one.installer for one in distributions if one.installer in {"uv", "pip", "conda", "poetry", "pdm"}]
+    named = [
+        one.installer
+        for one in distributions
+        if one.installer in {"uv", "pip", "conda", "poetry", "pdm"}
+    ]
     if named:
         return max(sorted(set(named)), key=named.count), "INSTALLER files"
-    return ("pip", "pip is installed") if any(one.name == "pip" for one in distributions) else ("", source)
+    return (
+        ("pip", "pip is installed")
+        if any(one.name == "pip" for one in distributions)
+        else ("", source)
+    )
 
 
 def _shadowed(host: Host, interpreter: Interpreter) -> Fact:
-    """Find what a script started in the current folder would import in place of the stack; PYTHONSAFEPATH prevents that."""
+    """Find what a script started in the current folder would import in place of the stack.
+
+    PYTHONSAFEPATH prevents that.
+    """
     source = str(host.cwd)
     on_path = any(Path(entry) == host.cwd for entry in interpreter.path)
     if on_path or host.env.get("PYTHONSAFEPATH"):
@@ -140,7 +181,10 @@ def _packages(scene: Scene, interpreter: Interpreter) -> Seen:
 
 def _details(one: Distribution) -> Seen:
     name, source = f"package.{one.name}", str(one.folder)
-    yield f"{name}.installer", present(one.installer, f"{source}/INSTALLER") if one.installer else absent(source)
+    yield (
+        f"{name}.installer",
+        present(one.installer, f"{source}/INSTALLER") if one.installer else absent(source),
+    )
     if one.installed_at:
         yield f"{name}.installed_at", present(utc(one.installed_at), source)
     yield f"{name}.location", present(str(one.folder.parent), source)
@@ -174,7 +218,9 @@ def _origin(direct_url: str) -> Iterator[tuple[str, Any]]:
         told = json.loads(direct_url)
     except (ValueError, RecursionError):
         return
-    vcs, folder = (told.get(key) if isinstance(told, dict) else None for key in ("vcs_info", "dir_info"))
+    vcs, folder = (
+        told.get(key) if isinstance(told, dict) else None for key in ("vcs_info", "dir_info")
+    )
     if isinstance(vcs, dict) and isinstance(vcs.get("commit_id"), str):
         yield "commit", vcs["commit_id"]
     if isinstance(folder, dict):

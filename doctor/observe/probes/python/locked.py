@@ -1,4 +1,7 @@
-"""What uv.lock says of a package, and where the environment departed from it; no probe of its own."""
+"""What uv.lock says of a package, and where the environment departed from it.
+
+No probe of its own.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ def departed(scene: Scene, lock: Path) -> Fact:
     found = {
         one.name: version
         for one in scene.distributions
-        if len(named.get(one.name, ())) == 1 and not _same(one.version, version := next(iter(named[one.name])))
+        if len(named.get(one.name, ())) == 1
+        and not _same(one.version, version := next(iter(named[one.name])))
     }
     return present(found, str(lock)) if found else absent(str(lock))
 
@@ -35,7 +39,10 @@ def _same(here: str, locked: str) -> bool:
 
 
 def _packages(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and version of each `[[package]]`: its first two lines, as uv writes them; a table that says otherwise is passed over."""
+    """Yield name and version of each `[[package]]`: its first two lines, as uv writes them.
+
+    A table that says otherwise is passed over.
+    """
     for table in text.split("\n[[package]]\n")[1:]:
         lines = table.split("\n", 2)
         told = [line.partition(" = ") for line in lines[:2]]

@@ -1,4 +1,7 @@
-"""The CUDA toolkit that a build would take: version, compiler, and what it lacks; nvcc is started only where no file tells its version."""
+"""The CUDA toolkit that a build would take: version, compiler, and what it lacks.
+
+Nvcc is started only where no file tells its version.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from doctor.host import Ended, Host
+from doctor.host import Host, Termination
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.observe.probes.toolkit import files, owners, roots
 from doctor.observe.probes.toolkit import headers as cuda_headers
@@ -33,7 +36,10 @@ def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
     """
     host = scene.host
     broken = roots.broken_home(host)
-    yield "cuda.home_broken", present(broken[1], broken[0]) if broken else absent("CUDA_HOME, CUDA_PATH")
+    yield (
+        "cuda.home_broken",
+        present(broken[1], broken[0]) if broken else absent("CUDA_HOME, CUDA_PATH"),
+    )
     kits = roots.toolkits(scene)
     yield "cuda.cudnn_header", _cudnn(scene, kits)
     if not kits:
@@ -85,8 +91,15 @@ def _lacks(scene: Scene, kit: Toolkit, held: Holding) -> Seen:
     version = roots.filed_version(scene, kit)
     yield "cuda.missing", _or_absent(sorted(held.missing), source)
     yield "cuda.missing_owners", _or_absent(owners.from_pip(components), source)
-    pinned = owners.requirements(scene, components, version[0] if version else None) if kit.packaging == "pip" else []
-    yield "cuda.missing_requirements", _or_absent(pinned, "dist-info" if kit.packaging == "pip" else "not made by pip")
+    pinned = (
+        owners.requirements(scene, components, version[0] if version else None)
+        if kit.packaging == "pip"
+        else []
+    )
+    yield (
+        "cuda.missing_requirements",
+        _or_absent(pinned, "dist-info" if kit.packaging == "pip" else "not made by pip"),
+    )
     system = owners.of_system(scene.host, kit, components, version[0] if version else None)
     yield "cuda.missing_system_packages", _or_absent(system, source)
     yield "cuda.unlinkable", _or_absent(list(held.unlinkable), held.lib_dir or source)
@@ -101,11 +114,19 @@ def _compilers(host: Host, kit: Toolkit) -> Seen:
         if path is None:
             yield name, absent("crt/host_config.h")
         else:
-            yield name, present(newest[kind], path) if kind in newest else unknown("it names no limit in a known form", path)
+            yield (
+                name,
+                present(newest[kind], path)
+                if kind in newest
+                else unknown("it names no limit in a known form", path),
+            )
 
 
 def _versions(scene: Scene, kit: Toolkit, patience: float) -> Seen:
-    filed, headers = roots.filed_version(scene, kit), cuda_headers.headers_version(scene.host, kit.root)
+    filed, headers = (
+        roots.filed_version(scene, kit),
+        cuda_headers.headers_version(scene.host, kit.root),
+    )
     yield "cuda.headers_version", _or_absent(headers, f"{kit.root}/include/cuda.h")
     told = roots.filed_nvcc_version(scene, kit)
     compiler = present(*told) if told else _asked(scene.host, kit.nvcc, patience)
@@ -115,7 +136,10 @@ def _versions(scene: Scene, kit: Toolkit, patience: float) -> Seen:
     elif compiler.value is not None:
         yield "cuda.version", present(roots.short(compiler.value), compiler.source)
     else:
-        yield "cuda.version", unknown(f"no file tells it; nvcc: {compiler.why or 'not there'}", kit.root)
+        yield (
+            "cuda.version",
+            unknown(f"no file tells it; nvcc: {compiler.why or 'not there'}", kit.root),
+        )
 
 
 def _asked(host: Host, nvcc: str | None, patience: float) -> Fact:
@@ -124,16 +148,27 @@ def _asked(host: Host, nvcc: str | None, patience: float) -> Fact:
     ran = host.run([nvcc, "--version"], timeout=patience, limit=1 << 14, cwd=Path("/"))
     if found := re.search(r"\bV(\d+\.\d+\.\d+)", ran.output):
         return present(found[1], f"{nvcc} --version")
-    if ran.ended is Ended.TIMEOUT:
+    if ran.ended is Termination.TIMEOUT:
         return unknown(f"it did not answer within {patience:g} s", nvcc)
-    said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why)[:200].partition("\n")[0]
+    said = without_secrets(ran.errors.strip() or ran.output.strip() or ran.why)[:200].partition(
+        "\n"
+    )[0]
     return unknown(f"exit code {ran.code}, and no version in: {said or '(nothing)'}", nvcc)
 
 
 def _cudnn(scene: Scene, kits: list[Toolkit]) -> Fact:
     host = scene.host
     folders = [folder for kit in kits[:1] for folder in cuda_headers.include_dirs(host, kit.root)]
-    folders += ["/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu", "/usr/include", "/usr/local/include"]
-    folders += [f"{home}/include" for name in ("CUDNN_HOME", "CUDNN_PATH") if (home := host.env.get(name))]
+    folders += [
+        "/usr/include/x86_64-linux-gnu",
+        "/usr/include/aarch64-linux-gnu",
+        "/usr/include",
+        "/usr/local/include",
+    ]
+    folders += [
+        f"{home}/include" for name in ("CUDNN_HOME", "CUDNN_PATH") if (home := host.env.get(name))
+    ]
     found = next((folder for folder in folders if host.exists(f"{folder}/cudnn.h")), None)
-    return present(found is not None, f"{found}/cudnn.h" if found else "include folders of toolkit and system")
+    return present(
+        found is not None, f"{found}/cudnn.h" if found else "include folders of toolkit and system"
+    )

@@ -1,7 +1,8 @@
 """What a CUDA toolkit must hold to build and link a torch extension, who owns each part, and what of it is not there.
 
-Each file was removed once from a CUDA 13.0 toolkit to see what breaks. libdevice and libcudart_static are not here because nothing did.
-nvlink, link.stub and libcudadevrt.a matter to builds that let nvcc link.
+Each file was removed once from a CUDA 13.0 toolkit to see what breaks. libdevice and
+libcudart_static are not here because nothing did. nvlink, link.stub and libcudadevrt.a matter to
+builds that let nvcc link.
 """
 
 from __future__ import annotations
@@ -48,15 +49,24 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def holding(host: Host, root: str, torch: Path | None) -> Holding:
-    """Look through the toolkit at `root`; `torch` is the folder of the package that is to be extended, if there is one."""
+    """Look through the toolkit at `root`.
+
+    `torch` is the folder of the package that is to be extended, if there is one.
+    """
     folder = lib_dir(host, root)
     sources = tuple(_versioned(host, root))
-    places = (*([folder] if folder else ()), *search_folders(host, "LIBRARY_PATH"), *_LINKER_FOLDERS)
+    places = (
+        *([folder] if folder else ()),
+        *search_folders(host, "LIBRARY_PATH"),
+        *_LINKER_FOLDERS,
+    )
     linkable = any(host.exists(f"{place}/{_LINKED}") for place in places)
     lacking = {**_lacking_tools(host, root), **headers.lacking(host, root, torch)}
     if not linkable and not sources:
         lacking[f"{Path(folder or 'lib64').name}/{_LINKED}"] = "runtime"
-    if not _is_wrapper(host, root) and not any(host.exists(f"{place}/{_DEVICE}") for place in (*places, *_library_folders(host, root))):
+    if not _is_wrapper(host, root) and not any(
+        host.exists(f"{place}/{_DEVICE}") for place in (*places, *_library_folders(host, root))
+    ):
         lacking[f"{Path(folder or 'lib64').name}/{_DEVICE}"] = "runtime"
     return Holding(
         missing=lacking,
@@ -68,13 +78,16 @@ def holding(host: Host, root: str, torch: Path | None) -> Holding:
 
 def lib_dir(host: Host, root: str) -> str | None:
     """Return the folder that torch hands to the linker: lib64, or lib where there is no lib64."""
-    return next((f"{root}/{name}" for name in ("lib64", "lib") if host.exists(f"{root}/{name}")), None)
+    return next(
+        (f"{root}/{name}" for name in ("lib64", "lib") if host.exists(f"{root}/{name}")), None
+    )
 
 
 def _versioned(host: Host, root: str) -> Iterator[str]:
     for folder in _library_folders(host, root):
         names = [name for name in host.list(folder) if name.startswith(f"{_LINKED}.")]
-        # The shortest name is the one that the loader knows as well: libcudart.so.13, not libcudart.so.13.0.96.
+        # The shortest name is the one that the loader knows as well: libcudart.so.13, not
+        # libcudart.so.13.0.96.
         if names:
             yield f"{folder}/{min(names, key=len)}"
             return
@@ -88,8 +101,13 @@ def _lacking_tools(host: Host, root: str) -> dict[str, str]:
     if _is_wrapper(host, root):
         return {}
     bins = f"{root}/{_DEBIAN}" if host.exists(f"{root}/{_DEBIAN}") else f"{root}/bin"
-    places = {name: (f"{root}/{name}", f"{bins}/{name.removeprefix('bin/').removeprefix('nvvm/bin/')}") for name in _TOOLS}
-    return {name: owner for name, owner in _TOOLS.items() if not any(map(host.exists, places[name]))}
+    places = {
+        name: (f"{root}/{name}", f"{bins}/{name.removeprefix('bin/').removeprefix('nvvm/bin/')}")
+        for name in _TOOLS
+    }
+    return {
+        name: owner for name, owner in _TOOLS.items() if not any(map(host.exists, places[name]))
+    }
 
 
 def _is_wrapper(host: Host, root: str) -> bool:

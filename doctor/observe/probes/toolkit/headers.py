@@ -1,7 +1,7 @@
 """Which of CUDA's headers a build of a torch extension reads, who owns each, and which of them are not there.
 
-Each was taken away from a CUDA 13.0 toolkit once, to see a build stop. include/nv, nvtx3, cuda_fp4.h, cuda_fp6.h and cuda_fp8.h are not
-here: nothing did.
+Each was taken away from a CUDA 13.0 toolkit once, to see a build stop. include/nv, nvtx3,
+cuda_fp4.h, cuda_fp6.h and cuda_fp8.h are not here: nothing did.
 """
 
 from __future__ import annotations
@@ -84,7 +84,10 @@ _ASKED_FOR = {
     "sm_61_intrinsics.h": "sm_61_intrinsics.hpp",
     "vector_functions.h": "vector_functions.hpp",
 }
-"""What else each header reads; releases differ in it, so one is missed only where the header that is there asks for it."""
+"""What else each header reads.
+
+Releases differ in it, so one is missed only where the header that is there asks for it.
+"""
 _FOR_TORCH = ("cuda_fp", "cuda_bf")
 
 
@@ -92,22 +95,42 @@ _FOR_TORCH = ("cuda_fp", "cuda_bf")
 def include_dirs(host: Host, root: str) -> tuple[str, ...]:
     """Return the folders where nvcc of this toolkit, or the environment, looks for CUDA's headers."""
     own = [f"{root}/include", *(str(path) for path in host.glob(f"{root}/targets", "*/include"))]
-    named = [folder for name in ("CUDA_INC_PATH", "CPATH", "CPLUS_INCLUDE_PATH") for folder in search_folders(host, name)]
-    return (*own, *(f"{folder}/cccl" for folder in own), *named, "/usr/local/include", "/usr/include")
+    named = [
+        folder
+        for name in ("CUDA_INC_PATH", "CPATH", "CPLUS_INCLUDE_PATH")
+        for folder in search_folders(host, name)
+    ]
+    return (
+        *own,
+        *(f"{folder}/cccl" for folder in own),
+        *named,
+        "/usr/local/include",
+        "/usr/include",
+    )
 
 
 def header(host: Host, root: str, name: str) -> str | None:
     """Return the path of a header as this toolkit's nvcc would find it."""
-    return next((path for folder in include_dirs(host, root) if host.exists(path := f"{folder}/{name}")), None)
+    return next(
+        (path for folder in include_dirs(host, root) if host.exists(path := f"{folder}/{name}")),
+        None,
+    )
 
 
 def lacking(host: Host, root: str, torch: Path | None) -> dict[str, str]:
-    """Return the headers that a build will not find, each with the component that owns it; `torch` is the package to be extended."""
+    """Return the headers that a build will not find, each with the component that owns it.
+
+    `torch` is the package to be extended.
+    """
     wanted = _HEADERS | (_TORCH_HEADERS | _torch_includes(host, torch) if torch else {})
-    nested = "cccl/" if host.exists(f"{root}/include/cccl") or _headers_major(host, root) >= 13 else ""
+    nested = (
+        "cccl/" if host.exists(f"{root}/include/cccl") or _headers_major(host, root) >= 13 else ""
+    )
     asked_for = _asked_for(host, root, bare=torch is None)
     return asked_for | {
-        f"include/{nested if owner == 'cccl' else ''}{name}": owner for name, owner in wanted.items() if header(host, root, name) is None
+        f"include/{nested if owner == 'cccl' else ''}{name}": owner
+        for name, owner in wanted.items()
+        if header(host, root, name) is None
     }
 
 
@@ -117,7 +140,11 @@ def _torch_includes(host: Host, torch: Path) -> dict[str, str]:
         text = host.read(torch / "include/ATen/cuda" / name, limit=1 << 18) or ""
         for included in re.findall(r"^[ \t]*#[ \t]*include[ \t]*<(\w+\.h)>", text, re.MULTILINE):
             # A name that is not in the table is optional (cudss.h) or AMD's.
-            found |= {each: _LIBRARY_HEADERS[each] for each in (included, _COMPANIONS.get(included)) if each in _LIBRARY_HEADERS}
+            found |= {
+                each: _LIBRARY_HEADERS[each]
+                for each in (included, _COMPANIONS.get(included))
+                if each in _LIBRARY_HEADERS
+            }
     return found
 
 
@@ -125,19 +152,40 @@ def _asked_for(host: Host, root: str, *, bare: bool) -> dict[str, str]:
     found: dict[str, str] = {}
     for outer, names in _ASKED_FOR.items():
         gone = [name for name in names.split() if header(host, root, name) is None]
-        path = header(host, root, outer) if gone and not (bare and outer.startswith(_FOR_TORCH)) else None
+        path = (
+            header(host, root, outer)
+            if gone and not (bare and outer.startswith(_FOR_TORCH))
+            else None
+        )
         text = (host.read(path, limit=_LONGEST) or "") if path else ""
         asked = set(re.findall(r'^[ \t]*#[ \t]*include[ \t]*["<]([\w./]+)[">]', text, re.MULTILINE))
         named = [name for name in gone if {name, name.removeprefix("crt/")} & asked]
-        found |= {f"include/{name}": "crt" if name.startswith("crt/") else "runtime" for name in named}
+        found |= {
+            f"include/{name}": "crt" if name.startswith("crt/") else "runtime" for name in named
+        }
     return found
 
 
 @lru_cache(maxsize=16)
 def headers_version(host: Host, root: str) -> str | None:
     """Return major.minor of the headers, as CUDA_VERSION in cuda.h says."""
-    path = next((f"{folder}/cuda.h" for folder in include_dirs(host, root)[:2] if host.exists(f"{folder}/cuda.h")), None)
-    found = re.search(r"^#define\s+CUDA_VERSION[ \t]+([0-9]{4,6})", host.read(path, limit=SOURCE) or "", re.MULTILINE) if path else None
+    path = next(
+        (
+            f"{folder}/cuda.h"
+            for folder in include_dirs(host, root)[:2]
+            if host.exists(f"{folder}/cuda.h")
+        ),
+        None,
+    )
+    found = (
+        re.search(
+            r"^#define\s+CUDA_VERSION[ \t]+([0-9]{4,6})",
+            host.read(path, limit=SOURCE) or "",
+            re.MULTILINE,
+        )
+        if path
+        else None
+    )
     return f"{int(found[1]) // 1000}.{int(found[1]) % 1000 // 10}" if found else None
 
 

@@ -30,7 +30,8 @@ def from_pip(components: Sequence[str]) -> list[str]:
 def requirements(scene: Scene, components: Sequence[str], cuda: str | None) -> list[str]:
     """Return exact requirements: the installed version, or any of this CUDA where the package is not installed.
 
-    The libraries count their versions apart from CUDA's; one that is not installed is named without a version.
+    The libraries count their versions apart from CUDA's; one that is not installed is named without
+    a version.
     """
     versions = {each.name: each.version for each in scene.distributions}
     made: list[str] = []
@@ -43,7 +44,10 @@ def requirements(scene: Scene, components: Sequence[str], cuda: str | None) -> l
 
 
 def of_system(host: Host, kit: Toolkit, components: Sequence[str], cuda: str | None) -> list[str]:
-    """Return the names of conda, apt or dnf packages, as this toolkit was packaged; empty where that is not known."""
+    """Return the names of conda, apt or dnf packages, as this toolkit was packaged.
+
+    Empty where that is not known.
+    """
     if kit.packaging == "conda":
         return [_CONDA.get(component, f"lib{component}-dev") for component in components]
     if kit.packaging != "nvidia" or cuda is None:

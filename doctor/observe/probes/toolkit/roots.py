@@ -15,7 +15,10 @@ from doctor.observe.probes.toolkit import headers
 from doctor.observe.scene import Scene
 
 SELECTING = ("CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda")
-"""How torch finds a toolkit (`_find_cuda_home` in torch/utils/cpp_extension.py), first wins; elsewhere it only lies there."""
+"""How torch finds a toolkit (`_find_cuda_home` in torch/utils/cpp_extension.py), first wins.
+
+Elsewhere it only lies there.
+"""
 
 _COMPILER = "nvidia-cuda-nvcc"
 
@@ -41,7 +44,9 @@ def toolkits(scene: Scene) -> list[Toolkit]:
         real = os.path.realpath(scene.host.at(root))
         if real not in found and Path(real).is_dir():
             nvcc = scene.host.which(str(scene.host.at(f"{root}/bin/nvcc")))
-            found[real] = Toolkit(root=root, origin=origin, packaging=_packaging(scene, root), nvcc=nvcc)
+            found[real] = Toolkit(
+                root=root, origin=origin, packaging=_packaging(scene, root), nvcc=nvcc
+            )
     return list(found.values())
 
 
@@ -69,7 +74,16 @@ def _roots(scene: Scene) -> Iterator[tuple[str, str]]:
 
 def _holds_a_part(host: Host, root: str) -> bool:
     """Say whether a folder holds nvcc, headers or libraries: with nothing but `compat` it is no toolkit."""
-    parts = ("bin/nvcc", "nvvm", "version.json", "version.txt", "include", "lib64", "lib", "targets")
+    parts = (
+        "bin/nvcc",
+        "nvvm",
+        "version.json",
+        "version.txt",
+        "include",
+        "lib64",
+        "lib",
+        "targets",
+    )
     return any(host.exists(f"{root}/{part}") for part in parts)
 
 
@@ -84,8 +98,12 @@ def _lying_there(scene: Scene) -> Iterator[tuple[str, str]]:
         for path in reversed(tuple(host.glob(f"{folder}/nvidia", "cu[0-9]*"))):
             if pip or (path / "bin/nvcc").exists():
                 yield str(path), "pip"
-    versioned = [name for name in host.list("/usr/local") if re.fullmatch(r"cuda-\d+(\.\d+)*", name)]
-    newest = sorted(versioned, key=lambda name: [int(part) for part in name[5:].split(".")], reverse=True)
+    versioned = [
+        name for name in host.list("/usr/local") if re.fullmatch(r"cuda-\d+(\.\d+)*", name)
+    ]
+    newest = sorted(
+        versioned, key=lambda name: [int(part) for part in name[5:].split(".")], reverse=True
+    )
     for root in (*(f"/usr/local/{name}" for name in newest), "/opt/cuda"):
         if host.exists(f"{root}/bin/nvcc"):
             yield root, "folder"
@@ -93,7 +111,9 @@ def _lying_there(scene: Scene) -> Iterator[tuple[str, str]]:
 
 def _packaging(scene: Scene, root: str) -> str:
     host, python = scene.host, scene.interpreter
-    if "site-packages" in Path(root).parts or any(root.startswith(f"{site}/") for site in (python.site_packages if python else ())):
+    if "site-packages" in Path(root).parts or any(
+        root.startswith(f"{site}/") for site in (python.site_packages if python else ())
+    ):
         return "pip"
     if host.exists(f"{root}/conda-meta"):
         return "conda"
@@ -116,7 +136,11 @@ def filed_nvcc_version(scene: Scene, kit: Toolkit) -> tuple[str, str] | None:
     if version := version_json(host, kit.root, "cuda_nvcc"):
         return version, f"{kit.root}/version.json"
     if kit.packaging == "pip":
-        told = {each.name: each.version for each in scene.distributions if each.folder.parent in Path(kit.root).parents}
+        told = {
+            each.name: each.version
+            for each in scene.distributions
+            if each.folder.parent in Path(kit.root).parents
+        }
         return (told[_COMPILER], f"dist-info of {_COMPILER}") if _COMPILER in told else None
     if kit.packaging == "conda":
         for name in host.list(f"{kit.root}/conda-meta"):
@@ -131,7 +155,10 @@ def short(version: str) -> str:
 
 
 def filed_version(scene: Scene, kit: Toolkit) -> tuple[str, str] | None:
-    """Return major.minor and source of a toolkit's CUDA where a file tells it; nvcc's own counts before the headers'."""
+    """Return major.minor and source of a toolkit's CUDA where a file tells it.
+
+    Nvcc's own counts before the headers'.
+    """
     host, root = scene.host, kit.root
     if version := version_json(host, root, "cuda"):
         return short(version), f"{root}/version.json"
@@ -139,5 +166,7 @@ def filed_version(scene: Scene, kit: Toolkit) -> tuple[str, str] | None:
         return short(compiler[0]), compiler[1]
     if version := headers.headers_version(host, root):
         return version, f"{root}/include/cuda.h"
-    found = re.search(r"CUDA Version (\d+\.\d+)", host.read(f"{root}/version.txt", limit=4096) or "")
+    found = re.search(
+        r"CUDA Version (\d+\.\d+)", host.read(f"{root}/version.txt", limit=4096) or ""
+    )
     return (found[1], f"{root}/version.txt") if found else None
