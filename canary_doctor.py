@@ -1,4 +1,4 @@
-"""The start of the command line, under a name of its own: `doctor` may be anybody's module on PYTHONPATH."""
+"""Entry point of the command line. It is not called `doctor`, because PYTHONPATH may hold another module of that name."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ if TYPE_CHECKING:
 def _real(path: str) -> str:
     try:
         return os.path.realpath(path)
-    except (OSError, ValueError):  # it is relative, and the current folder is gone
+    except (OSError, ValueError):  # a relative path, and the current folder was deleted
         return path
 
 
 def main() -> NoReturn:
-    """Find doctor beside this file, or where its environment has it, and not on PYTHONPATH, which is the patient's; then run it."""
-    if not sys.flags.ignore_environment:
-        here = _real(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib may not be the real one yet
-        theirs = [_real(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    """Import doctor from this file's folder or environment, never from PYTHONPATH, and run it.
+
+    PYTHONPATH is meant for the interpreter that is examined.
+    """
+    # An unset or empty PYTHONPATH adds nothing to sys.path: it must not be read as the current folder.
+    python_path = os.environ.get("PYTHONPATH", "")
+    if python_path and not sys.flags.ignore_environment:
+        here = _real(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - PYTHONPATH may shadow pathlib
+        theirs = [_real(entry) for entry in python_path.split(os.pathsep)]
         sys.path[:] = [
             entry for entry in sys.path if (real := _real(entry)) == here or real not in theirs
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.command import Said, doctor
 from tests.faults.standins import bare
+from tests.promises.sources import ROOT
 
 _SCRIPT = (
     "import sys\nfrom canary_doctor import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
@@ -170,6 +172,18 @@ def test_a_module_in_the_current_folder_is_not_imported(tmp_path: Path) -> None:
             "raise RuntimeError('the project is not to be imported')", encoding="utf-8"
         )
     _judged(tmp_path, (sys.executable, "-m", "doctor"), {})
+
+
+@pytest.mark.parametrize("more", [{}, {"PYTHONPATH": ""}], ids=["unset", "empty"])
+def test_the_command_starts_in_its_own_checkout(
+    command: tuple[str, str], more: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty PYTHONPATH does not name the current folder, which an editable install needs."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    # An editable install holds a copy of this file, apart from the checkout.
+    shutil.copy(ROOT / "canary_doctor.py", Path(command[1]).parent)
+    started = doctor("--version", cwd=ROOT, env=more, command=command)
+    assert (started.code, started.err) == (0, "")
 
 
 def test_a_program_that_imports_doctor_keeps_its_path(tmp_path: Path) -> None:
