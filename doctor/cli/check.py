@@ -37,7 +37,7 @@ def check(
     log: options.Logs = None,
     only: options.Only = None,
     skip: options.Skip = None,
-    tier: options.Tier = options.TierChoice.QUICK,
+    tier: options.Tier = Tier.QUICK,
     no_canaries: options.NoCanaries = False,
     fresh: options.Fresh = False,
     flash_attn: options.FlashAttn = None,
@@ -47,7 +47,7 @@ def check(
     expect: options.Expect = None,
     format_: options.FormatOption = options.Format.TEXT,
     report: options.Reports = None,
-    fail_on: options.FailOn = options.SeverityChoice.ERROR,
+    fail_on: options.FailOn = Severity.ERROR,
     baseline: options.Baseline = None,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
@@ -69,7 +69,7 @@ def check(
         seen = examine.replayed(from_, logs, declared)
     else:
         bounds = observe.Bounds(
-            tier=Tier(tier.value),
+            tier=tier,
             timeout=timeout,
             budget=budget,
             canaries=not no_canaries,
@@ -85,7 +85,7 @@ def check(
             msgspec.structs.replace(request, assumed=declared), partial(screen.reporter, format_)
         )
     wanted = examine.Wanted(
-        fail_on=Severity(fail_on.value),
+        fail_on=fail_on,
         expect=tuple(expect or ()),
         only=issues,
         skip=tuple(skip or ()),

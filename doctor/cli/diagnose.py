@@ -35,7 +35,7 @@ def diagnose(
     _project: options.Project = Path(),
     format_: options.FormatOption = options.Format.TEXT,
     report: options.Reports = None,
-    fail_on: options.FailOn = options.SeverityChoice.ERROR,
+    fail_on: options.FailOn = Severity.ERROR,
     baseline: options.Baseline = None,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
@@ -52,6 +52,6 @@ def diagnose(
     environment = examine.read_observation(env) if env else None
     known = catalogs.load(matrices or ())
     seen = examine.of_logs(read_logs(logs, known), environment)
-    wanted = examine.Wanted(fail_on=Severity(fail_on.value), gates=gates(context, baseline))
+    wanted = examine.Wanted(fail_on=fail_on, gates=gates(context, baseline))
     judged = examine.examine(seen, known, wanted, command="diagnose")
     return tell(judged, format_, quiet=quiet, verbose=verbose, beside=beside)

@@ -44,7 +44,7 @@ def diff(
         str,
         typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output."),
     ] = "text",
-    fail_on: options.FailOn = options.SeverityChoice.ERROR,
+    fail_on: options.FailOn = Severity.ERROR,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -58,9 +58,7 @@ def diff(
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
     known, passed = catalogs.load(matrices or ()), gates(context, None)
-    found = compare(
-        _side(before, known, passed), _side(after, known, passed), Severity(fail_on.value)
-    )
+    found = compare(_side(before, known, passed), _side(after, known, passed), fail_on)
     if format_ == "json":
         shared = shareable(found, who(Host().env))
         screen.put(msgspec.json.format(msgspec.json.encode(shared), indent=2).decode())

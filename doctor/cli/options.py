@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from doctor.cli import suggestions as offered
+from doctor.model import checks
+from doctor.model.scales import Severity
 
 # Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X |
 # None` keeps its help plain.
@@ -29,21 +31,6 @@ class Format(str, Enum):
     JUNIT = "junit"
     GITLAB = "gitlab"
     GITHUB = "github"
-
-
-class TierChoice(str, Enum):
-    """How far checks may go."""
-
-    QUICK = "quick"
-    DEEP = "deep"
-
-
-class SeverityChoice(str, Enum):
-    """Severities, worst first."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
 
 
 def _setting(*names: str, **how: Any) -> Any:
@@ -155,7 +142,7 @@ Skip = Annotated[
     ),
 ]
 Tier = Annotated[
-    TierChoice,
+    checks.Tier,
     _setting(
         "--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS
     ),
@@ -242,7 +229,7 @@ Reports = Annotated[
     ),
 ]
 FailOn = Annotated[
-    SeverityChoice,
+    Severity,
     _setting("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT),
 ]
 Baseline = Annotated[

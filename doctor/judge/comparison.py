@@ -13,7 +13,6 @@ from doctor.model.facts import Facts, State, value_of
 from doctor.model.findings import Finding
 from doctor.model.scales import Severity
 
-_SEVERITIES = list(Severity)
 _REMARKS = "ignore/"
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -114,7 +113,7 @@ _UNTOLD = (
 def compare(before: Judged, after: Judged, fail_on: Severity) -> Comparison:
     """Compare two sides; the exit code is 1 where a finding came at or above `fail_on`."""
     came = _came(before, after)
-    failing = any(_SEVERITIES.index(found.severity) <= _SEVERITIES.index(fail_on) for found in came)
+    failing = any(found.severity >= fail_on for found in came)
     was = {found.id: found.severity for found in reversed(before.findings)}
     return Comparison(
         before=before.side,

@@ -15,7 +15,6 @@ from doctor.model.scales import Confidence, Severity
 
 _MOST_UNUSED = 20
 """How many ignores that cover nothing are each told by a note of their own."""
-_SEVERITIES = list(Severity)
 
 
 class Ignore(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +108,7 @@ def _baselined(findings: Sequence[Finding], baseline: Sequence[Known]) -> list[F
 
 
 def _stands_for(known: Known, found: Finding) -> bool:
-    no_worse = _SEVERITIES.index(known.severity) <= _SEVERITIES.index(found.severity)
+    no_worse = found.severity <= known.severity
     return (known.id, known.target) == (found.id, found.target) and no_worse
 
 
@@ -146,8 +145,7 @@ def _remarks(
 
 def _expired(ignore: Ignore, back: Sequence[Finding], target: str) -> Finding:
     """A warning, or a note where what is back is no more than that itself."""
-    worst = min(_SEVERITIES.index(found.severity) for found in back)
-    severity = _SEVERITIES[max(worst, _SEVERITIES.index(Severity.WARNING))]
+    severity = min(max(found.severity for found in back), Severity.WARNING)
     ids = ", ".join(dict.fromkeys(found.id for found in back))
     return _remark(
         "ignore/expired",

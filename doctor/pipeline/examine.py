@@ -110,13 +110,9 @@ def exit_code(report: Report, wanted: Wanted) -> int:
     checks mostly wait for `--tier deep`. Where the machine did not let torch be imported, nothing
     was judged either, whatever was seen of compilers.
     """
-    order = list(Severity)
     if report.observation.interrupted:
         return 130
-    if any(
-        order.index(found.severity) <= order.index(wanted.fail_on)
-        for found in report.diagnosis.counted
-    ):
+    if any(found.severity >= wanted.fail_on for found in report.diagnosis.counted):
         return 1
     if report.command in ("diagnose", "run"):
         return 0 if report.diagnosis.findings else 4

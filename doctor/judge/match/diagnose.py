@@ -43,8 +43,6 @@ from doctor.model.observation import Observation, Target, TargetKind
 from doctor.model.report import Diagnosis, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
 
-_SEVERITIES = list(Severity)
-_CONFIDENCES = list(Confidence)
 _FAR = 1 << 30
 _FIRST = "torch-runtime"
 
@@ -179,24 +177,16 @@ def ranked(
     """
     told = [_with_symptoms(found, findings) for found in findings]
     symptoms = {symptom for found in told for symptom in found.symptoms}
-    worst = {
-        found.id: _SEVERITIES.index(found.severity)
-        for found in sorted(told, key=lambda found: -_SEVERITIES.index(found.severity))
-    }
+    worst = {found.id: found.severity for found in sorted(told, key=lambda found: found.severity)}
 
     def key(found: Finding) -> tuple[int, bool, bool, bool, int, int, str]:
-        severity = min(
-            _SEVERITIES.index(found.severity),
-            *(worst[symptom] for symptom in found.symptoms),
-            len(_SEVERITIES),
-        )
-        confidence = _CONFIDENCES.index(found.confidence)
+        severity = max([found.severity, *(worst[symptom] for symptom in found.symptoms)])
         return (
-            severity,
+            severity.rank,
             found.id in symptoms,
             not _is_about_alive(found),
             found.id in general,
-            confidence,
+            found.confidence.rank,
             _distance(found, owner),
             found.id,
         )

@@ -38,7 +38,6 @@ _SETTING = frozenset(
 
 CARGO = ("crate.", "cargo.", "rust.", "candle.", "cudarc.")
 """How the names of facts about a Cargo workspace begin."""
-_SEVERITIES = list(Severity)
 
 
 class Evaluation(NamedTuple):
@@ -82,9 +81,7 @@ def _weigh(
     seen = tuple(
         find(issue.signatures, [text for text in texts if not (text.fact and issue.general)])
     )
-    rows = sorted(
-        issue.affected, key=lambda row: (not row.exposes, _SEVERITIES.index(_predicted(issue, row)))
-    )
+    rows = sorted(issue.affected, key=lambda row: (not row.exposes, _predicted(issue, row).rank))
     held = [row_holds(row, facts) for row in rows]
     applies = any_holds(held) if rows else Held(True if seen else None)
     if applies.truth is False and issue.conclusive and seen:
@@ -118,10 +115,7 @@ def _worst(seen: Iterable[Seen], red: frozenset[CaseRef], outcomes: Iterable[Out
     if not red or any(found.text.is_handed_in for found in seen):
         return Severity.ERROR
     spots = {(spot.check, spot.device) for spot in red}
-    return min(
-        (matters(outcome) for outcome in outcomes if (outcome.id, outcome.device) in spots),
-        key=_SEVERITIES.index,
-    )
+    return max(matters(outcome) for outcome in outcomes if (outcome.id, outcome.device) in spots)
 
 
 def rule(held: Evaluation, explained: frozenset[CaseRef]) -> Result:
@@ -179,7 +173,7 @@ def finding(held: Evaluation, result: Result, facts: Facts, target: str) -> Find
         id=held.id,
         target=target,
         title=fill_sentence(held.title, facts, captures),
-        severity=max(bound, _severity(held, facts), key=_SEVERITIES.index),
+        severity=min(bound, _severity(held, facts)),
         confidence=confidence,
         message=fill_sentence(held.cause, facts, captures).strip(),
         evidence=_evidence(held, facts),
@@ -197,7 +191,7 @@ def _severity(held: Evaluation, facts: Facts) -> Severity:
         for one in held.issue.milder
         if all_hold(condition_holds(part, facts) for part in one.when).truth
     ]
-    return max([held.issue.severity, held.matters, *holding], key=_SEVERITIES.index)
+    return min([held.issue.severity, held.matters, *holding])
 
 
 def _evidence(held: Evaluation, facts: Facts) -> tuple[Evidence, ...]:

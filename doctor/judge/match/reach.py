@@ -20,7 +20,6 @@ from doctor.model.observation import Observation
 from doctor.model.outcomes import RED, Outcome
 from doctor.model.scales import Confidence, Severity
 
-_SEVERITIES = list(Severity)
 _AT_START = "The container was started without GPUs: whoever starts it decides, and to change the variable inside changes nothing."
 _SPELLED = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (XPU)"}
 
@@ -71,7 +70,7 @@ def _weight(build: str, facts: Facts) -> Severity:
 
 
 def _is_as_grave(found: Finding, weight: Severity) -> bool:
-    return _SEVERITIES.index(found.severity) <= _SEVERITIES.index(weight)
+    return found.severity >= weight
 
 
 def _is_red(framework: Framework, outcomes: Sequence[Outcome]) -> bool:

@@ -17,8 +17,6 @@ from doctor.model.observation import Observation
 from doctor.model.outcomes import RED
 from doctor.model.scales import Confidence, Severity
 
-_SEVERITIES = list(Severity)
-
 
 class _Failure(NamedTuple):
     """A failure that was seen, how bad it is, and what would account for it: red spots, or a fact with the words of a framework."""
@@ -44,8 +42,8 @@ def raised(
         ]
         if not places:
             continue
-        gravest = min((told[place].severity for place in places), key=_SEVERITIES.index)
-        if _SEVERITIES.index(gravest) > _SEVERITIES.index(failure.severity):
+        gravest = max(told[place].severity for place in places)
+        if gravest < failure.severity:
             for place in places:
                 if told[place].severity is gravest:
                     told[place] = msgspec.structs.replace(told[place], severity=failure.severity)

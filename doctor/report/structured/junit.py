@@ -109,13 +109,8 @@ _COUNTED = {"failures": "failure", "errors": "error"}
 
 def _failing(report: Report) -> Severity:
     """Return the least severity that fails here: an error, or what made the exit code where there is none."""
-    order = list(Severity)
     counted = [found.severity for found in report.diagnosis.counted]
-    return (
-        min(counted, key=order.index, default=Severity.ERROR)
-        if report.exit_code == 1
-        else Severity.ERROR
-    )
+    return max(counted, default=Severity.ERROR) if report.exit_code == 1 else Severity.ERROR
 
 
 def _about_the_run(report: Report) -> Iterator[_Case]:
@@ -183,7 +178,6 @@ def _case(
 
 
 def _of_finding(found: Finding, failing: Severity, *, windows: bool) -> _Case:
-    order = list(Severity)
     body = "\n".join(
         filter(
             None,
@@ -201,7 +195,7 @@ def _of_finding(found: Finding, failing: Severity, *, windows: bool) -> _Case:
             f"{found.suppressed.reason or found.suppressed.by}{until}",
             body,
         )
-    if order.index(found.severity) <= order.index(failing):
+    if found.severity >= failing:
         return _Case(found.id, found.title, "failure", kind, found.title, body)
     return _Case(found.id, found.title, log=f"{kind}\n{body}")
 
