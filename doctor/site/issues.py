@@ -8,8 +8,8 @@ from itertools import groupby
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
 from doctor.model.issues import KnownIssue, Proof, Recipe, Signature
-from doctor.report.content.words import flags
 from doctor.report.reference.conditions import VERIFIED, acts, condition_text, row_text
+from doctor.report.view.words import flags
 from doctor.site.markdown import (
     between,
     block,

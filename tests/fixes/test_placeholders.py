@@ -21,7 +21,7 @@ from doctor.model.fixes import Command, Fix
 from doctor.model.issues import FixKind, Recipe
 from doctor.model.report import Diagnosis
 from doctor.model.scales import Confidence, Severity
-from doctor.report.content.words import flags
+from doctor.report.view.words import flags
 
 _OFFLINE = {
     "PIP_NO_INDEX": "1",

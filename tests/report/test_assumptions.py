@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.model.facts import ASSUMED, present
-from doctor.report.content.assumptions import as_if, assumed
+from doctor.report.view.assumptions import as_if, assumed
 from tests.report.reports import facts
 
 

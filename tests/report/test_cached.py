@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from doctor.model.report import Report
-from doctor.report.content import outcomes as ends
 from doctor.report.html import document as html
 from doctor.report.markdown import document as markdown
 from doctor.report.terminal import document as terminal
+from doctor.report.view import outcomes as ends
 from tests.report import reports
 
 _TAKEN = "2026-11-22T10:00:00+00:00"

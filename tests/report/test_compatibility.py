@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from doctor.model.facts import Fact, absent, present, unknown
-from doctor.report.content.compatibility import Fit, by_asker, rows
+from doctor.report.view.compatibility import Fit, by_asker, rows
 
 
 def seen(**values: Any) -> dict[str, Fact]:

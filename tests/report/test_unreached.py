@@ -10,13 +10,13 @@ import pytest
 from doctor.model.facts import absent, present
 from doctor.model.outcomes import Outcome
 from doctor.model.report import Report
-from doctor.report.content import gpus
-from doctor.report.content import outcomes as ends
-from doctor.report.content import unreached as reached
 from doctor.report.html import document as html
 from doctor.report.markdown import document as markdown
 from doctor.report.markdown import step_summary
 from doctor.report.terminal import document as terminal
+from doctor.report.view import gpus
+from doctor.report.view import outcomes as ends
+from doctor.report.view import unreached as reached
 from tests import toy
 from tests.report import reports
 

@@ -8,11 +8,11 @@ from doctor.model.facts import Fact, Facts, State, value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
-from doctor.report.content import outcomes as ends
-from doctor.report.content import unreached as reached
-from doctor.report.content import words
-from doctor.report.content.newer_tables import beyond
 from doctor.report.html.elements import Markup, el, folded, joined, line, row, table
+from doctor.report.view import outcomes as ends
+from doctor.report.view import unreached as reached
+from doctor.report.view import words
+from doctor.report.view.newer_tables import beyond
 
 _MARKS = {Verdict.PASSED: "✓", Verdict.SKIPPED: "–", Verdict.BROKEN: "?"}
 _SHORT = {Verdict.BROKEN: "broken", Verdict.TIMED_OUT: "timed out"}

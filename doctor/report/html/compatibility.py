@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from doctor.report.content.compatibility import Fit, Row, by_asker
 from doctor.report.html.elements import Markup, el, folded, joined, line, row, table
+from doctor.report.view.compatibility import Fit, Row, by_asker
 
 MARKS = {Fit.VIOLATED: "✗", Fit.UNKNOWN: "?", Fit.NOT_HERE: "–", Fit.FITS: "✓"}
 _CLASSES = {

@@ -12,17 +12,17 @@ from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content import compatibility as fits
-from doctor.report.content import machine, words
-from doctor.report.content import unreached as reached
-from doctor.report.content.assumptions import as_if
-from doctor.report.content.newer_tables import beyond
-from doctor.report.content.size_limit import Part, fitted, named
 from doctor.report.html import checks as html_checks
 from doctor.report.html import compatibility as html_fits
 from doctor.report.html.elements import Markup, el, joined, line, section
 from doctor.report.html.findings import finding, suppressed
 from doctor.report.structured.json_document import summary
+from doctor.report.view import compatibility as fits
+from doctor.report.view import machine, words
+from doctor.report.view import unreached as reached
+from doctor.report.view.assumptions import as_if
+from doctor.report.view.newer_tables import beyond
+from doctor.report.view.size_limit import Part, fitted, named
 
 _MOST = 260_000
 """Bytes of the parts that may be left out; a page is a little longer."""

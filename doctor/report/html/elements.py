@@ -9,7 +9,7 @@ import re
 from html import escape
 
 from doctor.base.text import plain
-from doctor.report.content.words import flat
+from doctor.report.view.words import flat
 
 _VOID = frozenset({"meta", "link", "br"})
 _NO_CHARACTERS = re.compile("[\ufffe\uffff]")

@@ -8,8 +8,8 @@ from doctor.fixes.shell import line as shell_line
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.scales import Severity
-from doctor.report.content.words import changes, count, facts_wanted, flags
 from doctor.report.html.elements import Markup, el, folded, joined, line, link, told
+from doctor.report.view.words import changes, count, facts_wanted, flags
 
 MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.NOTE: "i"}
 _MOST_EVIDENCE = 20

@@ -8,16 +8,16 @@ from doctor.base.text import harmless
 from doctor.model.facts import value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
-from doctor.report.content import machine, words
-from doctor.report.content import outcomes as ends
-from doctor.report.content import unreached as reached
-from doctor.report.content.assumptions import as_if
-from doctor.report.content.newer_tables import beyond
-from doctor.report.content.size_limit import Part, fitted, named
 from doctor.report.markdown.findings import finding, suppressed
 from doctor.report.markdown.text import cell, code, code_cell, fenced, in_html, prose
 from doctor.report.structured import collect_env
 from doctor.report.structured.json_document import summary
+from doctor.report.view import machine, words
+from doctor.report.view import outcomes as ends
+from doctor.report.view import unreached as reached
+from doctor.report.view.assumptions import as_if
+from doctor.report.view.newer_tables import beyond
+from doctor.report.view.size_limit import Part, fitted, named
 
 _MOST = 60_000
 """Characters; GitHub takes 65,536, and people want to add words of their own."""

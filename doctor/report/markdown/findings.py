@@ -8,8 +8,8 @@ from doctor.fixes.shell import line
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.scales import Severity
-from doctor.report.content.words import changes, facts_wanted, flags, flat
 from doctor.report.markdown.text import code, fenced, in_html, link, prose, told
+from doctor.report.view.words import changes, facts_wanted, flags, flat
 
 _MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 _MOST_EVIDENCE = 10

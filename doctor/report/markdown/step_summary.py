@@ -10,9 +10,9 @@ from doctor.model.findings import Finding
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content.assumptions import as_if
-from doctor.report.content.unreached import missed
 from doctor.report.structured.fixes import fixes_in_markdown, in_markdown, one_line, seen
+from doctor.report.view.assumptions import as_if
+from doctor.report.view.unreached import missed
 
 LIMIT = 1 << 20
 """Bytes that GitHub takes of a step; it drops a summary that is larger."""

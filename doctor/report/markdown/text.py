@@ -6,7 +6,7 @@ import re
 from html import escape
 
 from doctor.base.text import plain
-from doctor.report.content.words import flat
+from doctor.report.view.words import flat
 
 _GAP = "\u200b"
 """Stands, until the end, where a mention, a reference or an address is parted.

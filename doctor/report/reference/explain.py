@@ -5,7 +5,6 @@ from __future__ import annotations
 from doctor.model.checks import Check, Reach
 from doctor.model.issues import KnownIssue, Recipe
 from doctor.model.observation import TargetKind
-from doctor.report.content.words import flags
 from doctor.report.reference.conditions import VERIFIED, acts, condition_text, row_text
 from doctor.report.terminal.page import (
     COMMAND,
@@ -25,6 +24,7 @@ from doctor.report.terminal.page import (
     without_placeholders,
     written,
 )
+from doctor.report.view.words import flags
 
 
 def render(id_: str, issue: KnownIssue, *, width: int, colour: bool, unicode: bool) -> str:

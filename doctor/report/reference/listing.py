@@ -7,7 +7,6 @@ from itertools import groupby
 
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
-from doctor.report.content.words import count
 from doctor.report.terminal.page import (
     QUIET,
     STYLES,
@@ -22,6 +21,7 @@ from doctor.report.terminal.page import (
     without_placeholders,
     written,
 )
+from doctor.report.view.words import count
 
 
 def render(

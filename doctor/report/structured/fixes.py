@@ -9,7 +9,7 @@ from doctor.base.text import plain
 from doctor.fixes.shell import line
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
-from doctor.report.content.words import flags
+from doctor.report.view.words import flags
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~#])")
 _LONGEST_COMMAND = 4000

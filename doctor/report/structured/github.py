@@ -9,9 +9,9 @@ from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content.assumptions import as_if
 from doctor.report.structured.fingerprints import is_inside
 from doctor.report.structured.fixes import evidence, first_fix, one_line, short
+from doctor.report.view.assumptions import as_if
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 _MOST = 10

@@ -8,10 +8,10 @@ from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content.assumptions import as_if
 from doctor.report.structured.encoding import encoded
 from doctor.report.structured.fingerprints import anchor, fingerprints
 from doctor.report.structured.fixes import first_fix, one_line, short
+from doctor.report.view.assumptions import as_if
 
 _SEVERITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 _MOST, _LONGEST = 1000, 4000

@@ -19,8 +19,8 @@ from doctor.model.fixes import Fix
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content.assumptions import assumed
 from doctor.report.structured.encoding import encoded
+from doctor.report.view.assumptions import assumed
 
 
 def render(report: Report) -> str:

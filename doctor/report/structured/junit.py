@@ -20,8 +20,8 @@ from doctor.model.findings import Finding
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content.assumptions import as_if
 from doctor.report.structured.fixes import evidence, first_fix, one_line, short
+from doctor.report.view.assumptions import as_if
 
 _UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""

@@ -17,7 +17,6 @@ from doctor.model.findings import Finding, Suppression
 from doctor.model.outcomes import Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content.assumptions import as_if
 from doctor.report.structured.encoding import encoded
 from doctor.report.structured.fingerprints import anchor, fingerprints
 from doctor.report.structured.fixes import (
@@ -29,6 +28,7 @@ from doctor.report.structured.fixes import (
     seen,
     short,
 )
+from doctor.report.view.assumptions import as_if
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -10,20 +10,6 @@ from rich.text import Text
 from doctor.model.facts import Facts
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
-from doctor.report.content.newer_tables import beyond
-from doctor.report.content.outcomes import (
-    WORDS,
-    cached,
-    devices,
-    grouped,
-    innermost,
-    left_out,
-    partly,
-    told,
-)
-from doctor.report.content.phrases import first_sentence
-from doctor.report.content.unreached import unreached
-from doctor.report.content.words import count, facts_wanted
 from doctor.report.terminal.page import (
     QUIET,
     Lines,
@@ -37,6 +23,20 @@ from doctor.report.terminal.page import (
     span,
     verbatim,
 )
+from doctor.report.view.newer_tables import beyond
+from doctor.report.view.outcomes import (
+    WORDS,
+    cached,
+    devices,
+    grouped,
+    innermost,
+    left_out,
+    partly,
+    told,
+)
+from doctor.report.view.phrases import first_sentence
+from doctor.report.view.unreached import unreached
+from doctor.report.view.words import count, facts_wanted
 
 _LOG_LINES = 30
 _ROOM = 20

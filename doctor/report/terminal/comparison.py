@@ -8,7 +8,6 @@ from typing import Any
 from doctor import __version__
 from doctor.model.comparison import Change, Comparison, Side
 from doctor.model.document import FindingDocument
-from doctor.report.content.words import count
 from doctor.report.terminal.page import (
     COMMAND,
     QUIET,
@@ -25,6 +24,7 @@ from doctor.report.terminal.page import (
     verbatim,
     written,
 )
+from doctor.report.view.words import count
 
 _FEW = 8
 _MOST, _DEEPEST = 20, 3

@@ -8,9 +8,6 @@ from itertools import dropwhile
 from doctor.model.facts import State, value_of
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content import words
-from doctor.report.content.assumptions import assumed
-from doctor.report.content.words import count, value_text
 from doctor.report.structured.json_document import summary
 from doctor.report.terminal.checks import checks, logs, not_checked
 from doctor.report.terminal.machine import head, machine, wheel_tuple
@@ -28,6 +25,9 @@ from doctor.report.terminal.page import (
     span,
     written,
 )
+from doctor.report.view import words
+from doctor.report.view.assumptions import assumed
+from doctor.report.view.words import count, value_text
 
 _OF_INTEREST = (
     "candle.",

@@ -7,7 +7,6 @@ from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.content.words import facts_wanted, flags
 from doctor.report.terminal.page import (
     COLUMN,
     COMMAND,
@@ -24,6 +23,7 @@ from doctor.report.terminal.page import (
     url,
     verbatim,
 )
+from doctor.report.view.words import facts_wanted, flags
 
 _FEW = 3
 _FEW_FIXES = 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from doctor.model.facts import Facts
 from doctor.model.report import Report
-from doctor.report.content import machine as told
 from doctor.report.terminal.page import (
     QUIET,
     Lines,
@@ -16,6 +15,7 @@ from doctor.report.terminal.page import (
     said,
     span,
 )
+from doctor.report.view import machine as told
 
 
 def head(report: Report, how: Look) -> Lines:

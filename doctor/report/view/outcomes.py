@@ -14,7 +14,7 @@ from doctor.facts.devices import card
 from doctor.model.facts import Facts
 from doctor.model.observation import Observation
 from doctor.model.outcomes import RED, Outcome, Verdict
-from doctor.report.content.words import count
+from doctor.report.view.words import count
 
 _TOLD_LINES = 8
 _DEEP = re.compile(r"\(--tier deep, up to (?P<seconds>\d{1,9}) s\)$")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.observation import Target, TargetKind
-from doctor.report.content import gpus
-from doctor.report.content.phrases import either, gib, listed, stated
-from doctor.report.content.words import count
+from doctor.report.view import gpus
+from doctor.report.view.phrases import either, gib, listed, stated
+from doctor.report.view.words import count
 
 _SPEAKS_FOR_ITSELF = ("Python", "arch")
 """Entries of the tuple whose values need no name: cp311, x86_64."""

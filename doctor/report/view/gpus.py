@@ -9,8 +9,8 @@ from typing import Any
 from doctor.facts.devices import cards, vendors
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, value_of
-from doctor.report.content.assumptions import assumed
-from doctor.report.content.phrases import gib, listed, stated
+from doctor.report.view.assumptions import assumed
+from doctor.report.view.phrases import gib, listed, stated
 
 _BUILDS = {"rocm": "amd", "xpu": "intel"}
 _SPELLED = {"amd": "AMD", "intel": "Intel"}

@@ -9,7 +9,7 @@ from doctor.facts.devices import cards, vendors
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
-from doctor.report.content.phrases import first_sentence
+from doctor.report.view.phrases import first_sentence
 
 _MAKERS = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
 _BUILDS = {

@@ -14,8 +14,8 @@ from doctor.model.observation import TargetKind
 from doctor.model.outcomes import refused_what
 from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
-from doctor.report.content.unreached import missed
 from doctor.report.structured.json_document import summary
+from doctor.report.view.unreached import missed
 
 _OLD = 180
 """Days after which what is known is called old."""

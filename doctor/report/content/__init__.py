@@ -1,1 +1,0 @@
-"""What every format for people says: wording, rows and limits, without markup."""
