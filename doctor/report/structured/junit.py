@@ -1,17 +1,19 @@
 """The checks and the findings as JUnit XML, as Jenkins, GitLab and Buildkite read it.
 
-A case of a check is a test: red is a failure; a crash, a hang and a broken script are errors; a
-skip is skipped and says why. The findings are a suite of their own, in which those fail that made
+A case of a check is a test. A wrong result is a failure; a crash, a hang and a broken script are
+errors; a skipped case says why. The findings are a second suite; in it fail the findings that made
 the exit code.
+
+The elements follow https://github.com/jenkinsci/xunit-plugin (junit-10.xsd).
 """
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+from xml.etree import ElementTree as ET
 
 from doctor.base.text import plain, spelled
 from doctor.facts.placeholders import as_text
@@ -24,7 +26,8 @@ from doctor.report.structured.fixes import evidence, first_fix, one_line, short
 from doctor.report.view.assumptions import as_if
 
 _UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold."""
+"""Characters that XML 1.0 cannot hold: https://www.w3.org/TR/xml/#charsets"""
+
 _LOG, _LONGEST, _MOST_CASES = 60_000, 4000, 2000
 _ELEMENTS = {
     Verdict.FAILED: "failure",
@@ -33,10 +36,11 @@ _ELEMENTS = {
     Verdict.BROKEN: "error",
     Verdict.SKIPPED: "skipped",
 }
+_COUNTED = {"failures": "failure", "errors": "error"}
 
 
 class _Case(NamedTuple):
-    """A test case: what became of it (empty: it passed), in one line, and in full."""
+    """A test case. `element` is empty where it passed, `message` is one line, `body` is all."""
 
     classname: str
     name: str
@@ -62,26 +66,28 @@ def render(report: Report) -> str:
     ]
     seconds = sum(_sane(outcome.seconds) for outcome in report.observation.outcomes)
     taken = one_line(report.observation.taken.removesuffix("+00:00"), 40)
-    suites = (
-        *_suite("checks", checks, seconds, taken, _properties(report)),
-        *_suite("findings", found, 0.0, taken),
-    )
-    totals = {
-        name: str(sum(case.element == element for case in (*checks, *found)))
-        for name, element in _COUNTED.items()
-    }
-    head = _tag(
+    root = ET.Element(
         "testsuites",
         {
             "name": "canary-doctor",
             "tests": str(len(checks) + len(found)),
-            **totals,
+            **_counts((*checks, *found), _COUNTED),
             "time": f"{seconds:.3f}",
         },
     )
-    return (
-        "\n".join(('<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>")) + "\n"
-    )
+    _add_suite(root, "checks", checks, seconds, taken, _properties(report))
+    _add_suite(root, "findings", found, 0.0, taken, {})
+    return _written(root)
+
+
+def _written(root: ET.Element) -> str:
+    """Return the document.
+
+    What a runner takes for a command becomes a character reference, which means the same in XML.
+    """
+    ET.indent(root, space="")
+    text = ET.tostring(root, encoding="utf-8", xml_declaration=True).decode()
+    return spelled(text, lambda char: f"&#{ord(char)};") + "\n"
 
 
 def _properties(report: Report) -> dict[str, str]:
@@ -92,7 +98,7 @@ def _properties(report: Report) -> dict[str, str]:
         for name in ("torch.version", "python.version")
         if (value := value_of(facts, name)) is not None
     }
-    told = {
+    rest = {
         "assumed": as_if(facts),
         "interrupted": "true" if report.observation.interrupted else "",
     }
@@ -100,15 +106,12 @@ def _properties(report: Report) -> dict[str, str]:
         "canary-doctor": report.doctor_version,
         "exit-code": str(report.exit_code),
         **versions,
-        **{k: v for k, v in told.items() if v},
+        **{name: value for name, value in rest.items() if value},
     }
 
 
-_COUNTED = {"failures": "failure", "errors": "error"}
-
-
 def _failing(report: Report) -> Severity:
-    """Return the least severity that fails here: an error, or what made the exit code where there is none."""
+    """Return the least severity that fails here: an error, or what made the exit code."""
     counted = [found.severity for found in report.diagnosis.counted]
     return max(counted, default=Severity.ERROR) if report.exit_code == 1 else Severity.ERROR
 
@@ -116,20 +119,21 @@ def _failing(report: Report) -> Severity:
 def _about_the_run(report: Report) -> Iterator[_Case]:
     """Yield why a run is red although no check and no finding says so."""
     if report.observation.interrupted:
-        yield _Case(
-            "doctor",
-            "the whole run",
-            "error",
-            "interrupted",
-            "doctor was interrupted; what it saw until then is here",
-        )
+        text = "doctor was interrupted; this is what it had seen by then"
+        yield _Case("doctor", "the whole run", "error", "interrupted", text)
     if report.exit_code == 4:
-        told = "there was nothing to judge: no framework was found and no check ran, or the log holds nothing that doctor knows"
-        yield _Case("doctor", "something to judge", "error", "nothing to judge", told)
+        text = (
+            "there was nothing to judge: no framework was found and no check ran, "
+            "or the log holds nothing that doctor knows"
+        )
+        yield _Case("doctor", "something to judge", "error", "nothing to judge", text)
 
 
 def _cases(outcome: Outcome) -> Iterator[_Case]:
-    """Yield the cases of a check, and the check itself where it has none or where none of them tells how it ended."""
+    """Yield the cases of a check.
+
+    The check itself is a case where it has none, or where none of them ended as the check did.
+    """
     device = f" [{outcome.device}]" if outcome.device else ""
     verdicts = {case.verdict for case in outcome.cases.values()}
     alone = not outcome.cases or (
@@ -138,115 +142,75 @@ def _cases(outcome: Outcome) -> Iterator[_Case]:
     log = outcome.log if outcome.verdict in _ELEMENTS else ""
     if alone:
         kind = f"by {outcome.signal}" if outcome.signal else outcome.verdict.value
-        name = f"{outcome.id}{device}"
-        yield _case(
-            outcome.id,
-            name,
-            outcome.verdict,
-            outcome.reason,
-            kind=kind,
-            log=log,
-            seconds=outcome.seconds,
-        )
-    for name, case in outcome.cases.items():
-        told = log if not alone and case.verdict is outcome.verdict else ""
-        yield _case(
-            outcome.id,
-            f"{name}{device}",
-            case.verdict,
-            case.reason,
-            kind=case.verdict.value,
-            log=told,
-        )
-        log = "" if told else log
+        case = _case(outcome.id, f"{outcome.id}{device}", outcome.verdict, outcome.reason, log)
+        yield case._replace(kind=kind, seconds=outcome.seconds)
+    for name, each in outcome.cases.items():
+        own = log if not alone and each.verdict is outcome.verdict else ""
+        yield _case(outcome.id, f"{name}{device}", each.verdict, each.reason, own)
+        log = "" if own else log
 
 
-def _case(
-    check: str,
-    name: str,
-    verdict: Verdict,
-    reason: str,
-    *,
-    kind: str,
-    log: str,
-    seconds: float | None = None,
-) -> _Case:
+def _case(check: str, name: str, verdict: Verdict, reason: str, log: str) -> _Case:
     element = _ELEMENTS.get(verdict, "")
-    return _Case(
-        check, name, element, kind, reason or verdict.value if element else "", reason, log, seconds
-    )
+    message = reason or verdict.value if element else ""
+    return _Case(check, name, element, verdict.value, message, reason, log)
 
 
 def _of_finding(found: Finding, failing: Severity, *, windows: bool) -> _Case:
-    body = "\n".join(
-        filter(
-            None,
-            (short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows)),
-        )
-    )
+    parts = (short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows))
+    body = "\n".join(filter(None, parts))
     kind = f"{found.severity.value}, {found.confidence.value} confidence"
-    if found.suppressed is not None:
-        until = f" until {found.suppressed.until}" if found.suppressed.until else ""
-        return _Case(
-            found.id,
-            found.title,
-            "skipped",
-            found.suppressed.by,
-            f"{found.suppressed.reason or found.suppressed.by}{until}",
-            body,
-        )
+    if (why := found.suppressed) is not None:
+        until = f" until {why.until}" if why.until else ""
+        message = f"{why.reason or why.by}{until}"
+        return _Case(found.id, found.title, "skipped", why.by, message, body)
     if found.severity >= failing:
         return _Case(found.id, found.title, "failure", kind, found.title, body)
     return _Case(found.id, found.title, log=f"{kind}\n{body}")
 
 
-def _suite(
+def _counts(cases: Sequence[_Case], elements: Mapping[str, str]) -> dict[str, str]:
+    return {
+        key: str(sum(case.element == element for case in cases))
+        for key, element in elements.items()
+    }
+
+
+def _add_suite(
+    root: ET.Element,
     name: str,
     cases: Sequence[_Case],
     seconds: float,
     taken: str,
-    properties: Mapping[str, str] | None = None,
-) -> Iterator[str]:
-    counts = {
-        key: str(sum(case.element == element for case in cases))
-        for key, element in (*_COUNTED.items(), ("skipped", "skipped"))
+    properties: Mapping[str, str],
+) -> None:
+    attributes = {
+        "name": name,
+        "tests": str(len(cases)),
+        **_counts(cases, {**_COUNTED, "skipped": "skipped"}),
+        "time": f"{seconds:.3f}",
+        **({"timestamp": _fit(taken)} if taken else {}),
     }
-    yield _tag(
-        "testsuite",
-        {
-            "name": name,
-            "tests": str(len(cases)),
-            **counts,
-            "time": f"{seconds:.3f}",
-            **({"timestamp": taken} if taken else {}),
-        },
-    )
+    suite = ET.SubElement(root, "testsuite", attributes)
     if properties:
-        told = [
-            _tag("property", {"name": key, "value": one_line(value, 500)}) + "</property>"
-            for key, value in properties.items()
-        ]
-        yield "".join(("<properties>", *told, "</properties>"))
+        parent = ET.SubElement(suite, "properties")
+        for key, value in properties.items():
+            ET.SubElement(parent, "property", name=key, value=_line(value, 500))
     for case in cases:
-        yield from _written(case)
-    yield "</testsuite>"
+        _add_case(suite, case)
 
 
-def _written(case: _Case) -> Iterator[str]:
-    timed = {} if case.seconds is None else {"time": f"{_sane(case.seconds):.3f}"}
-    yield _tag(
-        "testcase",
-        {"classname": one_line(case.classname, 250), "name": one_line(case.name, 500), **timed},
-    )
+def _add_case(suite: ET.Element, case: _Case) -> None:
+    attributes = {"classname": _line(case.classname, 250), "name": _line(case.name, 500)}
+    if case.seconds is not None:
+        attributes["time"] = f"{_sane(case.seconds):.3f}"
+    element = ET.SubElement(suite, "testcase", attributes)
     if case.element:
-        opening = _tag(
-            case.element,
-            {"type": one_line(case.kind, 250), "message": one_line(case.message, 1000)},
-        )
-        yield f"{opening}{_text(short(case.body, _LONGEST))}</{case.element}>"
+        kind, message = _line(case.kind, 250), _line(case.message, 1000)
+        end = ET.SubElement(element, case.element, type=kind, message=message)
+        end.text = _fit(short(case.body, _LONGEST))
     if case.log:
-        yield f"<system-out>{_text(_end(case.log))}</system-out>"
-    yield "</testcase>"
+        ET.SubElement(element, "system-out").text = _fit(_end(case.log))
 
 
 def _sane(seconds: float) -> float:
@@ -254,18 +218,13 @@ def _sane(seconds: float) -> float:
 
 
 def _end(log: str) -> str:
-    """Return the end of a log, where the failure stands."""
+    """Return the end of a log; the failure stands there."""
     return plain(log) if len(log) <= _LOG else "…\n" + plain(log[-_LOG:])
 
 
-def _tag(name: str, attributes: Mapping[str, str]) -> str:
-    written = "".join(f' {key}="{_text(value)}"' for key, value in attributes.items())
-    return f"<{name}{written}>"
+def _line(text: str, most: int) -> str:
+    return _fit(one_line(text, most))
 
 
-def _text(text: str) -> str:
-    """Escape text.
-
-    What a runner would take for a command is written as a reference, which a reader turns back.
-    """
-    return spelled(html.escape(_UNFIT.sub("", text)), lambda char: f"&#{ord(char)};")
+def _fit(text: str) -> str:
+    return _UNFIT.sub("", text)
