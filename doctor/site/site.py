@@ -13,23 +13,58 @@ from doctor.site import checks as checking
 from doctor.site import issues, tables
 from doctor.site.markdown import between, code, grid, page, prose
 
+_PAGES = (
+    "api",
+    "architecture",
+    "benchmarks",
+    "cargo",
+    "ci",
+    "files",
+    "glossary",
+    "gpu-day",
+    "judging",
+    "logs",
+    "masking",
+    "processes",
+    "reports",
+    "slow-tests",
+    "static-check",
+)
+_DECISIONS = (
+    "0001-stages-apart",
+    "0002-facts-with-three-states",
+    "0003-tables-become-facts",
+    "0004-patterns-without-backtracking",
+    "0005-fork-server",
+    "0006-one-process-per-device",
+    "0007-supervisor",
+    "0008-reuse-of-passed-checks",
+    "0009-cargo-resolution",
+    "0010-link-with-built-candle",
+    "0011-certain-predictions",
+    "0012-names",
+    "0013-own-readers",
+    "0014-interrupted-runs-report",
+    "0015-suppressions-expire",
+    "0016-typer",
+)
+
 COPIES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "checks/README.md": "check-scripts.md",
-    "docs/api.md": "api.md",
-    "docs/architecture.md": "architecture.md",
-    "docs/dear-tests.md": "dear-tests.md",
-    "docs/masking.md": "masking.md",
     "docs/terminal.svg": "terminal.svg",
+    "docs/decisions/README.md": "decisions/index.md",
     "fixtures/cases/README.md": "cases.md",
     "pytest-plugin/README.md": "pytest-plugin.md",
+    **{f"docs/{name}.md": f"{name}.md" for name in _PAGES},
+    **{f"docs/decisions/{name}.md": f"decisions/{name}.md" for name in _DECISIONS},
 }
 """Files of the repository that are part of the site, and where they stand in it."""
 
-_PLACES = {**COPIES, "doctor/model/vocabulary.py": "facts.md"}
+_PLACES = {**COPIES, "doctor/model/vocabulary/__init__.py": "facts.md"}
 _LINK = re.compile(r"(!?)\[([^\]\n]{0,500})\]\((?!\w+:|#)([^)#\s]{1,500})(#[^)\s]{0,200})?\)")
 
 

@@ -1,6 +1,6 @@
 """The real source of flash-attn: one unit of it builds, and each of its failures is named by what pip and uv print.
 
-The last result is in docs/dear-tests.md; the command is in CONTRIBUTING.md.
+The last result is in docs/slow-tests.md; the command is in CONTRIBUTING.md.
 """
 
 from __future__ import annotations

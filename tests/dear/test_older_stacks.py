@@ -1,6 +1,6 @@
 """Stacks that cost too much for every push: named, healed by their own advice, and quiet afterwards.
 
-The last result is in docs/dear-tests.md; the command is in CONTRIBUTING.md.
+The last result is in docs/slow-tests.md; the command is in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
