@@ -154,13 +154,16 @@ def carried(carrier: Carrier, text: str, places: Sequence[Span]) -> Iterator[Spa
     """Yield what a pattern finds in the lines of its keywords, which stand at `places`."""
     done = 0
     for place, behind in places:
-        end = text.find("\n", behind)
-        if min(behind + _LEAST, len(text) if end < 0 else end) <= done:
+        # Looked for no further than a command is: one line of megabytes would be read to its end
+        # once for each of its words.
+        last = min(behind + _BEHIND, len(text))
+        end = text.find("\n", behind, last)
+        if min(behind + _LEAST, last if end < 0 else end) <= done:
             continue
         start = max(text.rfind("\n", max(place - _BEHIND, 0), place) + 1, place - _BEHIND)
         if carrier.below and end >= 0:
-            end = text.find("\n", end + 1)
-        done = min(end if end >= 0 else len(text), behind + _BEHIND)
+            end = text.find("\n", end + 1, last)
+        done = last if end < 0 else end
         near = text[start:done].lower() if carrier.of else ""
         if carrier.of and not any(word in near for word in carrier.of):
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from doctor.redact.names import Tells, is_variable, split, tells
 from doctor.redact.pattern import Pattern
@@ -20,6 +21,8 @@ _QUOTED = Pattern(
     r"""[bfru]{0,2}(?:\\{1,3}"([^"\\\n]{0,4096})\\{1,3}"|"((?:[^"\\\n]|\\.){0,4096})"|'((?:[^'\\\n]|\\.){0,4096})'|`([^`\n]{0,4096})`)"""
 )
 _OPEN = Pattern(r"""[bfru]{0,2}\\{0,3}["'`]([^"'`\n]{1,4096})$""", re.MULTILINE)
+_QUOTES, _BEFORE_QUOTE = frozenset("\"'`"), 6
+"""A value in quotes has the first of them among so many characters: `bf\\\\\\"`."""
 _BARE, _WHOLE = Pattern(r"""\S{1,128}"""), Pattern(r"""\S{1,4096}""")
 """What a value is judged by, and all of it: signed tokens have thousands of characters."""
 _COMMA = Pattern(r"[ \t]{0,4},[ \t]{0,4}")
@@ -68,26 +71,39 @@ def _value(text: str, name: str, end: int, kind: Tells) -> Iterator[Span]:
     at = sign or option
     if at is None:
         return
-    quoted = _QUOTED.match(text, at.end()) or _OPEN.match(text, at.end())
-    bare = None if quoted else _BARE.match(text, at.end())
-    spans: list[Span] = []
-    if quoted:
-        spans = [quoted.span(group) for group in range(1, quoted.re.groups + 1) if quoted[group]]
-        # auth=("user", "password"), api_key=['one', 'another']
-        if sign is not None and sign[0].rstrip().endswith(("(", "[")):
-            spans += _others(text, quoted.end())
-    elif bare:
-        spans = [_trimmed(text, *bare.span())]
+    quoted = None
+    if not _QUOTES.isdisjoint(text[at.end() : at.end() + _BEFORE_QUOTE]):
+        quoted = _QUOTED.match(text, at.end()) or _OPEN.match(text, at.end())
+    sure = _is_sure(name, sign, quoted=quoted is not None)
+    if quoted is None:
+        bare = _BARE.match(text, at.end())
+        if bare and (length := _bare_secret(kind, name, bare[0], sure=sure)):
+            start = bare.start()
+            # What was judged may be the beginning of a token of thousands of characters.
+            yield start, _end_of(text, start) if length == len(bare[0]) else start + length
+        return
+    spans = [quoted.span(group) for group in range(1, quoted.re.groups + 1) if quoted[group]]
+    # auth=("user", "password"), api_key=['one', 'another']
+    if sign is not None and sign[0].rstrip().endswith(("(", "[")):
+        spans += _others(text, quoted.end())
     for start, stop in spans:
-        if _hides(
-            kind, name, text[start:stop], sure=_is_sure(name, sign, quoted=quoted is not None)
-        ):
-            yield start, _end_of(text, start) if bare and stop == bare.end() else stop
+        if _hides(kind, name, text[start:stop], sure=sure):
+            yield start, stop
+
+
+@lru_cache(maxsize=4096)
+def _bare_secret(kind: Tells, name: str, value: str, *, sure: bool) -> int:
+    """Return how many characters of an unquoted value are a secret; 0 where it is none.
+
+    Kept for the next time: what repeats `key:` over megabytes repeats its values as well.
+    """
+    length = _trimmed(value)
+    return length if _hides(kind, name, value[:length], sure=sure) else 0
 
 
 def _end_of(text: str, start: int) -> int:
     whole = _WHOLE.match(text, start)
-    return _trimmed(text, *whole.span())[1] if whole else start
+    return start + _trimmed(whole[0]) if whole else start
 
 
 def _others(text: str, start: int) -> list[Span]:
@@ -109,12 +125,10 @@ def _is_sure(name: str, sign: re.Match[str] | None, *, quoted: bool) -> bool:
     return quoted or "=" in sign[1] or is_variable(name)
 
 
-def _trimmed(text: str, start: int, stop: int) -> Span:
-    cut = _STOP.search(text[start:stop])
-    stop = start + cut.start() if cut else stop
-    while stop > start and text[stop - 1] in _TRAIL:
-        stop -= 1
-    return start, stop
+def _trimmed(value: str) -> int:
+    """Return the length of a value without what ends a sentence, a list or a call behind it."""
+    cut = _STOP.search(value)
+    return len((value[: cut.start()] if cut else value).rstrip(_TRAIL))
 
 
 def _hides(kind: Tells, name: str, value: str, *, sure: bool) -> bool:

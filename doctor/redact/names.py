@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 
 from doctor.redact.pattern import Pattern
 from doctor.redact.words import words
@@ -124,8 +125,10 @@ def is_variable(name: str) -> bool:
     return name.isupper() and ("_" in name or len(name) >= 5)
 
 
+@lru_cache(maxsize=4096)
 def tells(name: str) -> Tells:
     """Say what a name makes of its value."""
+    # A text repeats its names: a log of a megabyte holds some hundred of them.
     parts = split(name)
     while len(parts) > 1 and parts[-1] in _TELLING_TAIL and parts[-1] not in _NO_HEAD:
         parts = parts[:-1]

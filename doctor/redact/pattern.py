@@ -20,31 +20,33 @@ class Pattern:
         self._text, self._flags = text, flags
         self._compiled: re.Pattern[str] | None = None
 
-    @property
-    def _ready(self) -> re.Pattern[str]:
-        if self._compiled is None:
-            self._compiled = re.compile(self._text, self._flags)
+    def _compile(self) -> re.Pattern[str]:
+        self._compiled = re.compile(self._text, self._flags)
         return self._compiled
 
     @property
     def groups(self) -> int:
         """How many groups it has."""
-        return self._ready.groups
+        return (self._compiled or self._compile()).groups
 
     def match(self, text: str, start: int = 0) -> re.Match[str] | None:
         """Match where `start` is."""
-        return self._ready.match(text, start)
+        return (self._compiled or self._compile()).match(text, start)
 
     def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
         """Return the first match between two places."""
-        return self._ready.search(text, start, len(text) if end is None else end)
+        return (self._compiled or self._compile()).search(
+            text, start, len(text) if end is None else end
+        )
 
     def finditer(
         self, text: str, start: int = 0, end: int | None = None
     ) -> Iterator[re.Match[str]]:
         """Yield every match between two places."""
-        return self._ready.finditer(text, start, len(text) if end is None else end)
+        return (self._compiled or self._compile()).finditer(
+            text, start, len(text) if end is None else end
+        )
 
     def sub(self, change: str | Callable[[re.Match[str]], str], text: str) -> str:
         """Return a text with every match replaced."""
-        return self._ready.sub(change, text)
+        return (self._compiled or self._compile()).sub(change, text)

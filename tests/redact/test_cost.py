@@ -83,6 +83,12 @@ def test_a_text_of_one_piece_costs_linear_time(piece: str) -> None:
         assert time.process_time() - started < _SECONDS
 
 
+@pytest.mark.parametrize("piece", ["key:", "key=", "token:", "login -p "])
+def test_a_megabyte_of_one_name_costs_little(piece: str) -> None:
+    secrets.ready()
+    assert _seconds(piece * ((1 << 20) // len(piece))) < _SECONDS
+
+
 def test_every_keyword_again_and_again_costs_linear_time() -> None:
     words = sorted(
         {word for shape in shapes.shapes() for word in shape.keywords} | set(names.WORDS)
