@@ -1,12 +1,17 @@
-"""Version specifiers and environment markers of METADATA lines, as `packaging` answers them.
+"""Read requirements, environment markers and version specifiers (PEP 440, 503 and 508).
 
-Importing packaging.requirements costs more than all probes of a healthy environment together; a
-test holds both to one answer.
+`packaging` is the reference. Importing its specifiers and markers takes 45 ms, a tenth of a check
+of files, so the plain shapes are answered here: `name[extra]>=1,<2`, comparisons joined by `and`,
+and edges that are releases. Nearly every line of a METADATA is one. Everything else (an address,
+`or`, `in`, `~=`, `===`, a pre-release as an edge) is handed to `packaging`, imported then. Tests
+hold both to one answer.
+
+https://packaging.python.org/en/latest/specifications/dependency-specifiers/
+https://packaging.python.org/en/latest/specifications/version-specifiers/
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection, Mapping
 
@@ -15,19 +20,19 @@ from packaging.version import Version
 
 from doctor.base.versions import parse
 
+_LONGEST = 8192
+"""Characters of a requirement; `packaging` needs the square of them for some texts."""
 _SHOWN = 200
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-_CLAUSE = re.compile(r"(===|~=|==|!=|<=|>=|<|>)\s*(\S+)")
-_WORDS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
+# After the name stands no character of a name, so that no part of a long name is tried as one.
+_REQUIREMENT = re.compile(
+    r"([A-Za-z0-9][\w.-]*)(?<![_.-])(?![\w.-])(?:\s*\[([\w\s,.-]*)\])?"
+    r"\s*(?:\(([^()@;]*)\)|([=!<>][^()@;\[\]]*)?)",
+    re.ASCII,
+)
+_CLAUSE = re.compile(r"(==|!=|<=|>=|<|>)\s*([^\s,=]+)")
+_RELEASE = re.compile(r"(\d{1,9}(?:\.\d{1,9}){0,9})(\.\*)?", re.ASCII)
+_AND = re.compile(r"\s+and\s+")
+_COMPARISON = re.compile(r"""\s*([a-z_]+)\s*(==|!=|<=|>=|<|>)\s*(?:"([^"]*)"|'([^']*)')\s*""")
 _VERSIONS = frozenset({"python_version", "python_full_version", "implementation_version"})
 
 
@@ -45,160 +50,144 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     marker: str
 
 
+def normalize_name(name: str) -> str:
+    """Return the spelling of a name that installers compare (PEP 503).
+
+    `Flash_Attn` is `flash-attn`. `packaging.utils` has the same line behind an import of 10 ms.
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def read_line(text: str) -> Line:
     """Split a `Requires-Dist` line into its parts; raises `InvalidRequirement`."""
-    body, _, marker = text.partition(";")
-    body = body.strip()
-    found = _NAME.match(body)
-    name = found[0] if found else ""
-    extras, rest = _bracketed(body[len(name) :].lstrip(), "[", "]")
-    address, specifier = "", ""
-    if rest.startswith("@"):
-        address = rest[1:].strip()
-    elif rest.startswith("("):
-        specifier, rest = _bracketed(rest, "(", ")")
-        name = "" if rest else name
-    else:
-        specifier, name = rest, "" if any(mark in rest for mark in "()@[]") else name
-    clauses = [part.strip() for part in _clauses(specifier)]
-    whole = (
-        name[-1:].isascii() and name[-1:].isalnum() and len(address.split()) == rest.startswith("@")
-    )
-    if not whole or not all(map(_CLAUSE.fullmatch, clauses)):
+    if len(text) > _LONGEST:
         raise InvalidRequirement(f"not a requirement: {text[:_SHOWN]!r}")
+    requirement, _, marker = text.partition(";")
+    found = _REQUIREMENT.fullmatch(requirement.strip())
+    clauses = _clauses(found[3] or found[4] or "") if found else []
+    if found is None or not all(map(_CLAUSE.fullmatch, clauses)):
+        return _read_by_packaging(text)
     return Line(
-        name=name,
-        extras=frozenset(part.strip() for part in extras.split(",") if part.strip()),
+        name=found[1],
+        extras=frozenset(part.strip() for part in (found[2] or "").split(",") if part.strip()),
         specifier=",".join("".join(clause.split()) for clause in clauses),
-        address=address,
+        address="",
         marker=marker.strip(),
     )
-
-
-def _bracketed(text: str, opening: str, closing: str) -> tuple[str, str]:
-    """Return what stands in the brackets that a text begins with, and what comes behind.
-
-    Raises `InvalidRequirement` where they stay open.
-    """
-    if not text.startswith(opening):
-        return "", text
-    inside, closed, rest = text[1:].partition(closing)
-    if not closed:
-        raise InvalidRequirement(f"a bracket stays open: {text[:_SHOWN]!r}")
-    return inside, rest.strip()
 
 
 def applies(marker: str, environment: Mapping[str, str], extras: Collection[str] = ()) -> bool:
     """Say whether a marker holds in an environment where these extras are asked for.
 
-    Raises `InvalidRequirement`.
+    `environment` gives each variable of PEP 508 but `extra`. Raises `InvalidRequirement`.
     """
     if not marker:
         return True
-    try:
-        # PEP 508 is a subset of Python's expressions but for `~=`, which becomes an operator that
-        # binds as tightly.
-        return _holds(ast.parse(marker.replace("~=", "@"), mode="eval").body, environment, extras)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InvalidRequirement(f"not a marker: {marker!r}") from error
+    answers = [_compared(part, environment, extras) for part in _AND.split(marker)]
+    if None in answers:
+        return _evaluated_by_packaging(marker, environment, extras)
+    return all(answers)
 
 
 def meets(version: str, specifier: str) -> bool:
     """Say whether a version meets every clause of a specifier; pre-releases count like releases.
 
-    Raises `InvalidRequirement`.
-
-    A local part is ignored where the clause names none, so 2.4.1+cu121 meets ==2.4.1.
+    A local part is ignored where the clause names none, so 2.4.1+cu121 meets ==2.4.1. Raises
+    `InvalidRequirement`.
     """
-    for clause in _clauses(specifier):
-        match = _CLAUSE.fullmatch(clause.strip())
-        if match is None:
-            raise InvalidRequirement(f"not a specifier: {clause!r}")
-        if not _meets(version, match[1], match[2]):
-            return False
-    return True
+    clauses = _clauses(specifier)
+    parsed = parse(version)
+    if clauses and parsed is None:
+        raise InvalidRequirement(f"not a version: {version[:_SHOWN]!r}")
+    return parsed is None or all(_meets(parsed, clause) for clause in clauses)
 
 
 def _clauses(specifier: str) -> list[str]:
-    return [part for part in specifier.split(",") if part.strip()]
+    return [part.strip() for part in specifier.split(",") if part.strip()]
 
 
-def _holds(tree: ast.expr, environment: Mapping[str, str], extras: Collection[str]) -> bool:
-    if isinstance(tree, ast.BoolOp):
-        answers = (_holds(value, environment, extras) for value in tree.values)
-        return all(answers) if isinstance(tree.op, ast.And) else any(answers)
-    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _WORDS:
-        left, word, right = tree.left, _WORDS[type(tree.ops[0])], tree.comparators[0]
-    elif isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
-        left, word, right = tree.left, "~=", tree.right
-    else:
-        raise InvalidRequirement("neither a comparison nor several of them")
-    names = {side.id for side in (left, right) if isinstance(side, ast.Name)}
-    if names == {"extra"} and word == "==":
-        return any(
-            isinstance(side, ast.Constant) and side.value in extras for side in (left, right)
-        )
-    return _compared(
-        _value(left, environment), word, _value(right, environment), ordered=bool(names & _VERSIONS)
-    )
+def _compared(text: str, environment: Mapping[str, str], extras: Collection[str]) -> bool | None:
+    """Answer one comparison of a marker, `python_version < "3.13"`; None for any other text."""
+    found = _COMPARISON.fullmatch(text)
+    if found is None:
+        return None
+    name, operator, value = found[1], found[2], found[3] if found[3] is not None else found[4]
+    if name == "extra" and operator == "==":
+        return value in extras
+    if name in _VERSIONS and _RELEASE.fullmatch(value) and name in environment:
+        version = parse(environment[name])
+        return None if version is None else _meets(version, operator + value)
+    if name in environment and name not in _VERSIONS and operator in ("==", "!="):
+        return (environment[name] == value) is (operator == "==")
+    return None
 
 
-def _compared(one: str, word: str, two: str, *, ordered: bool) -> bool:
-    if word in {"in", "not in"}:
-        return (one in two) is (word == "in")
-    if ordered and parse(one) and parse(two.removesuffix(".*")):
-        return _meets(one, word, two)
-    if word in {"==", "!="}:
-        return (one == two) is (word == "==")
-    raise InvalidRequirement(f"{one!r} {word} {two!r}")
-
-
-def _value(side: ast.expr, environment: Mapping[str, str]) -> str:
-    if isinstance(side, ast.Constant) and isinstance(side.value, str):
-        return side.value
-    if isinstance(side, ast.Name) and side.id in environment:
-        return environment[side.id]
-    raise InvalidRequirement("neither a text nor the name of a variable")
-
-
-def _meets(text: str, operator: str, wanted: str) -> bool:
-    if operator == "===":
-        return text.lower() == wanted.lower()
-    version, edge = parse(text), parse(wanted.removesuffix(".*"))
-    if version is None or edge is None:
-        raise InvalidRequirement(f"{text!r} {operator} {wanted!r}")
-    public = Version(version.public)
-    match operator:
+def _meets(version: Version, clause: str) -> bool:
+    """Compare by the rules of PEP 440 where the edge is a release, `>=2.4` or `==2.4.*`."""
+    found = _CLAUSE.fullmatch(clause)
+    edge = _RELEASE.fullmatch(found[2]) if found else None
+    if found is None or edge is None or (edge[2] and found[1] not in ("==", "!=")):
+        return _contained_by_packaging(version, clause)
+    release, public = Version(edge[1]), Version(version.public)
+    # `<2.5` takes no 2.5rc1, and `>2.5` no 2.5.post1, though their order says otherwise.
+    same_release = Version(version.base_version) == release
+    match found[1]:
         case "==" | "!=":
-            same = (
-                _begins(public, edge)
-                if wanted.endswith(".*")
-                else (version if edge.local else public) == edge
-            )
-            return same is (operator == "==")
-        case "~=" if len(edge.release) < 2:
-            raise InvalidRequirement(f"~= wants a release of two numbers, not {wanted!r}")
-        case "~=":
-            return public >= edge and _begins(
-                public, Version(f"{edge.epoch}!" + ".".join(map(str, edge.release[:-1])))
-            )
+            same = _begins(public, release) if edge[2] else public == release
+            return same is (found[1] == "==")
         case "<=":
-            return public <= edge
+            return public <= release
         case ">=":
-            return public >= edge
+            return public >= release
         case "<":
-            same = Version(version.base_version) == Version(edge.base_version)
-            early = version.is_prerelease and not edge.is_prerelease and same
-            return version < edge and not early
+            return version < release and not (version.is_prerelease and same_release)
         case _:
-            same = version.pre == edge.pre and Version(version.base_version) == Version(
-                edge.base_version
-            )
-            late = version.is_postrelease and not edge.is_postrelease and same
-            return public > edge and not late
+            return public > release and not (version.is_postrelease and same_release)
 
 
 def _begins(version: Version, edge: Version) -> bool:
     """Say whether a version begins with another: 2.4.1 begins with 2.4, and so does 2.4rc1."""
     size = len(edge.release)
-    return version.epoch == edge.epoch and (*version.release, *[0] * size)[:size] == edge.release
+    return not version.epoch and (*version.release, *[0] * size)[:size] == edge.release
+
+
+def _read_by_packaging(text: str) -> Line:
+    from packaging.requirements import Requirement
+
+    try:
+        requirement = Requirement(text)
+    except (ValueError, RecursionError):
+        raise InvalidRequirement(f"not a requirement: {text[:_SHOWN]!r}") from None
+    return Line(
+        name=requirement.name,
+        extras=frozenset(requirement.extras),
+        specifier=str(requirement.specifier),
+        address=requirement.url or "",
+        marker=str(requirement.marker or ""),
+    )
+
+
+def _evaluated_by_packaging(
+    marker: str, environment: Mapping[str, str], extras: Collection[str]
+) -> bool:
+    from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
+
+    try:
+        if len(marker) > _LONGEST:
+            raise ValueError("too long")
+        parsed = Marker(marker)
+        return any(parsed.evaluate({**environment, "extra": one}) for one in ("", *extras))
+    except (
+        *(ValueError, RecursionError, KeyError, TypeError),
+        *(UndefinedComparison, UndefinedEnvironmentName),
+    ):
+        raise InvalidRequirement(f"not a marker: {marker[:_SHOWN]!r}") from None
+
+
+def _contained_by_packaging(version: Version, clause: str) -> bool:
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        return SpecifierSet(clause).contains(version, prereleases=True)
+    except ValueError:
+        raise InvalidRequirement(f"not a specifier: {clause[:_SHOWN]!r}") from None

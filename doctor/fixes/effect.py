@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from doctor.base.requirements import InvalidRequirement, Line, meets, read_line
+from doctor.base.requirements import InvalidRequirement, Line, meets, normalize_name, read_line
 from doctor.facts.placeholders import fill, fill_each
 from doctor.model.facts import Facts, value_of
 from doctor.model.issues import Recipe
@@ -62,10 +62,10 @@ def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tupl
     for one in wanted:
         if (
             (line := _line(one)) is not None
-            and normalized(line.name) in here
+            and normalize_name(line.name) in here
             and _moves(one, recipe.options, here)
         ):
-            moved[normalized(line.name)] = here[normalized(line.name)]
+            moved[normalize_name(line.name)] = here[normalize_name(line.name)]
     names = {_name(one) for one in wanted}
     told = list[str]()
     for name in facts:
@@ -101,19 +101,14 @@ def packages(facts: Facts) -> Mapping[str, str] | None:
     return listed if isinstance(listed, dict) else None
 
 
-def normalized(name: str) -> str:
-    """Return the one spelling of a name that installers compare."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _moves(requirement: str, options: Sequence[str], here: Mapping[str, str]) -> bool:
     line = _line(requirement)
-    if line is None or line.address or line.extras or normalized(line.name) not in here:
+    if line is None or line.address or line.extras or normalize_name(line.name) not in here:
         return True
     if "upgrade" in options and not line.specifier.startswith("=="):
         return True
     try:
-        return not meets(here[normalized(line.name)], line.specifier)
+        return not meets(here[normalize_name(line.name)], line.specifier)
     except InvalidRequirement:
         return True
 
@@ -145,4 +140,4 @@ def _line(requirement: str) -> Line | None:
 
 def _name(requirement: str) -> str:
     found = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", requirement)
-    return normalized(found[0]) if found else ""
+    return normalize_name(found[0]) if found else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Iterator
 
 import msgspec
 
+from doctor.base.requirements import normalize_name
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding, Place
 from doctor.model.report import Diagnosis
@@ -89,7 +89,7 @@ def _split(word: str) -> tuple[str, str]:
     rest = word.lstrip(_IN_NAMES)
     name = word[: len(word) - len(rest)]
     fits = name[:1].isalnum() and (not rest or rest[0] in "[=<>!~@")
-    return (_normalized(name), rest.partition("==")[2]) if fits else ("", "")
+    return (normalize_name(name), rest.partition("==")[2]) if fits else ("", "")
 
 
 def _versions(name: str, facts: Facts) -> set[object]:
@@ -100,10 +100,6 @@ def _versions(name: str, facts: Facts) -> set[object]:
             *(("torch.version", "torch.release") if name == "torch" else ()),
         )
     }
-
-
-def _normalized(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _about(fact: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from doctor.fixes.effect import normalized
+from doctor.base.requirements import normalize_name
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix
@@ -59,7 +59,7 @@ def _is_install(step: Command) -> bool:
 
 def _about(found: Finding, fixes: Sequence[Fix]) -> frozenset[str]:
     """Name the packages that a finding is about: those of its evidence, and what its fixes move."""
-    return frozenset(normalized(name) for name in (*_cited(found), *_moved(fixes)))
+    return frozenset(normalize_name(name) for name in (*_cited(found), *_moved(fixes)))
 
 
 def _cited(found: Finding) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -10,8 +12,15 @@ from hypothesis import strategies as st
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
-from doctor.base.requirements import InvalidRequirement, applies, meets, read_line
+from doctor.base.requirements import (
+    InvalidRequirement,
+    applies,
+    meets,
+    normalize_name,
+    read_line,
+)
 
 _RELEASE = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(
     lambda parts: ".".join(map(str, parts))
@@ -116,7 +125,7 @@ def test_lines_that_make_no_sense(text: str) -> None:
 
 @pytest.mark.parametrize(
     "marker",
-    ["python_version", "os.name == 'x'", "python_version <", "platform_system < 'L'", "(" * 999],
+    ["python_version", "name == 'x'", "python_version <", "or", "(" * 999, "(" * 99_999],
 )
 def test_markers_that_make_no_sense(marker: str) -> None:
     with pytest.raises(InvalidRequirement):
@@ -129,6 +138,31 @@ def test_markers_that_make_no_sense(marker: str) -> None:
 def test_versions_that_make_no_sense(version: str, specifier: str) -> None:
     with pytest.raises(InvalidRequirement):
         meets(version, specifier)
+
+
+def test_plain_requirements_import_nothing_of_packaging_but_versions() -> None:
+    program = """
+import sys
+from doctor.base.requirements import applies, meets, read_line
+line = read_line('cuda-toolkit[cublas]>=13.0,!=13.1.*; platform_system == "Linux" '
+                 'and python_version < "3.13"')
+print(applies(line.marker, {"platform_system": "Linux", "python_version": "3.11"}),
+      meets("13.0.3+cu1", line.specifier), line.specifier,
+      [name for name in sys.modules if name.startswith("packaging.")
+       and name.partition(".")[2] not in ("version", "_structures")])
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ran.stdout == "True True >=13.0,!=13.1.* []\n", ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "normalized"),
+    [("Flash_Attn", "flash-attn"), ("zope.interface", "zope-interface"), ("a-_.b", "a-b")],
+)
+def test_names_are_compared_as_installers_compare_them(name: str, normalized: str) -> None:
+    assert normalize_name(name) == normalized == canonicalize_name(name)
 
 
 @pytest.mark.parametrize(

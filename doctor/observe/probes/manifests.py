@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.base.refusals import home
+from doctor.base.requirements import normalize_name
 from doctor.base.text import plain
 from doctor.host.reading import SOURCE, Unread, regular_bytes, whole
 from doctor.model.facts import absent, present
-from doctor.observe.installed.distributions import matters_to_stack, normalized
+from doctor.observe.installed.distributions import matters_to_stack
 from doctor.observe.manifests import LOCK, Kind, kind_of
 from doctor.observe.scene import Scene, Seen
 
@@ -72,7 +73,9 @@ def probe(scene: Scene) -> Seen:
     unread: list[str] = []
     for order, (file, pin) in enumerate(_pins(files, unread)):
         name = (
-            pin.name if file.name.endswith(("Cargo.toml", "Cargo.lock")) else normalized(pin.name)
+            pin.name
+            if file.name.endswith(("Cargo.toml", "Cargo.lock"))
+            else normalize_name(pin.name)
         )
         weight = (file.kind.rank == LOCK, not pin.firm, order, pin.line)
         if name not in best or weight < best[name][0]:
@@ -104,7 +107,7 @@ def _is_wanted(name: str, *, rust: bool) -> bool:
     return (
         name in _CRATES or name.startswith("candle")
         if rust
-        else name == "cuda" or matters_to_stack(normalized(name))
+        else name == "cuda" or matters_to_stack(normalize_name(name))
     )
 
 
