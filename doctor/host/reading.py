@@ -17,9 +17,9 @@ from typing import Final
 from doctor.base.errors import DoctorError
 
 METADATA: Final = 1 << 20
-"""Bytes of a METADATA or PKG-INFO.
+"""Bytes of a METADATA or PKG-INFO, whose headers stand before the long description.
 
-With their long descriptions the largest on the package index hold some 400,000.
+The largest on the package index hold some 400,000, description included.
 """
 RECORD: Final = 8 << 20
 """Bytes of a RECORD: that of torch 2.13.0 holds 1.3 million, for 12,000 files."""
@@ -44,21 +44,27 @@ class Unread(DoctorError):
     """A file is there and was not read: it is no regular file, larger than what is read of its kind, or closed to this user."""
 
 
-def whole(path: str | Path, limit: int) -> bytes | None:
-    """Return the bytes of a file; None where there is none.
+def beginning(path: str | Path, limit: int) -> bytes | None:
+    """Return the first bytes of a file, at most `limit`; None where there is none.
 
-    Raises Unread for what is no regular file, for one of more than `limit` bytes, and for one that
-    this user may not read.
+    Raises Unread for what is no regular file, and for one that this user may not read.
     """
     try:
         with descriptor_of(path) as descriptor:
-            size = os.fstat(descriptor).st_size
-            data = _read(descriptor, limit + 1, size) if size <= limit else None
+            return _read(descriptor, limit, os.fstat(descriptor).st_size)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise Unread(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    if data is None or len(data) > limit:
+
+
+def whole(path: str | Path, limit: int) -> bytes | None:
+    """Return the bytes of a file; None where there is none.
+
+    Raises Unread as `beginning` does, and for a file of more than `limit` bytes.
+    """
+    data = beginning(path, limit + 1)
+    if data is not None and len(data) > limit:
         raise Unread(
             f"{path} is larger than {_spoken(limit)}, which is more than doctor reads of such a file"
         )

@@ -24,7 +24,9 @@ Seen: TypeAlias = Iterator[tuple[str, Fact]]
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     """An installed distribution, read from its dist-info folder.
 
-    `name` is normalized, `installed_at` in seconds since 1970.
+    `name` is normalized, `installed_at` in seconds since 1970. `ambiguous` is true where the
+    metadata names several versions: two `Version:` headers, a folder called after another version,
+    or two dist-info folders of which neither fits the files.
     """
 
     name: str
@@ -33,6 +35,12 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     installer: str = ""
     installed_at: float = 0.0
     direct_url: str = ""
+    ambiguous: bool = False
+
+    @property
+    def requirement(self) -> str:
+        """What installs it again, `torch==2.13.0`; without a version where that is ambiguous."""
+        return self.name if self.ambiguous else f"{self.name}=={self.version}"
 
 
 class Interpreter(msgspec.Struct, frozen=True, kw_only=True):

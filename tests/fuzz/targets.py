@@ -45,7 +45,7 @@ from doctor.observe.binaries.fatbins import architectures
 from doctor.observe.cargo.lock import read_lock
 from doctor.observe.cargo.toolchain import find_toolchain
 from doctor.observe.installed import modules
-from doctor.observe.installed.distributions import extras_of, installed, requirements, text_of
+from doctor.observe.installed.distributions import extras_of, installed, record_of, requirements
 from doctor.observe.manifests import kind_of
 from doctor.observe.probes import amd, intel, machine, pci, resources
 from doctor.observe.probes.files.records import rows
@@ -235,7 +235,7 @@ def metadata(data: bytes) -> None:
     interpreter = _interpreter()
     for each in installed(interpreter.path):
         requirements(each, interpreter, extras_of(each))
-        for _ in rows(text_of(each, "RECORD") or ""):
+        for _ in rows(record_of(each)):
             pass
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from doctor.host import Unread
 from doctor.observe.installed.distributions import (
     duplicates,
     in_stack,
     installed,
     marker_environment,
-    normalized,
     requirements,
 )
 from doctor.observe.scene import Distribution, Interpreter
@@ -144,8 +145,53 @@ def test_strangers_to_the_stack(name: str) -> None:
     assert not in_stack(name)
 
 
-def test_names_are_compared_in_one_spelling() -> None:
-    assert normalized("Flash__Attn.x") == "flash-attn-x"
+@pytest.mark.parametrize("file", ["METADATA", "PKG-INFO"])
+def test_a_long_description_hides_no_requirement(tmp_path: Path, file: str) -> None:
+    folder = _put(tmp_path, "torch", "2.5.1", "Requires-Dist: triton==3.1.0")
+    with (folder / "METADATA").open("a", encoding="utf-8") as metadata:
+        metadata.write("Words about torch.\n" * 80_000)
+    assert (folder / "METADATA").stat().st_size > 1 << 20
+    (folder / "METADATA").rename(folder / file)
+    (torch,) = installed([str(tmp_path)])
+    assert [one.name for one in requirements(torch, _interpreter())] == ["triton"]
+
+
+def test_headers_without_end_are_not_read(tmp_path: Path) -> None:
+    _put(tmp_path, "torch", "2.5.1", *["Requires-Dist: triton==3.1.0"] * 40_000)
+    (torch,) = installed([str(tmp_path)])
+    with pytest.raises(Unread, match="headers are larger than 1 MiB"):
+        requirements(torch, _interpreter())
+
+
+def _rename(folder: Path) -> None:
+    folder.rename(folder.with_name("torch-2.13.0.dist-info"))
+
+
+def _name_twice(folder: Path) -> None:
+    (folder / "METADATA").write_text("Name: torch\nVersion: 2.13.0\nVersion: 2.12.0\n")
+
+
+def _install_another(folder: Path) -> None:
+    _put(folder.parent, "torch", "2.13.0")
+
+
+@pytest.mark.parametrize("contradict", [_rename, _name_twice, _install_another])
+def test_metadata_of_two_versions_names_none_to_install(
+    tmp_path: Path, contradict: Callable[[Path], None]
+) -> None:
+    folder = _put(tmp_path, "torch", "2.12.0")
+    assert [one.requirement for one in installed([str(tmp_path)])] == ["torch==2.12.0"]
+    contradict(folder)
+    assert [one.requirement for one in installed([str(tmp_path)])] == ["torch"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "version"),
+    [("torch-2.5.dist-info", "2.5.0"), ("torch-2.5.1_1.dist-info", "2.5.1.post1")],
+)
+def test_two_spellings_are_one_version(tmp_path: Path, folder: str, version: str) -> None:
+    _put(tmp_path, "torch", version, "", "Version: 1 is described here").rename(tmp_path / folder)
+    assert [one.requirement for one in installed([str(tmp_path)])] == [f"torch=={version}"]
 
 
 def test_requirements_are_those_of_the_target(tmp_path: Path) -> None:
@@ -185,7 +231,7 @@ def test_requirements_are_those_of_the_target(tmp_path: Path) -> None:
     }
     found = {one.name: one for one in requirements(torch, _interpreter())}
     assert found["cuda-toolkit"].extras == {"cublas", "cudart"}
-    assert found["torchvision"].direct
+    assert found["torchvision"].address == "https://example.org/v.whl"
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,13 @@ def test_an_empty_module_makes_no_difference(tmp_path: Path) -> None:
     assert seen(tmp_path) == {}
 
 
+def test_no_release_is_named_where_the_metadata_names_two(tmp_path: Path) -> None:
+    for version in ("4.12", "4.11"):
+        install(tmp_path, "opencv-python", version, files=CV2)
+    shutil.rmtree(site_of(tmp_path) / "cv2")
+    assert seen(tmp_path)["modules.gone_packages"] == ["opencv-python"]
+
+
 def test_a_module_with_nothing_in_it_is_gone(tmp_path: Path) -> None:
     install(tmp_path, "opencv-python", "4.12", files=CV2)
     (site_of(tmp_path) / "cv2/__init__.py").write_bytes(b"")

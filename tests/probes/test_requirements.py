@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.judge.match.requirements import unmet_requirements
 from doctor.model.facts import Fact, State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import requirements
@@ -60,6 +61,17 @@ def test_nothing_moved_where_both_came_at_once(tmp_path: Path) -> None:
     install(tmp_path, "torchvision", "0.19.1", *requires("torch==2.4.1"))
     install(tmp_path, "torch", "2.13.0", at=NOW + 0.4)
     assert _facts(tmp_path)["requires.torchvision.torch.moved"].state is State.ABSENT
+
+
+def test_what_comes_from_an_address_is_asked_for_there(tmp_path: Path) -> None:
+    address = "git+https://example.org/b.git@v1"
+    install(tmp_path, "torch", "2.13.0", *requires(f"b @ {address}", "c @ https://d/{e}"))
+    seen = values(_facts(tmp_path))
+    assert seen["requires.torch.b.met"] is False
+    assert seen["requires.torch.b.specifier"] == f"@ {address}"
+    assert not [name for name in seen if name.startswith("requires.torch.c")]
+    (finding,) = unmet_requirements(_facts(tmp_path), frozenset(), "torch")
+    assert [recipe.install for recipe in finding.recipes] == [(f"b@ {address}",)]
 
 
 def test_what_is_not_installed_is_not_met(tmp_path: Path) -> None:

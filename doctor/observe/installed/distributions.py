@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.base.requirements import InvalidRequirement, Line, applies, read_line
-from doctor.host.reading import METADATA, RECORD, Unread, regular_bytes, whole_text
+from doctor.base.requirements import InvalidRequirement, Line, applies, normalize_name, read_line
+from doctor.base.versions import parse
+from doctor.host.reading import METADATA, RECORD, Unread, beginning, regular_bytes, whole_text
 from doctor.observe.scene import Distribution, Interpreter
 
 _HEAD, _RECORD_FIELDS, _MOST_DIGITS = 4096, 3, 20
@@ -20,6 +21,8 @@ _NAME, _VERSION = (
     re.compile(r"^Name:[ \t]*([A-Za-z0-9][\w.-]{0,200})[ \t\r]*$", re.MULTILINE),
     re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE),
 )
+PROVED = 0.5
+"""Part of the files in a RECORD that have its sizes, above which another dist-info is stale."""
 _EXTRA = re.compile(r"""\bextra\s{0,8}==\s{0,8}['"]([^'"]*)['"]""")
 _BEGINNING = re.compile(r"[A-Za-z0-9][\w.-]*")
 _SYSTEMS = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
@@ -55,18 +58,14 @@ _BESIDE = re.compile(
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a distribution asks for in this environment.
 
-    An empty `specifier` takes any version.
+    An empty `specifier` takes any version. With an `address` (`name @ git+https://…`) no index
+    is asked, and none may be: what an index has of that name can be somebody else's.
     """
 
     name: str
     specifier: str
     extras: frozenset[str] = frozenset()
-    direct: bool = False
-
-
-def normalized(name: str) -> str:
-    """Return the one spelling of a name that installers compare: `Flash_Attn` is `flash-attn`."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    address: str = ""
 
 
 @lru_cache(maxsize=4096)
@@ -101,15 +100,28 @@ def installed(path: Sequence[str]) -> tuple[Distribution, ...]:
             if distribution is not None:
                 known = found.setdefault(distribution.name, distribution)
                 if known is not distribution and known.folder.parent == distribution.folder.parent:
-                    found[distribution.name] = max(known, distribution, key=fit)
+                    found[distribution.name] = _better(known, distribution)
     return tuple(sorted(found.values(), key=lambda one: one.name))
+
+
+def _better(one: Distribution, other: Distribution) -> Distribution:
+    """Return the one of two dist-info folders whose RECORD fits the files better.
+
+    The version is ambiguous where neither fits most of them, or both fit alike.
+    """
+    fits = fit(one), fit(other)
+    better = one if fits[0] >= fits[1] else other
+    sure = max(fits) > PROVED and fits[0] != fits[1]
+    if sure or (one.version == other.version and not (one.ambiguous or other.ambiguous)):
+        return better
+    return msgspec.structs.replace(better, ambiguous=True)
 
 
 def installed_as(folder: Path) -> tuple[tuple[str, str], ...]:
     """Return name and version that the METADATA of a dist-info folder says, whatever the folder is called; empty where it says none."""
     head = _head(f"{folder}/METADATA")
     name, version = _NAME.search(head), _VERSION.search(head)
-    return ((normalized(name[1]), version[1]),) if name and version else ()
+    return ((normalize_name(name[1]), version[1]),) if name and version else ()
 
 
 def fit(distribution: Distribution) -> float:
@@ -118,7 +130,7 @@ def fit(distribution: Distribution) -> float:
     -1 where there is no RECORD.
     """
     try:
-        text = text_of(distribution, "RECORD") or ""
+        text = record_of(distribution)
     except Unread:
         return -1.0
     rows = [line.rsplit(",", 2) for line in text.split("\n")]
@@ -175,7 +187,9 @@ def requirements(
             continue  # most lines end here, unread
         with suppress(InvalidRequirement):
             line = read_line(text)
-            if applies(line.marker, environment, extras):
+            if "{" in line.address:
+                continue  # no character of an address (RFC 3986), and one of doctor's placeholders
+            if applies(line.marker, environment, wanted & set(extras)):
                 found.append(_requirement(line))
     return tuple(found)
 
@@ -188,15 +202,15 @@ def extras_of(distribution: Distribution) -> tuple[str, ...]:
     lines = [
         text
         for text in _requires(distribution)
-        if (name := _BEGINNING.match(text)) and in_stack(normalized(name[0]))
+        if (name := _BEGINNING.match(text)) and in_stack(normalize_name(name[0]))
     ]
     return tuple(dict.fromkeys(extra for text in lines for extra in _EXTRA.findall(text)))
 
 
 def _requirement(line: Line) -> Requirement:
-    name = normalized(line.name)
+    name = normalize_name(line.name)
     return Requirement(
-        name=name, specifier=line.specifier, extras=line.extras, direct=bool(line.address)
+        name=name, specifier=line.specifier, extras=line.extras, address=line.address
     )
 
 
@@ -219,18 +233,33 @@ def marker_environment(interpreter: Interpreter) -> dict[str, str]:
     }
 
 
-def text_of(distribution: Distribution, name: str) -> str | None:
-    """Return a file of a distribution's own folder, as RECORD; None where there is none.
+def record_of(distribution: Distribution) -> str:
+    """Return the text of a RECORD; empty where there is none.
 
     Raises Unread (doctor.host.reading).
     """
-    return whole_text(f"{distribution.folder}/{name}", RECORD if name == "RECORD" else METADATA)
+    return whole_text(f"{distribution.folder}/RECORD", RECORD) or ""
 
 
 def _requires(distribution: Distribution) -> Iterator[str]:
-    text = text_of(distribution, "METADATA") or text_of(distribution, "PKG-INFO") or ""
-    headers = text.replace("\r\n", "\n").partition("\n\n")[0]
+    headers = _headers(distribution)
     return (line[14:].strip() for line in headers.split("\n") if line.startswith("Requires-Dist:"))
+
+
+def _headers(distribution: Distribution) -> str:
+    """Return the headers of METADATA, whose text ends with the first empty line.
+
+    A description may follow, of any length. Raises Unread where the file cannot be read, or the
+    headers alone go beyond the bound.
+    """
+    for name in ("METADATA", "PKG-INFO"):
+        path = f"{distribution.folder}/{name}"
+        if data := beginning(path, METADATA + 1):
+            headers, end, _ = data.replace(b"\r\n", b"\n").partition(b"\n\n")
+            if not end and len(data) > METADATA:
+                raise Unread(f"{path}: its headers are larger than {METADATA >> 20} MiB")
+            return headers.decode("utf-8", "replace")
+    return ""
 
 
 def _folders(path: Sequence[str]) -> list[str]:
@@ -254,7 +283,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 def _named(folder: str) -> tuple[str, str]:
     """Split the name of a dist-info folder into the distribution's name and version."""
     name, _, version = folder.rpartition(".")[0].partition("-")
-    return normalized(name), version.partition("-py")[0]
+    return normalize_name(name), version.partition("-py")[0]
 
 
 def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None:
@@ -267,11 +296,15 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
         if old
         else f"{entry.path}/METADATA"
     )
-    name, version = _NAME.search(head), _VERSION.search(head)
-    if not (name and version) and not old and not (folder / "RECORD").exists():
+    # A description, which may hold such lines as well, begins behind the first empty line.
+    head = head.replace("\r\n", "\n").partition("\n\n")[0]
+    name, versions = _NAME.search(head), _VERSION.findall(head)
+    if not (name and versions) and not old and not (folder / "RECORD").exists():
         return None
     called, marked = _named(entry.name)
-    called, marked = (normalized(name[1]) if name else called), (version[1] if version else marked)
+    called = normalize_name(name[1]) if name else called
+    version = versions[0] if versions else marked
+    others = [*versions[1:], *([marked] if marked else [])]
     installer = _head(f"{entry.path}/INSTALLER").strip() or ("conda" if called in conda else "")
     try:
         installed_at = entry.stat().st_mtime
@@ -280,12 +313,21 @@ def _read(entry: os.DirEntry[str], conda: frozenset[str]) -> Distribution | None
     direct = _head(f"{entry.path}/direct_url.json") if entry.is_dir() else ""
     return Distribution(
         name=called,
-        version=marked,
+        version=version,
         folder=folder,
         installer=installer,
         installed_at=installed_at,
         direct_url=direct,
+        ambiguous=not all(_same_version(version, other) for other in others),
     )
+
+
+def _same_version(one: str, other: str) -> bool:
+    """Say whether two spellings are one version: 1.0 and 1.0.0, 1.0-1 and 1.0_1."""
+    if one == other:
+        return True
+    left, right = (parse(each.replace("_", "-")) for each in (one, other))
+    return left == right if left and right else normalize_name(one) == normalize_name(other)
 
 
 def _head(path: str) -> str:
@@ -297,7 +339,7 @@ def _conda_names(folder: str) -> frozenset[str]:
     parents = Path(folder).parents
     for prefix in parents[1:3]:
         if names := [name for name in _names(prefix / "conda-meta") if name.endswith(".json")]:
-            return frozenset(normalized(name.rsplit("-", 2)[0]) for name in names)
+            return frozenset(normalize_name(name.rsplit("-", 2)[0]) for name in names)
     return frozenset()
 
 

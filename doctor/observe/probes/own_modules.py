@@ -78,7 +78,7 @@ def probe(scene: Scene) -> Seen:
         for path in _gone(one, unread)
     ]
     paths = [f"{one.folder.parent}/{path}" for one, path in found][:_MOST_TOLD]
-    owners = list(dict.fromkeys(f"{one.name}=={one.version}" for one, _ in found))[:_MOST_TOLD]
+    owners = list(dict.fromkeys(one.requirement for one, _ in found))[:_MOST_TOLD]
     yield "modules.gone", _listed(paths, unread)
     yield "modules.gone_packages", _listed(owners, unread)
 

@@ -6,17 +6,15 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from doctor.base.requirements import normalize_name
 from doctor.base.versions import public
 from doctor.model.facts import Fact, absent, present
-from doctor.observe.installed.distributions import fit, installed_as, normalized
+from doctor.observe.installed.distributions import PROVED, fit, installed_as
 from doctor.observe.installed.modules import constants
 from doctor.observe.probes.own_modules import lacking
 from doctor.observe.scene import Distribution, Scene, Seen
 
 BOUND = 5.0
-
-_PROVED = 0.5
-"""Of the files that a RECORD lists, how many have to have its sizes before another dist-info folder is called stale."""
 
 # What a torch brings that a folder of somebody's own called torch does not.
 _OF_TORCH = ("version.py", "__init__.py", "lib/libtorch_cpu.so", "lib/libc10.so")
@@ -97,18 +95,18 @@ def _entries(folder: str, beginning: str = "") -> Iterator[Path]:
 def _stale(folder: str, real: Mapping[Path, Distribution]) -> Iterator[Path]:
     """Yield the dist-info folders beside the one of the same distribution whose RECORD fits the files; none where none is proved."""
     beside = {
-        normalized(path.name.partition("-")[0]): one
+        normalize_name(path.name.partition("-")[0]): one
         for path, one in real.items()
         if path.parent == Path(folder)
     }
     for path in _entries(folder):
-        name = normalized(path.name.partition("-")[0])
+        name = normalize_name(path.name.partition("-")[0])
         if (
             path.suffix == ".dist-info"
             and path.name[0] != "~"
             and path not in real
             and name in beside
-            and fit(beside[name]) > _PROVED
+            and fit(beside[name]) > PROVED
         ):
             yield path
 

@@ -90,7 +90,7 @@ def _merged(found: tuple[Requirement, ...]) -> list[Requirement]:
             part for part in (*known.specifier.split(","), *one.specifier.split(",")) if part
         )
         merged[one.name] = Requirement(
-            name=one.name, specifier=",".join(parts), direct=known.direct or one.direct
+            name=one.name, specifier=",".join(parts), address=known.address or one.address
         )
     return list(merged.values())
 
@@ -106,7 +106,8 @@ def _judged(one: Distribution, wanted: Requirement, other: Distribution | None) 
     if met.value is not False and not matters_to_stack(wanted.name):
         return
     yield f"{name}.met", met
-    yield f"{name}.specifier", present(wanted.specifier, source)
+    asked = f"@ {wanted.address}" if wanted.address else wanted.specifier
+    yield f"{name}.specifier", present(asked, source)
     yield (
         f"{name}.installed",
         present(other.version, str(other.folder)) if other else absent(str(one.folder.parent)),
@@ -126,7 +127,7 @@ def _met(one: Distribution, wanted: Requirement, other: Distribution | None) -> 
             if conda
             else present(False, source)
         )
-    if wanted.direct:
+    if wanted.address:
         return unknown(
             f"{one.name} asks for {wanted.name} by an address, which says nothing about versions",
             source,

@@ -12,7 +12,7 @@ from typing import Any
 from doctor.host import Host
 from doctor.host.reading import Unread, regular_bytes
 from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.installed.distributions import text_of
+from doctor.observe.installed.distributions import record_of
 from doctor.observe.probes.files import records
 from doctor.observe.probes.files.generations import Needs, Replaced, generation_of, needs_of, told
 from doctor.observe.probes.files.owners import Wrong, claims, owner_of
@@ -71,12 +71,12 @@ def probe(scene: Scene) -> Seen:
     ]
     yield (
         "files.overwritten",
-        _listed([{**_told(one.file), "by": _requirement(one.by)} for one in replaced]),
+        _listed([{**_told(one.file), "by": one.by.requirement} for one in replaced]),
     )
     yield "files.overwritten_packages", _listed(_owners(one.file for one in pairs))
     yield (
         "files.overwriting_packages",
-        _listed(list(dict.fromkeys(_requirement(one.by) for one in pairs))),
+        _listed(list(dict.fromkeys(one.by.requirement for one in pairs))),
     )
     yield from told(replaced, needs, scene.distributions)
     if unread:
@@ -105,11 +105,7 @@ def _listed(values: Sequence[Any], unread: Sequence[str] = ()) -> Fact:
 
 
 def _owners(wrong: Iterable[Wrong]) -> list[str]:
-    return list(dict.fromkeys(_requirement(each.owner) for each in wrong))
-
-
-def _requirement(one: Distribution) -> str:
-    return f"{one.name}=={one.version}"
+    return list(dict.fromkeys(each.owner.requirement for each in wrong))
 
 
 def _told(each: Wrong) -> dict[str, Any]:
@@ -118,7 +114,7 @@ def _told(each: Wrong) -> dict[str, Any]:
         "path": f"{owner.folder.parent}/{each.path}",
         "kind": kind_of(each.path),
         "package": owner.name,
-        "requirement": _requirement(owner),
+        "requirement": owner.requirement,
         "size": each.found,
         "wanted_size": each.wanted,
     }
@@ -130,7 +126,7 @@ def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
     What could not be looked at is added to `unread`.
     """
     try:
-        text = text_of(one, "RECORD") or ""
+        text = record_of(one)
     except Unread as error:
         unread.append(str(error))
         return

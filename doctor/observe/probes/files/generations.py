@@ -14,7 +14,7 @@ from typing import NamedTuple
 from doctor.host import Unread
 from doctor.model.facts import Fact, absent, present
 from doctor.observe.binaries.elf import ElfError, opened
-from doctor.observe.installed.distributions import extras_of, requirements, text_of
+from doctor.observe.installed.distributions import extras_of, record_of, requirements
 from doctor.observe.installed.extension_files import Compiled, brought
 from doctor.observe.probes.files.owners import Wrong
 from doctor.observe.probes.files.records import kind_of, rows
@@ -183,13 +183,13 @@ def _sharing(spare: Iterable[Distribution], kept: Iterable[Distribution]) -> Ite
 
 def _rows(one: Distribution) -> Iterator[tuple[str, int | None, str]]:
     try:
-        return rows(text_of(one, "RECORD") or "")
+        return rows(record_of(one))
     except Unread:
         return iter(())
 
 
 def _requirements(distributions: Iterable[Distribution]) -> list[str]:
-    return list(dict.fromkeys(f"{one.name}=={one.version}" for one in distributions))
+    return list(dict.fromkeys(one.requirement for one in distributions))
 
 
 def _fact(values: list[str]) -> Fact:

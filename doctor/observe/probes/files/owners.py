@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor.host.reading import Unread, descriptor_of
-from doctor.observe.installed.distributions import text_of
+from doctor.observe.installed.distributions import record_of
 from doctor.observe.probes.files.records import rows
 from doctor.observe.scene import Distribution
 
@@ -72,7 +72,7 @@ def _record(one: Distribution) -> str:
     An empty text where it cannot be read, of which whoever examines that distribution speaks.
     """
     try:
-        return text_of(one, "RECORD") or ""
+        return record_of(one)
     except Unread:
         return ""
 
