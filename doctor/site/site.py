@@ -27,6 +27,7 @@ _PAGES = (
     "masking",
     "processes",
     "reports",
+    "settings",
     "slow-tests",
     "static-check",
 )

@@ -1,4 +1,4 @@
-"""What the pages and templates tell people to run is what doctor understands."""
+"""doctor understands every command that the documents and templates show."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ import shlex
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 
+from doctor.cli.app import app
 from doctor.cli.templates import PLACES, filled
 from tests.command import doctor
 from tests.promises.sources import ROOT
 
 _COMMAND = re.compile(r"\bdoctor\"? (check (?:[^\n'\"&|]|'[^'\n]*')*)")
+_DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs" / "decisions").glob("*.md"),
+    *(ROOT / folder / "README.md" for folder in ("checks", "pytest-plugin")),
+]
+_LINE = re.compile(r"(?:\.venv/bin/|canary-)?doctor ([a-z].*)")
 _HEALTHY = ROOT / "fixtures" / "observations" / "healthy-without-gpu.json"
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 SNIPPETS = [
@@ -70,3 +79,41 @@ def test_every_command_is_understood(text: str, tmp_path: Path) -> None:
 def test_every_template_and_most_of_the_page_gives_a_command() -> None:
     assert all(commands(filled(kind)) for kind in PLACES)
     assert len(commands(PAGE)) >= 4
+
+
+def shell_lines(text: str) -> list[str]:
+    """Return the lines of all shell blocks of a document."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("path", _DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_shell_line_has_options_that_exist(path: Path) -> None:
+    """The line is parsed as the command line would parse it, and not run."""
+    group = typer.main.get_command(app)
+    for line in shell_lines(path.read_text(encoding="utf-8")):
+        if (shown := _LINE.match(line)) is None:
+            continue
+        name, *arguments = shlex.split(shown[1], comments=True)
+        with group.make_context("doctor", [name]) as parent:
+            command = parent.command.get_command(parent, name)  # type: ignore[attr-defined]
+            assert command is not None, line
+            command.make_context(name, arguments, parent=parent)
+
+
+def test_every_script_that_a_document_names_exists() -> None:
+    lines = [line for path in _DOCUMENTS for line in shell_lines(path.read_text(encoding="utf-8"))]
+    scripts = {found[1] for line in lines for found in re.finditer(r"python (\S+\.py)\b", line)}
+    modules = {found[1] for line in lines for found in re.finditer(r"python -m (\S+)", line)}
+    ours = {name for name in modules if name.split(".")[0] in ("benchmarks", "doctor", "tests")}
+    assert {"benchmarks/diagnosis.py", "benchmarks/static_check.py"} <= scripts
+    assert {"doctor.site.generate", "tests.fuzz", "benchmarks.gpu_day"} <= ours
+    files = [ROOT / path for path in scripts if "/" in path]
+    files += [ROOT.joinpath(*name.split(".")) for name in ours]
+    assert not [path for path in files if not (path.exists() or path.with_suffix(".py").exists())]
+
+
+def test_the_readme_shows_the_main_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = {found[1].split()[0] for line in shell_lines(text) if (found := _LINE.match(line))}
+    assert {"check", "diagnose", "run", "snapshot", "diff", "explain"} <= shown
