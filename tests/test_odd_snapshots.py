@@ -59,7 +59,7 @@ facts = st.dictionaries(
 verdicts = st.sampled_from(["failed", "crashed", "timed_out", "skipped", "broken", "passed"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     changed=facts,
     verdict=verdicts,

@@ -55,7 +55,7 @@ def test_lines_for_the_windows_console() -> None:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.text(st.characters(exclude_characters="\x00", codec="utf-8"), min_size=1),

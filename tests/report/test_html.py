@@ -296,7 +296,7 @@ def test_even_one_huge_text_in_every_place_stays_small() -> None:
 
 
 @given(text=texts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_whatever_comes_is_a_page_that_controls_nothing(text: str) -> None:
     shown = html.render(all_of(text))
     Page(shown)

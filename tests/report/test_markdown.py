@@ -262,7 +262,7 @@ def test_no_line_is_a_command_to_the_runner_of_a_workflow(text: str) -> None:
 
 
 @given(text=texts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whatever_comes_keeps_the_page_whole(text: str) -> None:
     shown = markdown.render(all_of(text))
     assert not re.search(

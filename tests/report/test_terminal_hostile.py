@@ -158,7 +158,7 @@ looks = st.fixed_dictionaries(
     facts=st.dictionaries(st.sampled_from(NAMES), values.map(fact), max_size=12),
     look=looks,
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whatever_comes_is_rendered_and_controls_nothing(
     text: str, facts: dict[str, Fact], look: dict[str, Any]
 ) -> None:
