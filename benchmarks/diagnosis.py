@@ -29,7 +29,9 @@ from doctor.catalog import loading as catalogs
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Finding
 from doctor.model.scales import Severity
-from doctor.pipeline.examine import Wanted, examine, of_logs, read_log, read_observation
+from doctor.pipeline.assess import assess
+from doctor.pipeline.logs import observation_from_logs, read_log
+from doctor.pipeline.snapshots import read_observation
 from tests import cases
 
 
@@ -66,8 +68,8 @@ def main() -> int:
 
 def judged(log: str) -> Sequence[Finding]:
     """Return the ranked findings for a text that somebody pasted, as `doctor diagnose` gives them."""
-    seen = of_logs([read_log("log", io.BytesIO(log.encode()), known())])
-    return examine(seen, known(), Wanted(), command="diagnose").diagnosis.findings
+    seen = observation_from_logs([read_log("log", io.BytesIO(log.encode()), known())])
+    return assess(seen, known(), command="diagnose").diagnosis.findings
 
 
 def checked(environment: str) -> Sequence[Finding]:
@@ -79,7 +81,7 @@ def checked(environment: str) -> Sequence[Finding]:
         path = Path(folder) / "environment"
         path.write_text(environment, encoding="utf-8")
         try:
-            return examine(read_observation(path), known(), Wanted()).diagnosis.findings
+            return assess(read_observation(path), known()).diagnosis.findings
         except InputError:
             return ()
 

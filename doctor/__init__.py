@@ -8,16 +8,25 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from doctor.api import check, diagnose, to_json
+    from doctor.api import check, diagnose, diff, to_json
     from doctor.base.errors import DoctorError, UsageError
     from doctor.model.report import Report
 
-__all__ = ["DoctorError", "Report", "UsageError", "__version__", "check", "diagnose", "to_json"]
+__all__ = [
+    "DoctorError",
+    "Report",
+    "UsageError",
+    "__version__",
+    "check",
+    "diagnose",
+    "diff",
+    "to_json",
+]
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    **dict.fromkeys(("check", "diagnose", "to_json"), "doctor.api"),
+    **dict.fromkeys(("check", "diagnose", "diff", "to_json"), "doctor.api"),
     **dict.fromkeys(("DoctorError", "UsageError"), "doctor.base.errors"),
     "Report": "doctor.model.report",
 }

@@ -5,32 +5,42 @@ Arguments have the names of the command line's options (docs/api.md).
 
 from __future__ import annotations
 
+import contextlib
 import io
-import time
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, TypeVar
 
-from doctor.base.errors import UsageError
+from doctor.base.errors import InputError, UsageError
 from doctor.base.refusals import told
 from doctor.base.suggestions import near
-from doctor.catalog import loading as catalogs
-from doctor.catalog.check_headers import load_checks
+from doctor.catalog import loading
 from doctor.host import Host
-from doctor.judge.baseline import read_baseline
+from doctor.judge.comparison import compare
 from doctor.judge.expectations import WORDS, is_device
-from doctor.judge.suppressions import Gates
+from doctor.judge.suppressions import Ignore, Suppressions
+from doctor.logs import snapshots
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Tier
-from doctor.model.observation import Log, Observation
+from doctor.model.comparison import Comparison, Judged, Side
+from doctor.model.document import ReportDocument
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.observe import observation as observe
-from doctor.observe import selection as asking
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.ignores import ignores_of
+from doctor.pipeline.logs import LogSource
+from doctor.pipeline.policy import Policy
+from doctor.pipeline.requests import (
+    CheckRequest,
+    DiagnoseRequest,
+    ObserveRequest,
+    PolicyRequest,
+    today,
+)
+from doctor.pipeline.snapshots import observation_in, read_document
 from doctor.redact.report import shareable, who, without_any_secrets
-from doctor.report.structured import json_document as json
+from doctor.report.structured import json_document
 
 AnyPath: TypeAlias = "str | PathLike[str]"
 LogFile: TypeAlias = "str | PathLike[str] | BinaryIO"
@@ -61,51 +71,47 @@ def check(
     expect: Many = (),
     fail_on: Literal["error", "warning", "note"] = "error",
     baseline: AnyPath | None = None,
+    ignores: AnyPath | None = None,
     matrices: AnyPath | Sequence[AnyPath] = (),
     progress: Callable[[str, float], None] | None = None,
 ) -> Report:
     """Do what `doctor check` does, and return the report.
 
-    Nothing is printed, and `[tool.doctor]` is not read.
+    Nothing is printed. Of `[tool.doctor]` nothing is read but the ignores of the project that
+    `ignores` names.
 
     `progress` is called with what is going on and the seconds that it has taken. Raises
     `doctor.UsageError` for a mistake in the arguments, another `doctor.DoctorError` where doctor
     cannot do its job, and KeyboardInterrupt once everything it started has ended.
     """
-    begun = time.monotonic()
-    known = catalogs.load(_paths(matrices))
-    limit, devices = _one_of(fail_on, Severity, "fail_on"), _devices(_several(expect))
-    gates = Gates(baseline=read_baseline(Path(baseline)) if baseline is not None else None)
-    bounds = _bounds(tier, timeout, budget, canaries=not no_canaries, fresh=fresh)
-    checks = load_checks() if only or not no_canaries else {}
-    issues, runs = asking.chosen(_several(only), known, checks, "only")
-    logs, declared = _logs(log, known), examine.assumed(_several(assume))
-    if from_ is not None:
-        seen = examine.replayed(Path(from_), logs, declared)
-    else:
-        request = observe.Request(
-            host=Host(),
-            project=asking.folder(Path(project)),
+    from doctor.pipeline import check as pipeline
+
+    request = CheckRequest(
+        observe=ObserveRequest(
             python=None if python is None else str(python),
-            features=asking.features(_several(features)),
-            checks=observe.chosen(checks, runs, _several(skip)),
-            bounds=bounds,
-            assumed=declared,
-            settings=asking.sources(Path(flash_attn) if flash_attn else None, network=network),
-            logs=logs,
-        )
-        seen = _look(request, progress)
-    wanted = examine.Wanted(
-        fail_on=limit,
-        expect=devices,
-        only=issues,
+            project=Path(project),
+            features=_several(features),
+            canaries=not no_canaries,
+            tier=_one_of(tier, Tier, "tier"),
+            fresh=fresh,
+            flash_attn=_path(flash_attn),
+            network=network,
+            timeout=timeout,
+            budget=budget,
+        ),
+        snapshot=_path(from_),
+        assume=_several(assume),
+        logs=_logs(log),
+        only=_several(only),
         skip=_several(skip),
-        only_checks=bool(only) and runs != asking.NONE,
-        gates=gates,
+        expect=_devices(_several(expect)),
+        policy=_policy(fail_on, baseline, ignores),
+        matrices=_paths(matrices),
     )
-    return without_any_secrets(
-        examine.examine(seen, known, wanted, seconds=observe.left_to_judge(budget, begun))
-    )
+    report = pipeline.check(request, progress or pipeline.silent, name_option=_argument)
+    if report.observation.interrupted:
+        raise KeyboardInterrupt  # the command line reports what was seen until then
+    return without_any_secrets(report)
 
 
 @told()
@@ -114,48 +120,108 @@ def diagnose(
     text: str = "",
     env: AnyPath | None = None,
     fail_on: Literal["error", "warning", "note"] = "error",
+    baseline: AnyPath | None = None,
+    ignores: AnyPath | None = None,
     matrices: AnyPath | Sequence[AnyPath] = (),
 ) -> Report:
-    """Do what `doctor diagnose` does with logs (paths, or files open for reading bytes) or with a `text`, and return the report."""
+    """Do what `doctor diagnose` does, and return the report.
+
+    Logs are paths, `-` for standard input, or files open for reading bytes; `text` is one more.
+    Raises as `check` does.
+    """
+    from doctor.pipeline import diagnose as pipeline
+
     if not logs and not text:
         raise UsageError("diagnose: give a log, or a text")
-    known = catalogs.load(_paths(matrices))
-    read = _logs(logs, known)
-    if text:
-        read += (examine.read_log("text", io.BytesIO(text.encode("utf-8", "replace")), known),)
-    environment = examine.read_observation(Path(env)) if env else None
-    wanted = examine.Wanted(fail_on=_one_of(fail_on, Severity, "fail_on"))
+    request = DiagnoseRequest(
+        logs=(*_logs(logs), *((_Text(text),) if text else ())),
+        environment=_path(env),
+        policy=_policy(fail_on, baseline, ignores),
+        matrices=_paths(matrices),
+    )
+    return without_any_secrets(pipeline.diagnose(request))
+
+
+@told()
+def diff(
+    before: AnyPath,
+    after: AnyPath,
+    *,
+    fail_on: Literal["error", "warning", "note"] = "error",
+    ignores: AnyPath | None = None,
+    matrices: AnyPath | Sequence[AnyPath] = (),
+) -> Comparison:
+    """Do what `doctor diff` does with two reports or snapshots, and return the comparison."""
+    ignored = () if ignores is None else ignores_of(Path(ignores))
+    limit = _one_of(fail_on, Severity, "fail_on")
     return without_any_secrets(
-        examine.examine(examine.of_logs(read, environment), known, wanted, command="diagnose")
+        compare_files(Path(before), Path(after), limit, ignored, _paths(matrices))
     )
 
 
+def compare_files(
+    before: Path,
+    after: Path,
+    fail_on: Severity,
+    ignores: Sequence[Ignore],
+    matrices: Sequence[Path],
+) -> Comparison:
+    """Compare two files: a JSON report has its findings, anything else is judged now."""
+    catalog = loading.load(matrices)
+    policy = Policy(suppressions=Suppressions(ignores=tuple(ignores), today=today()))
+    return compare(
+        judged_file(before, catalog, policy), judged_file(after, catalog, policy), fail_on
+    )
+
+
+def judged_file(path: Path, catalog: Catalog, policy: Policy) -> Judged:
+    """Read one side of a comparison.
+
+    Raises UsageError for a missing file, InputError for one that is no document of doctor.
+    """
+    content = read_document(path)
+    document = None
+    if snapshots.is_report(content):
+        # Where its facts are broken, `observation_in` says so; its findings can be found again.
+        with contextlib.suppress(InputError):
+            document = snapshots.decoded(content, ReportDocument, str(path))
+    if document is None:
+        document = json_document.document(assess(observation_in(content, path), catalog, policy))
+    side = Side(
+        name=str(path),
+        taken=document.taken,
+        doctor_version=document.doctor.version,
+        catalog=document.doctor.catalog.digest,
+    )
+    return Judged(side=side, facts=document.facts, findings=document.findings)
+
+
 def to_json(report: Report) -> str:
-    """Return what `--format json` prints: fit to be given away, the home folder as `$HOME`, user and host names masked."""
-    return json.render(shareable(report, who(Host().env)))
+    """Return what `--format json` prints.
+
+    It is fit to be given away: the home folder is `$HOME`, user and host names are masked.
+    """
+    return json_document.render(shareable(report, who(Host().env)))
 
 
-def _look(request: observe.Request, progress: Callable[[str, float], None] | None) -> Observation:
-    seen = observe.observe(request, progress or (lambda _what, _seconds: None))
-    if seen.interrupted:
-        raise KeyboardInterrupt  # the command line reports what it saw until then; a program wants to be interrupted
-    return seen
+class _Text(io.BytesIO):
+    """A log in hand, which is called `text` in the report."""
+
+    name = "text"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text.encode("utf-8", "replace"))
 
 
-def _bounds(
-    tier: str, timeout: float | None, budget: float | None, *, canaries: bool, fresh: bool
-) -> observe.Bounds:
-    for name, seconds in (("timeout", timeout), ("budget", budget)):
-        if seconds is not None and not 0 < seconds <= asking.MOST_SECONDS:
-            raise UsageError(
-                f"{name}={seconds}: a number of seconds above 0 and up to {asking.MOST_SECONDS:g}"
-            )
-    return observe.Bounds(
-        canaries=canaries,
-        fresh=fresh,
-        tier=_one_of(tier, Tier, "tier"),
-        timeout=timeout,
-        budget=budget,
+def _argument(option: str) -> str:
+    return option.replace("-", "_")
+
+
+def _policy(fail_on: str, baseline: AnyPath | None, ignores: AnyPath | None) -> PolicyRequest:
+    return PolicyRequest(
+        fail_on=_one_of(fail_on, Severity, "fail_on"),
+        baseline=_path(baseline),
+        ignores=() if ignores is None else ignores_of(Path(ignores)),
     )
 
 
@@ -171,9 +237,8 @@ def _one_of(word: str, choices: type[_Choice], named: str) -> _Choice:
 def _devices(words: tuple[str, ...]) -> tuple[str, ...]:
     for word in words:
         if not is_device(word):
-            raise UsageError(
-                f"expect={word!r} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}"
-            )
+            choices = f"; choose from {', '.join(WORDS)}"
+            raise UsageError(f"expect={word!r} is no device{near(word, WORDS, choices)}")
     return words
 
 
@@ -181,18 +246,21 @@ def _several(texts: Many) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
-def _paths(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:
-    return [Path(paths)] if isinstance(paths, str | PathLike) else [Path(path) for path in paths]
+def _path(path: AnyPath | None) -> Path | None:
+    return None if path is None else Path(path)
 
 
-def _logs(logs: LogFile | Sequence[LogFile], known: Catalog) -> tuple[Log, ...]:
+def _paths(paths: AnyPath | Sequence[AnyPath]) -> tuple[Path, ...]:
+    several = [paths] if isinstance(paths, str | PathLike) else paths
+    return tuple(Path(path) for path in several)
+
+
+def _logs(logs: LogFile | Sequence[LogFile]) -> tuple[LogSource, ...]:
     several = logs if isinstance(logs, Sequence) and not isinstance(logs, str) else (logs,)
-    return tuple(_log(each, known) for each in several)
+    return tuple(_source(each) for each in several)
 
 
-def _log(log: LogFile, known: Catalog) -> Log:
+def _source(log: LogFile) -> LogSource:
     if isinstance(log, io.TextIOBase):
         raise UsageError(f"{getattr(log, 'name', 'log')}: open it for reading bytes")
-    if not isinstance(log, str | PathLike):
-        return examine.read_log(str(getattr(log, "name", "log")), log, known)
-    return examine.open_log(Path(log), known)
+    return Path(log) if isinstance(log, str | PathLike) else log

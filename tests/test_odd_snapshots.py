@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,14 +11,14 @@ from hypothesis import strategies as st
 
 from doctor.catalog import loading as catalog
 from doctor.model.observation import Observation
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.check import RECORDING
+from doctor.pipeline.policy import Policy
 from doctor.redact.report import shareable
 from doctor.report.structured import json_document as json_reporter
 from doctor.report.terminal import document as terminal
 
-RECORDED: dict[str, Any] = json.loads(
-    (Path(examine.__file__).parents[1] / "recordings" / "demo.json").read_text(encoding="utf-8")
-)
+RECORDED: dict[str, Any] = json.loads(RECORDING.read_text(encoding="utf-8"))
 KNOWN = catalog.load()
 ODD: list[Any] = [
     None,
@@ -87,7 +86,7 @@ def test_odd_facts_break_nothing(
         }
     ]
     seen = msgspec.json.decode(json.dumps(document).encode(), type=Observation)
-    report = examine.examine(seen, KNOWN, examine.Wanted(expect=("cuda",)))
+    report = assess(seen, KNOWN, Policy(expect=("cuda",)))
     assert (
         json.loads(json_reporter.render(shareable(report, {"$HOME": "/home/alice"})))["exit_code"]
         == report.exit_code

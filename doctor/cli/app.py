@@ -20,6 +20,7 @@ from doctor.cli.completion import answer_shells
 from doctor.cli.console import fault, say
 from doctor.cli.help import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, told
 from doctor.cli.program_names import shadow
+from doctor.cli.start import is_debugging
 
 USAGE, FAULT, INTERRUPTED = 2, 3, 130
 
@@ -155,7 +156,7 @@ def _trace(error: BaseException) -> None:
 
     Through the door that shows no secret.
     """
-    if "--debug" in sys.argv:
+    if is_debugging():
         import traceback
 
         say("".join(traceback.format_exception(error)).rstrip("\n"))

@@ -15,6 +15,7 @@ from doctor.base.text import harmless, plain
 from doctor.cli import configuration, options
 from doctor.cli import console as screen
 from doctor.judge.suppressions import Ignore
+from doctor.pipeline.requests import today
 from doctor.redact import without_secrets
 
 _FORMATS = ("text", "json")
@@ -57,7 +58,6 @@ def config(
         str,
         typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output."),
     ] = "text",
-    _debug: options.Debug = False,
 ) -> int:
     """Show every setting of doctor check, its value, and from where it came: a flag, DOCTOR_*, pyproject.toml or the default.
 
@@ -123,7 +123,7 @@ def _ignore(ignore: Ignore) -> IgnoreSetting:
         until=ignore.until.isoformat(),
         match=ignore.match,
         place=f"{ignore.place.path}:{ignore.place.line}",
-        expired=configuration.today() > ignore.until,
+        expired=today() > ignore.until,
     )
 
 

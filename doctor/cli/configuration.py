@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timezone
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,13 @@ import typer
 from doctor.base.errors import UsageError
 from doctor.base.refusals import RefusedError, whole
 from doctor.cli.console import say
-from doctor.cli.ignores import read_ignores
-from doctor.cli.manifest import Manifest, nearest
 from doctor.cli.program_names import near
 from doctor.judge.expectations import WORDS, is_device
 from doctor.judge.suppressions import Ignore
+from doctor.model.scales import Severity
+from doctor.pipeline.ignores import read_ignores
+from doctor.pipeline.manifest import Manifest, nearest
+from doctor.pipeline.requests import PolicyRequest
 
 _KEPT = "doctor.configuration"
 _ELSEWHERE = {
@@ -44,11 +45,6 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     places: Mapping[str, str] = msgspec.field(default_factory=dict)
     ignores: tuple[Ignore, ...] = ()
-
-
-def today() -> date:
-    """Return the day that ignores are held against."""
-    return datetime.now(timezone.utc).date()
 
 
 def project(context: typer.Context, folder: Path) -> Path:
@@ -75,6 +71,11 @@ def of(context: typer.Context) -> Configuration:
     """Return what was read for a command."""
     kept = context.meta.get(_KEPT)
     return kept if isinstance(kept, Configuration) else Configuration()
+
+
+def policy(context: typer.Context, fail_on: Severity, baseline: Path | None) -> PolicyRequest:
+    """Return the policy of a command, with the ignores of its project."""
+    return PolicyRequest(fail_on=fail_on, baseline=baseline, ignores=of(context).ignores)
 
 
 def options(context: typer.Context) -> dict[str, Any]:

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from doctor.base.errors import WriteError
 from doctor.base.text import harmless, plain
-from doctor.cli.options import Format
 from doctor.model.checks import Progress
 from doctor.model.report import Report
 from doctor.redact import without_secrets
+from doctor.report import Format, renderer
 
 _FILE_WIDTH = 100
-_RENDERERS = {
-    Format.TEXT: "terminal.document",
-    Format.JSON: "structured.json_document",
-    Format.MARKDOWN: "markdown.document",
-    Format.HTML: "html.document",
-    Format.SARIF: "structured.sarif",
-    Format.JUNIT: "structured.junit",
-    Format.GITLAB: "structured.gitlab",
-    Format.GITHUB: "structured.github",
-}
-"""The module of doctor.report that renders each format."""
 
 
 class Style(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +108,7 @@ def render(
     report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False
 ) -> str:
     """Render a report for a stream, standard output if no other is named, or for a file, which shows neither colours nor a width."""
-    renders = reporter(kind).render
+    renders = renderer(kind).render
     if kind is not Format.TEXT:
         return str(renders(report))
     look = (
@@ -134,14 +121,6 @@ def render(
             report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode
         )
     )
-
-
-def reporter(kind: Format) -> Any:
-    """Import the module that renders a format.
-
-    The one for text brings rich along, which takes a while.
-    """
-    return importlib.import_module(f"doctor.report.{_RENDERERS[kind]}")
 
 
 def fault(error: BaseException) -> str:

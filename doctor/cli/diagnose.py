@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from doctor.base.errors import UsageError
-from doctor.catalog import loading as catalogs
-from doctor.cli import options, reports
-from doctor.cli.output import read_logs, tell
-from doctor.cli.suppressions import gates
+from doctor.cli import configuration, options, reports
+from doctor.cli.output import tell
 from doctor.model.scales import Severity
-from doctor.pipeline import examine
+from doctor.pipeline import diagnose as pipeline
+from doctor.pipeline.requests import DiagnoseRequest
+from doctor.report import Format
 
 
 def diagnose(
@@ -33,25 +32,24 @@ def diagnose(
         ),
     ] = None,
     _project: options.Project = Path(),
-    format_: options.FormatOption = options.Format.TEXT,
+    format_: options.FormatOption = Format.TEXT,
     report: options.Reports = None,
     fail_on: options.FailOn = Severity.ERROR,
     baseline: options.Baseline = None,
     matrices: options.Matrices = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    _debug: options.Debug = False,
 ) -> int:
     """Say why something failed, from what it printed: a build log, a traceback, the output of CI, an issue's text.
 
     This machine is not looked at. Exit code 4: nothing in it is recognised.
     """
     format_, beside = reports.settled(context, format_, report or ())
-    if len({str(path) for path in logs}) < len(logs):
-        raise UsageError("the same log is given twice")
-    environment = examine.read_observation(env) if env else None
-    known = catalogs.load(matrices or ())
-    seen = examine.of_logs(read_logs(logs, known), environment)
-    wanted = examine.Wanted(fail_on=fail_on, gates=gates(context, baseline))
-    judged = examine.examine(seen, known, wanted, command="diagnose")
+    request = DiagnoseRequest(
+        logs=tuple(logs),
+        environment=env,
+        policy=configuration.policy(context, fail_on, baseline),
+        matrices=tuple(matrices or ()),
+    )
+    judged = pipeline.diagnose(request)
     return tell(judged, format_, quiet=quiet, verbose=verbose, beside=beside)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 Examples = tuple[tuple[str, str], ...]
 """Command lines, and what each is for."""
@@ -167,7 +167,21 @@ def _taught(name: str, lesson: Lesson) -> Any:
         **lesson.more,
     }
     alone.command(name, **how)(getattr(importlib.import_module(module), function))
-    return typer.main.get_command(alone)
+    command: Any = typer.main.get_command(alone)
+    if not command.ignore_unknown_options:
+        command.params.append(_debug())
+    return command
+
+
+def _debug() -> TyperOption:
+    """Return the option that every command has; the border of errors looks it up (doctor.cli.start)."""
+    return TyperOption(
+        param_decls=["--debug"],
+        is_flag=True,
+        expose_value=False,
+        help="Show the trace where doctor itself fails.",
+        rich_help_panel="Output",
+    )
 
 
 def told(examples: Iterable[tuple[str, str]], *more: str) -> str:

@@ -9,7 +9,6 @@ import typer
 
 from doctor.base.errors import UsageError
 from doctor.cli import console as screen
-from doctor.cli import options
 from doctor.cli.program_names import near
 from doctor.cli.templates import PLACES, filled
 
@@ -27,7 +26,6 @@ def init(
             help="The file to write instead of the usual one; - is standard output.",
         ),
     ] = None,
-    _debug: options.Debug = False,
 ) -> int:
     """Write a file that makes doctor a step of your CI, a hook or a gate in a Dockerfile.
 

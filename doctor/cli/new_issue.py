@@ -13,12 +13,11 @@ from doctor.base.errors import UsageError
 from doctor.base.text import harmless
 from doctor.catalog import loading as catalogs
 from doctor.cli import console as screen
-from doctor.cli import options
-from doctor.cli.output import read_logs
 from doctor.host import Host
 from doctor.logs.log import owner
 from doctor.logs.skeleton import skeleton
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.logs import observation_from_logs, read_logs
 from doctor.redact.people import Mask
 from doctor.redact.report import who
 
@@ -39,7 +38,6 @@ def new_issue(
             help="The file to write: matrices/issues/<component>/<slug>.yaml, or -.",
         ),
     ] = None,
-    _debug: options.Debug = False,
 ) -> int:
     """Begin a known issue from the log of a failure that doctor does not know.
 
@@ -55,9 +53,7 @@ def new_issue(
     line = owner(masked)
     if line is None:
         raise UsageError(f"{log}: no line in it complains of anything; cut out the part that does")
-    known = examine.examine(
-        examine.of_logs((read,)), catalog, examine.Wanted(), command="diagnose"
-    ).diagnosis.findings
+    known = assess(observation_from_logs((read,)), catalog, command="diagnose").findings
     if known:
         screen.say(
             f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from doctor.cli import suggestions as offered
 from doctor.model import checks
 from doctor.model.scales import Severity
+from doctor.report import Format
 
 # Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X |
 # None` keeps its help plain.
@@ -18,19 +18,6 @@ from doctor.model.scales import Severity
 _TARGET = "What to examine"
 _CHECKS = "Which checks"
 _OUTPUT = "Output"
-
-
-class Format(str, Enum):
-    """Formats of the report."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    SARIF = "sarif"
-    JUNIT = "junit"
-    GITLAB = "gitlab"
-    GITHUB = "github"
 
 
 def _setting(*names: str, **how: Any) -> Any:
@@ -261,11 +248,5 @@ Verbose = Annotated[
         "-v",
         help="All evidence, logs, what was ruled out and by what.",
         rich_help_panel=_OUTPUT,
-    ),
-]
-Debug = Annotated[
-    bool,
-    typer.Option(
-        "--debug", help="Show the trace where doctor itself fails.", rich_help_panel=_OUTPUT
     ),
 ]

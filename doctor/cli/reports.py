@@ -13,9 +13,9 @@ import typer
 
 from doctor.base.errors import UsageError, WriteError
 from doctor.cli.console import render, write
-from doctor.cli.options import Format
 from doctor.cli.program_names import near
 from doctor.model.report import Report
+from doctor.report import Format
 
 STANDARD_OUTPUT = Path("-")
 

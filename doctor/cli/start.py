@@ -45,7 +45,7 @@ def main() -> NoReturn:
         _say("interrupted")
         sys.exit(_INTERRUPTED)
     except Exception as error:
-        if "--debug" in sys.argv:
+        if is_debugging():
             raise
         # A library that there is no memory for is an ImportError.
         refused = isinstance(error, (OSError, MemoryError)) or "failed to map segment" in str(error)
@@ -53,6 +53,11 @@ def main() -> NoReturn:
         _say(f"{why}: {type(error).__name__}: {error} ({sys.executable}; --debug shows the trace)")
         sys.exit(_FAULT)
     run()
+
+
+def is_debugging() -> bool:
+    """Say whether `--debug` is given: an error may end the run before any option is parsed."""
+    return "--debug" in sys.argv
 
 
 def _imported() -> Callable[[], NoReturn]:

@@ -14,7 +14,7 @@ def ids(incomplete: str) -> list[str]:
 
 def reports(incomplete: str) -> list[str]:
     """Return the formats that a report may be written in, with what follows them."""
-    from doctor.cli.options import Format
+    from doctor.report import Format
 
     return [f"{kind.value}=" for kind in Format if f"{kind.value}=".startswith(incomplete)]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from doctor.base.errors import InputError, UsageError
 from doctor.host.reading import DOCUMENT, Unread, given
-from doctor.judge.suppressions import Known
+from doctor.judge.suppressions import BaselineFinding
 from doctor.logs import snapshots as saved
 from doctor.model.findings import Suppression
 from doctor.model.scales import Severity
@@ -29,7 +29,7 @@ class _Report(msgspec.Struct, frozen=True):
     findings: tuple[_Finding, ...]
 
 
-def read_baseline(path: Path) -> tuple[Known, ...]:
+def read_baseline(path: Path) -> tuple[BaselineFinding, ...]:
     """Read what an earlier JSON report had found, without what was ignored there: that is for the ignore to say, and its day.
 
     Raises UsageError where there is no such file, InputError for one that is no JSON report.
@@ -53,7 +53,9 @@ def read_baseline(path: Path) -> tuple[Known, ...]:
         if found.suppressed is None or found.suppressed.by != "ignore"
     ]
     return tuple(
-        Known(id=found.id, target=found.target, severity=found.severity, title=found.title)
+        BaselineFinding(
+            id=found.id, target=found.target, severity=found.severity, title=found.title
+        )
         for found in counted
         if not found.id.startswith(_NEVER)
     )

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from doctor.judge.suppressions import Gates, Known, gate
+from doctor.judge.suppressions import BaselineFinding, Suppressions, suppress
 from doctor.model.comparison import Change, Comparison, Judged
 from doctor.model.document import FindingDocument
 from doctor.model.facts import Facts, State, value_of
-from doctor.model.findings import Finding
 from doctor.model.scales import Severity
 
 _REMARKS = "ignore/"
@@ -132,27 +131,14 @@ def compare(before: Judged, after: Judged, fail_on: Severity) -> Comparison:
 
 def _came(before: Judged, after: Judged) -> tuple[FindingDocument, ...]:
     known = tuple(
-        Known(id=one.id, target=one.target, severity=one.severity, title=one.title)
+        BaselineFinding(id=one.id, target=one.target, severity=one.severity, title=one.title)
         for one in before.findings
     )
     counted = [
         one for one in after.findings if one.suppressed is None and not one.id.startswith(_REMARKS)
     ]
-    gated = gate([_bare(one) for one in counted], Gates(baseline=known)).findings
-    return tuple(
-        one for one, judged in zip(counted, gated, strict=True) if judged.suppressed is None
-    )
-
-
-def _bare(one: FindingDocument) -> Finding:
-    return Finding(
-        id=one.id,
-        target=one.target,
-        title=one.title,
-        severity=one.severity,
-        confidence=one.confidence,
-        message=one.message,
-    )
+    decisions = suppress(counted, Suppressions(baseline=known)).decisions
+    return tuple(one for one, by in zip(counted, decisions, strict=True) if by is None)
 
 
 def _went(before: Judged, after: Judged) -> tuple[FindingDocument, ...]:

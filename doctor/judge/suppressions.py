@@ -1,10 +1,10 @@
-"""Which findings count: ignores with a reason and a date, and a baseline of what was there before."""
+"""Suppress findings: by ignores with a reason and a date, and by a baseline of earlier findings."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -14,11 +14,35 @@ from doctor.model.fixes import Fix
 from doctor.model.scales import Confidence, Severity
 
 _MOST_UNUSED = 20
-"""How many ignores that cover nothing are each told by a note of their own."""
+"""Ignores without a finding that get a note of their own."""
+
+
+class Suppressible(Protocol):
+    """What a suppression looks at: a match, a finding, or a finding of a JSON report."""
+
+    @property
+    def id(self) -> str:
+        """The id of the finding."""
+
+    @property
+    def target(self) -> str:
+        """The name of its target."""
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+
+    @property
+    def message(self) -> str:
+        """Its message."""
+
+    @property
+    def severity(self) -> Severity:
+        """Its severity."""
 
 
 class Ignore(msgspec.Struct, frozen=True, kw_only=True):
-    """What a project has decided to live with: a glob of ids, why, until when, and a text that the finding must hold."""
+    """Accept findings for a time: a glob of ids, the reason, the last day, a text in the finding."""
 
     id: str
     reason: str
@@ -26,14 +50,14 @@ class Ignore(msgspec.Struct, frozen=True, kw_only=True):
     match: str = ""
     place: Place
 
-    def covers(self, found: Finding) -> bool:
-        """Say whether a finding is meant, be the ignore still in force or not."""
+    def covers(self, found: Suppressible) -> bool:
+        """Say whether it names a finding; an expired ignore does as well."""
         return matches_any(found.id, (self.id,)) and (
             self.match in found.title or self.match in found.message
         )
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class BaselineFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A finding of a baseline."""
 
     id: str
@@ -42,57 +66,69 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
 
 
-class Gates(msgspec.Struct, frozen=True, kw_only=True):
-    """What findings have to pass to count; no baseline is None, one that held nothing is empty."""
+class Suppressions(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that suppresses findings on a day; no baseline is None, one without findings is empty."""
 
     ignores: tuple[Ignore, ...] = ()
-    baseline: tuple[Known, ...] | None = None
+    baseline: tuple[BaselineFinding, ...] | None = None
     today: date = date.min
 
+    def __bool__(self) -> bool:
+        return bool(self.ignores) or self.baseline is not None
 
-class Gated(NamedTuple):
-    """Findings with what suppresses them; what is to be said of the ignores.
 
-    Ids of the baseline that are gone.
+class Suppressed(NamedTuple):
+    """One decision for each finding: None where it counts.
+
+    `remarks` are findings about the ignores themselves; `fixed` are ids of the baseline that were
+    not found again.
     """
 
-    findings: tuple[Finding, ...]
+    decisions: tuple[Suppression | None, ...]
     remarks: tuple[Finding, ...] = ()
-    gone: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
-def gate(
-    findings: Sequence[Finding], gates: Gates, *, open_ids: Collection[str] | None = None
-) -> Gated:
-    """Suppress what is ignored, then what the baseline knows.
+def suppress(
+    findings: Sequence[Suppressible],
+    suppressions: Suppressions,
+    *,
+    open_ids: Collection[str] | None = None,
+) -> Suppressed:
+    """Decide for each finding: ignores come first, then the baseline.
 
-    `open_ids` are those that could not be told this time; None where so little was looked at that
-    nothing is known to be gone or unused.
+    `open_ids` are findings that this run could not decide. None means that the run looked at too
+    little to call anything fixed, or an ignore unused.
     """
-    valid = [ignore for ignore in gates.ignores if gates.today <= ignore.until]
-    judged = _baselined([_ignored(found, valid) for found in findings], gates.baseline or ())
-    return Gated(
-        findings=tuple(judged),
-        remarks=tuple(_remarks(findings, gates, open_ids)),
-        gone=() if open_ids is None else tuple(_gone(findings, gates.baseline or (), open_ids)),
+    valid = [ignore for ignore in suppressions.ignores if suppressions.today <= ignore.until]
+    ignored = [_by_ignore(found, valid) for found in findings]
+    baseline = suppressions.baseline or ()
+    return Suppressed(
+        decisions=tuple(_by_baseline(findings, ignored, baseline)),
+        remarks=tuple(_remarks(findings, suppressions, open_ids)),
+        fixed=() if open_ids is None else tuple(_fixed(findings, baseline, open_ids)),
     )
 
 
-def _ignored(found: Finding, valid: Iterable[Ignore]) -> Finding:
+def _by_ignore(found: Suppressible, valid: Iterable[Ignore]) -> Suppression | None:
     ignore = next((each for each in valid if each.covers(found)), None)
     if ignore is None:
-        return found
-    return msgspec.structs.replace(
-        found,
-        suppressed=Suppression(by="ignore", reason=ignore.reason, until=ignore.until.isoformat()),
-    )
+        return None
+    return Suppression(by="ignore", reason=ignore.reason, until=ignore.until.isoformat())
 
 
-def _baselined(findings: Sequence[Finding], baseline: Sequence[Known]) -> list[Finding]:
-    """Let each finding of a baseline stand for one of now, the one with the same title first: a check may fail on two devices."""
-    left, kept = list(baseline), list(findings)
+def _by_baseline(
+    findings: Sequence[Suppressible],
+    ignored: Sequence[Suppression | None],
+    baseline: Sequence[BaselineFinding],
+) -> list[Suppression | None]:
+    """Let each finding of a baseline stand for one finding of this run.
+
+    One with the same title comes first: a check may fail on two devices.
+    """
+    left, decisions = list(baseline), list(ignored)
     for same_title in (True, False):
-        for number, found in enumerate(kept):
+        for number, found in enumerate(findings):
             known = next(
                 (
                     each
@@ -101,19 +137,21 @@ def _baselined(findings: Sequence[Finding], baseline: Sequence[Known]) -> list[F
                 ),
                 None,
             )
-            if found.suppressed is None and known is not None:
+            if decisions[number] is None and known is not None:
                 left.remove(known)
-                kept[number] = msgspec.structs.replace(found, suppressed=Suppression(by="baseline"))
-    return kept
+                decisions[number] = Suppression(by="baseline")
+    return decisions
 
 
-def _stands_for(known: Known, found: Finding) -> bool:
+def _stands_for(known: BaselineFinding, found: Suppressible) -> bool:
     no_worse = found.severity <= known.severity
     return (known.id, known.target) == (found.id, found.target) and no_worse
 
 
-def _gone(
-    findings: Sequence[Finding], baseline: Iterable[Known], open_ids: Collection[str]
+def _fixed(
+    findings: Sequence[Suppressible],
+    baseline: Iterable[BaselineFinding],
+    open_ids: Collection[str],
 ) -> Iterable[str]:
     there = {(found.id, found.target) for found in findings}
     return dict.fromkeys(
@@ -124,13 +162,15 @@ def _gone(
 
 
 def _remarks(
-    findings: Sequence[Finding], gates: Gates, open_ids: Collection[str] | None
-) -> Iterable[Finding]:
+    findings: Sequence[Suppressible],
+    suppressions: Suppressions,
+    open_ids: Collection[str] | None,
+) -> Iterator[Finding]:
     target = next((found.target for found in findings), "")
     unused: list[Ignore] = []
-    for ignore in gates.ignores:
+    for ignore in suppressions.ignores:
         back = [found for found in findings if ignore.covers(found)]
-        if back and gates.today > ignore.until:
+        if back and suppressions.today > ignore.until:
             yield _expired(ignore, back, target)
         elif (
             not back
@@ -143,8 +183,8 @@ def _remarks(
         yield _unused_as_well(rest, target)
 
 
-def _expired(ignore: Ignore, back: Sequence[Finding], target: str) -> Finding:
-    """A warning, or a note where what is back is no more than that itself."""
+def _expired(ignore: Ignore, back: Sequence[Suppressible], target: str) -> Finding:
+    """Return a warning, or a note where the findings that are back are notes themselves."""
     severity = min(max(found.severity for found in back), Severity.WARNING)
     ids = ", ".join(dict.fromkeys(found.id for found in back))
     return _remark(
@@ -166,7 +206,8 @@ def _unused(ignore: Ignore, target: str) -> Finding:
         target,
         Severity.NOTE,
         title=f"Nothing here is covered by the ignore of {ignore.id}",
-        message=f"No finding of this run is {what}. Another machine, or another tier, may still need the ignore: {ignore.reason}",
+        message=f"No finding of this run is {what}. Another machine, or another tier, may still "
+        f"need the ignore: {ignore.reason}",
         fix="Remove the ignore where nothing needs it any more",
     )
 
@@ -178,7 +219,8 @@ def _unused_as_well(rest: Sequence[Ignore], target: str) -> Finding:
         target,
         Severity.NOTE,
         title=f"Nothing here is covered by {len(rest)} further ignores",
-        message=f"The first of them is {rest[0].id}. Another machine, or another tier, may still need them.",
+        message=f"The first of them is {rest[0].id}. Another machine, or another tier, may still "
+        "need them.",
         fix="Remove those that nothing needs any more, beginning with this one",
     )
 

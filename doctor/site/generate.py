@@ -21,7 +21,8 @@ from doctor.catalog.check_headers import load_checks
 from doctor.catalog.schemas import KINDS, schema
 from doctor.host import writing
 from doctor.model.report import Diagnosis, Report
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.snapshots import read_observation
 from doctor.redact import gitleaks
 from doctor.report.terminal import document as terminal_document
 from doctor.report.terminal import picture as terminal_picture
@@ -58,8 +59,8 @@ def readme() -> str:
 
 
 def _report() -> Report:
-    seen = msgspec.structs.replace(examine.read_observation(RECORDING), recording=True)
-    report = examine.examine(seen, catalogs.load(), examine.Wanted())
+    seen = msgspec.structs.replace(read_observation(RECORDING), recording=True)
+    report = assess(seen, catalogs.load())
     found = next(found for found in report.diagnosis.findings if found.id == _SHOWN)
     shown = msgspec.structs.replace(found, fixes=found.fixes[:1], symptoms=())
     return msgspec.structs.replace(report, diagnosis=Diagnosis(findings=(shown,)))

@@ -23,7 +23,8 @@ from doctor.model.facts import present
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.scales import Severity
-from doctor.pipeline import examine
+from doctor.pipeline import assess as assess_module
+from doctor.pipeline.assess import assess
 
 _POSIX = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no such clock")
 _CLOCKS = [
@@ -107,20 +108,20 @@ def _seen() -> Observation:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the judgement of the words above take for ever."""
-    judge = getattr(examine, "diagnose")  # noqa: B009 - which it imports
+    judge = getattr(assess_module, "diagnose")  # noqa: B009 - which it imports
 
     def slowly(seen: Observation, catalog: Any) -> Any:
         if seen.logs or any(outcome.log for outcome in seen.outcomes):
             _for_ever()
         return judge(seen, catalog)
 
-    monkeypatch.setattr(examine, "diagnose", slowly)
+    monkeypatch.setattr(assess_module, "diagnose", slowly)
 
 
 @pytest.mark.usefixtures("slow")
 def test_a_judgement_that_takes_too_long_is_made_without_what_was_printed() -> None:
     begun = time.monotonic()
-    report = examine.examine(_seen(), load(), examine.Wanted(), seconds=3)
+    report = assess(_seen(), load(), seconds=3)
     assert time.monotonic() - begun < 30
     found = {each.id: each for each in report.diagnosis.findings}
     assert found["judging/unfinished"].severity is Severity.WARNING
@@ -133,16 +134,16 @@ def test_a_judgement_that_takes_too_long_is_made_without_what_was_printed() -> N
 @pytest.mark.usefixtures("slow")
 def test_where_nothing_else_is_judged_that_is_said() -> None:
     with pytest.raises(TimeLimitExceeded, match="could not be judged within 1 s"):
-        examine.examine(_seen(), load(), examine.Wanted(), command="diagnose", seconds=1)
+        assess(_seen(), load(), command="diagnose", seconds=1)
 
 
 _HANGING = """
 import re, sys
-from doctor.pipeline import examine
+from doctor.pipeline import assess
 def diagnose(*_):
     print("judging", file=sys.stderr, flush=True)
     re.match("(a+)+$", "a" * 60 + "b")  # takes longer than the sun will shine
-examine.diagnose = diagnose
+assess.diagnose = diagnose
 from doctor.cli import main
 main()
 """

@@ -11,7 +11,7 @@ import pytest
 
 from doctor.base.errors import UsageError
 from doctor.cli.app import app
-from doctor.cli.manifest import nearest
+from doctor.pipeline.manifest import nearest
 from tests.command import doctor
 
 _IGNORE = '[[tool.doctor.ignore]]\nid = "torch/*"\nreason = "known"\nuntil = 2027-01-31\n'

@@ -22,7 +22,7 @@ with warnings.catch_warnings():
     from doctor.cli.app import app
     from doctor.cli.completion import Shell
     from doctor.cli.help import EXAMPLES
-    from doctor.cli.options import Format
+    from doctor.report import Format
 
 _GROUP: Any = typer.main.get_command(app)
 _ALL = [(name, line) for name, examples in EXAMPLES.items() for line, _ in examples]

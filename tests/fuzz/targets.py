@@ -16,19 +16,18 @@ from typing import Any, cast
 import msgspec
 import yaml
 
+from doctor.api import judged_file
 from doctor.base import literals, patterns
 from doctor.base import requirements as specifiers
 from doctor.base.errors import DoctorError
 from doctor.base.text import harmless, plain
 from doctor.catalog import loading as catalogs
-from doctor.cli import diff
 from doctor.cli.app import app
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.fork_server import ForkServer
 from doctor.host.supervisor import Supervisor
 from doctor.judge.baseline import read_baseline
 from doctor.judge.comparison import compare
-from doctor.judge.suppressions import Gates
 from doctor.logs import reading
 from doctor.logs.environment import environment_facts
 from doctor.logs.log import log_facts, owner
@@ -51,7 +50,10 @@ from doctor.observe.probes import amd, intel, machine, pci, resources
 from doctor.observe.probes.files.records import rows
 from doctor.observe.runner.verdicts import judged
 from doctor.observe.scene import Interpreter, Scene
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.logs import observation_from_logs, read_log
+from doctor.pipeline.policy import Policy
+from doctor.pipeline.snapshots import read_observation
 from doctor.redact.report import without_any_secrets
 from doctor.redact.secrets import without_secrets
 from doctor.report.structured import json_document as json_reporter
@@ -278,20 +280,14 @@ def long_log(data: bytes) -> None:
 
 def diagnosis(data: bytes) -> None:
     """Judge a log with the whole catalog, and write the report."""
-    read = examine.read_log("log", io.BytesIO(data), _known())
-    _report(
-        examine.examine(examine.of_logs((read,)), _known(), examine.Wanted(), command="diagnose")
-    )
+    read = read_log("log", io.BytesIO(data), _known())
+    _report(assess(observation_from_logs((read,)), _known(), command="diagnose"))
 
 
 def snapshot(data: bytes) -> None:
     """Judge a snapshot with the whole catalog, and write the report."""
     with contextlib.suppress(DoctorError):
-        _report(
-            examine.examine(
-                examine.read_observation(_file("snapshot.json", data)), _known(), examine.Wanted()
-            )
-        )
+        _report(assess(read_observation(_file("snapshot.json", data)), _known()))
 
 
 def _report(report: Any) -> None:
@@ -305,7 +301,7 @@ def difference(data: bytes) -> None:
     one, _, two = data.partition(b"\0")
     with contextlib.suppress(DoctorError):
         before, after = (
-            diff._side(_file(name, content), _known(), Gates())
+            judged_file(_file(name, content), _known(), Policy())
             for name, content in (("one.json", one), ("two.json", two))
         )
         compare(before, after, Severity.ERROR)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.base.globs import matches_any
-from doctor.judge.suppressions import Gated, Gates, Ignore, Known, gate
+from doctor.judge.suppressions import BaselineFinding, Ignore, Suppressed, Suppressions, suppress
 from doctor.model.findings import Finding, Place
 from doctor.model.scales import Severity
 from tests.report.reports import lesser
@@ -30,8 +30,8 @@ def ignore(id_: str = "toy/*", until: date = date(2027, 1, 31), **more: Any) -> 
     )
 
 
-def known(id_: str, severity: Severity = Severity.ERROR, **more: Any) -> Known:
-    return Known(**{"id": id_, "target": "interpreter", "severity": severity, **more})
+def known(id_: str, severity: Severity = Severity.ERROR, **more: Any) -> BaselineFinding:
+    return BaselineFinding(**{"id": id_, "target": "interpreter", "severity": severity, **more})
 
 
 def found(id_: str = "toy/one", severity: Severity = Severity.ERROR, **more: Any) -> Finding:
@@ -41,16 +41,16 @@ def found(id_: str = "toy/one", severity: Severity = Severity.ERROR, **more: Any
 def judged(
     *findings: Finding,
     ignores: tuple[Ignore, ...] = (),
-    baseline: tuple[Known, ...] | None = None,
+    baseline: tuple[BaselineFinding, ...] | None = None,
     open_ids: tuple[str, ...] | None = (),
-) -> Gated:
-    return gate(findings, Gates(ignores=ignores, baseline=baseline, today=TODAY), open_ids=open_ids)
+) -> Suppressed:
+    suppressions = Suppressions(ignores=ignores, baseline=baseline, today=TODAY)
+    return suppress(findings, suppressions, open_ids=open_ids)
 
 
 def test_an_ignored_finding_says_why_and_until_when_and_keeps_its_place() -> None:
     gated = judged(found("other/first"), found(), ignores=(ignore(),))
-    assert [each.id for each in gated.findings] == ["other/first", "toy/one"]
-    first, second = (each.suppressed for each in gated.findings)
+    first, second = gated.decisions
     assert first is None
     assert second is not None
     assert (second.by, second.reason, second.until) == ("ignore", "not imported here", "2027-01-31")
@@ -62,13 +62,13 @@ def test_an_ignored_finding_says_why_and_until_when_and_keeps_its_place() -> Non
 )
 def test_a_text_is_looked_for_in_title_and_message(text: str, covered: bool) -> None:
     gated = judged(found(), ignores=(ignore(match=text),))
-    assert (gated.findings[0].suppressed is not None) is covered
+    assert (gated.decisions[0] is not None) is covered
 
 
 @pytest.mark.parametrize(("until", "suppressed"), [(TODAY, True), (date(2026, 11, 20), False)])
 def test_an_ignore_holds_through_its_last_day(until: date, suppressed: bool) -> None:
     gated = judged(found(), ignores=(ignore(until=until),))
-    assert (gated.findings[0].suppressed is not None) is suppressed
+    assert (gated.decisions[0] is not None) is suppressed
     assert [each.id for each in gated.remarks] == ([] if suppressed else ["ignore/expired"])
 
 
@@ -88,7 +88,7 @@ def test_an_expired_ignore_is_no_worse_than_what_it_covered(back: Severity, told
 
 def test_another_ignore_may_still_cover_what_one_no_longer_does() -> None:
     gated = judged(found(), ignores=(ignore(until=date(2026, 1, 1)), ignore("toy/one")))
-    assert gated.findings[0].suppressed is not None
+    assert gated.decisions[0] is not None
 
 
 def test_an_ignore_that_covers_nothing_is_a_note() -> None:
@@ -104,13 +104,13 @@ def test_what_could_not_be_told_is_neither_unused_nor_gone(
     open_ids: tuple[str, ...] | None,
 ) -> None:
     gated = judged(ignores=(ignore("gone/*"),), baseline=(known("gone/quiet"),), open_ids=open_ids)
-    assert (gated.remarks, gated.gone) == ((), ())
+    assert (gated.remarks, gated.fixed) == ((), ())
 
 
 def test_what_the_baseline_knows_does_not_count_and_what_is_new_does() -> None:
     gated = judged(found(), found("toy/two"), baseline=(known("toy/one"), known("toy/three")))
-    assert [each.suppressed and each.suppressed.by for each in gated.findings] == ["baseline", None]
-    assert gated.gone == ("toy/three",)
+    assert [each and each.by for each in gated.decisions] == ["baseline", None]
+    assert gated.fixed == ("toy/three",)
 
 
 @pytest.mark.parametrize(
@@ -122,21 +122,23 @@ def test_what_the_baseline_knows_does_not_count_and_what_is_new_does() -> None:
     ],
     ids=["worse than before", "as before", "of another target"],
 )
-def test_a_baseline_knows_an_id_of_a_target_as_bad_as_it_was(before: Known, counts: bool) -> None:
+def test_a_baseline_knows_an_id_of_a_target_as_bad_as_it_was(
+    before: BaselineFinding, counts: bool
+) -> None:
     gated = judged(found(), baseline=(before,))
-    assert (gated.findings[0].suppressed is None) is counts
+    assert (gated.decisions[0] is None) is counts
 
 
 def test_a_check_that_fails_on_one_more_device_is_new() -> None:
     on = [found("canary/toy-add", title=f"toy-add on cuda:{number} failed") for number in (0, 1)]
     gated = judged(*on, baseline=(known("canary/toy-add", title="toy-add on cuda:1 failed"),))
-    assert [each.suppressed is None for each in gated.findings] == [True, False]
+    assert [each is None for each in gated.decisions] == [True, False]
 
 
 def test_an_ignore_goes_before_the_baseline() -> None:
-    (one,) = judged(found(), ignores=(ignore(),), baseline=(known("toy/one"),)).findings
-    assert one.suppressed is not None
-    assert one.suppressed.by == "ignore"
+    (one,) = judged(found(), ignores=(ignore(),), baseline=(known("toy/one"),)).decisions
+    assert one is not None
+    assert one.by == "ignore"
 
 
 def test_thousands_of_ignores_cost_little_and_fill_no_report() -> None:

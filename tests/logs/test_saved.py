@@ -12,7 +12,7 @@ from doctor import __version__
 from doctor.base.errors import InputError
 from doctor.model.facts import present
 from doctor.model.observation import Observation
-from doctor.pipeline.examine import read_observation
+from doctor.pipeline.snapshots import read_observation
 from doctor.report.structured.encoding import encoded
 from tests.command import doctor
 from tests.hosts import put

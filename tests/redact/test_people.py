@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.catalog import loading as catalog
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.logs import observation_from_logs, read_log
 from doctor.redact.people import Mask, without_names
 from tests.promises.sources import ROOT
 
@@ -96,12 +97,10 @@ def test_short_names_are_left_alone() -> None:
 def test_a_log_without_names_is_diagnosed_alike() -> None:
     known = catalog.load()
     for path in sorted((ROOT / "fixtures" / "cases").rglob("*.yaml"))[::9]:
-        log = examine.read_log("log", io.BytesIO(path.read_bytes()), known)
+        log = read_log("log", io.BytesIO(path.read_bytes()), known)
         masked = msgspec.structs.replace(log, lines=tuple(map(without_names, log.lines)))
         both = [
-            examine.examine(
-                examine.of_logs((one,)), known, examine.Wanted(), command="diagnose"
-            ).findings
+            assess(observation_from_logs((one,)), known, command="diagnose").findings
             for one in (log, masked)
         ]
         assert [found.id for found in both[0]] == [found.id for found in both[1]], path.name

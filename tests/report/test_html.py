@@ -18,7 +18,8 @@ from doctor.model.findings import Place, Suppression
 from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.snapshots import read_observation
 from doctor.report.html import document as html
 from doctor.report.markdown import document as markdown
 from doctor.site import generate
@@ -43,7 +44,7 @@ SCRIPTS = (
 
 def judged(path: Path) -> Report:
     """Judge an observation with doctor's own catalog."""
-    return examine.examine(examine.read_observation(path), catalog.load(), examine.Wanted())
+    return assess(read_observation(path), catalog.load())
 
 
 @pytest.mark.parametrize("name", reports.REPORTS)

@@ -20,7 +20,8 @@ from doctor.model.findings import Place, Suppression
 from doctor.model.fixes import Command, Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.snapshots import read_observation
 from doctor.report.markdown import document as markdown
 from doctor.site import generate
 from tests import toy
@@ -96,9 +97,7 @@ def words_of(text: str) -> list[str]:
 
 def demo() -> Report:
     """Judge the recording of a sick machine with a toy catalog."""
-    return examine.examine(
-        examine.read_observation(generate.RECORDING), toy.catalog(), examine.Wanted()
-    )
+    return assess(read_observation(generate.RECORDING), toy.catalog())
 
 
 def test_a_sick_report_has_its_findings_with_evidence_and_commands() -> None:
@@ -285,7 +284,7 @@ _OWN = {"package.torch.installer"}
     "report",
     [
         demo,
-        lambda: examine.examine(examine.read_observation(HEALTHY), toy.catalog(), examine.Wanted()),
+        lambda: assess(read_observation(HEALTHY), toy.catalog()),
     ],
 )
 def test_the_environment_is_read_back_as_it_was_seen(report: Any) -> None:

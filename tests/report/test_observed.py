@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from doctor.pipeline import examine
+from doctor.pipeline.assess import assess
+from doctor.pipeline.snapshots import read_observation
 from doctor.report.terminal import document as terminal
 from doctor.site import generate
 from tests import toy
@@ -16,7 +17,7 @@ HEALTHY = Path(__file__).parents[2] / "fixtures" / "observations" / "healthy-wit
 
 def screen(path: Path, *, verbosity: int = 0, width: int = 80) -> str:
     """Judge an observation and show it."""
-    report = examine.examine(examine.read_observation(path), toy.catalog(), examine.Wanted())
+    report = assess(read_observation(path), toy.catalog())
     return terminal.render(report, verbosity=verbosity, width=width, colour=False, unicode=True)
 
 
@@ -44,5 +45,5 @@ def test_everything_can_be_shown(path: Path) -> None:
 
 def test_the_demo_says_that_it_is_one() -> None:
     """It is stored as a recording, so that every format says so."""
-    assert examine.read_observation(generate.RECORDING).recording
+    assert read_observation(generate.RECORDING).recording
     assert "RECORDING" in screen(generate.RECORDING).splitlines()[0]

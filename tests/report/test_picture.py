@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from doctor.catalog import loading as catalog
-from doctor.pipeline import examine
-from doctor.pipeline.examine import read_observation
+from doctor.pipeline.assess import assess
+from doctor.pipeline.snapshots import read_observation
 from doctor.report.terminal import picture as terminal_picture
 from doctor.site import generate
 from tests.report import reports
@@ -53,9 +53,7 @@ def test_the_picture_breaks_long_lines_and_loses_nothing() -> None:
 def test_the_recording_is_a_sick_machine_and_names_nobody() -> None:
     """What `doctor demo` shows leads to findings with commands, and holds no path of the machine it was made on."""
     seen = read_observation(generate.RECORDING)
-    report = examine.examine(
-        msgspec.structs.replace(seen, recording=True), catalog.load(), examine.Wanted()
-    )
+    report = assess(msgspec.structs.replace(seen, recording=True), catalog.load())
     assert report.exit_code == 1
     assert all(
         found.fixes for found in report.diagnosis.findings if found.severity.value == "error"

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from doctor.base.errors import UsageError
-from doctor.cli.manifest import Manifest
-from doctor.cli.program_names import near
+from doctor.base.refusals import whole
+from doctor.base.suggestions import near
 from doctor.judge.suppressions import Ignore
 from doctor.model.findings import Place
+from doctor.pipeline.manifest import Manifest, nearest
 
 _KEYS = ("id", "reason", "until", "match")
 _SAYS = {
@@ -19,6 +20,16 @@ _SAYS = {
     "reason": "why it is ignored",
     "match": "a text in the finding's message",
 }
+
+
+def ignores_of(project: Path) -> tuple[Ignore, ...]:
+    """Return the ignores of a project: those of the nearest pyproject.toml with `[tool.doctor]`.
+
+    Raises UsageError for a broken one, with the file and the line.
+    """
+    folder = whole(project)
+    manifest = nearest(folder)
+    return () if manifest is None else read_ignores(manifest, folder)
 
 
 def read_ignores(manifest: Manifest, project: Path) -> tuple[Ignore, ...]:

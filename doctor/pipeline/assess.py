@@ -1,0 +1,148 @@
+"""Turn an observation into a report: derive facts, judge them, plan fixes, apply the policy."""
+
+from __future__ import annotations
+
+import msgspec
+
+from doctor import __version__
+from doctor.base.globs import matches_any
+from doctor.base.time_limit import PATIENCE, TimeLimitExceeded, bounded
+from doctor.facts.derive import derive
+from doctor.judge.expectations import unmet
+from doctor.judge.match import diagnose
+from doctor.judge.match.unfinished import NOT_JUDGED, unfinished, without_texts
+from doctor.judge.suppressions import Suppressed, suppress
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts
+from doctor.model.findings import Finding
+from doctor.model.observation import Observation
+from doctor.model.outcomes import Verdict
+from doctor.model.report import CatalogStamp, Diagnosis, Report
+from doctor.model.scales import Severity
+from doctor.observe.observation import WITHOUT_CANARIES
+from doctor.pipeline.policy import Policy, Selection, exit_code
+from doctor.redact.report import without_any_secrets
+
+_EVERYTHING = Selection()
+_DEFAULT = Policy()
+
+
+def assess(
+    observation: Observation,
+    catalog: Catalog,
+    policy: Policy = _DEFAULT,
+    *,
+    selection: Selection = _EVERYTHING,
+    command: str = "check",
+    seconds: float = PATIENCE,
+) -> Report:
+    """Judge an observation within a number of seconds, and return the report.
+
+    A check that takes longer is judged once more without logs and other texts. Raises
+    TimeLimitExceeded where that takes too long as well, and for every other command.
+    """
+    try:
+        with bounded(seconds, NOT_JUDGED):
+            return _assess(observation, catalog, policy, selection, command)
+    except TimeLimitExceeded as error:
+        if command != "check":
+            raise
+        late = unfinished(str(error), observation)
+    with bounded(seconds, NOT_JUDGED):
+        short = without_texts(observation)
+        return _assess(short, catalog, policy, selection, command, first=(late,))
+
+
+def _assess(
+    observation: Observation,
+    catalog: Catalog,
+    policy: Policy,
+    selection: Selection,
+    command: str,
+    first: tuple[Finding, ...] = (),
+) -> Report:
+    selected = _selected(catalog, selection)
+    observation = without_any_secrets(observation)  # before evidence is cut out of it
+    facts = derive(observation.facts, selected)
+    seen = msgspec.structs.replace(observation, facts=facts)
+    diagnosis = diagnose(seen, selected)
+    planned = _planned(diagnosis, facts)
+    partial = command != "check" or selection.is_partial or _is_static(seen)
+    is_idle = partial or not policy.suppressions
+    open_ids = None if is_idle else _open_ids(seen, selected, diagnosis)
+    suppressed = suppress(planned, policy.suppressions, open_ids=open_ids)
+    findings = (
+        *_planned(Diagnosis(findings=first), facts),
+        *unmet(policy.expect, seen),
+        *_in_order(planned, suppressed, selection),
+    )
+    return Report(
+        command=command,
+        doctor_version=__version__,
+        catalog=CatalogStamp(
+            digest=catalog.digest, issues=len(catalog.issues), newest_source=catalog.newest_source
+        ),
+        observation=seen,
+        diagnosis=msgspec.structs.replace(diagnosis, findings=findings),
+        gone=suppressed.fixed,
+        exit_code=exit_code(command, seen, findings, policy, selection),
+    )
+
+
+def _selected(catalog: Catalog, selection: Selection) -> Catalog:
+    if not selection.only:
+        return catalog
+    issues = {
+        name: issue for name, issue in catalog.issues.items() if matches_any(name, selection.only)
+    }
+    return msgspec.structs.replace(catalog, issues=issues)
+
+
+def _planned(diagnosis: Diagnosis, facts: Facts) -> tuple[Finding, ...]:
+    """Return the findings with their fixes and locations."""
+    if not diagnosis.findings:
+        return ()
+    from doctor.fixes.locations import placed
+    from doctor.fixes.prescribe import prescribe
+
+    return placed(prescribe(diagnosis, facts), facts).findings
+
+
+def _in_order(
+    findings: tuple[Finding, ...], suppressed: Suppressed, selection: Selection
+) -> tuple[Finding, ...]:
+    """Put the remarks about ignores before the notes, and drop what `--skip` names."""
+    decided = [
+        found if by is None else msgspec.structs.replace(found, suppressed=by)
+        for found, by in zip(findings, suppressed.decisions, strict=True)
+    ]
+    graver = [n for n, found in enumerate(decided, 1) if found.severity > Severity.NOTE]
+    notes = graver[-1] if graver else 0
+    ordered = (*decided[:notes], *suppressed.remarks, *decided[notes:])
+    return tuple(found for found in ordered if not matches_any(found.id, selection.skip))
+
+
+def _is_static(seen: Observation) -> bool:
+    """Say whether the run left checks out, so that nothing can be called fixed."""
+    return seen.interrupted or seen.left_out == WITHOUT_CANARIES
+
+
+def _open_ids(seen: Observation, known: Catalog, diagnosis: Diagnosis) -> frozenset[str]:
+    """Return the ids that this run could not decide.
+
+    Facts are missing, or the check that would show it came to no verdict.
+    """
+    waiting = {
+        outcome.id
+        for outcome in seen.outcomes
+        if outcome.verdict in (Verdict.SKIPPED, Verdict.BROKEN)
+    }
+    waiting |= {line.partition(":")[0] for line in seen.left_out}
+    proven = {
+        name
+        for name, issue in known.issues.items()
+        if any(proof.check in waiting for proof in issue.proofs)
+    }
+    return frozenset(
+        {each.id for each in diagnosis.undecided} | proven | {f"canary/{name}" for name in waiting}
+    )

@@ -1,0 +1,108 @@
+"""`doctor check`: from a request to a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doctor.catalog import loading
+from doctor.catalog.check_headers import load_checks
+from doctor.host import Host
+from doctor.model.checks import Check, Progress
+from doctor.model.observation import Log, Observation
+from doctor.model.report import Report
+from doctor.observe import observation as observation_stage
+from doctor.observe import selection
+from doctor.pipeline.assess import assess
+from doctor.pipeline.assumptions import parse_assumptions
+from doctor.pipeline.logs import read_logs
+from doctor.pipeline.policy import Policy, Selection
+from doctor.pipeline.requests import CheckRequest, NameOption, ObserveRequest, flag
+from doctor.pipeline.snapshots import read_observation, replay
+
+RECORDING = Path(__file__).parents[1] / "recordings" / "demo.json"
+"""The snapshot that `doctor demo` judges."""
+
+
+def silent(_what: str, _seconds: float) -> None:
+    """Show no progress."""
+
+
+def check(
+    request: CheckRequest,
+    progress: Progress = silent,
+    *,
+    name_option: NameOption = flag,
+    meanwhile: Callable[[], object] = bool,
+) -> Report:
+    """Observe the target, or read the snapshot, and judge it.
+
+    `meanwhile` is called while tools of the host are waited for. Raises UsageError for a mistake in
+    the request, another DoctorError where the target cannot be examined.
+    """
+    begun = time.monotonic()
+    suppressions = request.policy.suppressions()
+    catalog = loading.load(request.matrices)
+    logs = read_logs(request.logs, catalog)
+    checks = load_checks() if request.only or request.observe.canaries else {}
+    issues, globs = selection.chosen(request.only, catalog, checks, name_option("only"))
+    declared = parse_assumptions(request.assume)
+    if request.snapshot is not None:
+        observation = replay(request.snapshot, logs, declared)
+    else:
+        chosen = observation_stage.chosen(checks, globs, request.skip)
+        observation = observation_stage.observe(
+            _to_observe(request.observe, chosen, logs, declared), progress, meanwhile
+        )
+    return assess(
+        observation,
+        catalog,
+        Policy(fail_on=request.policy.fail_on, expect=request.expect, suppressions=suppressions),
+        selection=Selection(
+            only=issues,
+            skip=request.skip,
+            only_checks=bool(request.only) and globs != selection.NONE,
+        ),
+        seconds=observation_stage.left_to_judge(request.observe.budget, begun),
+    )
+
+
+def observe(request: ObserveRequest, progress: Progress = silent) -> Observation:
+    """Look at a target, every check included, and judge nothing: `doctor snapshot`."""
+    every = tuple(load_checks().values())
+    return observation_stage.observe(_to_observe(request, every, (), {}), progress)
+
+
+def demo() -> Report:
+    """Judge the recording of a sick machine that comes with doctor."""
+    recorded = msgspec.structs.replace(read_observation(RECORDING), recording=True)
+    return assess(recorded, loading.load())
+
+
+def _to_observe(
+    request: ObserveRequest,
+    checks: Sequence[Check],
+    logs: tuple[Log, ...],
+    declared: Mapping[str, Any],
+) -> observation_stage.Request:
+    return observation_stage.Request(
+        host=Host(),
+        project=selection.folder(request.project),
+        python=request.python,
+        features=selection.features(request.features),
+        checks=checks,
+        bounds=observation_stage.Bounds(
+            canaries=request.canaries,
+            fresh=request.fresh,
+            tier=request.tier,
+            timeout=request.timeout,
+            budget=request.budget,
+        ),
+        assumed=declared,
+        settings=selection.sources(request.flash_attn, network=request.network),
+        logs=logs,
+    )
