@@ -11,7 +11,6 @@ from typing import NoReturn
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, settings
 
 from tests import environments
 from tests.command import Said, check
@@ -22,15 +21,6 @@ from tests.toolkit import assemble
 # doctor again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-# A random example that fails in somebody else's change blocks that change: the suite draws the same
-# examples each time. `pytest --hypothesis-profile=explore` draws others. The clock is no judge on a
-# machine with other work.
-settings.register_profile(
-    "suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("explore", deadline=None, print_blob=True)
-settings.load_profile("suite")
 
 _PATIENTS = {
     "bare_python",
@@ -51,14 +41,6 @@ class Healthy(msgspec.Struct, frozen=True, kw_only=True):
 
     said: Said
     touched: dict[str, list[str]]
-
-
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return the number of workers of `-n auto`.
-
-    It is two more than there are processors, because many tests wait for a child or for a bound.
-    """
-    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,9 +11,10 @@ from doctor.model.catalog import Catalog
 from doctor.model.compat import Table
 from doctor.model.facts import absent, present
 from doctor.model.issues import (
+    Action,
     Affected,
     Condition,
-    FixKind,
+    How,
     KnownIssue,
     Proof,
     Range,
@@ -38,11 +39,16 @@ def issue(**changes: Any) -> KnownIssue:
         "affected": (Affected(packages={"torch": (Range(fixed="2.0"),)}),),
         "signatures": (Signature(pattern=r"sum is off by (?P<amount>\d+)"),),
         "proofs": (Proof(check="toy-add", case="sum"),),
-        "fixes": (Recipe(kind=FixKind.UPGRADE, title="Take torch 2", install=("torch>=2.0",)),),
+        "fixes": (
+            Recipe(
+                title="Take torch 2",
+                steps=(Action(install=("torch>=2.0",)),),
+            ),
+        ),
         "references": (
             Reference(url="https://example.org/1", what="report", opened=date(2026, 11, 21)),
         ),
-        "verified": Verified(how="reproduced", checked=date(2026, 11, 21)),
+        "verified": Verified(how=How.REPRODUCED, checked=date(2026, 11, 21)),
         "examples": (),
     }
     return KnownIssue(**{**fields, **changes})

@@ -12,6 +12,7 @@ from typing import Any
 from doctor.model.facts import Facts, State
 
 HOLE = re.compile(r"\{([a-z][A-Za-z0-9_.*-]*)\}")
+_OPEN = re.compile(r"( ?)\{([a-z][A-Za-z0-9_.*-]*)\}")
 PLACEHOLDER = re.compile(r"<[a-z]+(?:-[a-z]+)*>")
 """What a person has to put in, `<package>`: no installer takes it for a name, and no shell for a file once it is quoted."""
 
@@ -64,12 +65,17 @@ def fill(
     return HOLE.sub(lambda hole: quote(as_text(values[hole[1]])), template)
 
 
-def fill_sentence(template: str, facts: Facts, captures: Mapping[str, str]) -> str:
-    """Fill a sentence; what is not known stands there as `?`."""
-    return HOLE.sub(
-        lambda hole: "?" if (value := seen(hole[1], facts, captures)) is None else as_text(value),
+def fill_known(template: str, facts: Facts, captures: Mapping[str, str]) -> str:
+    """Fill a sentence; a placeholder that cannot be filled goes, with the blank before it.
+
+    So an author writes it behind the word that it specifies: `torch {torch.release}`.
+    """
+    return _OPEN.sub(
+        lambda hole: (
+            "" if (value := seen(hole[2], facts, captures)) is None else hole[1] + as_text(value)
+        ),
         template,
-    )
+    ).strip()
 
 
 def fill_each(

@@ -3,95 +3,97 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.base.requirements import InvalidRequirement, Line, meets, normalize_name, read_line
 from doctor.facts.placeholders import fill, fill_each
 from doctor.model.facts import Facts, value_of
-from doctor.model.issues import Recipe
+from doctor.model.issues import Action, Option, Recipe
 
 _PARTS = 3
 
 
-def joined(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return what a recipe installs, with those companions that are here.
+def joined(action: Action, facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return what a step installs, with those companions that are installed already.
 
-    None where a placeholder of these stays open.
-
-    A companion may bring a bound for another package: `torchaudio torch<=2.14.1`. Where nobody
-    could look what is installed, companions stay out: most of them would be new there.
+    None where a placeholder stays open. A companion may bring a bound for another package:
+    `torchaudio torch<=2.14.1`. Where nobody could list the packages, companions stay out: most of them
+    would be new there.
     """
     here = packages(facts) or {}
-    present = tuple(part for one in recipe.companions if _name(one) in here for part in one.split())
-    return fill_each((*recipe.install, *present), facts, captures)
+    present = tuple(part for one in action.companions if _name(one) in here for part in one.split())
+    return fill_each((*action.install, *present), facts, captures)
 
 
 def unlisted(recipe: Recipe, facts: Facts) -> tuple[str, ...]:
-    """Name the companions of which nobody could say whether they are installed."""
-    return () if packages(facts) is not None else tuple(_name(one) for one in recipe.companions)
+    """Return the companions of which nobody could say whether they are installed."""
+    if packages(facts) is not None:
+        return ()
+    return tuple(_name(one) for action in recipe.steps for one in action.companions)
 
 
-def changes(recipe: Recipe, wanted: Sequence[str], unwanted: Sequence[str], facts: Facts) -> bool:
-    """Say whether a recipe does anything where these packages are.
+def changes(action: Action, facts: Facts, captures: Mapping[str, str]) -> bool:
+    """Return whether a step would change anything.
 
     True where nobody looked, or only an installer can tell.
     """
-    if recipe.run or recipe.system or recipe.edit:
+    if action.run or action.system or action.edit:
         return True
-    if recipe.env and not (wanted or unwanted):
+    wanted = joined(action, facts, captures) or ()
+    unwanted = fill_each(action.uninstall, facts, captures) or ()
+    if not (wanted or unwanted):
         return any(
-            value_of(facts, f"env.{name}") != fill(value, facts, {})
-            for name, value in recipe.env.items()
+            value_of(facts, f"env.{name}") != fill(value, facts, captures)
+            for name, value in action.env.items()
         )
     here = packages(facts)
-    if here is None or ("reinstall" in recipe.options and wanted):
+    if here is None or (Option.REINSTALL in action.options and wanted):
         return True
-    moved = any(_moves(one, recipe.options, here) for one in wanted) or (
-        "no-deps" not in recipe.options and _lacks(wanted, facts)
-    )
-    return moved or any(_name(name) in here for name in unwanted)
+    moved = any(_moves(one, action.options, here) for one in wanted)
+    lacking = Option.NO_DEPS not in action.options and _lacks(wanted, facts)
+    return moved or lacking or any(_name(name) in here for name in unwanted)
 
 
 def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...]:
-    """Name who asks for exactly the release that is here of what a recipe moves, and would not find it any more."""
-    here, moved, wanted = (
-        packages(facts) or {},
-        dict[str, str](),
-        joined(recipe, facts, captures) or (),
+    """Return who asks for exactly the installed release of what a recipe moves, a sentence each."""
+    here, moved, names = packages(facts) or {}, dict[str, str](), set[str]()
+    for action in recipe.steps:
+        for one in joined(action, facts, captures) or ():
+            names.add(_name(one))
+            line = _line(one)
+            name = normalize_name(line.name) if line else ""
+            if name in here and _moves(one, action.options, here):
+                moved[name] = here[name]
+    return tuple(
+        f"{package} asks for {other}=={moved[other]} and has to move as well"
+        for package, other in _asking(facts)
+        if other in moved
+        and package not in names
+        and value_of(facts, f"requires.{package}.{other}.specifier") == f"=={moved[other]}"
     )
-    for one in wanted:
-        if (
-            (line := _line(one)) is not None
-            and normalize_name(line.name) in here
-            and _moves(one, recipe.options, here)
-        ):
-            moved[normalize_name(line.name)] = here[normalize_name(line.name)]
-    names = {_name(one) for one in wanted}
-    told = list[str]()
+
+
+def _asking(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield each package with each package that it asks for."""
     for name in facts:
-        _, package, other, rest = (
-            name.split(".", 3)
-            if name.startswith("requires.") and name.count(".") == _PARTS
-            else ("", "", "", "")
-        )
         if (
-            rest == "specifier"
-            and other in moved
-            and package not in names
-            and value_of(facts, name) == f"=={moved[other]}"
+            name.startswith("requires.")
+            and name.count(".") == _PARTS
+            and name.endswith(".specifier")
         ):
-            told.append(f"{package} asks for {other}=={moved[other]} and has to move as well")
-    return tuple(told)
+            _, package, other, _ = name.split(".")
+            yield package, other
 
 
 def is_idle(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> bool:
-    """Say whether a recipe that installs something would change nothing here."""
-    wanted, unwanted = joined(recipe, facts, captures), fill_each(recipe.uninstall, facts, captures)
+    """Return whether a recipe that installs something would change nothing here."""
+    if any(not (one.install or one.uninstall) for one in recipe.steps):
+        return False
+    filled = [joined(one, facts, captures) for one in recipe.steps]
     return (
-        bool(wanted)
-        and wanted is not None
-        and unwanted is not None
-        and not changes(recipe, wanted, unwanted, facts)
+        None not in filled
+        and any(filled)
+        and not any(changes(one, facts, captures) for one in recipe.steps)
     )
 
 
@@ -101,11 +103,11 @@ def packages(facts: Facts) -> Mapping[str, str] | None:
     return listed if isinstance(listed, dict) else None
 
 
-def _moves(requirement: str, options: Sequence[str], here: Mapping[str, str]) -> bool:
+def _moves(requirement: str, options: Sequence[Option], here: Mapping[str, str]) -> bool:
     line = _line(requirement)
     if line is None or line.address or line.extras or normalize_name(line.name) not in here:
         return True
-    if "upgrade" in options and not line.specifier.startswith("=="):
+    if Option.UPGRADE in options and not line.specifier.startswith("=="):
         return True
     try:
         return not meets(here[normalize_name(line.name)], line.specifier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.fixes.installer import python
 from doctor.model.facts import Facts, present, value_of
 from doctor.model.fixes import Command
 
@@ -22,7 +23,7 @@ def above(facts: Facts) -> tuple[Facts, Command]:
 
     What is installed into the new one comes first there, and the old one stays as it is.
     """
-    python = str(value_of(facts, "python.executable") or "python3")
+    base = python(facts)
     windows = value_of(facts, "host.os") == "windows"
     inner = f"{_ABOVE}\\Scripts\\python.exe" if windows else f"{_ABOVE}/bin/python"
     known = {
@@ -38,11 +39,11 @@ def above(facts: Facts) -> tuple[Facts, Command]:
             "--seed",
             "--system-site-packages",
             "--python",
-            python,
+            base,
             _ABOVE,
         )
     else:
-        make = (python, "-m", "venv", "--system-site-packages", _ABOVE)
+        make = (base, "-m", "venv", "--system-site-packages", _ABOVE)
     return {**facts, **{name: present(value, _ABOVE) for name, value in known.items()}}, Command(
         argv=make
     )

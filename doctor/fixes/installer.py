@@ -7,22 +7,23 @@ from collections.abc import Sequence
 
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.fixes import Command
+from doctor.model.issues import Option
 
 _NAME = re.compile(r"^(?:[A-Za-z0-9][A-Za-z0-9._-]*|<[a-z-]+>)")
 _TORCH = re.compile(r"torch(?![A-Za-z0-9._-])")
 _UV = {
-    "no-deps": "--no-deps",
-    "no-build-isolation": "--no-build-isolation",
-    "no-cache": "--no-cache",
-    "pre": "--prerelease=allow",
+    Option.NO_DEPS: "--no-deps",
+    Option.NO_BUILD_ISOLATION: "--no-build-isolation",
+    Option.NO_CACHE: "--no-cache",
+    Option.PRE: "--prerelease=allow",
 }
 _PIP = {
-    "no-deps": "--no-deps",
-    "no-build-isolation": "--no-build-isolation",
-    "no-cache": "--no-cache-dir",
-    "pre": "--pre",
-    "upgrade": "--upgrade",
-    "reinstall": "--force-reinstall",
+    Option.NO_DEPS: "--no-deps",
+    Option.NO_BUILD_ISOLATION: "--no-build-isolation",
+    Option.NO_CACHE: "--no-cache-dir",
+    Option.PRE: "--pre",
+    Option.UPGRADE: "--upgrade",
+    Option.REINSTALL: "--force-reinstall",
 }
 _SYSTEM = {
     "apt": ("apt-get", "install", "-y"),
@@ -35,7 +36,7 @@ _SYSTEM = {
 
 
 def install(
-    requirements: Sequence[str], options: Sequence[str], index: str | None, facts: Facts
+    requirements: Sequence[str], options: Sequence[Option], index: str | None, facts: Facts
 ) -> tuple[Command, ...]:
     """Return the command that installs `requirements` into the target, preceded by what it needs to exist.
 
@@ -46,7 +47,7 @@ def install(
     torch = value_of(facts, "torch.release")
     held = (
         (f"torch=={torch}",)
-        if torch and "hold-torch" in options and not any(map(_TORCH.match, requirements))
+        if torch and Option.HOLD_TORCH in options and not any(map(_TORCH.match, requirements))
         else ()
     )
     if _uses_uv(facts):
@@ -59,10 +60,6 @@ def install(
             ),
         )
     flags = [_PIP[option] for option in options if option in _PIP]
-    if "reinstall" in options:
-        # pip would install every dependency anew as well, torch among them; without dependencies
-        # torch stays by itself.
-        flags, held = [*flags, *(["--no-deps"] if "no-deps" not in options else [])], ()
     return (*_pip_first(facts), _pip(facts, "install", (*flags, *where, *requirements, *held)))
 
 
@@ -98,15 +95,15 @@ def _uses_uv(facts: Facts) -> bool:
 
 
 def _uv(facts: Facts, verb: str, arguments: Sequence[str]) -> Command:
-    return Command(argv=("uv", "pip", verb, "--python", _python(facts), *arguments))
+    return Command(argv=("uv", "pip", verb, "--python", python(facts), *arguments))
 
 
-def _uv_choices(requirements: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
+def _uv_choices(requirements: Sequence[str], options: Sequence[Option]) -> tuple[str, ...]:
     flag = (
         "--reinstall-package"
-        if "reinstall" in options
+        if Option.REINSTALL in options
         else "--upgrade-package"
-        if "upgrade" in options
+        if Option.UPGRADE in options
         else None
     )
     if flag is None:
@@ -116,14 +113,23 @@ def _uv_choices(requirements: Sequence[str], options: Sequence[str]) -> tuple[st
 
 
 def _pip(facts: Facts, verb: str, arguments: Sequence[str]) -> Command:
-    return Command(argv=(_python(facts), "-m", "pip", verb, *arguments))
+    return Command(argv=(python(facts), "-m", "pip", verb, *arguments))
 
 
 def _pip_first(facts: Facts) -> tuple[Command, ...]:
     if value_of(facts, "python.has_pip") is False:
-        return (Command(argv=(_python(facts), "-m", "ensurepip", "--upgrade")),)
+        return (Command(argv=(python(facts), "-m", "ensurepip", "--upgrade")),)
     return ()
 
 
 def _python(facts: Facts) -> str:
-    return str(value_of(facts, "python.executable") or "python3")
+    return python(facts)
+
+
+def python(facts: Facts) -> str:
+    """Return the interpreter of the target; where nobody knows it, the name that the system gives it.
+
+    Windows has no `python3`; `python` is the one of the active environment.
+    """
+    known = value_of(facts, "python.executable")
+    return str(known or ("python" if value_of(facts, "host.os") == "windows" else "python3"))

@@ -52,7 +52,7 @@ def _culprits(found: Finding, facts: Facts) -> Iterator[str]:
     moved = [
         names
         for fix in found.fixes
-        if (names := _moved([word for step in fix.steps for word in _arguments(step.argv)], facts))
+        if (names := _moved([word for one in fix.commands for word in _arguments(one.argv)], facts))
     ]
     if moved:
         yield from moved[0]

@@ -1,178 +1,263 @@
-"""Fill the recipes of each finding with what was seen, and keep those that this machine can follow."""
+"""Turn the recipes of each finding into fixes for this machine: placeholders filled, conditions decided, commands written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from doctor.facts.conditions import all_hold, condition_holds
-from doctor.facts.placeholders import fill, fill_each, fill_sentence, placeholders
+from doctor.facts.placeholders import fill, fill_each, fill_known, placeholders
 from doctor.fixes import installer
 from doctor.fixes.circumstances import circumstance
 from doctor.fixes.effect import changes, is_idle, joined, pinned_by, unlisted
 from doctor.fixes.environments import above, closed
 from doctor.fixes.project import kept_to_lock
-from doctor.fixes.shell import quoted
-from doctor.model.facts import Facts, value_of
+from doctor.model.facts import Facts, present, value_of
 from doctor.model.findings import Finding
-from doctor.model.fixes import Command, Fix
-from doctor.model.issues import Recipe
+from doctor.model.fixes import Command, Fix, Step
+from doctor.model.issues import Action, Condition, Edit, Option, Recipe, Snippet
 from doctor.model.report import Diagnosis
 
-_IDLE = "What its known fixes would install is here already, so none of them is told: it would change nothing."
+_IDLE = "The packages of every known fix are installed already, so no fix is shown: none would change anything."
+
+Captures = Mapping[str, str]
 
 
 def prescribe(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
-    """Return the diagnosis with the fixes of each finding written out, in the order of preference of their authors."""
+    """Return the diagnosis with the fixes of each finding, in the order of preference of their authors."""
     return msgspec.structs.replace(
         diagnosis, findings=tuple(_prescribed(found, facts) for found in diagnosis.findings)
     )
 
 
 def _prescribed(found: Finding, facts: Facts) -> Finding:
-    """Write out the fixes of a finding.
-
-    Where none is left because what they would install is here, say so.
-    """
     fixes = tuple(fixes_for(found, facts))
     idle = not fixes and any(
         _fits(recipe, facts) and is_idle(recipe, facts, found.captures) for recipe in found.recipes
     )
-    return msgspec.structs.replace(
-        found, fixes=fixes, message=f"{found.message} {_IDLE}" if idle else found.message
-    )
+    message = f"{found.message} {_IDLE}" if idle else found.message
+    return msgspec.structs.replace(found, fixes=fixes, message=message)
 
 
 def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
-    """Return the fixes of one finding that apply here, change something here, and whose placeholders can all be filled.
+    """Return the fixes of one finding that apply here, change something and have every placeholder filled.
 
-    What takes from another package the very release that it asks for comes last.
+    A fix that breaks the exact pin of another package comes last.
     """
+    if value_of(facts, "python.executable") is None:
+        facts = {**facts, "python.executable": present(installer.python(facts), "default")}
     fitting = sorted(
         (recipe for recipe in found.recipes if _fits(recipe, facts)),
         key=lambda one: bool(pinned_by(one, facts, found.captures)),
     )
-    written = [_grounded(recipe, facts, found.captures) for recipe in fitting]
+    written = [_for_environment(recipe, facts, found.captures) for recipe in fitting]
     kept = kept_to_lock(found, [fix for fix in written if fix is not None], facts)
     workspace = value_of(facts, "cargo.workspace")
-    return [_standing(fix, str(workspace)) if workspace else fix for fix in kept]
+    return [_in_workspace(fix, str(workspace)) if workspace else fix for fix in kept]
 
 
-def _grounded(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | None:
-    """Write a fix for where it can be carried out: an environment that is closed to this user gets another one above it."""
-    why = closed(facts) if recipe.install or recipe.uninstall else ""
-    if not why or recipe.run:
-        return _write(recipe, facts, captures)
-    if not recipe.install:
-        return None  # nothing can be taken out of it
-    there, make = above(facts)
-    fix = _write(msgspec.structs.replace(recipe, uninstall=()), there, captures)
-    if fix is None:
-        return None
-    when = "; ".join(
-        filter(
-            None,
-            (
-                fix.when,
-                f"{why}: a new environment sees its packages and takes what is installed here first",
-            ),
-        )
-    )
-    return msgspec.structs.replace(fix, steps=(make, *fix.steps), when=when)
-
-
-def _standing(fix: Fix, workspace: str) -> Fix:
-    """Have cargo's commands run in the workspace; everything else names its target itself."""
-    steps = tuple(
-        msgspec.structs.replace(step, cwd=workspace) if step.argv[:1] == ("cargo",) else step
-        for step in fix.steps
-    )
-    verify = (
-        f"cd {quoted(workspace)} && {fix.verify}" if fix.verify.startswith("cargo ") else fix.verify
-    )
-    return msgspec.structs.replace(fix, steps=steps, verify=verify)
+def _conditions(recipe: Recipe) -> Iterator[Condition]:
+    return (one for one in recipe.use_if if isinstance(one, Condition))
 
 
 def _fits(recipe: Recipe, facts: Facts) -> bool:
-    return (
-        all_hold(condition_holds(condition, facts) for condition in recipe.when).truth is not False
-    )
+    held = all_hold(condition_holds(condition, facts) for condition in _conditions(recipe))
+    return held.truth is not False
 
 
-def _when(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> str:
-    """Say where a fix belongs: what nobody could look up, in words, and what only people know."""
-    unsure = [one for one in recipe.when if condition_holds(one, facts).truth is None]
-    words = [circumstance(one) for one in unsure if one.fact != "host.package_manager"]
-    if recipe.system and value_of(facts, "host.package_manager") is None:
-        words.insert(0, f"with {installer.likely(recipe.system)}")
-    words.append(fill_sentence(recipe.condition, facts, captures))
-    if companions := unlisted(recipe, facts):
-        words.append(
-            f"with {' and '.join(companions)} in the same command where they are installed"
-        )
-    words += pinned_by(recipe, facts, captures)
-    return "; ".join(dict.fromkeys(filter(None, words)))
-
-
-def _write(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> Fix | None:
-    steps, edit = (
-        _steps(recipe, facts, captures),
-        {name: fill(text, facts, captures) for name, text in recipe.edit.items()},
-    )
-    if steps is None or None in edit.values():
+def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
+    """Write a fix; where this user cannot write to the environment, it goes into a new one above it."""
+    moves = [one for one in recipe.steps if one.install or one.uninstall]
+    why = closed(facts) if moves else ""
+    if not why or len(moves) < len(recipe.steps):
+        return _write(recipe, facts, captures)
+    if not any(one.install for one in moves):
+        return None  # nothing can be removed from it
+    there, make = above(facts)
+    installs = tuple(one for one in moves if one.install)
+    fix = _write(msgspec.structs.replace(recipe, steps=installs), there, captures)
+    if fix is None:
         return None
-    asks = placeholders(word for step in steps for word in (*step.argv, *step.env.values()))
+    note = f"A new environment is made above the old one: {why}. It sees the old packages, and its own come first."
+    return msgspec.structs.replace(
+        fix, steps=(Step(command=make), *fix.steps), note=_sentences(fix.note, note)
+    )
+
+
+def _in_workspace(fix: Fix, workspace: str) -> Fix:
+    """Have the commands of cargo run in the workspace; every other command names its target itself."""
+
+    def standing(command: Command | None) -> Command | None:
+        if command is None or command.argv[:1] != ("cargo",):
+            return command
+        return msgspec.structs.replace(command, cwd=workspace)
+
+    steps = tuple(
+        msgspec.structs.replace(step, command=standing(step.command)) for step in fix.steps
+    )
+    return msgspec.structs.replace(fix, steps=steps, verify=standing(fix.verify))
+
+
+def _use_if(recipe: Recipe, facts: Facts, captures: Captures) -> Iterator[str]:
+    """Yield what has to hold and nobody could decide from the facts."""
+    if any(one.system for one in recipe.steps) and value_of(facts, "host.package_manager") is None:
+        packages = next(one.system for one in recipe.steps if one.system)
+        yield f"with {installer.likely(packages)}"
+    for one in recipe.use_if:
+        if isinstance(one, str):
+            yield fill_known(one, facts, captures)
+        elif one.fact != "host.package_manager" and condition_holds(one, facts).truth is None:
+            yield circumstance(one)
+
+
+def _note(recipe: Recipe, facts: Facts, captures: Captures) -> str:
+    sentences = [fill_known(recipe.note, facts, captures)]
+    if companions := unlisted(recipe, facts):
+        names = " and ".join(companions)
+        sentences.append(f"Add {names} to the same command where they are installed.")
+    sentences += (f"{one}." for one in pinned_by(recipe, facts, captures))
+    return _sentences(*sentences)
+
+
+def _sentences(*parts: str) -> str:
+    ended = (part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)
+    return " ".join(ended)
+
+
+def _write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
+    """Return the fix; None where a placeholder of a step stays open, or no step changes anything."""
+    steps = list[Step]()
+    effective = recipe.snippet is not None
+    for action in recipe.steps:
+        written = _steps(action, facts, captures)
+        if written is None:
+            return None
+        if changes(action, facts, captures):
+            effective = effective or bool(written)
+            steps += (one for one in written if one not in steps)
+    snippet = _snippet(recipe.snippet, facts, captures) if recipe.snippet else None
+    if not effective or (recipe.snippet and snippet is None):
+        return None
+    verify = fill_each(recipe.verify, facts, captures)
+    asks = _asks(recipe, steps)
     return Fix(
-        kind=recipe.kind.value,
-        title=fill_sentence(recipe.title, facts, captures),
-        steps=steps,
-        when=_when(recipe, facts, captures),
-        file=edit.get("file") or "",
-        before=edit.get("before") or "",
-        after=edit.get("after") or "",
+        kind=kind_of(recipe),
+        title=fill_known(recipe.title, facts, captures),
+        steps=tuple(steps),
+        use_if=tuple(dict.fromkeys(filter(None, _use_if(recipe, facts, captures)))),
+        note=_note(recipe, facts, captures),
+        snippet=snippet,
         asks=asks,
         safe=recipe.safe and not asks,
         lasting=recipe.lasting,
-        sudo=recipe.sudo
-        or (bool(recipe.system) and value_of(facts, "host.package_manager") != "brew"),
-        reboot=recipe.reboot,
-        verify=fill(recipe.verify, facts, captures, quote=quoted) or "",
+        verify=Command(argv=verify) if verify else None,
     )
 
 
-def _steps(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[Command, ...] | None:
-    """Return the commands in the order in which they are to be run.
-
-    None where a placeholder stays open.
-    """
-    env = {name: fill(value, facts, captures) for name, value in recipe.env.items()}
+def _steps(action: Action, facts: Facts, captures: Captures) -> list[Step] | None:
+    """Return one action as steps, the preparation of an installer first; None where a placeholder stays open."""
+    env = {name: fill(value, facts, captures) for name, value in action.env.items()}
     known = {name: value for name, value in env.items() if value is not None}
-    runs = [fill_each(argv, facts, captures) for argv in recipe.run]
-    wanted = joined(recipe, facts, captures)
-    unwanted = fill_each(recipe.uninstall, facts, captures)
-    index = fill(recipe.index, facts, captures) if recipe.index else None
-    system = installer.system(recipe.system, facts) if recipe.system else None
-    if (
-        len(known) < len(env)
-        or None in runs
-        or wanted is None
-        or unwanted is None
-        or (recipe.index and not index)
-    ):
+    if len(known) < len(env):
         return None
-    if (recipe.system and system is None and not (wanted or runs)) or not changes(
-        recipe, wanted, unwanted, facts
-    ):
+    if action.edit is not None:
+        edit = _edit(action.edit, facts, captures)
+        return None if edit is None else [_step(action, facts, captures, edit=edit)]
+    commands = _commands(action, facts, captures)
+    if commands is None:
         return None
-    steps = [system] if system else []
-    steps += installer.uninstall(unwanted, facts) if unwanted else ()
-    steps += [Command(argv=argv) for argv in runs if argv]
-    if wanted:
-        *before, last = installer.install(wanted, recipe.options, index, facts)
+    if not commands:
         return (
-            *steps,
-            *(one for one in before if one not in steps),
-            msgspec.structs.replace(last, env=known),
+            [_step(action, facts, captures, command=Command(argv=(), env=known))] if known else []
         )
-    return (*steps, *([Command(argv=(), env=known)] if known else []))
+    *before, last = commands
+    return [
+        *(Step(command=one) for one in before),
+        _step(action, facts, captures, command=msgspec.structs.replace(last, env=known)),
+    ]
+
+
+def _commands(action: Action, facts: Facts, captures: Captures) -> tuple[Command, ...] | None:
+    if action.system:
+        command = installer.system(action.system, facts)
+        return None if command is None else (command,)
+    if action.run:
+        argv = fill_each(action.run, facts, captures)
+        return None if argv is None else (Command(argv=argv),)
+    if action.uninstall:
+        names = fill_each(action.uninstall, facts, captures)
+        return None if names is None else installer.uninstall(names, facts)
+    if action.install:
+        wanted = joined(action, facts, captures)
+        index = fill(action.index, facts, captures) if action.index else None
+        if wanted is None or (action.index and not index):
+            return None
+        return installer.install(wanted, action.options, index, facts)
+    return ()
+
+
+def _step(
+    action: Action,
+    facts: Facts,
+    captures: Captures,
+    *,
+    command: Command | None = None,
+    edit: Edit | None = None,
+) -> Step:
+    by_system = bool(action.system) and value_of(facts, "host.package_manager") != "brew"
+    return Step(
+        title=fill_known(action.title, facts, captures),
+        command=command,
+        edit=edit,
+        sudo=action.sudo or by_system,
+        reboot=action.reboot,
+        source=action.source,
+    )
+
+
+def _edit(edit: Edit, facts: Facts, captures: Captures) -> Edit | None:
+    file, before, after = (
+        fill(text, facts, captures) for text in (edit.file, edit.before, edit.after)
+    )
+    if file is None or before is None or after is None:
+        return None
+    return Edit(file=file, before=before, after=after)
+
+
+def _snippet(snippet: Snippet, facts: Facts, captures: Captures) -> Snippet | None:
+    before, after = (fill(text, facts, captures) for text in (snippet.before, snippet.after))
+    if before is None or after is None:
+        return None
+    return Snippet(where=fill_known(snippet.where, facts, captures), before=before, after=after)
+
+
+def _asks(recipe: Recipe, steps: Iterable[Step]) -> dict[str, str]:
+    """Return each `<name>` of the commands and edits with what a reader has to put there."""
+    words = list[str]()
+    for step in steps:
+        if step.command is not None:
+            words += (*step.command.argv, *step.command.env.values())
+        if step.edit is not None:
+            words += (step.edit.file, step.edit.after)
+    names = [one.strip("<>") for one in placeholders(words)]
+    return {name: recipe.ask.get(name, name.replace("-", " ")) for name in names}
+
+
+def kind_of(recipe: Recipe) -> str:
+    """Return what a recipe does, in the words of the JSON report."""
+    installs = [one for one in recipe.steps if one.install]
+    options = {option for one in installs for option in one.options}
+    if any(one.run or one.system for one in recipe.steps) and not installs:
+        return "configure"
+    if Option.REINSTALL in options:
+        return "reinstall"
+    if Option.UPGRADE in options:
+        return "upgrade"
+    if installs:
+        return "pin" if all("==" in part for one in installs for part in one.install) else "install"
+    if any(one.uninstall for one in recipe.steps):
+        return "uninstall"
+    if any(one.env for one in recipe.steps):
+        return "set-env"
+    return "edit"

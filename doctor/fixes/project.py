@@ -9,10 +9,12 @@ import msgspec
 from doctor.base.requirements import normalize_name
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
-from doctor.model.fixes import Command, Fix
-from doctor.model.issues import FixKind
+from doctor.model.fixes import Command, Fix, Step
 
-_UNDONE = "the lock is to change: give the releases to `uv add` as well, or the next `uv run` or `uv sync` puts the locked ones back"
+_UNDONE = (
+    "Give the releases to `uv add` as well: "
+    "else the next `uv run` or `uv sync` puts the locked ones back."
+)
 _ABOUT = ("requires.", "package.", "extension.")
 
 
@@ -34,23 +36,23 @@ def kept_to_lock(found: Finding, fixes: Sequence[Fix], facts: Facts) -> tuple[Fi
 def _sync(lock: str, moved: Sequence[str]) -> Fix:
     named = ", ".join(moved[:3]) + (" …" if len(moved) > len(moved[:3]) else "")
     return Fix(
-        kind=FixKind.REINSTALL.value,
+        kind="reinstall",
         title=f"Put back what uv.lock says; it names another release of {named}",
         steps=(
-            Command(
-                argv=("uv", "sync", "--inexact"),
-                cwd=lock.removesuffix("uv.lock").rstrip("/\\") or None,
+            Step(
+                command=Command(
+                    argv=("uv", "sync", "--inexact"),
+                    cwd=lock.removesuffix("uv.lock").rstrip("/\\") or None,
+                )
             ),
         ),
     )
 
 
 def _undone(fix: Fix) -> Fix:
-    if not any(_is_install(step) for step in fix.steps):
+    if not any(_is_install(command) for command in fix.commands):
         return fix
-    return msgspec.structs.replace(
-        fix, when="; ".join(filter(None, (fix.when, _UNDONE))), lasting=False
-    )
+    return msgspec.structs.replace(fix, note=f"{fix.note} {_UNDONE}".strip(), lasting=False)
 
 
 def _is_install(step: Command) -> bool:
@@ -69,7 +71,7 @@ def _cited(found: Finding) -> Iterator[str]:
 
 
 def _moved(fixes: Sequence[Fix]) -> Iterator[str]:
-    for step in (step for fix in fixes for step in fix.steps if _is_install(step)):
+    for step in (one for fix in fixes for one in fix.commands if _is_install(one)):
         yield from (
             word.partition("=")[0].rstrip("<>~!") for word in step.argv if word[:1].isalpha()
         )

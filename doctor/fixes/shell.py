@@ -1,49 +1,69 @@
-"""Write a command as a line for a shell."""
+"""Write a command as a line for a shell: POSIX shells, PowerShell, cmd.exe."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import subprocess
+from collections.abc import Iterable
+from enum import Enum
 
 from doctor.model.fixes import Command
 
 _VARIABLE = re.compile(r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME)\b")
 """Variables that a recipe may build on; any other dollar sign is quoted."""
 
-_CONSOLE = re.compile(r"[<>|&^]")
+_PLAIN_IN_POWERSHELL = re.compile(
+    r"-{0,2}[A-Za-z0-9_][A-Za-z0-9_/\\=-]*(?:[.:][A-Za-z0-9_/\\.:=-]*)?"
+)
+_SPLIT_IN_POWERSHELL = re.compile(r"-.*[.:]")
+"""PowerShell splits a word such as `-a.b` or `-a:b` in two (about_Parsing)."""
+
+_SPECIAL_IN_CMD = re.compile(r"[<>|&^()@,;=!]")
 
 
-def line(command: Command, *, windows: bool = False, home: str = "") -> str:
-    """Write one command for a POSIX shell, or for the Windows console.
+class Shell(Enum):
+    """The shells that a command is written for."""
 
-    `home` is written as `$HOME`, so that it can be shared.
+    POSIX = "sh"
+    POWERSHELL = "powershell"
+    CMD = "cmd"
+
+
+def shell_of(*, windows: bool) -> Shell:
+    """Return the shell that a terminal of the system opens."""
+    return Shell.POWERSHELL if windows else Shell.POSIX
+
+
+def line(
+    command: Command, shell: Shell = Shell.POSIX, *, home: str = "", source: bool = False
+) -> str:
+    """Write one command for a shell.
+
+    `home` is written as `$HOME` in POSIX shells, so that the line can be shared. `source` runs the
+    command in the shell itself.
     """
-    if windows:
-        settings = [f'set "{name}={value}"' for name, value in command.env.items()]
-        run = [" ".join(map(_in_console, command.argv))] if command.argv else []
-        return " && ".join([*([f'cd /d "{command.cwd}"'] if command.cwd else []), *settings, *run])
-    words = " ".join(quoted(word, home) for word in command.argv)
-    settings = [f"{name}={quoted(value, home)}" for name, value in command.env.items()]
-    said = " ".join(filter(None, [*settings, words])) if words else "export " + " ".join(settings)
-    return f"cd {quoted(command.cwd, home)} && {said}" if command.cwd else said
+    match shell:
+        case Shell.POSIX:
+            return _posix(command, home, source=source)
+        case Shell.POWERSHELL:
+            return _powershell(command, source=source)
+        case Shell.CMD:
+            return _cmd(command, source=source)
 
 
-def _in_console(word: str) -> str:
-    """Quote one word for the Windows console, which takes `numpy<2` for a file to read."""
-    said = subprocess.list2cmdline([word])
-    return f'"{said}"' if _CONSOLE.search(said) and not said.startswith('"') else said
+def lines(commands: Iterable[Command], shell: Shell = Shell.POSIX) -> str:
+    """Write commands for a shell, a line each."""
+    return "\n".join(line(command, shell) for command in commands)
 
 
 def quoted(word: str, home: str = "") -> str:
     """Quote one word for a POSIX shell; the variables that recipes build on stay variables."""
     if home and (word == home or word.startswith(home.rstrip("/") + "/")):
         rest = word[len(home.rstrip("/")) :]
-        return (
-            f"$HOME{rest}"
-            if not rest or shlex.quote(rest) == rest
-            else f'"$HOME"{shlex.quote(rest)}'
-        )
+        if not rest or shlex.quote(rest) == rest:
+            return f"$HOME{rest}"
+        return f'"$HOME"{shlex.quote(rest)}'
     parts = _VARIABLE.split(word)
     if len(parts) == 1:
         return shlex.quote(word)
@@ -51,3 +71,72 @@ def quoted(word: str, home: str = "") -> str:
         f'"${part}"' if number % 2 else shlex.quote(part) if part else ""
         for number, part in enumerate(parts)
     )
+
+
+def _posix(command: Command, home: str, *, source: bool) -> str:
+    words = " ".join([*(["."] if source else []), *(quoted(word, home) for word in command.argv)])
+    settings = [f"{name}={quoted(value, home)}" for name, value in command.env.items()]
+    if not words:
+        text = "export " + " ".join(settings)
+    elif source and settings:
+        text = f"export {' '.join(settings)} && {words}"
+    else:
+        text = " ".join([*settings, words])
+    return f"cd {quoted(command.cwd, home)} && {text}" if command.cwd else text
+
+
+def _powershell(command: Command, *, source: bool) -> str:
+    """Write a line for Windows PowerShell 5.1 and later, after about_Quoting_Rules and about_Parsing."""
+    parts = [f"Set-Location -LiteralPath {_single(command.cwd)}"] if command.cwd else []
+    parts += [f"$env:{name} = {_single(value)}" for name, value in command.env.items()]
+    if command.argv:
+        program, *words = command.argv
+        start = program if _is_plain(program) else f"& {_single(program)}"
+        start = f". {start.removeprefix('& ')}" if source else start
+        if any('"' in word for word in words):
+            # 5.1 and 7.3 pass on a double quote in different ways; behind --% both pass the text on
+            # as it stands (about_Parsing, the stop-parsing token).
+            parts.append(f"{start} --% {subprocess.list2cmdline(words)}")
+        else:
+            parts.append(" ".join([start, *map(_in_powershell, words)]))
+    return "; ".join(parts)
+
+
+def _is_plain(word: str) -> bool:
+    return bool(_PLAIN_IN_POWERSHELL.fullmatch(word)) and not _SPLIT_IN_POWERSHELL.match(word)
+
+
+def _single(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _in_powershell(word: str) -> str:
+    if not word:
+        return "'\"\"'"  # 5.1 drops an empty argument
+    return word if _is_plain(word) else _single(word)
+
+
+def _cmd(command: Command, *, source: bool) -> str:
+    """Write a line for cmd.exe: CommandLineToArgvW reads what cmd.exe leaves (`cmd /?`)."""
+    parts = [f'cd /d "{command.cwd}"'] if command.cwd else []
+    parts += [f'set "{name}={value}"' for name, value in command.env.items()]
+    if command.argv:
+        words = " ".join(map(_in_cmd, command.argv))
+        parts.append(f"call {words}" if source else words)
+    return " && ".join(parts)
+
+
+def _in_cmd(word: str) -> str:
+    text = subprocess.list2cmdline([word])
+    if _SPECIAL_IN_CMD.search(text) and not text.startswith('"'):
+        text = f'"{text}"'
+    return _outside_quotes_escaped(text)
+
+
+def _outside_quotes_escaped(text: str) -> str:
+    """Put a caret before what cmd.exe would act on: it takes each double quote for an end, escaped or not."""
+    escaped, inside = "", False
+    for char in text:
+        inside ^= char == '"'
+        escaped += f"^{char}" if not inside and char in "<>|&^()" else char
+    return escaped

@@ -235,6 +235,6 @@ def _remark(
         severity=severity,
         confidence=Confidence.HIGH,
         message=message,
-        fixes=(Fix(kind="configure", title=f"{fix} ({ignore.place.path}:{ignore.place.line})"),),
+        fixes=(Fix(kind="edit", title=f"{fix} ({ignore.place.path}:{ignore.place.line})"),),
         place=ignore.place,
     )

@@ -37,11 +37,11 @@ def lint(folder: Path, checks: dict[str, Check]) -> tuple[str, ...]:
         )
     for table in tables.values():
         table.faults += lint_table(table.value) if table.value is not None else ()
-    faults = [told for entry in issues.values() for told in entry.told(entry.faults)]
-    faults += [told for entry in tables.values() for told in entry.told(entry.faults)]
+    faults = [fault for entry in issues.values() for fault in entry.located(entry.faults)]
+    faults += [fault for entry in tables.values() for fault in entry.located(entry.faults)]
     if not faults:
         for name, found in lint_examples(folder).items():
-            faults += issues[name].told(found)
+            faults += issues[name].located(found)
     return tuple(faults)
 
 

@@ -89,7 +89,7 @@ def run_example(name: str, example: Example, catalog: Catalog) -> str:
     if not found and any(entry.id == name for entry in diagnosis.ruled_out):
         got = "ruled-out"
     if got != example.expect and (found or example.expect != "no-match"):
-        return f"expected {example.expect}, got {got}"
+        return f"expected {example.expect.value}, got {got}"
     if found and example.severity and found.severity is not example.severity:
         return f"expected severity {example.severity.value}, got {found.severity.value}"
     if found and example.confidence and found.confidence is not example.confidence:

@@ -10,23 +10,12 @@ import msgspec
 from doctor.base.literals import needed
 from doctor.base.patterns import compiled, fault
 from doctor.facts.placeholders import names
-from doctor.lint.advice import lint_advice, lint_placeholders
+from doctor.lint.advice import lint_advice, lint_placeholders, lint_steps, used_placeholders
 from doctor.model.checks import Check
 from doctor.model.issues import Condition, KnownIssue, Recipe
 from doctor.model.vocabulary import is_known
 
 _OPERATORS = ("range", "one_of", "matches", "present", "absent")
-_EXPECT = ("match", "no-match", "undecided", "ruled-out")
-_HOW = ("reproduced", "thread", "documented")
-_OPTIONS = (
-    "no-deps",
-    "no-build-isolation",
-    "reinstall",
-    "no-cache",
-    "pre",
-    "upgrade",
-    "hold-torch",
-)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?$")
 _ADDRESS = re.compile(r"https?://[^/\s.]+\.[^/\s]")
 
@@ -39,8 +28,6 @@ def lint_issue(
         yield "the path is not component/slug in kebab case"
     if not issue.affected and not issue.signatures and not issue.proofs:
         yield "nothing would ever recognise it: give affected, signatures or proofs"
-    if issue.verified.how not in _HOW:
-        yield f"verified.how: {issue.verified.how!r} is none of {', '.join(_HOW)}"
     if not issue.references:
         yield "references: give at least one source that was opened"
     if not issue.fixes:
@@ -106,7 +93,6 @@ def _lint_unwritten(issue: KnownIssue) -> Iterator[str]:
 def _lint_conditions(issue: KnownIssue) -> Iterator[str]:
     rows = [(f"affected[{number}]", row.when) for number, row in enumerate(issue.affected)]
     rows += [(f"milder[{number}]", one.when) for number, one in enumerate(issue.milder)]
-    rows += [(f"fixes[{number}]", recipe.when) for number, recipe in enumerate(issue.fixes)]
     texts = [
         (f"affected[{number}]", text)
         for number, row in enumerate(issue.affected)
@@ -164,29 +150,12 @@ def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
 
     `groups` are the names that its placeholders may take out of a log.
     """
-    acts = [
-        bool(recipe.install),
-        bool(recipe.uninstall),
-        bool(recipe.system),
-        bool(recipe.env),
-        bool(recipe.run),
-        bool(recipe.edit),
-    ]
-    if not any(acts):
-        yield "it does nothing: give install, uninstall, system, env, run or edit"
+    yield from lint_steps(recipe)
     yield from lint_placeholders(recipe)
-    yield from (f"no such option: {option}" for option in recipe.options if option not in _OPTIONS)
-    texts = [
-        recipe.title,
-        recipe.verify,
-        *recipe.install,
-        *recipe.companions,
-        *recipe.uninstall,
-        *recipe.env.values(),
-        *recipe.edit.values(),
-    ]
-    texts += [part for argv in recipe.run for part in argv]
-    for placeholder in {placeholder for text in texts for placeholder in names(text)}:
+    for number, one in enumerate(recipe.use_if):
+        if isinstance(one, Condition):
+            yield from (f"use_if[{number}]: {fault}" for fault in lint_condition(one))
+    for placeholder in sorted(set(used_placeholders(recipe))):
         if placeholder.startswith("log.") and placeholder[4:] not in groups:
             yield f"{{{placeholder}}}: no signature has a group of that name"
         elif not placeholder.startswith("log.") and not is_known(placeholder):
@@ -195,11 +164,6 @@ def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
 
 def _lint_example_kinds(issue: KnownIssue) -> Iterator[str]:
     kinds = [example.expect for example in issue.examples]
-    yield from (
-        f"examples: expect: {kind!r} is none of {', '.join(_EXPECT)}"
-        for kind in kinds
-        if kind not in _EXPECT
-    )
     read = {reference.url for reference in issue.references}
     for number, example in enumerate(issue.examples):
         if example.source and not _ADDRESS.match(example.source):

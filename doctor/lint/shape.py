@@ -1,47 +1,23 @@
-"""Whether a file has the shape of an entry: every field that is missing, unknown or of the wrong kind, and where each place stands."""
+"""Check the shape of a catalog file: each field that is missing, unknown or of the wrong type, with its line."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from doctor.catalog.loading import CatalogError, lines_of, parse_yaml
 
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
 _T = TypeVar("_T")
-_MOST = 50
 _PLACE = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
-_FIELD = re.compile(r"^Object (?P<fault>contains unknown|missing required) field `(?P<name>[^`]+)`")
-_STEP = re.compile(r"[^.\[\]]+")
-_TEXTS = ("title", "cause", "name", "expect", "url", "what", "pattern", "fact", "check")
-_LISTS = (
-    "references",
-    "examples",
-    "affected",
-    "signatures",
-    "proofs",
-    "fixes",
-    "related",
-    "symptoms",
-    "milder",
-    "rows",
-)
-_PARTS = ("install", "uninstall", "options", "when", "also", "unless", "run", "devices")
-_DAY = date(2000, 1, 1)
-_STAND_IN: dict[str, Any] = {
-    **dict.fromkeys(_TEXTS, "?"),
-    **{name: [] for name in (*_LISTS, *_PARTS)},
-    **{name: {} for name in ("columns", "sources", "packages", "env", "edit", "system")},
-    **dict.fromkeys(("opened", "checked", "read"), _DAY),
-    "severity": "error",
-    "kind": "edit",
-    "how": "thread",
-    "verified": {"how": "thread", "checked": _DAY},
-}
-"""Values that let the reading go on behind a fault, so that the next one is found as well."""
+_MOST = 50
 
 
 class Entry(Generic[_T]):
@@ -57,10 +33,13 @@ class Entry(Generic[_T]):
             document = parse_yaml(path)
         except CatalogError as error:
             self._unreadable = str(error)
-        else:
-            self.value, self.faults = _converted(document, kind)
+            return
+        try:
+            self.value = msgspec.convert(document, kind, strict=True)
+        except msgspec.ValidationError as error:
+            self.faults = list(_faults(document, kind, str(error)))[:_MOST]
 
-    def told(self, faults: list[str]) -> list[str]:
+    def located(self, faults: list[str]) -> list[str]:
         """Return faults as `file:line: place: sentence`."""
         if self._unreadable:
             return [self._unreadable]
@@ -83,51 +62,54 @@ def _line(place: str, lines: dict[str, int]) -> int:
     )
 
 
-def _converted(document: Any, kind: type[_T]) -> tuple[_T | None, list[str]]:
-    faults: list[str] = []
-    while len(faults) < _MOST:
-        try:
-            value = msgspec.convert(document, kind, strict=True)
-        except msgspec.ValidationError as error:
-            fault, mended = _mended(document, str(error))
-            faults.append(fault)
-            if not mended:
-                break
-        else:
-            return (None if faults else value), faults
-    return None, faults
-
-
-def _mended(document: Any, said: str) -> tuple[str, bool]:
-    """Turn what msgspec says into `place: sentence`, and mend the document at that place.
-
-    The second value says whether it could.
-    """
-    found = _PLACE.search(said)
-    place, sentence = (found["place"], said[: found.start()]) if found else ("", said)
-    steps: list[Any] = [int(step) if step.isdigit() else step for step in _STEP.findall(place)]
-    if field := _FIELD.match(sentence):
-        steps.append(field["name"])
-        place = f"{place}.{field['name']}" if place else field["name"]
-        sentence = "no such field" if "unknown" in field["fault"] else "it is missing"
-    return f"{place or 'file'}: {sentence}", _mend(
-        document, steps, unknown=sentence == "no such field"
-    )
-
-
-def _mend(document: Any, steps: list[Any], *, unknown: bool) -> bool:
-    parent, last = document, steps[-1] if steps else None
+def _faults(document: Any, kind: type[Any], first: str) -> Iterator[str]:
+    """Yield every fault; without `jsonschema`, which authors have, only the one that msgspec names."""
     try:
-        for step in steps[:-1]:
-            parent = parent[step]
-        if unknown:
-            del parent[last]
-            return True
-        if last not in _STAND_IN or (
-            isinstance(parent, dict) and parent.get(last) == _STAND_IN[last]
-        ):
-            return False
-        parent[last] = _STAND_IN[last]
-    except (KeyError, IndexError, TypeError):
-        return False
-    return True
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import best_match
+    except ImportError:
+        found = _PLACE.search(first)
+        yield f"{found['place'] or 'file'}: {first[: found.start()]}" if found else f"file: {first}"
+        return
+    validator = Draft202012Validator(msgspec.json.schema(kind))
+    errors = sorted(
+        validator.iter_errors(_plain(document)), key=lambda one: list(map(str, one.path))
+    )
+    for error in errors:
+        # Of the branches of a union the one that fits best is meant.
+        yield from _said(best_match(iter([error])) or error)
+    if not errors:
+        yield f"file: {first}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a YAML document as JSON has it: a day is a text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _said(error: ValidationError) -> Iterator[str]:
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.path)
+    place = place.lstrip(".")
+    instance: Any = error.instance
+    wanted: Any = error.validator_value
+    schema: Any = error.schema
+    match error.validator:
+        case "required":
+            missing = [name for name in wanted if name not in instance]
+            yield from (f"{_joined(place, name)}: it is missing" for name in missing)
+        case "additionalProperties":
+            known = schema.get("properties", {})
+            unknown = [name for name in instance if name not in known]
+            yield from (f"{_joined(place, name)}: no such field" for name in unknown)
+        case "enum":
+            yield f"{place}: {instance!r} is none of {', '.join(map(str, wanted))}"
+        case _:
+            yield f"{place or 'file'}: {error.message}"
+
+
+def _joined(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name

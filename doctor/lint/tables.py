@@ -11,8 +11,6 @@ from doctor.lint.issue import lint_condition, lint_recipe
 from doctor.model.compat import Column, Newest, Table
 from doctor.model.vocabulary import is_known
 
-_EVIDENCE = ("binary", "metadata", "source", "issue", "documentation", "copy", "unverified")
-
 
 def lint_table(table: Table) -> Iterator[str]:
     """Yield the faults of one table."""
@@ -29,9 +27,6 @@ def lint_table(table: Table) -> Iterator[str]:
         yield from (f"newest.{fault}" for fault in _lint_newest(table.newest, table))
     if "beyond" in table.columns:
         yield "columns.beyond: compat.<table>.beyond says what is newer than the table"
-    for name, source in table.sources.items():
-        if source.evidence not in _EVIDENCE:
-            yield f"sources.{name}.evidence: {source.evidence!r} is none of {', '.join(_EVIDENCE)}"
     for number, row in enumerate(table.rows):
         yield from (f"rows[{number}]: {fault}" for fault in _lint_row(row, table))
 
@@ -43,9 +38,6 @@ def _lint_column(column: Column) -> Iterator[str]:
         yield ".fixes: a violation ends in something to do"
     for recipe in column.fixes:
         yield from (f".fixes: {fault}" for fault in lint_recipe(recipe))
-        yield from (
-            f".fixes: {fault}" for condition in recipe.when for fault in lint_condition(condition)
-        )
 
 
 def _lint_newest(newest: Newest, table: Table) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -17,12 +18,24 @@ class _Entry(
     """Base of what authors write: unknown keys are errors."""
 
 
+class Origin(str, Enum):
+    """What kind of source a row was read from."""
+
+    BINARY = "binary"
+    METADATA = "metadata"
+    SOURCE = "source"
+    ISSUE = "issue"
+    DOCUMENTATION = "documentation"
+    COPY = "copy"
+    UNVERIFIED = "unverified"
+
+
 class Source(_Entry, frozen=True, kw_only=True):
-    """Where rows were read: `evidence` is one of binary, metadata, source, issue, documentation, copy, unverified."""
+    """Where rows were read, and on which day."""
 
     what: str
     opened: date
-    evidence: str
+    evidence: Origin
     url: str = ""
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from doctor.model.facts import Fact
 from doctor.model.findings import Evidence, Place, Suppression
+from doctor.model.issues import Edit, Snippet
 from doctor.model.observation import ProbeFailure, Target
 from doctor.model.outcomes import Outcome
 from doctor.model.report import RuledOut, Undecided
@@ -30,11 +31,30 @@ class DoctorDocument(msgspec.Struct, frozen=True, kw_only=True):
     catalog: CatalogDocument
 
 
-class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do.
+class StepDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of a fix: a command as data and as a line for each shell, or an edit.
 
-    `commands` are lines for the target's shell, `before` and `after` a change in the user's own
-    source.
+    `shells` maps `sh`, `powershell` and `cmd` to the line for it. `source`: the command changes the
+    shell that runs it.
+    """
+
+    title: str = ""
+    argv: tuple[str, ...] = ()
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    cwd: str | None = None
+    shells: dict[str, str] = msgspec.field(default_factory=dict)
+    edit: Edit | None = None
+    sudo: bool = False
+    reboot: bool = False
+    source: bool = False
+
+
+class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do: `steps`, in order.
+
+    `commands`, `file`, `before`, `after` and `when` say the same for the target's own shell, as older
+    versions did. `use_if` lists what has to hold and nobody could decide; `asks` explains each
+    `<name>` that a reader has to replace.
     """
 
     kind: str
@@ -49,6 +69,11 @@ class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
     before: str = ""
     after: str = ""
+    steps: tuple[StepDocument, ...] = ()
+    use_if: tuple[str, ...] = ()
+    note: str = ""
+    snippet: Snippet | None = None
+    asks: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):

@@ -83,50 +83,79 @@ class Proof(_Entry, frozen=True, kw_only=True):
     devices: tuple[str, ...] = ()
 
 
-class FixKind(Enum):
-    """The closed set of things a fix can be."""
+class Option(Enum):
+    """What an installer is told beside the requirements."""
 
     UPGRADE = "upgrade"
-    PIN = "pin"
     REINSTALL = "reinstall"
-    REBUILD = "rebuild"
-    SET_ENV = "set-env"
-    CONFIGURE = "configure"
-    REPLACE = "replace"
-    PATCH = "patch"
-    EDIT = "edit"
+    NO_DEPS = "no-deps"
+    NO_BUILD_ISOLATION = "no-build-isolation"
+    NO_CACHE = "no-cache"
+    PRE = "pre"
+    HOLD_TORCH = "hold-torch"
+
+
+class Edit(_Entry, frozen=True, kw_only=True):
+    """A change of a file whose path is known: `before` is replaced by `after`."""
+
+    file: str
+    before: str
+    after: str
+
+
+class Snippet(_Entry, frozen=True, kw_only=True):
+    """Code to compare with one's own: `where` says in words which code is meant."""
+
+    where: str
+    before: str = ""
+    after: str
+
+
+class Action(_Entry, frozen=True, kw_only=True):
+    """One step of a fix: exactly one of `install`, `uninstall`, `system`, `run`, `edit` or `env`.
+
+    - `install`, `uninstall`: requirements for the installer of the target. `companions` join `install`
+      where their package is installed; a second one behind a space, `torchaudio torch<=2.14.1`, comes
+      along. `index` and `options` go to the same installer.
+    - `system`: packages of the operating system, by package manager.
+    - `run`: one command, as its arguments.
+    - `env`: variables of that command; alone, variables of the program that failed.
+    - `source`: `run` changes the shell itself (`. setvars.sh`), so no new process can do it.
+    """
+
+    title: str = ""
+    install: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
+    index: str | None = None
+    options: tuple[Option, ...] = ()
+    uninstall: tuple[str, ...] = ()
+    system: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    run: tuple[str, ...] = ()
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    edit: Edit | None = None
+    sudo: bool = False
+    reboot: bool = False
+    source: bool = False
 
 
 class Recipe(_Entry, frozen=True, kw_only=True):
-    """A fix with placeholders: `{fact.name}` and `{log.group}` are filled with what was seen.
+    """A fix with placeholders: `{fact.name}` and `{log.group}` are filled with what was observed.
 
-    A recipe whose placeholders cannot be filled is dropped.
-
-    Exactly one of the acts is given: `install` and `uninstall` are requirements for the target's
-    own installer, `system` names packages of the operating system by package manager, `env` sets
-    variables, `run` lists argument vectors, `edit` is a change in the user's own source (`before`,
-    `after`). `companions` are requirements that join `install` where their package is installed; a
-    second one behind a space, `torchaudio torch<=2.14.1`, comes along.
+    A recipe whose placeholders cannot be filled is dropped. `use_if` lists what must hold: conditions
+    over facts, and sentences that only a reader can judge. `steps` are carried out in order. `snippet`
+    shows code where no path is known. `ask` explains each `<name>` that a reader has to fill in.
+    `lasting` is false for a workaround, `safe` for what may cost more than it heals.
     """
 
-    kind: FixKind
     title: str
-    when: tuple[Condition, ...] = ()
-    condition: str = ""
-    install: tuple[str, ...] = ()
-    companions: tuple[str, ...] = ()
-    uninstall: tuple[str, ...] = ()
-    index: str | None = None
-    options: tuple[str, ...] = ()
-    system: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    env: dict[str, str] = msgspec.field(default_factory=dict)
-    run: tuple[tuple[str, ...], ...] = ()
-    edit: dict[str, str] = msgspec.field(default_factory=dict)
+    use_if: tuple[Condition | str, ...] = ()
+    note: str = ""
+    steps: tuple[Action, ...] = ()
+    snippet: Snippet | None = None
+    ask: dict[str, str] = msgspec.field(default_factory=dict)
+    verify: tuple[str, ...] = ()
     safe: bool = True
     lasting: bool = True
-    sudo: bool = False
-    reboot: bool = False
-    verify: str = ""
 
 
 class Reference(_Entry, frozen=True, kw_only=True):
@@ -137,12 +166,29 @@ class Reference(_Entry, frozen=True, kw_only=True):
     opened: date
 
 
-class Verified(_Entry, frozen=True, kw_only=True):
-    """How the entry is known to be true: `reproduced` here, `thread` confirmed, or `documented`."""
+class How(str, Enum):
+    """How an entry is known to be true: reproduced, confirmed in a thread, or documented."""
 
-    how: str
+    REPRODUCED = "reproduced"
+    THREAD = "thread"
+    DOCUMENTED = "documented"
+
+
+class Verified(_Entry, frozen=True, kw_only=True):
+    """How the entry is known to be true, and when that was checked."""
+
+    how: How
     checked: date
     note: str = ""
+
+
+class Expect(str, Enum):
+    """What must come of an example."""
+
+    MATCH = "match"
+    NO_MATCH = "no-match"
+    UNDECIDED = "undecided"
+    RULED_OUT = "ruled-out"
 
 
 class Example(_Entry, frozen=True, kw_only=True):
@@ -156,7 +202,7 @@ class Example(_Entry, frozen=True, kw_only=True):
     """
 
     name: str
-    expect: str
+    expect: Expect
     log: str = ""
     source: str = ""
     facts: dict[str, Any] = msgspec.field(default_factory=dict)

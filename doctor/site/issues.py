@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import groupby
 
+from doctor.fixes.lines import LineKind, recipe_lines
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
 from doctor.model.issues import KnownIssue, Proof, Recipe, Signature
-from doctor.report.reference.conditions import VERIFIED, acts, condition_text, row_text
+from doctor.report.reference.conditions import VERIFIED, condition_text, row_text
 from doctor.report.view.words import flags
 from doctor.site.markdown import (
     between,
@@ -108,24 +109,20 @@ def _fixes(issue: KnownIssue) -> list[str]:
 
 
 def _recipe(recipe: Recipe) -> list[str]:
-    conditions = (
-        [prose(recipe.condition)]
-        if recipe.condition
-        else [code(condition_text(each)) for each in recipe.when]
-    )
+    conditions = [
+        prose(one) if isinstance(one, str) else code(condition_text(one)) for one in recipe.use_if
+    ]
     noted = flags(recipe)
-    parts = ([f"Where {' and '.join(conditions)}."] if conditions else []) + (
+    parts = ([f"If {' and '.join(conditions)}."] if conditions else []) + (
         [f"*{plain(noted)}*"] if noted else []
     )
-    lines = [line for act in acts(recipe) for line in act.splitlines()]
-    parts += [block(lines)] if lines else []
-    change = [
-        f"{mark} {line}"
-        for mark, side in (("-", "before"), ("+", "after"))
-        for line in recipe.edit.get(side, "").splitlines()
-    ]
+    lines = list(recipe_lines(recipe))
+    commands = [one.text for one in lines if one.kind is LineKind.COMMAND]
+    parts += [block(commands)] if commands else []
+    change = [one.marked for one in lines if one.kind in (LineKind.REMOVED, LineKind.ADDED)]
     parts += [block(change, "diff")] if change else []
-    return parts + (["Then see that it took:", block([recipe.verify])] if recipe.verify else [])
+    parts += [prose(recipe.note)] if recipe.note else []
+    return parts + (["Check:", block([" ".join(recipe.verify)])] if recipe.verify else [])
 
 
 def _relatives(id_: str, catalog: Catalog) -> list[str]:

@@ -141,7 +141,7 @@ def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
             pass
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=1000)
 @given(st.data())
 def test_mutations_raise_nothing_but_the_declared_error(made: Path, data: st.DataObject) -> None:
     body = bytearray(made.read_bytes())
@@ -153,7 +153,7 @@ def test_mutations_raise_nothing_but_the_declared_error(made: Path, data: st.Dat
         _everything(Elf(bytes(body)))
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=1000)
 @given(st.binary(max_size=400))
 def test_garbage_behind_the_magic_raises_nothing_but_the_declared_error(garbage: bytes) -> None:
     with suppress(ElfError):

@@ -102,7 +102,7 @@ def test_a_library_without_code_for_gpus_has_none(build: Build, tmp_path: Path) 
         assert architectures(elf) == frozenset()
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=2000)
 @given(st.data())
 def test_mutations_raise_nothing_but_the_declared_error(made: Path, data: st.DataObject) -> None:
     body = bytearray(made.read_bytes())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from doctor.facts.derive import derive
-from doctor.model.compat import Column, Newest, Source, Table
+from doctor.model.compat import Column, Newest, Origin, Source, Table
 from doctor.model.facts import Fact, State, unknown, value_of
 from tests import toy
 
@@ -114,7 +114,7 @@ DRIVER = Table(
         "driver": Column(fact="nvidia.driver_version", judge=True),
         "tag": Column(fact="torch.cuda_tag"),
     },
-    sources={"doc": Source(what="doc", opened=date(2026, 11, 21), evidence="documentation")},
+    sources={"doc": Source(what="doc", opened=date(2026, 11, 21), evidence=Origin.DOCUMENTATION)},
     rows=(
         {
             "cuda": {"from": "12.0", "before": "13.0"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.facts.placeholders import fill, fill_each, fill_sentence
+from doctor.facts.placeholders import fill, fill_each, fill_known
 from doctor.model.facts import absent, present, unknown
 
 FACTS = {
@@ -24,8 +24,8 @@ def test_a_command_with_an_open_hole_is_no_command() -> None:
     assert fill("{log.name}", FACTS, {}) is None
 
 
-def test_a_sentence_shows_what_is_not_known() -> None:
-    assert fill_sentence("at {cuda.home}", FACTS, {}) == "at ?"
+def test_a_sentence_leaves_out_what_is_not_known() -> None:
+    assert fill_known("CUDA {cuda.home}, torch {torch.release}", FACTS, {}) == "CUDA, torch 2.13.0"
 
 
 def test_a_list_becomes_as_many_arguments_only_where_it_stands_alone() -> None:

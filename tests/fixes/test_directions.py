@@ -28,7 +28,7 @@ def test_numpy_moves_to_the_other_generation(installed: str, wanted: str, unwant
     )
     found = prescribe(diagnose(seen, load()), seen.facts).findings
     (told,) = [each for each in found if each.id == "numpy/numpy-2-beside-older-modules"]
-    arguments = [argument for fix in told.fixes for step in fix.steps for argument in step.argv]
+    arguments = [argument for fix in told.fixes for one in fix.commands for argument in one.argv]
     assert wanted in arguments
     assert unwanted not in arguments
 

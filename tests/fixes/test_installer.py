@@ -8,6 +8,7 @@ import pytest
 
 from doctor.fixes.installer import install, system, uninstall
 from doctor.model.facts import Facts, present
+from doctor.model.issues import Option
 
 PY = "/venv/bin/python"
 
@@ -28,47 +29,58 @@ NEITHER = facts(python__installer="uv", python__has_pip=False)
 @pytest.mark.parametrize(
     ("known", "options", "expected"),
     [
-        (UV, ("no-deps",), [["uv", "pip", "install", "--python", PY, "--no-deps", "a==1"]]),
+        (UV, (Option.NO_DEPS,), [["uv", "pip", "install", "--python", PY, "--no-deps", "a==1"]]),
         (
             UV,
-            ("reinstall",),
+            (Option.REINSTALL,),
             [["uv", "pip", "install", "--python", PY, "--reinstall-package", "a", "a==1"]],
         ),
         (
             UV,
-            ("upgrade",),
+            (Option.UPGRADE,),
             [["uv", "pip", "install", "--python", PY, "--upgrade-package", "a", "a==1"]],
         ),
         (
             PIP,
-            ("no-deps", "no-cache"),
+            (
+                Option.NO_DEPS,
+                Option.NO_CACHE,
+            ),
             [[PY, "-m", "pip", "install", "--no-deps", "--no-cache-dir", "a==1"]],
         ),
         (
             PIP,
-            ("reinstall",),
-            [[PY, "-m", "pip", "install", "--force-reinstall", "--no-deps", "a==1"]],
+            (Option.REINSTALL,),
+            [[PY, "-m", "pip", "install", "--force-reinstall", "a==1"]],
         ),
         (PIP_BESIDE_UV, (), [[PY, "-m", "pip", "install", "a==1"]]),
         (NEITHER, (), [[PY, "-m", "ensurepip", "--upgrade"], [PY, "-m", "pip", "install", "a==1"]]),
     ],
 )
 def test_each_installer_is_spoken_to_in_its_own_words(
-    known: Facts, options: tuple[str, ...], expected: list[list[str]]
+    known: Facts, options: tuple[Option, ...], expected: list[list[str]]
 ) -> None:
     assert [list(command.argv) for command in install(["a==1"], options, None, known)] == expected
 
 
 def test_torch_is_held_in_the_same_command() -> None:
     known = {**UV, "torch.release": present("2.13.0", "t")}
-    assert install(["xfuser"], ("upgrade", "hold-torch"), None, known)[0].argv[-4:] == (
+    assert install(
+        ["xfuser"],
+        (
+            Option.UPGRADE,
+            Option.HOLD_TORCH,
+        ),
+        None,
+        known,
+    )[0].argv[-4:] == (
         "--upgrade-package",
         "xfuser",
         "xfuser",
         "torch==2.13.0",
     )
-    assert install(["torch"], ("hold-torch",), None, known)[0].argv[-1] == "torch"
-    assert install(["xfuser"], ("hold-torch",), None, UV)[0].argv[-1] == "xfuser"
+    assert install(["torch"], (Option.HOLD_TORCH,), None, known)[0].argv[-1] == "torch"
+    assert install(["xfuser"], (Option.HOLD_TORCH,), None, UV)[0].argv[-1] == "xfuser"
 
 
 def test_an_index_is_named_once() -> None:

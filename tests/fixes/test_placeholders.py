@@ -12,13 +12,13 @@ import pytest
 
 from doctor.catalog.loading import load
 from doctor.fixes.prescribe import prescribe
-from doctor.fixes.shell import line
+from doctor.fixes.shell import Shell, line
 from doctor.judge.match.reach_fixes import FIXES
 from doctor.lint.issue import lint_recipe
 from doctor.model.facts import present
 from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.report import Diagnosis
 from doctor.model.scales import Confidence, Severity
 from doctor.report.view.words import flags
@@ -52,18 +52,23 @@ def _fix(*recipes: Recipe, uv: bool = False) -> Fix:
     return prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes[0]
 
 
-def _upgrade(*install: str, options: tuple[str, ...] = ("upgrade", "hold-torch")) -> Recipe:
-    return Recipe(kind=FixKind.UPGRADE, title="Take another", install=install, options=options)
+def _upgrade(
+    *install: str, options: tuple[Option, ...] = (Option.UPGRADE, Option.HOLD_TORCH)
+) -> Recipe:
+    return Recipe(
+        title="Take another",
+        steps=(Action(install=install, options=options),),
+    )
 
 
 def test_a_fix_that_asks_for_a_name_says_so_and_is_never_safe() -> None:
     asking, concrete = _fix(_upgrade("<package>==<older-release>")), _fix(_upgrade("numpy<2"))
     assert (asking.asks, asking.safe, flags(asking)) == (
-        ("<package>", "<older-release>"),
+        {"package": "package", "older-release": "older release"},
         False,
-        "put in <package>, <older-release>",
+        "replace <package>, <older-release>",
     )
-    assert (concrete.asks, concrete.safe, flags(concrete)) == ((), True, "")
+    assert (concrete.asks, concrete.safe, flags(concrete)) == ({}, True, "")
 
 
 def test_pip_is_made_once_for_both_commands() -> None:
@@ -71,7 +76,13 @@ def test_pip_is_made_once_for_both_commands() -> None:
         "python.executable": present("/v/bin/python", "test"),
         "python.has_pip": present(False, "test"),
     }
-    recipe = Recipe(kind=FixKind.REINSTALL, title="x", uninstall=("a",), install=("b",))
+    recipe = Recipe(
+        title="x",
+        steps=(
+            Action(uninstall=("a",)),
+            Action(install=("b",)),
+        ),
+    )
     found = Finding(
         id="x/y",
         target="",
@@ -82,8 +93,8 @@ def test_pip_is_made_once_for_both_commands() -> None:
         recipes=(recipe,),
     )
     steps = [
-        step.argv[2:4]
-        for step in prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes[0].steps
+        command.argv[2:4]
+        for command in prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes[0].commands
     ]
     assert steps == [("ensurepip", "--upgrade"), ("pip", "uninstall"), ("pip", "install")]
 
@@ -92,8 +103,11 @@ def test_what_takes_a_release_from_a_package_that_pins_it_comes_last_and_says_so
     facts = {"packages": present({"numba": "0.61.2", "numpy": "2.4.6", "vllm": "0.8.5"}, "test")}
     facts["requires.vllm.numba.specifier"] = present("==0.61.2", "test")
     recipes = (
-        _upgrade("numba", options=("upgrade",)),
-        Recipe(kind=FixKind.PIN, title="y", install=("numpy<2.3",)),
+        _upgrade("numba", options=(Option.UPGRADE,)),
+        Recipe(
+            title="y",
+            steps=(Action(install=("numpy<2.3",)),),
+        ),
     )
     found = Finding(
         id="x/y",
@@ -105,8 +119,8 @@ def test_what_takes_a_release_from_a_package_that_pins_it_comes_last_and_says_so
         recipes=recipes,
     )
     told = prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes
-    pinned = "vllm asks for numba==0.61.2 and has to move as well"
-    assert [(one.title, one.when) for one in told] == [("y", ""), ("Take another", pinned)]
+    pinned = "vllm asks for numba==0.61.2 and has to move as well."
+    assert [(one.title, one.note) for one in told] == [("y", ""), ("Take another", pinned)]
     moved_on = {
         **facts,
         "packages": present({"numba": "0.68.1", "numpy": "2.4.6", "vllm": "0.8.5"}, "test"),
@@ -118,7 +132,7 @@ def test_what_takes_a_release_from_a_package_that_pins_it_comes_last_and_says_so
 
 
 def test_with_uv_the_package_that_is_put_in_is_the_one_that_moves() -> None:
-    argv = _fix(_upgrade("<package>"), uv=True).steps[-1].argv
+    argv = _fix(_upgrade("<package>"), uv=True).commands[-1].argv
     assert argv[-4:] == ("--upgrade-package", "<package>", "<package>", "torch==2.6.0")
 
 
@@ -160,7 +174,7 @@ def test_installers_refuse_the_printed_command(word: str, program: str, tmp_path
 
 
 def test_the_windows_console_is_given_no_redirect() -> None:
-    said = line(Command(argv=("pip", "install", "<package>", "numpy<2", "a b>c")), windows=True)
+    said = line(Command(argv=("pip", "install", "<package>", "numpy<2", "a b>c")), Shell.CMD)
     assert said == 'pip install "<package>" "numpy<2" "a b>c"'
 
 
@@ -189,24 +203,30 @@ def test_no_fix_of_the_catalog_or_of_a_rule_holds_a_word_that_is_taken_for_a_nam
         (_upgrade("LIBRARY<VERSION"), "VERSION would be taken for a name"),
         (
             Recipe(
-                kind=FixKind.CONFIGURE, title="x", run=(("docker", "run", "nvcr.io/x:RELEASE"),)
+                title="x",
+                steps=(Action(run=("docker", "run", "nvcr.io/x:RELEASE")),),
             ),
             "write <release>",
         ),
         (
-            Recipe(kind=FixKind.CONFIGURE, title="x", run=(("nvidia-smi", "-i", "GPU"),)),
+            Recipe(
+                title="x",
+                steps=(Action(run=("nvidia-smi", "-i", "GPU")),),
+            ),
             "write <gpu>",
         ),
         (
-            Recipe(kind=FixKind.CONFIGURE, title="x", run=(("sh", "-c", "mkdir <disk>/tmp"),)),
+            Recipe(
+                title="x",
+                steps=(Action(run=("sh", "-c", "mkdir <disk>/tmp")),),
+            ),
             "<disk> in a line for a shell",
         ),
         (
             Recipe(
-                kind=FixKind.CONFIGURE,
                 title="x",
-                run=(("x", "y"),),
-                verify="docker run <image> nvidia-smi",
+                steps=(Action(run=("x", "y")),),
+                verify=("sh", "-c", "docker run <image> nvidia-smi"),
             ),
             "<image> in a line",
         ),
@@ -227,4 +247,14 @@ def test_lint_refuses_a_word_that_an_installer_or_a_shell_takes(recipe: Recipe, 
     ],
 )
 def test_lint_knows_what_a_program_is_really_told(argv: tuple[str, ...]) -> None:
-    assert list(lint_recipe(Recipe(kind=FixKind.CONFIGURE, title="x", run=(argv,)))) == []
+    assert (
+        list(
+            lint_recipe(
+                Recipe(
+                    title="x",
+                    steps=(Action(run=argv),),
+                )
+            )
+        )
+        == []
+    )

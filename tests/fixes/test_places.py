@@ -9,7 +9,7 @@ import pytest
 from doctor.fixes.locations import placed
 from doctor.model.facts import Fact, present
 from doctor.model.findings import Evidence, EvidenceKind, Finding, Place
-from doctor.model.fixes import Command, Fix
+from doctor.model.fixes import Command, Fix, Step
 from doctor.model.report import Diagnosis
 from tests.report import reports
 
@@ -32,7 +32,8 @@ def _facts(**more: Any) -> dict[str, Fact]:
 
 def _finding(id_: str, *argvs: str, seen: tuple[str, ...] = (), **changes: Any) -> Finding:
     fixes = tuple(
-        Fix(kind="pin", title="Do it", steps=(Command(argv=tuple(argv.split())),)) for argv in argvs
+        Fix(kind="pin", title="Do it", steps=(Step(command=Command(argv=tuple(argv.split()))),))
+        for argv in argvs
     )
     evidence = tuple(Evidence(kind=EvidenceKind.FACT, text=name, fact=name) for name in seen)
     return reports.wrong_torch(id=id_, fixes=fixes, evidence=evidence, **changes)

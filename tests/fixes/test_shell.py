@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.fixes.shell import line
+from doctor.fixes.shell import Shell, line
 from doctor.model.fixes import Command
 
 
@@ -49,13 +49,41 @@ def test_lines_for_a_posix_shell(command: Command, home: str, expected: str) -> 
     assert line(command, home=home) == expected
 
 
-def test_lines_for_the_windows_console() -> None:
-    assert (
-        line(Command(argv=("py", "a b"), env={"A": "1"}), windows=True) == 'set "A=1" && py "a b"'
-    )
+@pytest.mark.parametrize(
+    ("command", "powershell", "cmd"),
+    [
+        (
+            Command(argv=("py", "a b"), env={"A": "1"}),
+            "$env:A = '1'; py 'a b'",
+            'set "A=1" && py "a b"',
+        ),
+        (
+            Command(argv=("python", "-m", "pip", "install", "torch>=2.3", "numpy<2")),
+            "python -m pip install 'torch>=2.3' 'numpy<2'",
+            'python -m pip install "torch>=2.3" "numpy<2"',
+        ),
+        (
+            Command(argv=("C:\\a b\\python.exe", "-c", "import torch; print(1)")),
+            "& 'C:\\a b\\python.exe' -c 'import torch; print(1)'",
+            '"C:\\a b\\python.exe" -c "import torch; print(1)"',
+        ),
+        (Command(argv=("x", "it's", "$HOME")), "x 'it''s' '$HOME'", "x it's $HOME"),
+        (Command(argv=("x", "-a.b", "-c:d")), "x '-a.b' '-c:d'", "x -a.b -c:d"),
+        (Command(argv=("x", 'say "a&b"')), 'x --% "say \\"a&b\\""', 'x "say \\"a^&b\\""'),
+        (
+            Command(argv=("x", ""), cwd="C:\\p"),
+            "Set-Location -LiteralPath 'C:\\p'; x '\"\"'",
+            'cd /d "C:\\p" && x ""',
+        ),
+        (Command(argv=(), env={"X": "Y"}), "$env:X = 'Y'", 'set "X=Y"'),
+    ],
+)
+def test_lines_for_windows(command: Command, powershell: str, cmd: str) -> None:
+    assert line(command, Shell.POWERSHELL) == powershell
+    assert line(command, Shell.CMD) == cmd
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.text(st.characters(exclude_characters="\x00", codec="utf-8"), min_size=1),

@@ -9,9 +9,9 @@ import pytest
 
 from doctor.judge.match import diagnose
 from doctor.judge.match.evidence import fact_evidence
-from doctor.model.compat import Column, Source, Table
+from doctor.model.compat import Column, Origin, Source, Table
 from doctor.model.findings import EvidenceKind, Finding
-from doctor.model.issues import Affected, FixKind, Milder, Proof, Range, Recipe, Signature
+from doctor.model.issues import Action, Affected, Milder, Proof, Range, Recipe, Signature
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.scales import Confidence, Severity
 from tests import toy
@@ -262,7 +262,7 @@ def test_many_wishes_of_one_package_are_told_once() -> None:
     assert (
         found.title == "torch does not find 4 packages as it asks for them: cublas, cudnn, cufft …"
     )
-    assert found.recipes[0].install == ("cublas==1", "cudnn==1", "cufft==1", "nccl==1")
+    assert found.recipes[0].steps[0].install == ("cublas==1", "cudnn==1", "cufft==1", "nccl==1")
 
 
 def test_a_wish_that_an_issue_explains_is_told_once() -> None:
@@ -288,7 +288,9 @@ def test_a_violated_table_is_told_with_its_own_sentence() -> None:
                 says="CUDA {cuda} wants driver {wanted}, not {seen}",
             ),
         },
-        sources={"doc": Source(what="doc", opened=date(2026, 11, 21), evidence="documentation")},
+        sources={
+            "doc": Source(what="doc", opened=date(2026, 11, 21), evidence=Origin.DOCUMENTATION)
+        },
         rows=({"cuda": "13.0", "driver": {"from": "580"}, "source": ["doc"]},),
     )
     facts = {
@@ -307,7 +309,12 @@ def test_a_table_is_silent_where_the_package_itself_says_what_it_asks_for() -> N
     fits = Column(
         fact="torch.minor",
         judge=True,
-        fixes=(Recipe(kind=FixKind.PIN, title="Take the right one", install=("toy==1",)),),
+        fixes=(
+            Recipe(
+                title="Take the right one",
+                steps=(Action(install=("toy==1",)),),
+            ),
+        ),
     )
     table = Table(
         title="What goes together",

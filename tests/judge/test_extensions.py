@@ -10,7 +10,7 @@ import pytest
 from doctor.judge.match import diagnose
 from doctor.model.facts import present
 from doctor.model.findings import Finding
-from doctor.model.issues import Affected, Proof
+from doctor.model.issues import Affected, Option, Proof
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Severity
@@ -126,8 +126,8 @@ def test_a_wish_for_another_torch_is_told_in_the_same_breath() -> None:
     }
     found = _findings(toy.seen({**GONE, **wish}))
     assert set(found) == {"extension/scan"}
-    keep, give = found["extension/scan"].recipes[:2]
-    assert (keep.install, keep.options) == (("scan",), ("upgrade", "hold-torch"))
+    keep, give = (one.steps[0] for one in found["extension/scan"].recipes[:2])
+    assert (keep.install, keep.options) == (("scan",), (Option.UPGRADE, Option.HOLD_TORCH))
     assert (give.install, give.companions) == (
         ("torch==2.5.1",),
         ("torchvision", "torchaudio", "xformers"),
@@ -143,9 +143,9 @@ def test_a_package_that_stays_beside_torch_never_goes_back() -> None:
     moved_on = _findings(
         toy.seen({**GONE, **wish, "requires.scan.torch.installed": "2.13.0+cu130"})
     )
-    assert moved_on["extension/scan"].recipes[0].install == ("scan>=0.8.5",)
+    assert moved_on["extension/scan"].recipes[0].steps[0].install == ("scan>=0.8.5",)
     moved_back = _findings(toy.seen({**GONE, **wish, "requires.scan.torch.installed": "2.4.0"}))
-    assert moved_back["extension/scan"].recipes[0].install == ("torch==2.5.1",)
+    assert moved_back["extension/scan"].recipes[0].steps[0].install == ("torch==2.5.1",)
 
 
 def test_a_package_for_another_cuda_gives_way_to_the_one_of_another_name() -> None:
@@ -154,7 +154,10 @@ def test_a_package_for_another_cuda_gives_way_to_the_one_of_another_name() -> No
         "torch.cuda_major": "13",
     }
     recipe = _findings(toy.seen(gone))["extension/cupy-cuda12x"].recipes[0]
-    assert (recipe.uninstall, recipe.install) == (("cupy-cuda12x",), ("cupy-cuda13x",))
+    assert (recipe.steps[0].uninstall, recipe.steps[1].install) == (
+        ("cupy-cuda12x",),
+        ("cupy-cuda13x",),
+    )
 
 
 def test_a_known_issue_speaks_for_the_package() -> None:

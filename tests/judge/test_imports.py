@@ -8,7 +8,7 @@ import msgspec
 
 from doctor.facts.derive import derive
 from doctor.judge.match import diagnose
-from doctor.model.issues import FixKind, Proof, Recipe, Signature
+from doctor.model.issues import Action, Option, Proof, Recipe, Signature
 from doctor.model.outcomes import Case, Outcome, Verdict
 from tests import toy
 
@@ -73,10 +73,8 @@ def test_a_known_issue_that_cannot_name_the_package_comes_after_the_package_that
         proofs=(),
         fixes=(
             Recipe(
-                kind=FixKind.UPGRADE,
                 title="Take a newer program",
-                install=("<package>",),
-                options=("upgrade",),
+                steps=(Action(install=("<package>",), options=(Option.UPGRADE,)),),
             ),
         ),
     )
@@ -84,7 +82,7 @@ def test_a_known_issue_that_cannot_name_the_package_comes_after_the_package_that
         _tried(diffusers=said), {"package.diffusers.version": "0.31.0"}, transformers__gone=known
     )
     assert list(found) == ["import/diffusers", "transformers/gone"]
-    assert found["import/diffusers"].recipes[0].install == ("diffusers>=0.31.0",)
+    assert found["import/diffusers"].recipes[0].steps[0].install == ("diffusers>=0.31.0",)
 
 
 def test_what_a_package_asks_for_in_vain_is_part_of_the_story() -> None:
@@ -95,7 +93,7 @@ def test_what_a_package_asks_for_in_vain_is_part_of_the_story() -> None:
     }
     found = _found(_tried(pandas=PANDAS), wish)
     assert set(found) == {"import/pandas"}
-    assert found["import/pandas"].recipes[0].install == ("numpy>=2.0.2",)
+    assert found["import/pandas"].recipes[0].steps[0].install == ("numpy>=2.0.2",)
 
 
 def test_what_wants_a_gpu_is_folded_under_the_gpu_that_is_not_reached() -> None:

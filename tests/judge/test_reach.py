@@ -89,7 +89,7 @@ def test_a_wrong_choice_of_gpus_is_named_in_the_title() -> None:
     wrong = "CUDA_VISIBLE_DEVICES=7, but this machine has GPUs 0 to 1"
     (told,) = found(SKIPPED, nvidia__visible_error=wrong, nvidia__visible=None)
     assert wrong in told.title
-    assert told.recipes[0].env == {"CUDA_VISIBLE_DEVICES": "0"}
+    assert told.recipes[0].steps[0].env == {"CUDA_VISIBLE_DEVICES": "0"}
 
 
 FULL = {
@@ -160,7 +160,7 @@ def test_a_container_without_gpus_is_told_that_its_start_decides() -> None:
     (told,) = found(SKIPPED, host__container="docker", env__NVIDIA_VISIBLE_DEVICES="void")
     assert (told.id, told.severity) == ("reach/hidden", Severity.NOTE)
     assert "Without the variable" not in told.message
-    assert "nvidia.com/gpu" in told.recipes[0].condition
+    assert "nvidia.com/gpu" in " ".join(map(str, told.recipes[0].use_if))
 
 
 def test_a_check_that_went_red_by_itself_is_told_alone() -> None:

@@ -43,7 +43,7 @@ def test_a_sound_table_is_left_alone(tmp_path: Path) -> None:
         ("python:", "beyond:", "columns.beyond"),
         (
             "python.version}",
-            "python.version, fixes: [{kind: pin, title: x}]}",
+            "python.version, fixes: [{title: x}]}",
             "columns.python.fixes: it does nothing",
         ),
         (

@@ -133,7 +133,7 @@ _PARTS = {
 }
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.sampled_from(sorted(_PARTS)), max_size=30))
 def test_any_text_is_read_and_its_lines_are_in_order(names: list[str]) -> None:
     content = b"".join(_PARTS[name] for name in names)

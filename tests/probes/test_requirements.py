@@ -71,7 +71,7 @@ def test_what_comes_from_an_address_is_asked_for_there(tmp_path: Path) -> None:
     assert seen["requires.torch.b.specifier"] == f"@ {address}"
     assert not [name for name in seen if name.startswith("requires.torch.c")]
     (finding,) = unmet_requirements(_facts(tmp_path), frozenset(), "torch")
-    assert [recipe.install for recipe in finding.recipes] == [(f"b@ {address}",)]
+    assert [recipe.steps[0].install for recipe in finding.recipes] == [(f"b@ {address}",)]
 
 
 def test_what_is_not_installed_is_not_met(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import msgspec
 
 from doctor.model.facts import present, unknown
 from doctor.model.findings import Evidence, EvidenceKind, Finding, Place, Suppression
-from doctor.model.fixes import Command, Fix
+from doctor.model.fixes import Command, Fix, Step
+from doctor.model.issues import Edit, Snippet
 from doctor.model.observation import ProbeFailure, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.report import Diagnosis, Report, RuledOut, Undecided
@@ -57,11 +58,15 @@ def all_of(text: str) -> Report:
             Fix(
                 kind="edit",
                 title=text,
-                when=text,
-                before=text,
-                after=text,
-                verify=text,
-                steps=(Command(argv=(text,), cwd=text),),
+                use_if=(text,),
+                note=text,
+                asks={text: text},
+                verify=Command(argv=(text,)),
+                steps=(
+                    Step(title=text, command=Command(argv=(text,), cwd=text)),
+                    Step(edit=Edit(file=text, before=text, after=text)),
+                ),
+                snippet=Snippet(where=text, before=text, after=text),
             ),
         ),
         references=(text,),

@@ -6,7 +6,8 @@ from typing import Any
 
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.model.findings import Evidence, EvidenceKind, Finding
-from doctor.model.fixes import Command, Fix
+from doctor.model.fixes import Command, Fix, Step
+from doctor.model.issues import Snippet
 from doctor.model.observation import Observation, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.report import CatalogStamp, Diagnosis, Report, RuledOut, Undecided
@@ -164,37 +165,50 @@ def wrong_torch(**changes: Any) -> Finding:
                 kind="reinstall",
                 title="Take the toyvision that goes with torch 2.7.0, and leave torch where it is",
                 steps=(
-                    Command(
-                        argv=(
-                            "uv",
-                            "pip",
-                            "install",
-                            "--python",
-                            PYTHON.path,
-                            "--no-deps",
-                            "toyvision==0.22.*",
+                    Step(
+                        command=Command(
+                            argv=(
+                                "uv",
+                                "pip",
+                                "install",
+                                "--python",
+                                PYTHON.path,
+                                "--no-deps",
+                                "toyvision==0.22.*",
+                            )
                         )
                     ),
                 ),
-                verify=f"{PYTHON.path} -c 'import toyvision; print(toyvision.__version__)'",
+                verify=Command(
+                    argv=(
+                        PYTHON.path,
+                        "-c",
+                        "import toyvision; print(toyvision.__version__)",
+                    )
+                ),
             ),
             Fix(
                 kind="edit",
                 title="Do without the compiled operator",
-                when="only nms is called",
-                before="boxes = toyvision.nms(boxes)\n\tkeep(boxes)",
-                after="boxes = slow_nms(boxes)\n\tkeep(boxes)",
+                use_if=("only nms is called",),
+                snippet=Snippet(
+                    where="the call of nms",
+                    before="boxes = toyvision.nms(boxes)\n\tkeep(boxes)",
+                    after="boxes = slow_nms(boxes)\n\tkeep(boxes)",
+                ),
                 lasting=False,
             ),
             Fix(
                 kind="upgrade",
                 title="Take another driver",
                 steps=(
-                    Command(argv=("apt-get", "install", "-y", "driver-570")),
-                    Command(argv=(), env={"TOY": "a b"}),
+                    Step(
+                        command=Command(argv=("apt-get", "install", "-y", "driver-570")),
+                        sudo=True,
+                        reboot=True,
+                    ),
+                    Step(command=Command(argv=(), env={"TOY": "a b"})),
                 ),
-                sudo=True,
-                reboot=True,
                 safe=False,
             ),
         ),

@@ -8,8 +8,18 @@ from pathlib import Path
 import pytest
 
 from doctor.model.checks import Check, Header, Kind, Reach, Tier
-from doctor.model.compat import Column, Newest, Source, Table
-from doctor.model.issues import Affected, FixKind, KnownIssue, Proof, Range, Recipe, Signature
+from doctor.model.compat import Column, Newest, Origin, Source, Table
+from doctor.model.issues import (
+    Action,
+    Affected,
+    Edit,
+    KnownIssue,
+    Option,
+    Proof,
+    Range,
+    Recipe,
+    Signature,
+)
 from doctor.model.scales import Severity
 from doctor.report.reference import explain, listing
 from tests import toy
@@ -32,7 +42,7 @@ CHECK = Check(
 TABLE = Table(
     title="Toys that go together",
     columns={"torch": Column(fact="torch.minor", key=True)},
-    sources={"here": Source(what="x", opened=date(2026, 1, 1), evidence="source")},
+    sources={"here": Source(what="x", opened=date(2026, 1, 1), evidence=Origin.SOURCE)},
     rows=({"torch": "2.7"},),
     newest=Newest(release="2.7", read=date(2026, 1, 1)),
 )
@@ -85,26 +95,25 @@ def test_every_act_of_a_recipe_is_told() -> None:
     """Installing, removing, system packages, variables, programs and edits."""
     fixes = (
         Recipe(
-            kind=FixKind.PIN,
             title="Pin",
-            install=("a==1",),
-            uninstall=("b",),
-            options=("no-deps",),
-            system={"apt": ("c",)},
-            sudo=True,
+            steps=(
+                Action(system={"apt": ("c",)}, sudo=True),
+                Action(uninstall=("b",)),
+                Action(install=("a==1",), options=(Option.NO_DEPS,)),
+            ),
             lasting=False,
         ),
         Recipe(
-            kind=FixKind.SET_ENV,
             title="Set",
-            env={"TOY": "{cuda.home}"},
-            run=(("ln", "-s", "x"),),
-            condition="it is raining",
+            use_if=("it is raining",),
+            steps=(
+                Action(run=("ln", "-s", "x")),
+                Action(env={"TOY": "{cuda.home}"}),
+            ),
         ),
         Recipe(
-            kind=FixKind.EDIT,
             title="Edit",
-            edit={"file": "train.py", "before": "a = 1", "after": "a = 2"},
+            steps=(Action(edit=Edit(file="train.py", before="a = 1", after="a = 2")),),
             safe=False,
         ),
     )
@@ -117,7 +126,7 @@ def test_every_act_of_a_recipe_is_told() -> None:
         "a workaround",
         "export TOY={cuda.home}",
         "ln -s x",
-        "where it is raining",
+        "if it is raining",
         "in train.py:",
         "- a = 1",
         "+ a = 2",

@@ -132,7 +132,7 @@ def test_windows_is_given_its_own_commands() -> None:
     """The commands are for the target's shell."""
     report = reports.report(reports.wrong_torch(), facts=reports.facts(host__os="windows"))
     text = terminal.render(report, verbosity=1, width=120, colour=False, unicode=True)
-    assert 'set "TOY=a b"' in text
+    assert "$env:TOY = 'a b'" in text
 
 
 def test_what_must_be_known_before_a_fix_is_said() -> None:

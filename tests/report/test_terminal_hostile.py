@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from doctor.model.facts import Fact, absent, present, unknown
-from doctor.model.fixes import Command, Fix
+from doctor.model.fixes import Command, Fix, Step
 from doctor.model.report import Report
 from doctor.report.terminal import document as terminal
 from tests.report import reports
@@ -103,7 +103,11 @@ def test_a_command_is_never_cut() -> None:
     """However long it is, and whatever stands in it."""
     long = "/opt/" + "x" * 5000 + "[bold]/python"
     found = reports.wrong_torch(
-        fixes=(Fix(kind="pin", title="Pin it", steps=(Command(argv=(long, "-m", "pip")),)),)
+        fixes=(
+            Fix(
+                kind="pin", title="Pin it", steps=(Step(command=Command(argv=(long, "-m", "pip"))),)
+            ),
+        )
     )
     for width in (40, 80):
         assert f"{long}' -m pip" in render(reports.report(found), width=width)
@@ -158,7 +162,7 @@ looks = st.fixed_dictionaries(
     facts=st.dictionaries(st.sampled_from(NAMES), values.map(fact), max_size=12),
     look=looks,
 )
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_whatever_comes_is_rendered_and_controls_nothing(
     text: str, facts: dict[str, Fact], look: dict[str, Any]
 ) -> None:

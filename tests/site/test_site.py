@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 
 from doctor.catalog import loading as catalog
 from doctor.catalog.check_headers import load_checks
-from doctor.model.issues import Example, FixKind, Recipe
+from doctor.model.issues import Action, Edit, Example, Expect, Recipe
 from doctor.site import generate
 from doctor.site.issues import issue_page
 from doctor.site.markdown import block, code, plain, prose
@@ -119,12 +119,9 @@ def test_code_may_stand_in_prose() -> None:
 def test_a_page_says_all_that_an_entry_says() -> None:
     wrong = toy.issue(
         fixes=(
-            Recipe(
-                kind=FixKind.EDIT, title="Change <it>", condition="you must", sudo=True, verify="see",
-                edit={"file": "a.py", "before": "x = 1", "after": "x = 2"},
-            ),
+            Recipe(title='Change <it>', use_if=('you must',), steps=(Action(sudo=True, edit=Edit(file='a.py', before='x = 1', after='x = 2')),), verify=('see',), ),
         ),
-        examples=(Example(name="one", expect="match"),),
+        examples=(Example(name="one", expect=Expect.MATCH),),
         symptoms=("torch/other",),
     )  # fmt: skip
     known = toy.catalog(
@@ -137,9 +134,9 @@ def test_a_page_says_all_that_an_entry_says() -> None:
         r"sum is off by (?P<amount>\d+)",
         "the check `toy-add`, case `sum`",
         "Change &lt;it&gt;",
-        "Where you must.",
+        "If you must.",
         "*needs sudo, changes your source*",
-        "in a.py:",
+        "+ x = 2",
         "- x = 1\n+ x = 2",
         "[report](https://example.org/1)",
         "It explains [`torch/other`](other.md)",

@@ -10,7 +10,7 @@ from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.requirements import newer, restore
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
@@ -153,11 +153,11 @@ def _newer(package: str, facts: Facts) -> tuple[Recipe, ...]:
     title = f"Take {renamed}, the package for CUDA {generation}, in the place of {package}"
     return (
         Recipe(
-            kind=FixKind.REPLACE,
             title=title,
-            uninstall=(package,),
-            install=(renamed,),
-            options=("hold-torch",),
+            steps=(
+                Action(uninstall=(package,)),
+                Action(install=(renamed,), options=(Option.HOLD_TORCH,)),
+            ),
         ),
     )
 
@@ -165,10 +165,18 @@ def _newer(package: str, facts: Facts) -> tuple[Recipe, ...]:
 def _rebuilt(package: str) -> tuple[Recipe, ...]:
     return (
         Recipe(
-            kind=FixKind.REBUILD,
             title=f"Build {package} again on this machine, against this torch",
-            condition=f"{package} comes as source, or was built here",
-            install=(package,),
-            options=("reinstall", "no-deps", "no-cache", "no-build-isolation"),
+            use_if=(f"{package} comes as source, or was built here",),
+            steps=(
+                Action(
+                    install=(package,),
+                    options=(
+                        Option.REINSTALL,
+                        Option.NO_DEPS,
+                        Option.NO_CACHE,
+                        Option.NO_BUILD_ISOLATION,
+                    ),
+                ),
+            ),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts.conditions import lookup
-from doctor.facts.placeholders import as_text, fill_sentence
+from doctor.facts.placeholders import as_text, fill_known
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.proofs import CaseRef, matters
 from doctor.judge.match.signatures import label
@@ -13,19 +13,27 @@ from doctor.model.catalog import Catalog
 from doctor.model.compat import Column, Table
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
-from doctor.model.issues import Condition, FixKind, Recipe
+from doctor.model.issues import Action, Condition, Option, Recipe
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.outcomes import RED, Outcome, Verdict, refused_what
 from doctor.model.scales import Confidence, Severity
 
 _IMPORT = "torch-runtime"
 _AGAIN = Recipe(
-    kind=FixKind.REINSTALL,
     title="Install torch again, the same release",
-    when=(Condition(fact="package.torch.installer", one_of=("uv", "pip")),),
-    condition="what the import says names a file of torch's own",
-    install=("torch=={package.torch.version}",),
-    options=("reinstall",),
+    use_if=(
+        Condition(fact="package.torch.installer", one_of=("uv", "pip")),
+        "what the import says names a file of torch's own",
+    ),
+    steps=(
+        Action(
+            install=("torch=={package.torch.version}",),
+            options=(
+                Option.REINSTALL,
+                Option.NO_DEPS,
+            ),
+        ),
+    ),
 )
 _ENDED = {
     Verdict.FAILED: "failed",
@@ -85,18 +93,19 @@ def _red_check(outcome: Outcome, observation: Observation) -> Finding:
 def _look_again(outcome: Outcome) -> Recipe:
     longer = ("--timeout", "600") if outcome.verdict is Verdict.TIMED_OUT else ()
     return Recipe(
-        kind=FixKind.CONFIGURE,
         title="See the whole log of this check alone" + (", with more time" if longer else ""),
-        run=(
-            (
-                "doctor",
-                "check",
-                "--python",
-                "{python.executable}",
-                "--only",
-                outcome.id,
-                *longer,
-                "-v",
+        steps=(
+            Action(
+                run=(
+                    "doctor",
+                    "check",
+                    "--python",
+                    "{python.executable}",
+                    "--only",
+                    outcome.id,
+                    *longer,
+                    "-v",
+                )
             ),
         ),
         lasting=False,
@@ -184,7 +193,7 @@ def _violated(name: str, table: Table, column: Column, facts: Facts, target: str
         **{key: as_text(value_of(facts, other.fact)) for key, other in table.columns.items()},
     }
     says = column.says or "{seen} stands where {wanted} is wanted"
-    title = fill_sentence(says.replace("{", "{log."), {}, captures)
+    title = fill_known(says.replace("{", "{log."), {}, captures)
     return Finding(
         id=name.replace(".", "/"),
         target=target,

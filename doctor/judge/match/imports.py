@@ -10,7 +10,7 @@ from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.requirements import newer, restore
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind, Finding
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.issues import Action, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import RED
 from doctor.model.scales import Confidence, Severity
@@ -18,9 +18,10 @@ from doctor.model.scales import Confidence, Severity
 _CHECK = "module-imports"
 _SHOWN = 160
 _LOOK = Recipe(
-    kind=FixKind.CONFIGURE,
     title="See this check alone",
-    run=(("doctor", "check", "--python", "{python.executable}", "--only", _CHECK, "-v"),),
+    steps=(
+        Action(run=("doctor", "check", "--python", "{python.executable}", "--only", _CHECK, "-v")),
+    ),
     lasting=False,
 )
 

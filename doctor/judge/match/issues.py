@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from doctor.facts.conditions import Held, all_hold, any_holds, condition_holds, row_holds
 from doctor.facts.devices import named
-from doctor.facts.placeholders import fill, fill_sentence
+from doctor.facts.placeholders import fill, fill_known
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.proofs import CaseRef, held_against, matters
 from doctor.judge.match.signatures import Seen, Text, find
@@ -172,10 +172,10 @@ def finding(held: Evaluation, result: Result, facts: Facts, target: str) -> Find
     return Finding(
         id=held.id,
         target=target,
-        title=fill_sentence(held.title, facts, captures),
+        title=fill_known(held.title, facts, captures),
         severity=min(bound, _severity(held, facts)),
         confidence=confidence,
-        message=fill_sentence(held.cause, facts, captures).strip(),
+        message=fill_known(held.cause, facts, captures).strip(),
         evidence=_evidence(held, facts),
         recipes=held.issue.fixes,
         captures=captures,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from doctor.model.findings import Evidence, EvidenceKind, Finding
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.issues import Action, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import REFUSED, Verdict, refused_what
 from doctor.model.scales import Confidence, Severity
@@ -13,9 +13,12 @@ from doctor.model.scales import Confidence, Severity
 _LONGEST_TITLE, _LONGEST_REASON = 160, 400
 _AGAIN = "doctor check --python"
 _ELSEWHERE = Recipe(
-    kind=FixKind.SET_ENV,
     title="Free some space there, or let temporary files go where there is room",
-    run=(("sh", "-c", f'TMPDIR="$1" {_AGAIN} "$2"', "sh", "<folder>", "{python.executable}"),),
+    steps=(
+        Action(
+            run=("sh", "-c", f'TMPDIR="$1" {_AGAIN} "$2"', "sh", "<folder>", "{python.executable}")
+        ),
+    ),
     lasting=False,
 )
 
@@ -24,7 +27,9 @@ def _for_now(title: str, script: str, *more: str) -> tuple[Recipe, ...]:
     """Return what a shell does about a limit of its own; `more` are what the script is given."""
     return (
         Recipe(
-            kind=FixKind.CONFIGURE, title=title, run=(("sh", "-c", script, *more),), lasting=False
+            title=title,
+            steps=(Action(run=("sh", "-c", script, *more)),),
+            lasting=False,
         ),
     )
 

@@ -11,7 +11,7 @@ from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence, requirement
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence, Severity
 
 _NAMED = 3
@@ -86,10 +86,16 @@ def newer(package: str, facts: Facts) -> Recipe:
     """
     here = value_of(facts, f"package.{package}.version")
     return Recipe(
-        kind=FixKind.REINSTALL,
         title=f"Take a newer {package}, and leave torch where it is",
-        install=(f"{package}>={public(str(here))}" if here else package,),
-        options=("upgrade", "hold-torch"),
+        steps=(
+            Action(
+                install=(f"{package}>={public(str(here))}" if here else package,),
+                options=(
+                    Option.UPGRADE,
+                    Option.HOLD_TORCH,
+                ),
+            ),
+        ),
     )
 
 
@@ -103,9 +109,17 @@ def _restore(package: str, wishes: Sequence[Wish], facts: Facts) -> tuple[Recipe
     title = f"Install the {what} that {package} asks for"
     torch = next((wish for wish in wishes if wish.wanted == "torch"), None)
     if torch is None:
-        return (Recipe(kind=FixKind.PIN, title=title, install=wanted, options=("hold-torch",)),)
+        return (
+            Recipe(
+                title=title,
+                steps=(Action(install=wanted, options=(Option.HOLD_TORCH,)),),
+            ),
+        )
     others = tuple(name for name in _COMPANIONS if name != package)
-    give = Recipe(kind=FixKind.PIN, title=title, install=wanted, companions=others)
+    give = Recipe(
+        title=title,
+        steps=(Action(install=wanted, companions=others),),
+    )
     return (
         (newer(package, facts), give) if _passed(_here(torch, facts), torch.specifier) else (give,)
     )

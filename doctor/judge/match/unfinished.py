@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from doctor.model.findings import Evidence, EvidenceKind, Finding
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.issues import Action, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
@@ -30,9 +30,8 @@ def _short(outcome: Outcome) -> Outcome:
 def unfinished(why: str, seen: Observation) -> Finding:
     """Return the finding that says so."""
     recipe = Recipe(
-        kind=FixKind.CONFIGURE,
         title="See what the checks printed, without a judgement",
-        run=(("doctor", "snapshot", "-o", "-"),),
+        steps=(Action(run=("doctor", "snapshot", "-o", "-")),),
         lasting=False,
     )
     return Finding(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from doctor.fixes.lines import command_line
 from doctor.fixes.shell import line as shell_line
+from doctor.fixes.shell import shell_of
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.scales import Severity
@@ -138,24 +140,27 @@ def _evidence(pieces: Sequence[Evidence]) -> Iterator[Markup]:
 
 
 def _fix(fix: Fix, label: str, *, windows: bool) -> Iterator[Markup]:
-    when = el("span", f" where {line(fix.when, 400)}:", class_="quiet") if fix.when else Markup("")
+    kind = shell_of(windows=windows)
+    conditions = " and ".join(fix.use_if)
+    when = el("span", f" if {line(conditions, 400)}:", class_="quiet") if conditions else Markup("")
     noted = (
         joined(" ", el("span", warned, class_="flags")) if (warned := flags(fix)) else Markup("")
     )
     yield el("h4", f"{label}:", when, f" {line(fix.title, 400)}", noted)
-    if fix.steps:
-        yield command([shell_line(step, windows=windows) for step in fix.steps])
-    if fix.file:
-        yield el("p", "in ", el("code", line(fix.file, 300)))
-    if fix.before or fix.after:
+    if typed := [command_line(step, kind) for step in fix.steps if step.command]:
+        yield command(typed)
+    for where, changed in changes(fix):
+        yield el("p", "in ", el("code", line(where, 300)))
         yield el(
             "pre",
-            *(el(_CHANGES.get(each[0], "span"), each + "\n") for each in changes(fix)),
+            *(el(_CHANGES.get(each[0], "span"), each + "\n") for each in changed),
             class_="diff",
         )
+    if fix.note:
+        yield el("p", line(fix.note, 600), class_="quiet")
     if fix.verify:
-        yield el("p", "then see that it took:", class_="quiet")
-        yield command([fix.verify])
+        yield el("p", "check:", class_="quiet")
+        yield command([shell_line(fix.verify, kind)])
 
 
 def command(lines: Sequence[str]) -> Markup:

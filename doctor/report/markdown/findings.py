@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from doctor.fixes.shell import line
+from doctor.fixes.lines import command_line
+from doctor.fixes.shell import line, shell_of
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.scales import Severity
@@ -72,16 +73,18 @@ def _evidence(pieces: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _fix(fix: Fix, label: str, *, windows: bool) -> Iterator[str]:
-    shell = "bat" if windows else "sh"
-    when = f", where {prose(fix.when, 300)}" if fix.when else ""
-    noted = f" *({warned})*" if (warned := flags(fix)) else ""
+    kind = shell_of(windows=windows)
+    shell = kind.value
+    when = f", if {prose(' and '.join(fix.use_if), 300)}" if fix.use_if else ""
+    noted = f" *({prose(warned, 300)})*" if (warned := flags(fix)) else ""
     yield f"**{label}**{when}: {prose(fix.title, 400)}{noted}"
-    if fix.steps:
-        yield fenced("\n".join(line(step, windows=windows) for step in fix.steps), shell)
-    if fix.file:
-        yield f"in {code(fix.file, 300)}"
-    if fix.before or fix.after:
-        yield fenced("\n".join(changes(fix)), "diff")
+    if typed := [command_line(step, kind) for step in fix.steps if step.command]:
+        yield fenced("\n".join(typed), shell)
+    for where, changed in changes(fix):
+        yield f"in {code(where, 300)}"
+        yield fenced("\n".join(changed), "diff")
+    if fix.note:
+        yield prose(fix.note, 600)
     if fix.verify:
-        yield "then see that it took:"
-        yield fenced(fix.verify, shell)
+        yield "check:"
+        yield fenced(line(fix.verify, kind), shell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from doctor.facts.placeholders import as_text
-from doctor.model.issues import Affected, Condition, Range, Recipe
+from doctor.model.issues import Affected, Condition, Range
 
 VERIFIED = {
     "reproduced": "reproduced",
@@ -49,19 +49,3 @@ def condition_text(condition: Condition) -> str:
         return f"{condition.fact} is {as_text(condition.equals)}"
     there = condition.present is True or condition.absent is False
     return f"{condition.fact} is {'there' if there else 'not there'}"
-
-
-def acts(recipe: Recipe) -> list[str]:
-    """Return what a recipe does, a line each; placeholders stay open."""
-    lines = [
-        f"{manager}: install {' '.join(packages)}" for manager, packages in recipe.system.items()
-    ]
-    lines += [f"uninstall {' '.join(recipe.uninstall)}"] if recipe.uninstall else []
-    lines += [" ".join(argv) for argv in recipe.run]
-    lines += (
-        [f"install {' '.join([*recipe.install, *(f'({option})' for option in recipe.options)])}"]
-        if recipe.install
-        else []
-    )
-    lines += [f"export {name}={value}" for name, value in recipe.env.items()]
-    return lines + ([f"in {recipe.edit['file']}:"] if "file" in recipe.edit else [])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from doctor.fixes.lines import LineKind, recipe_lines
 from doctor.model.checks import Check, Reach
 from doctor.model.issues import KnownIssue, Recipe
 from doctor.model.observation import TargetKind
-from doctor.report.reference.conditions import VERIFIED, acts, condition_text, row_text
+from doctor.report.reference.conditions import VERIFIED, condition_text, row_text
 from doctor.report.terminal.page import (
     COMMAND,
     QUIET,
@@ -81,12 +82,8 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
 
 
 def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
-    conditions = (
-        [recipe.condition]
-        if recipe.condition
-        else [condition_text(condition) for condition in recipe.when]
-    )
-    when = f"where {said(' and '.join(conditions), how)}: " if conditions else ""
+    conditions = [one if isinstance(one, str) else condition_text(one) for one in recipe.use_if]
+    when = f"if {said(' and '.join(conditions), how)}: " if conditions else ""
     title = span(
         how,
         (when, QUIET),
@@ -94,11 +91,11 @@ def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
         (f" ({noted})" if (noted := flags(recipe)) else "", "yellow"),
     )
     yield from paragraph(title, how, label=(label, "bold"))
-    for act in acts(recipe):
-        yield from verbatim(act, how, indent=6, style=COMMAND)
-    for mark, side, style in (("-", "before", "red"), ("+", "after", "green")):
-        for line in recipe.edit.get(side, "").splitlines():
-            yield from verbatim(f"{mark} {kept(line, how)}", how, indent=6, style=style)
+    for each in recipe_lines(recipe):
+        shown = f"in {each.text}:" if each.kind is LineKind.FILE else each.marked
+        yield from verbatim(kept(shown, how), how, indent=6, style=COMMAND)
+    if recipe.note:
+        yield from paragraph(said(recipe.note, how), how, indent=6)
 
 
 def _background(issue: KnownIssue, how: Look) -> Lines:

@@ -6,7 +6,8 @@ import html
 import re
 
 from doctor.base.text import plain
-from doctor.fixes.shell import line
+from doctor.fixes.lines import LineKind, fix_lines
+from doctor.fixes.shell import line, shell_of
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.report.view.words import flags
@@ -29,18 +30,17 @@ def one_line(text: str, most: int) -> str:
 
 def commands(fix: Fix, *, windows: bool = False) -> tuple[str, ...]:
     """Return what to type, or the change in the user's own source as lines with `-` and `+`."""
-    changed = [f"- {each}" for each in fix.before.splitlines()] + [
-        f"+ {each}" for each in fix.after.splitlines()
+    lines = [
+        one for one in fix_lines(fix, shell_of(windows=windows)) if one.kind is not LineKind.FILE
     ]
-    typed = [line(step, windows=windows) for step in fix.steps]
-    return tuple(short(each, _LONGEST_COMMAND) for each in (*typed, *changed)[:_MOST_LINES])
+    return tuple(short(each.marked, _LONGEST_COMMAND) for each in lines[:_MOST_LINES])
 
 
 def heading(fix: Fix) -> str:
     """Return what a fix does, when it is the right one, and what to know before following it."""
-    when = f"where {fix.when}: " if fix.when else ""
+    when = f"If {' and '.join(fix.use_if)}: " if fix.use_if else ""
     noted = f" ({told})" if (told := flags(fix)) else ""
-    where = f", in {fix.file}" if fix.file else ""
+    where = f", in {fix.snippet.where}" if fix.snippet else ""
     return one_line(f"{when}{fix.title}{noted}{where}", 600)
 
 
@@ -84,9 +84,10 @@ def fixes_in_markdown(found: Finding, *, windows: bool = False) -> list[str]:
 
 def _fix(fix: Fix, *, windows: bool) -> str:
     lines = commands(fix, windows=windows)
-    language = "diff" if fix.before or fix.after else "bat" if windows else "sh"
+    changed = fix.snippet or any(step.edit for step in fix.steps)
+    language = "diff" if changed else "powershell" if windows else "sh"
     verify = (
-        f"\n\nThen see that it took:\n\n{fenced(short(fix.verify, _LONGEST_COMMAND))}"
+        f"\n\nThen see that it took:\n\n{fenced(short(line(fix.verify, shell_of(windows=windows)), _LONGEST_COMMAND))}"
         if fix.verify
         else ""
     )

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
-from doctor.fixes.shell import line
+from doctor.fixes.lines import command_line
+from doctor.fixes.shell import Shell, line, shell_of
 from doctor.model.document import (
     CatalogDocument,
     DoctorDocument,
     FindingDocument,
     FixDocument,
     ReportDocument,
+    StepDocument,
     SummaryDocument,
 )
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
-from doctor.model.fixes import Fix
+from doctor.model.fixes import Command, Fix, Step
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
@@ -88,5 +90,41 @@ def _finding(found: Finding, *, windows: bool) -> FindingDocument:
 
 
 def _fix(fix: Fix, *, windows: bool) -> FixDocument:
-    commands = tuple(line(step, windows=windows) for step in fix.steps)
-    return msgspec.convert({**msgspec.structs.asdict(fix), "commands": commands}, FixDocument)
+    shell = shell_of(windows=windows)
+    edit = next((step.edit for step in fix.steps if step.edit is not None), None)
+    changed = edit or fix.snippet
+    return FixDocument(
+        kind=fix.kind,
+        title=fix.title,
+        commands=tuple(command_line(step, shell) for step in fix.steps if step.command),
+        when="; ".join(fix.use_if),
+        safe=fix.safe,
+        lasting=fix.lasting,
+        sudo=fix.sudo,
+        reboot=fix.reboot,
+        verify=line(fix.verify, shell) if fix.verify else "",
+        file=edit.file if edit else fix.snippet.where if fix.snippet else "",
+        before=changed.before if changed else "",
+        after=changed.after if changed else "",
+        steps=tuple(map(_step, fix.steps)),
+        use_if=fix.use_if,
+        note=fix.note,
+        snippet=fix.snippet,
+        asks=fix.asks,
+    )
+
+
+def _step(step: Step) -> StepDocument:
+    command = step.command or Command(argv=())
+    shells = {each.value: command_line(step, each) for each in Shell} if step.command else {}
+    return StepDocument(
+        title=step.title,
+        argv=command.argv,
+        env=command.env,
+        cwd=command.cwd,
+        shells=shells,
+        edit=step.edit,
+        sudo=step.sudo,
+        reboot=step.reboot,
+        source=step.source,
+    )

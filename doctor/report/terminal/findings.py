@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from doctor.fixes.lines import LineKind, fix_lines
 from doctor.fixes.shell import line as shell_line
+from doctor.fixes.shell import shell_of
 from doctor.model.findings import Evidence, Finding
 from doctor.model.fixes import Fix
 from doctor.model.report import Report
@@ -156,8 +158,11 @@ def _settles(found: Finding, how: Look) -> Lines:
         )
 
 
+_STYLES = {LineKind.REMOVED: "red", LineKind.ADDED: "green", LineKind.TITLE: QUIET}
+
+
 def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
-    when = f"where {said(fix.when, how)}: " if fix.when else ""
+    when = f"if {said(' and '.join(fix.use_if), how)}: " if fix.use_if else ""
     title = span(
         how,
         (when, QUIET),
@@ -165,16 +170,19 @@ def _fix(fix: Fix, how: Look, *, label: str, windows: bool) -> Lines:
         (f" ({noted})" if (noted := flags(fix)) else "", "yellow"),
     )
     yield from paragraph(title, how, label=(label, "bold"))
-    for step in fix.steps:
-        yield from verbatim(shell_line(step, windows=windows), how, indent=6, style=COMMAND)
-    if fix.file:
-        yield from paragraph(span(how, ("in ", QUIET), said(fix.file, how)), how, indent=2 + COLUMN)
-    for mark, text, style in (("-", fix.before, "red"), ("+", fix.after, "green")):
-        for line in text.splitlines():
-            yield from verbatim(f"{mark} {line}", how, indent=6, style=style)
+    shell = shell_of(windows=windows)
+    for each in fix_lines(fix, shell):
+        if each.kind is LineKind.FILE:
+            yield from paragraph(
+                span(how, ("in ", QUIET), said(each.text, how)), how, indent=2 + COLUMN
+            )
+        else:
+            yield from verbatim(each.marked, how, indent=6, style=_STYLES.get(each.kind, COMMAND))
+    if fix.note:
+        yield from paragraph(span(how, (said(fix.note, how), QUIET)), how, indent=2 + COLUMN)
     if fix.verify:
-        yield from paragraph(span(how, ("then see that it took:", QUIET)), how, indent=2 + COLUMN)
-        yield from verbatim(fix.verify, how, indent=6, style=COMMAND)
+        yield from paragraph(span(how, ("check:", QUIET)), how, indent=2 + COLUMN)
+        yield from verbatim(shell_line(fix.verify, shell), how, indent=6, style=COMMAND)
 
 
 def _links(found: Finding, how: Look) -> Lines:

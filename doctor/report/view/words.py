@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import date
 
 from doctor.base.text import plain
-from doctor.facts.placeholders import placeholders
+from doctor.fixes.lines import LineKind, fix_lines
 from doctor.model.facts import State, value_of
 from doctor.model.fixes import Fix
-from doctor.model.issues import FixKind, Recipe
+from doctor.model.issues import Recipe
 from doctor.model.observation import TargetKind
 from doctor.model.outcomes import refused_what
 from doctor.model.report import Report
@@ -33,18 +33,21 @@ def flat(text: str, most: int = 4000) -> str:
     return line if len(line) <= most else line[:most].rstrip() + "…"
 
 
-def changes(fix: Fix) -> list[str]:
-    """Return the lines that an edit takes away and adds, each behind its mark."""
-    lines = [
-        f"{mark} {line}"
-        for mark, text in (("-", fix.before), ("+", fix.after))
-        for line in text.splitlines()
-    ]
-    return (
-        lines
-        if len(lines) <= _MOST_CHANGES
-        else [*lines[:_MOST_CHANGES], f"  … {len(lines) - _MOST_CHANGES} lines more"]
-    )
+def changes(fix: Fix) -> list[tuple[str, list[str]]]:
+    """Return the edits of a fix: the place of each, and its lines behind their marks."""
+    found: list[tuple[str, list[str]]] = []
+    for each in fix_lines(fix):
+        if each.kind is LineKind.FILE:
+            found.append((each.text, []))
+        elif each.kind in (LineKind.REMOVED, LineKind.ADDED):
+            found[-1][1].append(each.marked)
+    return [(where, _cut(lines)) for where, lines in found]
+
+
+def _cut(lines: list[str]) -> list[str]:
+    if len(lines) <= _MOST_CHANGES:
+        return lines
+    return [*lines[:_MOST_CHANGES], f"  … {len(lines) - _MOST_CHANGES} lines more"]
 
 
 def facts_wanted(names: Iterable[str]) -> str:
@@ -54,19 +57,13 @@ def facts_wanted(names: Iterable[str]) -> str:
 
 def flags(fix: Fix | Recipe) -> str:
     """Say what to know before following a fix."""
-    asks = (
-        fix.asks
-        if isinstance(fix, Fix)
-        else placeholders(
-            (*fix.install, *fix.env.values(), *(word for argv in fix.run for word in argv))
-        )
-    )
+    asks = fix.asks if isinstance(fix, Fix) else fix.ask
     said_of = {
-        f"put in {', '.join(asks)}": bool(asks),
-        "needs sudo": fix.sudo,
-        "reboot afterwards": fix.reboot,
-        "changes your source": fix.kind in ("edit", FixKind.EDIT),
-        "a workaround, no cure": not fix.lasting,
+        f"replace {', '.join(f'<{name}>' for name in asks)}": bool(asks),
+        "needs sudo": any(step.sudo for step in fix.steps),
+        "reboot afterwards": any(step.reboot for step in fix.steps),
+        "changes your source": fix.snippet is not None or any(step.edit for step in fix.steps),
+        "a workaround": not fix.lasting,
         "risky: read it first": not fix.safe and not asks,
     }
     return ", ".join(said for said, holds in said_of.items() if holds)

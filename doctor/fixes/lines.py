@@ -1,0 +1,101 @@
+"""A fix as lines of text, in the order of its steps; every format shows these and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+import msgspec
+
+from doctor.fixes.shell import Shell, line
+from doctor.model.fixes import Fix, Step
+from doctor.model.issues import Action, Recipe
+
+
+class LineKind(Enum):
+    """What a line is: it decides the mark and the colour."""
+
+    TITLE = "title"
+    COMMAND = "command"
+    FILE = "file"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+class FixLine(msgspec.Struct, frozen=True):
+    """One line of a fix."""
+
+    kind: LineKind
+    text: str
+
+    @property
+    def marked(self) -> str:
+        """Return the line with the mark of a diff where it is part of one."""
+        return {LineKind.REMOVED: "- ", LineKind.ADDED: "+ "}.get(self.kind, "") + self.text
+
+
+def fix_lines(fix: Fix, shell: Shell = Shell.POSIX) -> Iterator[FixLine]:
+    """Yield the lines of every step, then those of the snippet."""
+    for step in fix.steps:
+        yield from step_lines(step, shell)
+    if fix.snippet is not None:
+        yield FixLine(LineKind.FILE, fix.snippet.where)
+        yield from _diff(fix.snippet.before, fix.snippet.after)
+
+
+def step_lines(step: Step, shell: Shell = Shell.POSIX) -> Iterator[FixLine]:
+    """Yield the lines of one step: its title where it has one, then a command or an edit."""
+    if step.title:
+        yield FixLine(LineKind.TITLE, step.title)
+    if step.command is not None:
+        yield FixLine(LineKind.COMMAND, command_line(step, shell))
+    if step.edit is not None:
+        yield FixLine(LineKind.FILE, step.edit.file)
+        yield from _diff(step.edit.before, step.edit.after)
+
+
+def command_line(step: Step, shell: Shell = Shell.POSIX) -> str:
+    """Return the command of a step for a shell, with `sudo` where the step needs an administrator."""
+    if step.command is None:
+        return ""
+    command = step.command
+    if step.sudo and shell is Shell.POSIX and command.argv:
+        settings = tuple(f"{name}={value}" for name, value in command.env.items())
+        argv = ("sudo", *settings, *command.argv)
+        command = msgspec.structs.replace(command, argv=argv, env={})
+    return line(command, shell, source=step.source)
+
+
+def recipe_lines(recipe: Recipe) -> Iterator[FixLine]:
+    """Yield what a recipe does, its placeholders open."""
+    for action in recipe.steps:
+        if action.title:
+            yield FixLine(LineKind.TITLE, action.title)
+        yield from _action_lines(action)
+    if recipe.snippet is not None:
+        yield FixLine(LineKind.FILE, recipe.snippet.where)
+        yield from _diff(recipe.snippet.before, recipe.snippet.after)
+
+
+def _action_lines(action: Action) -> Iterator[FixLine]:
+    settings = " ".join(f"{name}={value}" for name, value in action.env.items())
+    options = " ".join(f"({one.value})" for one in action.options)
+    texts = [f"{name}: install {' '.join(packages)}" for name, packages in action.system.items()]
+    if action.uninstall:
+        texts.append(f"uninstall {' '.join(action.uninstall)}")
+    if action.run:
+        texts.append(" ".join(filter(None, [settings, *action.run])))
+    elif action.install:
+        texts.append(" ".join(filter(None, [settings, "install", *action.install, options])))
+    elif settings:
+        texts.append(f"export {settings}")
+    for text in texts:
+        yield from (FixLine(LineKind.COMMAND, part) for part in text.splitlines())
+    if action.edit is not None:
+        yield FixLine(LineKind.FILE, action.edit.file)
+        yield from _diff(action.edit.before, action.edit.after)
+
+
+def _diff(before: str, after: str) -> Iterator[FixLine]:
+    yield from (FixLine(LineKind.REMOVED, text) for text in before.splitlines())
+    yield from (FixLine(LineKind.ADDED, text) for text in after.splitlines())
