@@ -77,3 +77,10 @@ def test_an_unknown_kind_is_a_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("docker", "jenkins")])
 def test_what_is_written_can_be_read(kind: str) -> None:
     assert isinstance(yaml.safe_load(filled(kind)), dict)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_template_declares_no_machine(kind: str) -> None:
+    """A GPU and a driver that nobody has must not fail a healthy project."""
+    for arguments in commands(filled(kind)):
+        assert not [word for word in arguments if word.startswith(("--assume", "--expect"))]

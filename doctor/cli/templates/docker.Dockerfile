@@ -1,17 +1,18 @@
 # syntax=docker/dockerfile:1
-# Written by `doctor init docker`, and yours from now on: docker build -f doctor.Dockerfile .
+# Written by `doctor init docker`. Edit it as you like. Build it: docker build -f doctor.Dockerfile .
 FROM python:3.12-slim AS app
 WORKDIR /app
 COPY requirements.txt .
 RUN python -m pip install --no-cache-dir -r requirements.txt
 
-# The gate. A build host has no GPU, so the one that the image will run on is declared: the build fails where the
-# environment does not fit it.
+# The build fails if doctor finds an error in the environment. A build host has no GPU: declare the one that the image
+# will run on by adding, for example, --assume gpu=sm_90,driver=580.95
+# canary-doctor is not on a package index yet: put the path or git URL of a checkout, or your own index.
 FROM app AS doctor
 RUN python -m venv /opt/doctor \
     && /opt/doctor/bin/python -m pip install --no-cache-dir "canary-doctor==@VERSION@"
-RUN /opt/doctor/bin/doctor check --python python3 --assume gpu=sm_90,driver=535.104 --report json=/opt/doctor.json
+RUN /opt/doctor/bin/doctor check --python python3 --report json=/opt/doctor.json
 
-# What is shipped holds no doctor. A stage that nothing copies from is never built, so the report makes this one wait for the gate.
+# The final image contains no doctor. It copies the report because BuildKit skips a stage that nothing copies from.
 FROM app
 COPY --from=doctor /opt/doctor.json /usr/local/share/doctor.json
