@@ -51,6 +51,17 @@ def _torch(prefix: Path, version: str = _VERSION, files: Mapping[str, str] | Non
     return site_of(prefix) / "torch"
 
 
+@pytest.mark.parametrize(
+    ("version", "metadata"),
+    [("2.13.0+cu130", "2.5.1"), ("2.5.1+cu124", None), ("2.5.1.post2", None), ("main", None)],
+)
+def test_the_files_and_the_metadata_name_two_releases(
+    tmp_path: Path, version: str, metadata: str | None
+) -> None:
+    _torch(tmp_path, f"__version__ = '{version}'\ncuda = None\n")
+    assert values(_facts(tmp_path)).get("torch.metadata_version") == metadata
+
+
 def _function(symbol: str) -> str:
     return f'void f(void) __asm__("{symbol}");\nvoid f(void) {{}}\n'
 

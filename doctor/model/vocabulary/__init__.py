@@ -123,6 +123,7 @@ FACTS: dict[str, str] = {
     "torch.release": "without it",
     "torch.minor": "major.minor",
     "torch.local": "local part, cu130",
+    "torch.metadata_version": "version in its dist-info, where its version.py is of another release",
     "torch.build": "cuda, rocm, xpu or cpu",
     "torch.cuda_version": "CUDA it was built with, major.minor",
     "torch.cuda_major": "first number of it",

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from doctor.base.versions import major, minor, public
+from packaging.version import Version
+
+from doctor.base.versions import major, minor, parse, public
 from doctor.host import Host, Unread
 from doctor.host.reading import SOURCE
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, State, absent, present, unknown
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.installed.modules import constants, folder_of, searched
 from doctor.observe.scene import Scene, Seen
@@ -21,7 +23,7 @@ _TOLD = (
     *("cuda_version", "cuda_major", "cuda_tag", "hip_version", "xpu_version", "git_version"),
 )
 _COMPILED = ("cxx11_abi", "cxx11_abi_tag", "arch_list", "numpy_abi", "glibc_min")
-_NAMES = (*_TOLD, "path", "cxx_standard", "specializes_symbolic", *_COMPILED)
+_NAMES = (*_TOLD, "metadata_version", "path", "cxx_standard", "specializes_symbolic", *_COMPILED)
 _LOADED = ("libc10.so", "libtorch_cpu.so", "libtorch_cuda.so", "libtorch_python.so")
 # The constructor of c10::Error takes a std::string, so its mangled name tells which std::string it
 # was compiled with.
@@ -48,7 +50,9 @@ def probe(scene: Scene) -> Seen:
         return
     yield "torchaudio.cuda_version", _companion(scene, "torchaudio")
     yield "torch.path", present(str(folder), str(folder))
-    yield from _version(scene.host, folder / "version.py")
+    facts = dict(_version(scene.host, folder / "version.py"))
+    yield from facts.items()
+    yield "torch.metadata_version", _other_version(scene, folder, facts["torch.version"])
     yield from _sources(scene.host, folder)
     if scene.interpreter.platform == "linux":
         yield from _libraries(folder)
@@ -67,6 +71,23 @@ def _companion(scene: Scene, name: str) -> Fact:
     if folder is None or not (found := re.fullmatch(r"cu(\d\d)(\d)", local)):
         return absent(str(folder or "sys.path"))
     return present(f"{found[1]}.{found[2]}", str(folder / "version.py"))
+
+
+def _other_version(scene: Scene, folder: Path, version: Fact) -> Fact:
+    """Return the version in torch's dist-info; absent where version.py is of the same release.
+
+    Local and post-release parts may differ: images and conda add them to one of the two.
+    """
+    listed = next((one for one in scene.distributions if one.name == "torch"), None)
+    code = parse(str(version.value)) if version.state is State.PRESENT else None
+    if code is None:
+        return unknown("the version of torch's own files is not known", version.source)
+    if listed is None or listed.folder.parent != folder.parent:
+        return absent(str(folder.parent))
+    metadata = parse(listed.version)
+    if metadata is None or Version(metadata.base_version) == Version(code.base_version):
+        return absent(str(listed.folder))
+    return present(listed.version, str(listed.folder))
 
 
 def _without(scene: Scene) -> Seen:
