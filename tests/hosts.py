@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from doctor.host import Host
-from doctor.model.facts import Fact, State
-from doctor.observe.scene import Distribution, Interpreter, Seen
+from doctor.model.facts import Fact, FactStream, State
+from doctor.observe.scene import Distribution, Interpreter
 
 HANG = "exec /bin/sleep 60"
 BABBLE = "while :; do echo 'Lorem ipsum dolor sit amet, consectetur adipiscing elit'; done"
@@ -80,7 +80,7 @@ def distributions(python: Interpreter, wanted: Sequence[str]) -> tuple[Distribut
     )
 
 
-def facts_of(seen: Seen) -> dict[str, Fact]:
+def facts_of(seen: FactStream) -> dict[str, Fact]:
     """Collect what a probe yields; the same name twice is a mistake of the probe."""
     facts: dict[str, Fact] = {}
     for name, fact in seen:

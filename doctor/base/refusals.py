@@ -35,7 +35,7 @@ class RefusedError(DoctorError):
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def as_refusal() -> Iterator[None]:
     """Raise RefusedError in place of what says that the machine refused something.
 
     Errors of every other kind pass.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def near(word: str, known: Iterable[str], otherwise: str = "; doctor list shows them") -> str:
+def suggest(word: str, known: Iterable[str], otherwise: str = "; doctor list shows them") -> str:
     """Return the end of a sentence that names the id most like a mistyped one, or says where they are to be found."""
     from difflib import get_close_matches
 

@@ -100,7 +100,7 @@ def main() -> NoReturn:
     try:
         signal.signal(signal.SIGTERM, _interrupt)
         answer_shells()
-        with refusals.told():
+        with refusals.as_refusal():
             code: Any = app(standalone_mode=False)
     except KeyboardInterrupt:
         say("doctor: interrupted")

@@ -14,7 +14,7 @@ from doctor.catalog.check_headers import load_checks
 from doctor.cli import console as screen
 from doctor.cli import options
 from doctor.cli import suggestions as offered
-from doctor.cli.program_names import near
+from doctor.cli.program_names import suggest
 
 
 def explain(
@@ -49,7 +49,7 @@ def explain(
         )
     else:
         raise UsageError(
-            f"{id_}: no known issue and no check has this id{near(id_, [*known.issues, *checks])}"
+            f"{id_}: no known issue and no check has this id{suggest(id_, [*known.issues, *checks])}"
         )
     return 0
 

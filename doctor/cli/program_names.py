@@ -6,10 +6,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from doctor.base.suggestions import near
+from doctor.base.suggestions import suggest
 from doctor.host import regular_bytes
 
-__all__ = ["near", "shadow"]
+__all__ = ["shadow", "suggest"]
 
 _START = 64 << 10
 """Bytes of a script in which it imports what it starts."""

@@ -12,7 +12,7 @@ _LONG = 1000
 """Characters of a path; some systems take no more than 1024."""
 
 
-def put_away(folder: Path) -> bool:
+def remove_tree(folder: Path) -> bool:
     """Remove a folder as far as that is possible, and say whether it is gone.
 
     However deep it is: a folder whose path is long is moved to the top before it is looked into, so

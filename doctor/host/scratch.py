@@ -14,7 +14,7 @@ from types import TracebackType
 from doctor.base.errors import DoctorError
 from doctor.base.refusals import refusal
 from doctor.host.fork_server import ForkServer
-from doctor.host.removal import put_away
+from doctor.host.removal import remove_tree
 from doctor.host.supervisor import Supervisor
 
 
@@ -59,7 +59,7 @@ class Scratch:
     ) -> None:
         if self.fork_server:
             self.fork_server.close()
-        put_away(self.folder)
+        remove_tree(self.folder)
         self.supervisor.close()
 
 

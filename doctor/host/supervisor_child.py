@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from doctor.host import guard
     from doctor.host.process_tree import kill, marked
-    from doctor.host.removal import put_away
+    from doctor.host.removal import remove_tree
 else:
     sys.path.insert(0, str(Path(__file__).parent))
     from process_tree import kill, marked
-    from removal import put_away
+    from removal import remove_tree
 
     if sys.platform == "linux":
         import guard
@@ -91,7 +91,7 @@ def main(folder: str, mark: str) -> None:
     for _ in range(_PASSES):
         alive = marked(mark)
         kill(alive)
-        if put_away(Path(folder)) and not alive:
+        if remove_tree(Path(folder)) and not alive:
             return
         time.sleep(0.05)
 

@@ -10,7 +10,7 @@ _K = TypeVar("_K")
 _T = TypeVar("_T")
 
 
-def together(
+def run_in_threads(
     calls: Mapping[_K, Callable[[], _T]], meanwhile: Callable[[], object] = bool
 ) -> dict[_K, _T]:
     """Return what each call gives, all of them made at once, and do something in the meantime.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
 
 from doctor.base.versions import minor, parse
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 
 SOURCE = "collect_env"
 
@@ -34,8 +33,6 @@ _WITH_CUDA = (
 )
 _SYSTEMS = {"windows": "windows", "macos": "macos", "mac os": "macos"}
 
-Told: TypeAlias = Iterator[tuple[str, Fact]]
-
 
 def is_environment(lines: Sequence[str]) -> bool:
     """Say whether a text holds such a report, whatever stands around it."""
@@ -57,7 +54,7 @@ def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
     return facts | dict(_packages(lines))
 
 
-def _or_none(name: str, value: str, found: str | None) -> Told:
+def _or_none(name: str, value: str, found: str | None) -> FactStream:
     """Yield a value, that there is none, or that the report could not collect it."""
     if found:
         yield name, present(found, SOURCE)
@@ -72,22 +69,22 @@ def _number(text: str) -> str | None:
     return found[0] if found else None
 
 
-def _torch(value: str) -> Told:
+def _torch(value: str) -> FactStream:
     found = re.match(r"\d+\.\d+\S*", value)
     yield from _or_none("torch.version", value, found[0] if found else None)
 
 
-def _versioned(name: str) -> Callable[[str], Told]:
+def _versioned(name: str) -> Callable[[str], FactStream]:
     return lambda value: _or_none(name, value, _number(value))
 
 
-def _toolkit(value: str) -> Told:
+def _toolkit(value: str) -> FactStream:
     found = _number(value)
     yield from _or_none("cuda.nvcc_version", value, found)
     yield from _or_none("cuda.version", value, minor(found) if found else None)
 
 
-def _system(value: str) -> Told:
+def _system(value: str) -> FactStream:
     lower = value.lower()
     system = next((name for word, name in _SYSTEMS.items() if word in lower), "linux")
     yield "host.os", present(system, SOURCE)
@@ -101,7 +98,7 @@ def _system(value: str) -> Told:
         yield "host.distribution_id", present(named[1], SOURCE)
 
 
-def _compiler(value: str) -> Told:
+def _compiler(value: str) -> FactStream:
     found = _number(value.rpartition(")")[2]) or _number(value)
     for name, part in (
         ("compiler.cxx_version", found),
@@ -115,24 +112,24 @@ def _compiler(value: str) -> Told:
         yield "compiler.cuda_host_major", present(found.partition(".")[0], SOURCE)
 
 
-def _python(value: str) -> Told:
+def _python(value: str) -> FactStream:
     yield from _or_none("python.version", value, _number(value))
     if "64-bit" in value or "32-bit" in value:
         yield "python.bits", present(64 if "64-bit" in value else 32, SOURCE)
 
 
-def _platform(value: str) -> Told:
+def _platform(value: str) -> FactStream:
     yield "host.wsl", present(True, SOURCE) if "microsoft" in value.lower() else absent(SOURCE)
     if "tegra" not in value.lower():
         yield "host.jetson", absent(SOURCE)
 
 
-def _available(value: str) -> Told:
+def _available(value: str) -> FactStream:
     if value in ("True", "Yes", "False", "No"):
         yield "torch.cuda_available", present(value in ("True", "Yes"), SOURCE)
 
 
-_TELLERS: Mapping[str, Callable[[str], Told]] = {
+_TELLERS: Mapping[str, Callable[[str], FactStream]] = {
     "pytorch version": _torch,
     "cuda used to build pytorch": _versioned("torch.cuda_version"),
     "rocm used to build pytorch": _versioned("torch.hip_version"),
@@ -149,7 +146,7 @@ _TELLERS: Mapping[str, Callable[[str], Told]] = {
 }
 
 
-def _build(told: Mapping[str, str]) -> Told:
+def _build(told: Mapping[str, str]) -> FactStream:
     """Yield what torch was built for, where the report leaves no doubt."""
     version, rocm = told.get("pytorch version", ""), told.get("rocm used to build pytorch", "")
     local = version.partition("+")[2]
@@ -174,14 +171,14 @@ def _build(told: Mapping[str, str]) -> Told:
         yield "package.torch.installer", present("pip", SOURCE)
 
 
-def _gpus(lines: Sequence[str]) -> Told:
+def _gpus(lines: Sequence[str]) -> FactStream:
     names = {int(found[1]): found[2] for line in lines if (found := _GPU.match(line))}
     if names:
         yield "nvidia.gpu_names", present([names[number] for number in sorted(names)], SOURCE)
         yield "nvidia.gpu_count", present(len(names), SOURCE)
 
 
-def _packages(lines: Sequence[str]) -> Told:
+def _packages(lines: Sequence[str]) -> FactStream:
     """Yield the packages that the report lists.
 
     It lists a few dozen, so that others are unknown.

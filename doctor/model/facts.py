@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -30,6 +30,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
 
 
 Facts: TypeAlias = Mapping[str, Fact]
+FactStream: TypeAlias = Iterator[tuple[str, Fact]]
+"""Facts with their names, one by one, as a probe or a derivation finds them."""
 
 
 def present(value: Any, source: str) -> Fact:

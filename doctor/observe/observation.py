@@ -16,7 +16,7 @@ from doctor.base.globs import matches_any
 from doctor.base.time_limit import PATIENCE
 from doctor.facts.derive.reach import shown
 from doctor.host import Host
-from doctor.host.threads import together
+from doctor.host.threads import run_in_threads
 from doctor.model.checks import Check, Kind, Progress, Tier
 from doctor.model.facts import ASSUMED, Fact, Facts, present, unknown, value_of
 from doctor.model.observation import Log, Observation, Target, TargetKind
@@ -160,7 +160,7 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
 
 def _described(host: Host, path: Path) -> Interpreter:
     """Start the interpreter, and load the probes and what blanks secrets while it answers."""
-    said = together({"": partial(describe, host, path)}, meanwhile=_load)
+    said = run_in_threads({"": partial(describe, host, path)}, meanwhile=_load)
     return said[""]
 
 

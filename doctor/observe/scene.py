@@ -9,16 +9,13 @@ beside those that read files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import msgspec
 
 from doctor.host import Host
-from doctor.model.facts import Fact
-
-Seen: TypeAlias = Iterator[tuple[str, Fact]]
+from doctor.model.facts import FactStream
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,5 +79,5 @@ class Probe(Protocol):
 
     __name__: str
 
-    def probe(self, scene: Scene) -> Seen:
+    def probe(self, scene: Scene) -> FactStream:
         """Yield fact by fact what this subject shows."""

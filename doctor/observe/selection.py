@@ -8,7 +8,7 @@ from pathlib import Path
 from doctor.base.errors import UsageError
 from doctor.base.globs import matches_any
 from doctor.base.refusals import whole
-from doctor.base.suggestions import near
+from doctor.base.suggestions import suggest
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
 
@@ -34,7 +34,7 @@ def chosen(
     for glob in only:
         if glob not in (*issues, *runs):
             raise UsageError(
-                f"{named} {glob}: no check and no known issue has such an id{near(glob, [*checks, *known.issues])}"
+                f"{named} {glob}: no check and no known issue has such an id{suggest(glob, [*checks, *known.issues])}"
             )
     return issues, runs or (NONE if only else ())
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.host.removal import put_away
+from doctor.host.removal import remove_tree
 from doctor.model.outcomes import Verdict
 from tests.command import check, doctor
 from tests.faults.standins import bare, outcome, package, program
@@ -152,7 +152,7 @@ def _nest(folder: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="where paths are short, so are nests")
 def test_a_folder_of_any_depth_is_put_away(nested: Path, tmp_path: Path) -> None:
     _nest(nested)
-    assert put_away(nested)
+    assert remove_tree(nested)
     assert not nested.exists()
     assert (tmp_path / "outside" / "kept").is_dir()
 

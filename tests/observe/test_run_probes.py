@@ -8,10 +8,10 @@ from types import ModuleType
 import pytest
 
 from doctor.host import Host
-from doctor.model.facts import present
+from doctor.model.facts import FactStream, present
 from doctor.model.observation import ProbeFailure
 from doctor.observe.run_probes import probe_all
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 SCENE = Scene(host=Host(env={}))
 
@@ -21,7 +21,7 @@ def module(
 ) -> ModuleType:
     """Make a module that holds a probe: it gives one fact, and then hangs, fails or gives a second one."""
 
-    def probe(_scene: Scene) -> Seen:
+    def probe(_scene: Scene) -> FactStream:
         yield f"{name}.first", present(1, name)
         time.sleep(hang)
         if fail:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from doctor.facts.derive.making import SOURCE, Named
-from doctor.model.facts import Facts, absent, present, value_of
+from doctor.facts.derive.making import SOURCE
+from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
 _ABOVE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 """What HIP reads, the first that is set."""
 
 
-def chosen(facts: Facts) -> Named:
+def chosen(facts: Facts) -> FactStream:
     """Yield `amd.visible_error`: in words, where the first GPU that HIP is told to take is not among those that the runtime leaves."""
     said = _wrong(facts)
     yield "amd.visible_error", present(said, SOURCE) if said else absent(SOURCE)

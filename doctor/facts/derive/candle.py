@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from doctor.base.versions import in_range, minor
 from doctor.facts.conditions import lookup
 from doctor.facts.derive.arch import runs
-from doctor.facts.derive.making import SOURCE, Named, made
-from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
+from doctor.facts.derive.making import SOURCE, made
+from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
 
 _HAVE_KERNELS = ("candle-nn", "candle-transformers")
 _ASKS_NVCC = "cuda-version-from-build-system"
 
 
-def candle(facts: Facts) -> Named:
+def candle(facts: Facts) -> FactStream:
     """Yield what decides whether a build of candle with CUDA goes through and runs here."""
     yield "cuda.ahead_of_driver", _ahead_of_driver(facts)
     yield "rust.too_old", made(facts, "rust.rustc", "cargo.rust_wanted", make=_is_older)

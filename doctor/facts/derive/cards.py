@@ -10,8 +10,8 @@ from typing import Any
 
 from doctor.base.versions import in_range
 from doctor.facts import devices
-from doctor.facts.derive.making import SOURCE, Named
-from doctor.model.facts import Facts, State, absent, present, value_of
+from doctor.facts.derive.making import SOURCE
+from doctor.model.facts import Facts, FactStream, State, absent, present, value_of
 
 _GRACE_HOPPER = range(0x2340, 0x2350)
 _BLACKWELL = (range(0x2900, 0x2A00), range(0x2B00, 0x3000), range(0x3180, 0x3200))
@@ -22,7 +22,7 @@ _WITHOUT_PASCAL = "590"
 _NVIDIAS_OWN = ("", "nvidia")
 
 
-def cards(facts: Facts) -> Named:
+def cards(facts: Facts) -> FactStream:
     """Yield, for each thing that a card may need, the cards that need it and that the driver does not take."""
     free = [
         card

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -11,9 +10,7 @@ from doctor.base.versions import in_range, parse, public
 from doctor.facts.conditions import all_hold, condition_holds, lookup, same
 from doctor.facts.placeholders import as_text
 from doctor.model.compat import Column, Newest, Table
-from doctor.model.facts import Fact, Facts, State, absent, present, unknown
-
-Named: TypeAlias = Iterator[tuple[str, Fact]]
+from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown
 
 
 def accepts(cell: Any, value: Any) -> bool | None:
@@ -33,7 +30,7 @@ def cell_text(cell: Any) -> str:
     return as_text(cell)
 
 
-def table_facts(name: str, table: Table, facts: Facts) -> Named:
+def table_facts(name: str, table: Table, facts: Facts) -> FactStream:
     """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select, and whether they are beyond the table.
 
     Where a column judges, also what is held against the cell, `.seen`, and what selected the row,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.facts.derive.making import SOURCE, Named
+from doctor.facts.derive.making import SOURCE
 from doctor.facts.devices import cards
-from doctor.model.facts import Facts, absent, present, value_of
+from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
 
-def choices(facts: Facts) -> Named:
+def choices(facts: Facts) -> FactStream:
     """Yield `nvidia.choices`, in words, and `nvidia.choice`, the first of them as the variable takes it; absent where nothing is wrong."""
     gpus = cards(facts, "nvidia.gpus") if value_of(facts, "nvidia.visible_error") else []
     chosen = str(value_of(facts, "env.CUDA_VISIBLE_DEVICES") or "")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from doctor.base.versions import minor, parse
-from doctor.facts.derive.making import SOURCE, Named, made
+from doctor.facts.derive.making import SOURCE, made
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts, absent, present, unknown
+from doctor.model.facts import Facts, FactStream, absent, present, unknown
 
 
-def companions(facts: Facts, catalog: Catalog) -> Named:
+def companions(facts: Facts, catalog: Catalog) -> FactStream:
     """Yield what is known of torchaudio beside this torch."""
     names = ("torchaudio.cuda_version", "torch.cuda_version")
     yield "torchaudio.fits_cuda", made(facts, *names, make=lambda one, torch: one == minor(torch))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.facts.conditions import lookup
-from doctor.facts.derive.making import SOURCE, Named
-from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
+from doctor.facts.derive.making import SOURCE
+from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
 
 
-def of_gpus(facts: Facts) -> Named:
+def of_gpus(facts: Facts) -> FactStream:
     """Yield `nvidia.gpu_names`, `nvidia.gpu_count` and `nvidia.capabilities` of the GPUs that are visible."""
     seen = _visible(facts)
     if seen.state is not State.PRESENT or not isinstance(seen.value, list):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from doctor.base.versions import major, parse
-from doctor.facts.derive.making import SOURCE, Named, made
+from doctor.facts.derive.making import SOURCE, made
 from doctor.facts.devices import texts
-from doctor.model.facts import Fact, Facts, State, absent, present, value_of
+from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, value_of
 
 _BUILT_FOR_CUDA = {
     "jax": ("jax-cuda12-plugin", "jax-cuda13-plugin"),
@@ -17,7 +17,7 @@ _BUILT_FOR_CUDA = {
 _FIRST_BRANCH = 300
 
 
-def halves(facts: Facts) -> Named:
+def halves(facts: Facts) -> FactStream:
     """Yield whether libcuda is a forward compatibility package, or of another driver than the kernel's."""
     stands_in = _stands_in(facts)
     yield "nvidia.forward_compatibility", present(True, SOURCE) if stands_in else absent(SOURCE)
@@ -90,7 +90,7 @@ def _outdated(facts: Facts) -> Fact:
     return present(path.rpartition("/")[0], SOURCE) if differs else absent(SOURCE)
 
 
-def wants(facts: Facts) -> Named:
+def wants(facts: Facts) -> FactStream:
     """Yield `nvidia.wanted_by`: what here was built for NVIDIA's GPUs, where nobody hides them on purpose."""
     names = ["torch"] if value_of(facts, "torch.build") == "cuda" else []
     names += [

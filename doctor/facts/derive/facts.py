@@ -17,13 +17,13 @@ from doctor.facts.derive.devices import of_gpus
 from doctor.facts.derive.driver import halves, wants
 from doctor.facts.derive.gpus import capabilities
 from doctor.facts.derive.health import health
-from doctor.facts.derive.making import SOURCE, Named, made
+from doctor.facts.derive.making import SOURCE, made
 from doctor.facts.derive.pins import pins
 from doctor.facts.derive.reach import reach
 from doctor.facts.derive.wheels import driver_runs, wanted_tag
 from doctor.facts.placeholders import as_text
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Fact, Facts, State, absent, present, unknown, value_of
+from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
 
 _BYTES_A_JOB = 6 << 30
 _ONE_FOLDER = 13
@@ -67,13 +67,13 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     return known
 
 
-def _add(known: dict[str, Fact], more: Named) -> None:
+def _add(known: dict[str, Fact], more: FactStream) -> None:
     for name, fact in more:
         if name not in known or known[name].state is State.UNKNOWN:
             known[name] = fact
 
 
-def _torch(facts: Facts) -> Named:
+def _torch(facts: Facts) -> FactStream:
     yield "torch.release", made(facts, "torch.version", make=public)
     yield "torch.minor", made(facts, "torch.version", make=minor)
     yield (
@@ -100,7 +100,7 @@ def _torch(facts: Facts) -> Named:
     )
 
 
-def _packages(facts: Facts) -> Named:
+def _packages(facts: Facts) -> FactStream:
     yield "package.torch.version", made(facts, "torch.version", make=str)
     yield "python.minor", made(facts, "python.version", make=minor)
     yield "triton.version", made(facts, "package.triton.version", make=str)
@@ -115,7 +115,7 @@ def _packages(facts: Facts) -> Named:
     )
 
 
-def _gpus(facts: Facts) -> Named:
+def _gpus(facts: Facts) -> FactStream:
     yield from of_gpus(facts)
     yield from halves(facts)
     yield from cards(facts)
@@ -139,7 +139,7 @@ def _gpus(facts: Facts) -> Named:
     )
 
 
-def _stack(facts: Facts) -> Named:
+def _stack(facts: Facts) -> FactStream:
     for name, pick in (("nvidia.capability_min", min), ("nvidia.capability_max", max)):
         yield (
             name,
@@ -155,7 +155,7 @@ def _capability(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdigit())
 
 
-def _arch_list(facts: Facts) -> Named:
+def _arch_list(facts: Facts) -> FactStream:
     yield (
         "torch.arch_list",
         made(
@@ -166,7 +166,7 @@ def _arch_list(facts: Facts) -> Named:
     )
 
 
-def _coverage(facts: Facts) -> Named:
+def _coverage(facts: Facts) -> FactStream:
     unified = in_range(str(value_of(facts, "torch.cuda_version")), introduced="13.2") is True
 
     def missing(_build: str, archs: list[str], here: list[str]) -> list[str] | None:
@@ -190,7 +190,7 @@ def _coverage(facts: Facts) -> Named:
     )
 
 
-def _extensions(facts: Facts) -> Named:
+def _extensions(facts: Facts) -> FactStream:
     for name in [
         name for name in facts if name.startswith("extension.") and name.endswith(".archs")
     ]:
@@ -220,7 +220,7 @@ def _flash_attn_archs(capabilities: list[str]) -> str | None:
     )
 
 
-def _toolkit(facts: Facts) -> Named:
+def _toolkit(facts: Facts) -> FactStream:
     yield "cuda.matches_torch", made(facts, "cuda.version", "torch.cuda_version", make=_difference)
     yield (
         "cuda.compiler_fits_headers",
@@ -271,7 +271,7 @@ def _host_compiler_fits(facts: Facts) -> Fact:
     )
 
 
-def _triton(facts: Facts) -> Named:
+def _triton(facts: Facts) -> FactStream:
     for package in ("triton", "pytorch-triton", "pytorch-triton-rocm"):
         if (
             fact := facts.get(f"requires.torch.{package}.met")
@@ -285,7 +285,7 @@ def _triton(facts: Facts) -> Named:
     )
 
 
-def _build(facts: Facts) -> Named:
+def _build(facts: Facts) -> FactStream:
     yield (
         "build.max_jobs",
         made(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs),
@@ -315,7 +315,7 @@ def _pip_root(torch: str, cuda: str) -> str | None:
     )
 
 
-def _tag(facts: Facts, catalog: Catalog) -> Named:
+def _tag(facts: Facts, catalog: Catalog) -> FactStream:
     archs, drivers = catalog.tables.get("torch-archs"), catalog.tables.get("cuda-driver")
     if archs is None or drivers is None:
         return
@@ -344,7 +344,7 @@ _TUPLE = (
 )
 
 
-def _tuple(facts: Facts) -> Named:
+def _tuple(facts: Facts) -> FactStream:
     known = {
         title: as_text(value_of(facts, name))
         for title, name in _TUPLE

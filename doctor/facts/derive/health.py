@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from doctor.facts.derive.making import SOURCE, Named
+from doctor.facts.derive.making import SOURCE
 from doctor.facts.derive.which import lost, which
 from doctor.facts.devices import cards
-from doctor.model.facts import Facts, absent, present, value_of
+from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
 _Complaint: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], str]
 """Makes words of a GPU and its health; an empty text where there is nothing to say."""
@@ -29,7 +29,7 @@ _THROTTLED = ("hardware thermal slowdown", "hardware power brake")
 """
 
 
-def health(facts: Facts) -> Named:
+def health(facts: Facts) -> FactStream:
     """Yield a list of GPUs for each thing that may be amiss.
 
     Absent where no GPU complains of it.

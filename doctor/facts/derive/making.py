@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 from doctor.facts.conditions import lookup
 from doctor.model.facts import Fact, Facts, State, absent, present, unknown
 
-Named: TypeAlias = Iterator[tuple[str, Fact]]
 SOURCE = "derived"
 
 

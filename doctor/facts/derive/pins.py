@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from doctor.base.versions import public
 from doctor.facts.conditions import all_hold, condition_holds
-from doctor.facts.derive.cells import Named, accepts, cell_text, selected
+from doctor.facts.derive.cells import accepts, cell_text, selected
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts, present, value_of
+from doctor.model.facts import Facts, FactStream, present, value_of
 
 
-def pins(facts: Facts, catalog: Catalog) -> Named:
+def pins(facts: Facts, catalog: Catalog) -> FactStream:
     """Yield requires.* for the columns that say what a package asks for.
 
     Nothing where any metadata was read.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from doctor.facts.derive.making import SOURCE, Named, made
+from doctor.facts.derive.making import SOURCE, made
 from doctor.facts.devices import state_said, texts
 from doctor.facts.placeholders import as_text
-from doctor.model.facts import Fact, Facts, absent, present, value_of
+from doctor.model.facts import Fact, Facts, FactStream, absent, present, value_of
 
 _VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 """Whose GPUs a build is for."""
@@ -21,7 +21,7 @@ _NOT_HANDED_IN = ("", "void", "none")
 """Values of NVIDIA_VISIBLE_DEVICES with which the container toolkit hands no GPU in."""
 
 
-def reach(facts: Facts) -> Named:
+def reach(facts: Facts) -> FactStream:
     """Yield what the machine shows, what hides it on purpose, and what each framework does not reach."""
     yield (
         "amd.unsupported_by_torch",

@@ -6,22 +6,22 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from doctor.facts.derive.making import SOURCE, Named
-from doctor.model.facts import Facts, absent, present, value_of
+from doctor.facts.derive.making import SOURCE
+from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
 _ERROR = re.compile(r"GPU (?P<index>\d+)(?: \((?P<card>[^()]*)\))?: (?P<words>.+)$")
 _PLACE = re.compile(r"[0-9a-f]+:[0-9a-f:.]+")
 _NVML_LOST = "GPU is lost"
 
 
-def which(name: str, gpus: Sequence[dict[str, Any]]) -> Named:
+def which(name: str, gpus: Sequence[dict[str, Any]]) -> FactStream:
     """Yield `nvidia.NAME.which`, `GPU 2 (0000:81:00.0)`, and `nvidia.NAME.index`, `2`, as `nvidia-smi -i` takes it."""
     yield f"nvidia.{name}.which", present(_named(gpus), SOURCE) if gpus else absent(SOURCE)
     indices = ",".join(str(gpu.get("index")) for gpu in gpus)
     yield f"nvidia.{name}.index", present(indices, SOURCE) if gpus else absent(SOURCE)
 
 
-def lost(facts: Facts) -> Named:
+def lost(facts: Facts) -> FactStream:
     """Yield the same of GPUs that do not answer, and `nvidia.gpu_errors.told`: `GPU 2 (0000:81:00.0) is lost`."""
     listed = value_of(facts, "nvidia.gpu_errors")
     errors = [str(one) for one in listed] if isinstance(listed, list | tuple) else []

@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present
+from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.binaries import drm
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 BOUND = 2.0
 
@@ -21,7 +21,7 @@ _VENDOR = "0x1002"
 _MODULE = "/sys/module/amdgpu"
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Yield `amd.*`; without a GPU of AMD's all but `gpu_present` are absent."""
     host = scene.host
     listed, on_bus = _listed(host), list(drm.devices(host, _VENDOR))

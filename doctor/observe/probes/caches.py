@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from doctor.base.refusals import home
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.scene import Interpreter, Scene, Seen
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.observe.scene import Interpreter, Scene
 
 BOUND = 5.0
 
@@ -45,7 +45,7 @@ class _Cache(NamedTuple):
     source: str
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give cache.*; a folder that does not exist yet is judged by the nearest one above it."""
     if scene.interpreter is None or scene.host.platform == "win32":
         return

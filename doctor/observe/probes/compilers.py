@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 from doctor.host import CompletedCommand, Host, Termination
-from doctor.host.threads import together
-from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.scene import Scene, Seen
+from doctor.host.threads import run_in_threads
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
 
 WAITS = True
@@ -36,7 +36,7 @@ class Tool(msgspec.Struct, frozen=True):
     path: str | None
 
 
-def probe(scene: Scene, *, patience: float = 3.0) -> Seen:
+def probe(scene: Scene, *, patience: float = 3.0) -> FactStream:
     """Yield `compiler.*` and `build.*`.
 
     A tool that gives no answer within `patience` seconds costs its own version.
@@ -129,7 +129,7 @@ def _ask(host: Host, paths: list[str], patience: float) -> Mapping[str, Complete
         words = [path] if Path(path).name.lower() in {"cl", "cl.exe"} else [path, "--version"]
         return host.run(words, timeout=patience, limit=1 << 14, env={"LC_ALL": "C"}, cwd=Path("/"))
 
-    return together({path: partial(one, path) for path in paths})
+    return run_in_threads({path: partial(one, path) for path in paths})
 
 
 def _is_stub(host: Host, path: str) -> bool:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from doctor.model.facts import absent, present, unknown
-from doctor.observe.scene import Scene, Seen
+from doctor.model.facts import FactStream, absent, present, unknown
+from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
 
 BOUND = 1.0
@@ -45,7 +45,7 @@ def _steers(name: str) -> bool:
     return (name in _NAMES or name.startswith(_PREFIXES)) and not _SECRET_NAME.search(name)
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Yield `env.*`: absent for a variable of the list that is not set.
 
     Families (NCCL_) only where they are set.

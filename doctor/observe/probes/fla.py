@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import takewhile
 
 from doctor.host.reading import SOURCE, Unread
-from doctor.model.facts import absent, present, unknown
+from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.installed.modules import folder_of
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 BOUND = 1.0
 
@@ -15,7 +15,7 @@ _FILE = "ops/delta_rule/fused_recurrent.py"
 _OPERATOR = "def fused_recurrent_delta_rule("
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give fla.delta_rule_disabled; absent where there is no such package or no such operator."""
     folder = folder_of(scene.interpreter, "fla") if scene.interpreter else None
     if folder is None:

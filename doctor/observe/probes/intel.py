@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present
+from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.binaries import drm
 from doctor.observe.binaries.loader_cache import find_library
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 BOUND = 2.0
 
@@ -23,7 +23,7 @@ _COMPUTES = ("0x7d", "0x64", "0xb0")
 """How the device numbers of such GPUs begin that torch serves: Core Ultra of the first (Meteor and Arrow Lake), second and third series."""
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Yield `intel.*`; without such a GPU all but `gpu_present` are absent."""
     host = scene.host
     gpus = [

@@ -9,9 +9,9 @@ import shlex
 from pathlib import Path
 
 from doctor.host import Host, Termination
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries.loader_cache import find_library
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 BOUND = 3.0
 
@@ -33,7 +33,7 @@ _GLIBC = re.compile(rb"GNU C Library[^\n]{0,80}? version (\d+\.\d+)")
 _GLIBCXX = re.compile(rb"GLIBCXX_(3\.4(?:\.\d+)?)\0")
 
 
-def probe(scene: Scene, *, patience: float = 2.0) -> Seen:
+def probe(scene: Scene, *, patience: float = 2.0) -> FactStream:
     """Yield the `host.*` facts that do not change while the machine runs.
 
     On macOS, sysctl may take `patience` seconds.
@@ -78,7 +78,7 @@ def _unquoted(value: str) -> str:
         return value.strip().strip("\"'")
 
 
-def _distribution(host: Host) -> Seen:
+def _distribution(host: Host) -> FactStream:
     release, source = _release(host)
     name = release.get("PRETTY_NAME") or " ".join(
         filter(None, (release.get("NAME"), release.get("VERSION_ID")))
@@ -204,7 +204,7 @@ def _jetson(host: Host) -> Fact:
     return absent("/proc/device-tree/model, /etc/nv_tegra_release")
 
 
-def _processor(scene: Scene, patience: float) -> Seen:
+def _processor(scene: Scene, patience: float) -> FactStream:
     host, machine = scene.host, platform.machine()
     if host.platform != "darwin":
         yield "host.machine", present(machine, "uname")

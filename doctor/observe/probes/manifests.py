@@ -14,10 +14,10 @@ from doctor.base.refusals import home
 from doctor.base.requirements import normalize_name
 from doctor.base.text import plain
 from doctor.host.reading import SOURCE, Unread, regular_bytes, whole
-from doctor.model.facts import absent, present
+from doctor.model.facts import FactStream, absent, present
 from doctor.observe.installed.distributions import matters_to_stack
 from doctor.observe.manifests import LOCK, Kind, kind_of
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 if TYPE_CHECKING:
     from doctor.observe.manifests.pins import Pin
@@ -56,7 +56,7 @@ class _File(NamedTuple):
     kind: Kind
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give project.manifests, and manifest.* for each package of the stack that one of them asks for.
 
     Raises Unread, once it has told the others, where a manifest cannot be read.

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from doctor.host import Host, Termination
-from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.scene import Scene, Seen
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.observe.scene import Scene
 
 BOUND = 3.0
 
@@ -15,7 +15,7 @@ _VERSION = "/System/Library/CoreServices/SystemVersion.plist"
 _FAMILIES = {1: "apple7", 2: "apple8", 3: "apple9", 4: "apple9", 5: "apple10"}
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Yield `metal.*`; elsewhere than on macOS all are absent, and nothing is run."""
     host = scene.host
     if host.platform != "darwin":

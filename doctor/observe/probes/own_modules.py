@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from doctor.host.reading import RECORD, Unread, whole
-from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.scene import Distribution, Scene, Seen
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.observe.scene import Distribution, Scene
 
 BOUND = 10.0
 
@@ -63,7 +63,7 @@ _KNOWN = {
 """Packages of the stack by their distributions, for where a RECORD went with the rest."""
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give modules.gone and modules.gone_packages.
 
     Absent where each distribution has its module, and something in it.

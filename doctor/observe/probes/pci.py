@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.scene import Scene, Seen
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.observe.scene import Scene
 
 BOUND = 2.0
 
@@ -29,7 +29,7 @@ _VENDORS = (
 )
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Yield `host.virtual_machine` and `host.acs`."""
     yield "host.virtual_machine", _virtual(scene.host)
     yield "host.acs", _acs(scene.host)

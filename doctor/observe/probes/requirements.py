@@ -12,7 +12,7 @@ from typing import Any
 from doctor.base.requirements import InvalidRequirement, meets
 from doctor.base.versions import parse
 from doctor.host import Unread
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.installed.distributions import (
     Requirement,
     asks_beside_stack,
@@ -20,7 +20,7 @@ from doctor.observe.installed.distributions import (
     requirements,
 )
 from doctor.observe.probes.python import utc
-from doctor.observe.scene import Distribution, Interpreter, Scene, Seen
+from doctor.observe.scene import Distribution, Interpreter, Scene
 
 BOUND = 10.0
 
@@ -38,7 +38,7 @@ _STAND_INS = {
 }
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give requires.*; nothing where there is no interpreter.
 
     Raises Unread at its end where a METADATA cannot be read.
@@ -100,7 +100,7 @@ def _installed(name: str, by_name: Mapping[str, Distribution]) -> Distribution |
     return by_name.get(name) or next(stand_ins, None)
 
 
-def _judged(one: Distribution, wanted: Requirement, other: Distribution | None) -> Seen:
+def _judged(one: Distribution, wanted: Requirement, other: Distribution | None) -> FactStream:
     name, source = f"requires.{one.name}.{wanted.name}", f"{one.folder}/METADATA"
     met = _met(one, wanted, other)
     if met.value is not False and not matters_to_stack(wanted.name):

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.scene import Scene, Seen
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.observe.scene import Scene
 
 BOUND = 2.0
 
@@ -18,7 +18,7 @@ _NO_LIMIT = 1 << 60
 _SHARED = "/dev/shm"  # noqa: S108 - its size is asked for, nothing is written
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Yield the `host.*` facts about what a process may use."""
     host = scene.host
     yield "host.cpu_count", present(_processors(), "affinity")
@@ -44,7 +44,7 @@ def _amx(host: Host) -> Fact:
     )
 
 
-def _memory(host: Host) -> Seen:
+def _memory(host: Host) -> FactStream:
     lines = re.findall(
         r"^(\w+):[ \t]+(\d+) kB", host.read("/proc/meminfo", limit=1 << 16) or "", re.MULTILINE
     )
@@ -133,7 +133,7 @@ def _shared_memory(host: Host) -> Fact:
     return present(seen.f_blocks * seen.f_frsize, f"statvfs {_SHARED}")
 
 
-def _temporary(host: Host) -> Seen:
+def _temporary(host: Host) -> FactStream:
     names = (host.env.get(variable) for variable in ("TMPDIR", "TEMP", "TMP"))
     folder = next((name for name in names if name), "/tmp")  # noqa: S108 - only looked at
     try:

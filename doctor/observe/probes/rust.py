@@ -8,17 +8,17 @@ from functools import partial
 from pathlib import Path
 
 from doctor.host import CompletedCommand, Host, Termination
-from doctor.host.threads import together
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.host.threads import run_in_threads
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.cargo.toolchain import Toolchain, find_toolchain
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
 
 WAITS = True
 BOUND = 6.0
 
 
-def probe(scene: Scene, *, patience: float = 3.0) -> Seen:
+def probe(scene: Scene, *, patience: float = 3.0) -> FactStream:
     """Yield `rust.*`; nothing is downloaded, whatever toolchain the workspace asks for."""
     found = find_toolchain(scene.host, scene.workspace)
     if found.chosen_by:
@@ -39,7 +39,7 @@ def _versions(host: Host, found: Toolchain, patience: float) -> Iterator[tuple[s
     # cargo -vV would start lsb_release, a shell script that starts a dozen programs, to name the
     # system; its -V starts nothing.
     paths, words = {"rustc": found.rustc, "cargo": found.cargo}, {"rustc": "-vV", "cargo": "-V"}
-    ran = together(
+    ran = run_in_threads(
         {
             name: partial(_ask, host, path, words[name], patience)
             for name, path in paths.items()

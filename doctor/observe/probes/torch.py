@@ -11,10 +11,10 @@ from packaging.version import Version
 from doctor.base.versions import major, minor, parse, public
 from doctor.host import Host, Unread
 from doctor.host.reading import SOURCE
-from doctor.model.facts import Fact, State, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, State, absent, present, unknown
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.installed.modules import constants, folder_of, searched
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 BOUND = 10.0
 
@@ -40,7 +40,7 @@ _OF_CUDA = ("build", "cuda_version", "cuda_major", "cuda_tag")
 """What only `cuda` tells."""
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give the torch.* facts that files show; all of them absent where there is no torch."""
     if scene.interpreter is None:
         return
@@ -90,7 +90,7 @@ def _other_version(scene: Scene, folder: Path, version: Fact) -> Fact:
     return present(listed.version, str(listed.folder))
 
 
-def _without(scene: Scene) -> Seen:
+def _without(scene: Scene) -> FactStream:
     left = next((one for one in scene.distributions if one.name == "torch"), None)
     if left is None:
         yield from ((f"torch.{name}", absent("sys.path")) for name in _NAMES)
@@ -99,7 +99,7 @@ def _without(scene: Scene) -> Seen:
     yield from ((f"torch.{name}", unknown(why, str(left.folder))) for name in _NAMES)
 
 
-def _version(host: Host, path: Path) -> Seen:
+def _version(host: Host, path: Path) -> FactStream:
     source, told, why = str(path), None, "torch/version.py is missing"
     try:
         told = constants(host, path)
@@ -140,7 +140,7 @@ def _version(host: Host, path: Path) -> Seen:
         )
 
 
-def _sources(host: Host, folder: Path) -> Seen:
+def _sources(host: Host, folder: Path) -> FactStream:
     extension, wrap = (
         folder / "utils/cpp_extension.py",
         folder / "_higher_order_ops/triton_kernel_wrap.py",
@@ -180,7 +180,7 @@ def _of_flags(text: str) -> str | None:
     return None
 
 
-def _libraries(folder: Path) -> Seen:
+def _libraries(folder: Path) -> FactStream:
     library = folder / "lib/libc10.so"
     try:
         with opened(library) as elf:
@@ -202,7 +202,7 @@ def _libraries(folder: Path) -> Seen:
     yield "torch.glibc_min", _glibc(folder / "lib")
 
 
-def _abi(elf: Elf, source: str) -> Seen:
+def _abi(elf: Elf, source: str) -> FactStream:
     names = [symbol.name for symbol in elf.symbols() if symbol.name.startswith(b"_ZN3c105Error")]
     new, old = any(name.startswith(_NEW_ABI) for name in names), _OLD_ABI in names
     if new is old:
@@ -215,7 +215,7 @@ def _abi(elf: Elf, source: str) -> Seen:
     yield "torch.cxx11_abi_tag", present(str(new).upper(), source)
 
 
-def _compiled_in(data: bytes, source: str, folder: Path) -> Seen:
+def _compiled_in(data: bytes, source: str, folder: Path) -> FactStream:
     if not (folder / "lib/libtorch_cuda.so").exists():
         yield "torch.arch_list", absent(str(folder / "lib/libtorch_cuda.so"))
     elif flags := max(_ARCH_FLAGS.findall(b"\0" + data), key=len, default=b""):

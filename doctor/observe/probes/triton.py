@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from doctor.host import Host, Unread
-from doctor.model.facts import absent, present, unknown
+from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.installed.modules import constants, folder_of, searched
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 WAITS = True
 BOUND = 10.0
@@ -23,7 +23,7 @@ _PTXAS = (
 )
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give triton.*; all absent where there is no triton."""
     if scene.interpreter is None:
         return
@@ -54,7 +54,7 @@ def probe(scene: Scene) -> Seen:
     yield from _ptxas(scene.host, folder)
 
 
-def _ptxas(host: Host, folder: Path) -> Seen:
+def _ptxas(host: Host, folder: Path) -> FactStream:
     found = next(_candidates(host, folder), None)
     if found is None:
         yield from ((f"triton.{name}", absent(str(folder))) for name in ("ptxas", "ptxas_version"))

@@ -12,7 +12,7 @@ import msgspec
 from doctor.base.bundled import bundled
 from doctor.host import Bounds, CompletedCommand, run
 from doctor.host.fork_server import ForkServerError
-from doctor.host.removal import put_away
+from doctor.host.removal import remove_tree
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Reach
 from doctor.model.outcomes import Verdict
@@ -148,7 +148,7 @@ def _tried(
     batch = msgspec.structs.replace(
         batch, outcomes=tuple(spared(outcome, scratch.folder) for outcome in batch.outcomes)
     )
-    put_away(home)
+    remove_tree(home)
     return batch
 
 

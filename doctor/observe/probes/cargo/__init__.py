@@ -6,13 +6,13 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.cargo.lock import Lock, Locked, read_lock
 from doctor.observe.cargo.resolution import Answer, Question, ask
 from doctor.observe.cargo.sources import described, has_sources
 from doctor.observe.cargo.toolchain import find_toolchain
 from doctor.observe.probes.cargo.candle_sources import candle
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 WAITS = True
 BOUND = 12.0
@@ -24,7 +24,7 @@ cudarc bindgen_cuda cudaforge half rand gemm metal objc2-metal intel-mkl-src acc
 _CRATES = tuple(_LIST.split())
 
 
-def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
+def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
     """Yield `cargo.*`, `crate.*`, `candle.*` and `cudarc.*`.
 
     Nothing is built, fetched or written.
@@ -105,7 +105,7 @@ def _workspace(answer: Answer) -> Iterator[tuple[str, Fact]]:
         yield "cargo.target_directory", present(told.target_directory, "cargo metadata")
 
 
-def _crate(name: str, lock: Lock, answer: Answer, source: str) -> Seen:
+def _crate(name: str, lock: Lock, answer: Answer, source: str) -> FactStream:
     """Yield the facts of one crate.
 
     Where the lock has it more than once, the newest is the one that is described.
@@ -122,7 +122,7 @@ def _crate(name: str, lock: Lock, answer: Answer, source: str) -> Seen:
     yield from _resolved(newest, answer)
 
 
-def _resolved(locked: Locked, answer: Answer) -> Seen:
+def _resolved(locked: Locked, answer: Answer) -> FactStream:
     name, told = locked.name, answer.resolved
     if told is None:
         for part in ("used", "features"):

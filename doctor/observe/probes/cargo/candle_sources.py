@@ -11,12 +11,12 @@ from typing import TypeAlias
 from doctor.base.versions import parse
 from doctor.host import Host, Unread
 from doctor.host.reading import SOURCE
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.cargo.lock import Lock
 from doctor.observe.cargo.places import metal_places
 from doctor.observe.cargo.resolution import Answer
 from doctor.observe.cargo.sources import described, folder_of
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 _MOST_BUILDERS = 20
 _MOST_COPIES = 20
@@ -36,7 +36,7 @@ _Question: TypeAlias = Callable[[_Read], "bool | None"]
 """Reads files of a crate; None where they are not in a form that tells."""
 
 
-def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> Seen:
+def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> FactStream:
     """Yield `candle.*`, `cudarc.*` and the folders of their sources."""
     host, path = scene.host, str(workspace / "Cargo.lock")
     copies = list(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor.host import Unread
-from doctor.model.facts import absent, present, unknown
+from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.binaries.fatbins import architectures
 from doctor.observe.binaries.library_names import is_cuda, is_torch
@@ -17,7 +17,7 @@ from doctor.observe.binaries.undefined_symbols import Scope, Undefined
 from doctor.observe.installed.extension_files import Compiled, brought
 from doctor.observe.installed.modules import constants, folder_of
 from doctor.observe.probes.libraries import torch_objects
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 BOUND = 20.0
 
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
     archs: frozenset[str] = frozenset()
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give extensions.files and extension.*, a group for each distribution.
 
     Absent where libraries are not ELF files.
@@ -75,7 +75,7 @@ def probe(scene: Scene) -> Seen:
         )
 
 
-def _told(owner: str, judged: list[Judged], unread: str) -> Seen:
+def _told(owner: str, judged: list[Judged], unread: str) -> FactStream:
     """Give the facts of one distribution; what is in order is absent.
 
     Where a RECORD is `unread`, some library may be here after all.

@@ -11,13 +11,13 @@ from typing import Any
 
 from doctor.host import Host
 from doctor.host.reading import Unread, regular_bytes
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.installed.distributions import record_of
 from doctor.observe.probes.files import records
 from doctor.observe.probes.files.generations import Needs, Replaced, generation_of, needs_of, told
 from doctor.observe.probes.files.owners import Wrong, claims, owner_of
 from doctor.observe.probes.files.records import kind_of, rows
-from doctor.observe.scene import Distribution, Scene, Seen
+from doctor.observe.scene import Distribution, Scene
 
 WAITS = True
 BOUND = 20.0
@@ -40,7 +40,7 @@ _OF_TORCH = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
 """Packages that `import torch` proves whole enough to run, or not."""
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give files.* and cuda_packages.*; each is absent where nothing of the kind was found.
 
     Raises Unread, once it has told what it found, where a RECORD or a file could not be looked at.
@@ -83,7 +83,9 @@ def probe(scene: Scene) -> Seen:
         raise Unread("; ".join(unread[:_MOST_UNREAD]))
 
 
-def _of_files(missing: Sequence[Wrong], damaged: Sequence[Wrong], unread: Sequence[str]) -> Seen:
+def _of_files(
+    missing: Sequence[Wrong], damaged: Sequence[Wrong], unread: Sequence[str]
+) -> FactStream:
     pointers = [each for each in damaged if kind_of(each.path) == "library" and _is_pointer(each)]
     yield "files.missing", _listed([_told(each) for each in missing], unread)
     yield "files.missing_packages", _listed(_owners(missing), unread)

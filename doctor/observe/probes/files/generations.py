@@ -12,13 +12,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from doctor.host import Unread
-from doctor.model.facts import Fact, absent, present
+from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.binaries.elf import ElfError, opened
 from doctor.observe.installed.distributions import extras_of, record_of, requirements
 from doctor.observe.installed.extension_files import Compiled, brought
 from doctor.observe.probes.files.owners import Wrong
 from doctor.observe.probes.files.records import kind_of, rows
-from doctor.observe.scene import Distribution, Interpreter, Scene, Seen
+from doctor.observe.scene import Distribution, Interpreter, Scene
 
 _MOST_READ = 400
 _GENERATION = re.compile(r"nvidia-.+-cu(?P<major>\d\d)")
@@ -148,7 +148,9 @@ def _named(file: Compiled, names: Iterable[str]) -> list[str]:
         return []
 
 
-def told(replaced: Sequence[Replaced], needs: Needs, distributions: Iterable[Distribution]) -> Seen:
+def told(
+    replaced: Sequence[Replaced], needs: Needs, distributions: Iterable[Distribution]
+) -> FactStream:
     """Give cuda_packages.*, out of the files that lie in another's place."""
     pairs = [
         one for one in replaced if generation_of(one.file.owner.name) and generation_of(one.by.name)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries.library_names import is_cuda, is_torch
 from doctor.observe.binaries.linking import Object, Resolved, Search, follow, read, search_of
 from doctor.observe.binaries.loader_cache import search_folders
 from doctor.observe.installed.modules import folder_of
 from doctor.observe.probes.libraries.symbols import in_vain
 from doctor.observe.probes.libraries.versions import of_cudnn
-from doctor.observe.scene import Interpreter, Scene, Seen
+from doctor.observe.scene import Interpreter, Scene
 
 BOUND = 10.0
 _MOST_TOLD = 20
@@ -37,7 +37,7 @@ _LOADED = (
 _OPENED_LATER = {"libcudnn.so": "libcudnn_*.so.*", "libnvrtc.so": "libnvrtc-builtins.so*"}
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give libs.*.
 
     Absent where there is no torch or where the libraries of the platform are not ELF files.
@@ -70,7 +70,7 @@ def probe(scene: Scene) -> Seen:
     yield from of_cudnn(scene, found)
 
 
-def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: Path) -> Seen:
+def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: Path) -> FactStream:
     if not found:
         why = "torch needs no CUDA library, or its own libraries cannot be read"
         yield "libs.resolved", unknown(why, str(source)) if own else absent(str(source))

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from doctor.host import Host, Unread
-from doctor.model.facts import absent, present, unknown
+from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.binaries.linking import Resolved
 from doctor.observe.installed.distributions import requirements
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 
 Version: TypeAlias = tuple[int, ...]
 
@@ -21,7 +21,7 @@ _PINNED = re.compile(r"==([0-9]{1,6})\.([0-9]{1,6})")
 _PARTS = ("MAJOR", "MINOR", "PATCHLEVEL")
 
 
-def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> Seen:
+def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> FactStream:
     """Give libs.cudnn_older and libs.cudnn_mixed.
 
     torch compares major and minor: another major never fits, and an older minor does not

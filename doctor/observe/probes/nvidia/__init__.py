@@ -8,10 +8,10 @@ import msgspec
 
 from doctor.host import Host, Termination
 from doctor.host.nvml import Answer, Gpu, ask_nvml
-from doctor.model.facts import absent, present, unknown
+from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.probes.nvidia import files
 from doctor.observe.probes.nvidia.modules import of_modules
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
 
 WAITS = True
@@ -23,7 +23,7 @@ _NOT_LOADED = "driver not loaded"
 _GPU_FACTS = ("gpus", "gpu_errors", "visible", "visible_error", "hidden_on_purpose")
 
 
-def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
+def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     """Yield `nvidia.*`.
 
     Without a sign of a driver no child is started and everything that needs one is absent.
@@ -77,19 +77,19 @@ def probe(scene: Scene, *, patience: float = 4.0) -> Seen:
     yield from of_gpus(host, answer, source)
 
 
-def _nothing(said: str = "") -> Seen:
+def _nothing(said: str = "") -> FactStream:
     """Say that there is no driver; `said` are NVML's words beside a GPU that none drives."""
     yield "nvidia.nvml", present(said, "NVML") if said else absent(_NO_DRIVER)
     for name in ("driver_version", "driver_branch", "cuda_version", *_GPU_FACTS):
         yield f"nvidia.{name}", absent(_NO_DRIVER)
 
 
-def _no_module() -> Seen:
+def _no_module() -> FactStream:
     yield "nvidia.driver_version", absent("NVML: the driver is not loaded")
     yield "nvidia.driver_branch", absent("NVML: the driver is not loaded")
 
 
-def _driver(version: str | None, source: str, why: str = "") -> Seen:
+def _driver(version: str | None, source: str, why: str = "") -> FactStream:
     branch = re.match(r"\d+", version or "")
     yield "nvidia.driver_version", present(version, source) if version else unknown(why, source)
     yield (

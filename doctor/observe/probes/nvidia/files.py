@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries.loader_cache import find_library, loader_cache, search_folders
-from doctor.observe.scene import Seen
 
 _WSL = "/usr/lib/wsl/lib"
 _RELEASE = re.compile(r"\d{2,4}\.\d+(?:\.\d+)*")
@@ -114,7 +113,7 @@ def gpu_present(host: Host, seen: Mapping[str, str]) -> Fact:
     return present(False, "/proc/driver/nvidia, /sys/bus/pci, /dev/dxg")
 
 
-def driver_files(host: Host, *, shown: bool) -> Seen:
+def driver_files(host: Host, *, shown: bool) -> FactStream:
     """Yield what device nodes, modules and libraries tell.
 
     `shown` says whether there is a driver.
@@ -253,7 +252,7 @@ def _fabric_manager(host: Host, *, shown: bool) -> Fact:
     )
 
 
-def _libcuda(host: Host) -> Seen:
+def _libcuda(host: Host) -> FactStream:
     wsl = f"{_WSL}/libcuda.so.1"
     path = find_library(host, "libcuda.so.1")
     if path is None and host.exists(f"{_NIX}/libcuda.so.1"):

@@ -6,15 +6,14 @@ import msgspec
 
 from doctor.host import Host
 from doctor.host.nvml import Answer, Gpu
-from doctor.model.facts import absent, present, unknown
+from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.probes.nvidia import files
 from doctor.observe.probes.nvidia.visible import VARIABLE, Visible, visible
-from doctor.observe.scene import Seen
 
 _REFUSED = "Insufficient Permissions"
 
 
-def of_gpus(host: Host, answer: Answer, source: str) -> Seen:
+def of_gpus(host: Host, answer: Answer, source: str) -> FactStream:
     """Yield nvidia.gpus and what follows from it."""
     if answer.gpus is None:
         yield from _unknown(host, answer.error, source)
@@ -32,7 +31,7 @@ def of_gpus(host: Host, answer: Answer, source: str) -> Seen:
     yield from _seen_by_cuda(told, gpus, source)
 
 
-def _unknown(host: Host, why: str, source: str) -> Seen:
+def _unknown(host: Host, why: str, source: str) -> FactStream:
     for name in ("gpus", "gpu_errors", "visible", "visible_error", "hidden_on_purpose"):
         yield f"nvidia.{name}", unknown(why, source)
     names = files.gpu_names(host)
@@ -70,7 +69,7 @@ def _label(gpu: Gpu) -> str:
     return f"GPU {gpu.index}" + (f" ({inside})" if inside else "")
 
 
-def _seen_by_cuda(told: Visible, gpus: tuple[Gpu, ...], source: str) -> Seen:
+def _seen_by_cuda(told: Visible, gpus: tuple[Gpu, ...], source: str) -> FactStream:
     where = f"{source}, {VARIABLE}"
     if told.gpus is None:
         yield "nvidia.visible", unknown(told.why, where)

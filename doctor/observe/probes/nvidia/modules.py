@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present, unknown
-from doctor.observe.scene import Seen
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 
 _CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
 _NAMES = frozenset({"nvidia", "nvidia-current", "nvidia_current"})
@@ -21,7 +20,7 @@ _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e
 _MOST_KERNELS = 12
 
 
-def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> Seen:
+def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> FactStream:
     """Yield what tells why cards have no driver.
 
     `on_bus` are the cards, `loaded` says whether NVIDIA's module is in the kernel.
@@ -46,7 +45,7 @@ def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> Seen:
     yield "host.secure_boot", _secure_boot(host)
 
 
-def _not_asked() -> Seen:
+def _not_asked() -> FactStream:
     yield "nvidia.module_file", absent("no card waits for it")
     yield "nvidia.module_of_kernels", absent("no card waits for it")
 
@@ -97,7 +96,7 @@ def _forbids(line: str) -> bool:
             return False
 
 
-def _built(host: Host) -> Seen:
+def _built(host: Host) -> FactStream:
     """Yield the module of the running kernel, and the other kernels that have one."""
     running = (host.read("/proc/sys/kernel/osrelease", limit=256) or "").strip()
     kernels = sorted(host.list("/lib/modules"))[-_MOST_KERNELS:]

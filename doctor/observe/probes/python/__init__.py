@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from doctor.host import Host
-from doctor.model.facts import Fact, absent, present
+from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.installed.distributions import duplicates, in_stack
 from doctor.observe.installed.modules import searched
 from doctor.observe.probes.python.locked import departed
-from doctor.observe.scene import Distribution, Interpreter, Scene, Seen
+from doctor.observe.scene import Distribution, Interpreter, Scene
 
 BOUND = 10.0
 
@@ -40,7 +40,7 @@ _HIDEABLE = frozenset(_MODULES.split())
 _HIDEABLE_FILES = _HIDEABLE | frozenset(_STDLIB.split())
 
 
-def probe(scene: Scene) -> Seen:
+def probe(scene: Scene) -> FactStream:
     """Give python.*, packages and package.*; nothing where there is no interpreter."""
     if (interpreter := scene.interpreter) is None:
         return
@@ -51,7 +51,7 @@ def probe(scene: Scene) -> Seen:
     yield from _packages(scene, interpreter)
 
 
-def _itself(interpreter: Interpreter) -> Seen:
+def _itself(interpreter: Interpreter) -> FactStream:
     source = interpreter.executable
     fields = (
         "executable",
@@ -77,7 +77,7 @@ def _itself(interpreter: Interpreter) -> Seen:
     )
 
 
-def _folders(host: Host, interpreter: Interpreter) -> Seen:
+def _folders(host: Host, interpreter: Interpreter) -> FactStream:
     conda, header = Path(interpreter.prefix, "conda-meta"), Path(interpreter.include, "Python.h")
     mark = Path(interpreter.stdlib, "EXTERNALLY-MANAGED")
     yield (
@@ -89,7 +89,7 @@ def _folders(host: Host, interpreter: Interpreter) -> Seen:
     yield "python.externally_managed", present(alone and host.exists(mark), str(mark))
 
 
-def _installed_with(scene: Scene, interpreter: Interpreter) -> Seen:
+def _installed_with(scene: Scene, interpreter: Interpreter) -> FactStream:
     pip = next((one for one in scene.distributions if one.name == "pip"), None)
     yield "python.has_pip", present(pip is not None, str(pip.folder) if pip else interpreter.prefix)
     uv = scene.host.which("uv")
@@ -167,7 +167,7 @@ def _hides(path: Path) -> bool:
     return path.name in _HIDEABLE and (path / "__init__.py").is_file()
 
 
-def _packages(scene: Scene, interpreter: Interpreter) -> Seen:
+def _packages(scene: Scene, interpreter: Interpreter) -> FactStream:
     listed = {one.name: one.version for one in scene.distributions}
     yield "packages", present(listed, ", ".join(interpreter.site_packages) or interpreter.prefix)
     others = duplicates(interpreter.path, scene.distributions)
@@ -179,7 +179,7 @@ def _packages(scene: Scene, interpreter: Interpreter) -> Seen:
             yield f"package.{one.name}.duplicates", present(list(others[one.name]), "sys.path")
 
 
-def _details(one: Distribution) -> Seen:
+def _details(one: Distribution) -> FactStream:
     name, source = f"package.{one.name}", str(one.folder)
     yield (
         f"{name}.installer",

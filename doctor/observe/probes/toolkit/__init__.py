@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from doctor.host import Host, Termination
-from doctor.model.facts import Fact, absent, present, unknown
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.probes.toolkit import files, owners, roots
 from doctor.observe.probes.toolkit import headers as cuda_headers
 from doctor.observe.probes.toolkit.files import Holding
 from doctor.observe.probes.toolkit.roots import Toolkit
-from doctor.observe.scene import Scene, Seen
+from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
 
 BOUND = 8.0
@@ -29,7 +29,7 @@ _LIST = """
 _FACTS = tuple(_LIST.split())
 
 
-def probe(scene: Scene, *, patience: float = 5.0) -> Seen:
+def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
     """Yield `cuda.*` for the toolkit that torch's own search would take, else for the first one that lies there.
 
     nvcc may take `patience` seconds.
@@ -77,7 +77,7 @@ def _or_absent(value: Any, source: str) -> Fact:
     return present(value, source) if value else absent(source)
 
 
-def _chosen(kit: Toolkit, *, broken: bool) -> Seen:
+def _chosen(kit: Toolkit, *, broken: bool) -> FactStream:
     yield "cuda.home", present(kit.root, kit.origin)
     yield "cuda.home_origin", present(kit.origin, "the order of torch's search")
     # torch stops at a broken CUDA_HOME: what comes after it is not what the environment selects.
@@ -86,7 +86,7 @@ def _chosen(kit: Toolkit, *, broken: bool) -> Seen:
     yield "cuda.nvcc", _or_absent(kit.nvcc, f"{kit.root}/bin/nvcc")
 
 
-def _lacks(scene: Scene, kit: Toolkit, held: Holding) -> Seen:
+def _lacks(scene: Scene, kit: Toolkit, held: Holding) -> FactStream:
     source, components = kit.root, list(dict.fromkeys(held.missing.values()))
     version = roots.filed_version(scene, kit)
     yield "cuda.missing", _or_absent(sorted(held.missing), source)
@@ -107,7 +107,7 @@ def _lacks(scene: Scene, kit: Toolkit, held: Holding) -> Seen:
     yield "cuda.lib_dir", _or_absent(held.lib_dir, source)
 
 
-def _compilers(host: Host, kit: Toolkit) -> Seen:
+def _compilers(host: Host, kit: Toolkit) -> FactStream:
     path, newest = files.newest_compilers(host, kit.root)
     for kind in ("gcc", "clang"):
         name = f"cuda.{kind}_max"
@@ -122,7 +122,7 @@ def _compilers(host: Host, kit: Toolkit) -> Seen:
             )
 
 
-def _versions(scene: Scene, kit: Toolkit, patience: float) -> Seen:
+def _versions(scene: Scene, kit: Toolkit, patience: float) -> FactStream:
     filed, headers = (
         roots.filed_version(scene, kit),
         cuda_headers.headers_version(scene.host, kit.root),
