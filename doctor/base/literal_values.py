@@ -8,7 +8,7 @@ _MOST_DIGITS = 4
 _MOST_OUTSIDE = 64 << 10
 
 
-def is_plain(text: str) -> bool:
+def is_plain_literal(text: str) -> bool:
     """Say whether a text is made of texts, numbers, brackets and words alone.
 
     Python's own parser takes a gigabyte for `a.a.a…` and some of its releases crash over `1+1+1…`.

@@ -18,7 +18,7 @@ _OPTIONAL = ("*", "?", "{")
 
 
 @lru_cache(maxsize=8192)
-def needed(pattern: str) -> tuple[str, ...]:
+def required_literals(pattern: str) -> tuple[str, ...]:
     """Return texts one of which stands in everything that a pattern matches.
 
     Empty where there are none to be sure of.
@@ -30,7 +30,7 @@ def needed(pattern: str) -> tuple[str, ...]:
     return _either(pieces)
 
 
-def standing(texts: Iterable[str], body: str) -> frozenset[str]:
+def literals_in(texts: Iterable[str], body: str) -> frozenset[str]:
     """Return which of many texts stand in a body, in one pass."""
     import ahocorasick_rs  # short bodies are searched without it
 

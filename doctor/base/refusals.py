@@ -43,12 +43,12 @@ def as_refusal() -> Iterator[None]:
     try:
         yield
     except (OSError, MemoryError, RuntimeError) as error:
-        if (no := refusal(error)) is None:
+        if (no := refusal_of(error)) is None:
             raise
         raise RefusedError(no.words) from error
 
 
-def home() -> Path | None:
+def home_folder() -> Path | None:
     """Return the home folder of this user.
 
     None for a user without a name whose HOME is not set, where Path.home() raises.
@@ -57,7 +57,7 @@ def home() -> Path | None:
     return None if found.startswith("~") else Path(found)
 
 
-def current() -> Path:
+def current_folder() -> Path:
     """Return the current folder.
 
     Raises RefusedError where it has been deleted or may not be looked at.
@@ -68,15 +68,15 @@ def current() -> Path:
         raise RefusedError(_GONE) from error
 
 
-def whole(path: Path) -> Path:
+def absolute_path(path: Path) -> Path:
     """Return an absolute path, links followed.
 
     Raises RefusedError where it is relative to a folder that is gone.
     """
-    return (path if path.is_absolute() else current() / path).resolve()
+    return (path if path.is_absolute() else current_folder() / path).resolve()
 
 
-def refusal(error: BaseException) -> Refusal | None:
+def refusal_of(error: BaseException) -> Refusal | None:
     """Return what the machine refused where an error says so; None for an error of another kind.
 
     `RuntimeError` is what CPython raises for a thread that cannot be started, and `BlockingIOError`
@@ -84,16 +84,18 @@ def refusal(error: BaseException) -> Refusal | None:
     """
     if isinstance(error, MemoryError):
         return Refusal(
-            "memory", f"there is no memory left{bound('RLIMIT_AS', 'ulimit -v', _kilobytes)}"
+            "memory", f"there is no memory left{limit_words('RLIMIT_AS', 'ulimit -v', _kilobytes)}"
         )
     if isinstance(error, RuntimeError):
         return _processes() if "can't start new thread" in str(error) else None
     if not isinstance(error, OSError):
         return None
     if error.errno in _FILES:
-        return Refusal("files", f"too many files are open{bound('RLIMIT_NOFILE', 'ulimit -n')}")
+        return Refusal(
+            "files", f"too many files are open{limit_words('RLIMIT_NOFILE', 'ulimit -n')}"
+        )
     if error.errno == errno.ENOMEM:
-        return refusal(MemoryError())
+        return refusal_of(MemoryError())
     if error.errno == errno.EAGAIN:
         return _processes()
     if error.errno == errno.ENOENT and not error.filename:
@@ -108,16 +110,16 @@ def _processes() -> Refusal:
     # A thread needs room for its stack: a bound on memory ends them as well.
     words, memory = (
         "no further process or thread may be started",
-        bound("RLIMIT_AS", "ulimit -v", _kilobytes),
+        limit_words("RLIMIT_AS", "ulimit -v", _kilobytes),
     )
     return (
         Refusal("memory", words + memory)
         if memory
-        else Refusal("processes", words + bound("RLIMIT_NPROC", "ulimit -u"))
+        else Refusal("processes", words + limit_words("RLIMIT_NPROC", "ulimit -u"))
     )
 
 
-def limit(name: str) -> int | None:
+def process_limit(name: str) -> int | None:
     """Return a limit of this process by its name in `resource`.
 
     None where there is none, or no such limits at all.
@@ -131,9 +133,9 @@ def limit(name: str) -> int | None:
     return None if allowed == resource.RLIM_INFINITY or allowed > _NO_LIMIT else allowed
 
 
-def bound(name: str, command: str, shown: Callable[[int], str] = str) -> str:
+def limit_words(name: str, command: str, shown: Callable[[int], str] = str) -> str:
     """Say in brackets how a shell shows a limit, and what it is; empty where there is none."""
-    allowed = limit(name)
+    allowed = process_limit(name)
     return "" if allowed is None else f" ({command}: {shown(allowed)})"
 
 

@@ -22,7 +22,7 @@ https://docs.gitlab.com/ci/jobs/job_logs/#custom-collapsible-sections
 """
 
 
-def plain(text: str) -> str:
+def sanitize(text: str) -> str:
     """Strip terminal escapes, control characters and direction marks.
 
     Line ends become plain, tabs stay.
@@ -36,25 +36,25 @@ def plain(text: str) -> str:
     return text.translate(bad) if bad else text
 
 
-def harmless(text: str) -> str:
+def neutralize_commands(text: str) -> str:
     """Break with a blank what a runner of continuous integration takes for a command."""
     return (
-        spelled(text, " {}".format)
+        spell_commands(text, " {}".format)
         if any(each in text for each in ("::", "##", "section_"))
         else text
     )
 
 
-def spelled(text: str, how: Callable[[str], str]) -> str:
+def spell_commands(text: str, how: Callable[[str], str]) -> str:
     """Return a text in which the character that each command of a runner cannot do without is spelled as `how` says."""
     parts, at = [], 0
-    for place in commands(text):
+    for place in command_places(text):
         parts += [text[at:place], how(text[place])]
         at = place + 1
     return "".join((*parts, text[at:]))
 
 
-def commands(text: str) -> Iterator[int]:
+def command_places(text: str) -> Iterator[int]:
     """Yield the places in a text before which a blank breaks a command of a runner."""
     for found in _COMMAND.finditer(text):
         yield found.start(found.lastindex or 0)

@@ -12,25 +12,25 @@ from typing import NoReturn
 
 from doctor.base.errors import DoctorError
 
-PATIENCE = 60.0
+TIME_LIMIT = 60.0
 """Seconds for a judgement, or for the writing of a report.
 
 A log of a mebibyte takes less than one.
 """
-_AGAIN = 0.5
+_REPEAT_SECONDS = 0.5
 
 
 class TimeLimitExceeded(DoctorError):
     """Something that doctor does by itself took longer than it may."""
 
 
-class _Rung(BaseException):
+class _TimeUp(BaseException):
     """The time is over; no handler of errors on the way takes it for one of its own."""
 
 
 @contextlib.contextmanager
-def bounded(seconds: float, what: str) -> Iterator[None]:
-    """Raise OutOfTime where the body takes longer; `what` begins the sentence that says so.
+def time_limit(seconds: float, what: str) -> Iterator[None]:
+    """Raise TimeLimitExceeded where the body takes longer; `what` begins the sentence that says so.
 
     Python interrupts its main thread only: in another one, where a program may call doctor, the
     body is left alone.
@@ -38,20 +38,20 @@ def bounded(seconds: float, what: str) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    alarm = _alarm if hasattr(signal, "setitimer") else _strike
+    alarm = _alarm if hasattr(signal, "setitimer") else _interrupt
     try:
         with alarm(seconds):
             yield
-    except _Rung:
+    except _TimeUp:
         raise TimeLimitExceeded(f"{what} within {seconds:.0f} s") from None
 
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     """Let the kernel's clock ring, which also reaches an expression of `re` that goes on and on."""
-    before = signal.signal(signal.SIGALRM, _ring)
+    before = signal.signal(signal.SIGALRM, _raise_time_up)
     # It rings again, for what is raised while an object is being deleted goes nowhere.
-    left = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    left = signal.setitimer(signal.ITIMER_REAL, seconds, _REPEAT_SECONDS)
     try:
         yield
     finally:
@@ -62,13 +62,13 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _strike(seconds: float) -> Iterator[None]:
+def _interrupt(seconds: float) -> Iterator[None]:
     """Let a thread interrupt this one, for Windows has no clock that does: any step of Python's is reached."""
     before, over = signal.getsignal(signal.SIGINT), threading.Event()
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         if over.is_set():
-            _ring(number, frame)
+            _raise_time_up(number, frame)
         if callable(before):
             before(number, frame)
 
@@ -91,5 +91,5 @@ def _interrupting(over: threading.Event) -> Callable[[], None]:
     return strike
 
 
-def _ring(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise _Rung
+def _raise_time_up(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _TimeUp

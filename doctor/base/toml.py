@@ -14,8 +14,8 @@ class TomlError(ValueError):
     """A text is no TOML, or nests deeper than the parser follows; the message says where."""
 
 
-def parsed(text: str) -> dict[str, Any]:
-    """Return the table that a text holds; raises NoToml."""
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the table that a text holds; raises TomlError."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

@@ -60,6 +60,6 @@ def read_header(text: str, path: Path) -> dict[str, Any]:
         for line in block["body"].splitlines(keepends=True)
     )
     try:
-        return toml.parsed(body)
+        return toml.parse_toml(body)
     except toml.TomlError as error:
         raise ScriptError(f"{path}: {error}") from None

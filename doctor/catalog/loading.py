@@ -12,8 +12,8 @@ import msgspec
 
 from doctor.base.bundled import bundled
 from doctor.base.errors import DoctorError
-from doctor.base.patterns import fault
-from doctor.host.reading import Unread, whole
+from doctor.base.patterns import pattern_error
+from doctor.host.reading import UnreadableFile, read_whole
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Table
 from doctor.model.issues import Condition, KnownIssue, Recipe
@@ -53,7 +53,7 @@ def _of_others(folder: Path) -> Catalog:
         f"{path}: {place}: {why}"
         for path, entry in entries.items()
         for place, pattern in patterns_of(entry)
-        if (why := fault(pattern))
+        if (why := pattern_error(pattern))
     ]
     if faults:
         raise CatalogError("\n".join(faults))
@@ -206,14 +206,14 @@ def parse_yaml(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         raise CatalogError(f"{place}: {getattr(error, 'problem', error)}") from None
-    except Unread as error:
+    except UnreadableFile as error:
         raise CatalogError(str(error)) from None
     except (OSError, ValueError, RecursionError) as error:
         raise CatalogError(f"{path}: {error}") from None
 
 
 def _text(path: Path) -> str:
-    data = whole(path, _MAX_FILE)
+    data = read_whole(path, _MAX_FILE)
     if data is None:
         raise FileNotFoundError("it is gone")
     return data.decode("utf-8")

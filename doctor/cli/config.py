@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from doctor.base.errors import UsageError
-from doctor.base.text import harmless, plain
+from doctor.base.text import neutralize_commands, sanitize
 from doctor.cli import configuration, options
 from doctor.cli import console as screen
 from doctor.judge.suppressions import Ignore
@@ -149,7 +149,9 @@ def text(found: Settings) -> str:
         ),
     ]
     lines += [f"{name} is set, and is no setting" for name in found.unknown_variables]
-    return harmless(without_secrets("\n".join(plain(line).replace("\n", " ") for line in lines)))
+    return neutralize_commands(
+        without_secrets("\n".join(sanitize(line).replace("\n", " ") for line in lines))
+    )
 
 
 def _shown(value: Any) -> str:

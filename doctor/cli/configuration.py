@@ -13,7 +13,7 @@ import msgspec
 import typer
 
 from doctor.base.errors import UsageError
-from doctor.base.refusals import RefusedError, whole
+from doctor.base.refusals import RefusedError, absolute_path
 from doctor.cli.console import say
 from doctor.cli.program_names import near
 from doctor.judge.expectations import WORDS, is_device
@@ -54,7 +54,7 @@ def project(context: typer.Context, folder: Path) -> Path:
     if not folder.is_dir():
         raise UsageError(f"--project {folder}: no such folder")
     try:
-        folder = whole(folder)
+        folder = absolute_path(folder)
     except RefusedError:
         # Whoever needs the folder will say so; a log, or a snapshot, is judged without.
         context.meta[_KEPT] = Configuration()

@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from doctor.base.errors import UsageError
-from doctor.base.text import harmless
+from doctor.base.text import neutralize_commands
 from doctor.catalog import loading as catalogs
 from doctor.cli import console as screen
 from doctor.host import Host
@@ -58,7 +58,7 @@ def new_issue(
         screen.say(
             f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})"
         )
-    text = harmless(skeleton(masked.lines, line, datetime.now(timezone.utc).date()))
+    text = neutralize_commands(skeleton(masked.lines, line, datetime.now(timezone.utc).date()))
     try:
         if screen.create(output or Path("-"), text):
             screen.say(f"wrote {output}; doctor lint says what is missing")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from doctor.base.suggestions import suggest
-from doctor.host import regular_bytes
+from doctor.host import read_regular
 
 __all__ = ["shadow", "suggest"]
 
@@ -27,5 +27,5 @@ def shadow() -> str | None:
         == (Path(sys.prefix) / ("Scripts" if sys.platform == "win32" else "bin")).resolve()
     ):
         return None
-    start = regular_bytes(first, _START)
+    start = read_regular(first, _START)
     return None if start is None or b"canary_doctor" in start or b"doctor.cli" in start else first

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from doctor.base.patterns import in_fact
+from doctor.base.patterns import compile_for_fact
 from doctor.base.versions import in_range, parse, public
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Fact, Facts, State
@@ -108,7 +108,7 @@ def _operator_holds(condition: Condition, value: Any) -> bool | None:
         return any(same(value, wanted) for wanted in condition.one_of)
     if condition.matches is not None:
         items = value if isinstance(value, list | tuple) else [value]
-        return any(in_fact(condition.matches).search(as_text(item)) for item in items)
+        return any(compile_for_fact(condition.matches).search(as_text(item)) for item in items)
     return condition.equals is not msgspec.UNSET and same(value, condition.equals)
 
 

@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from doctor.host.access import Host
 from doctor.host.process import Bounds, CompletedCommand, Termination, run
-from doctor.host.reading import Unread, regular_bytes
+from doctor.host.reading import UnreadableFile, read_regular
 
-__all__ = ["Bounds", "CompletedCommand", "Host", "Termination", "Unread", "regular_bytes", "run"]
+__all__ = [
+    "Bounds",
+    "CompletedCommand",
+    "Host",
+    "Termination",
+    "UnreadableFile",
+    "read_regular",
+    "run",
+]

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from doctor.base.refusals import current
+from doctor.base.refusals import current_folder
 from doctor.host.process import CompletedCommand, Termination, run
-from doctor.host.reading import regular_bytes, whole_text
+from doctor.host.reading import read_regular, read_whole_text
 
 
 class Host:
@@ -41,7 +41,7 @@ class Host:
     def cwd(self) -> Path:
         """The folder that a command line is typed in; raises RefusedError where it is gone."""
         if self._cwd is None:
-            self._cwd = current()
+            self._cwd = current_folder()
         return self._cwd
 
     def at(self, path: str | Path) -> Path:
@@ -64,14 +64,14 @@ class Host:
 
         None where it cannot be read.
         """
-        return regular_bytes(self.at(path), limit)
+        return read_regular(self.at(path), limit)
 
     def whole(self, path: str | Path, limit: int) -> str | None:
         """Return the text of a regular file, None where there is none.
 
-        Raises Unread as doctor.host.reading does.
+        Raises UnreadableFile as doctor.host.reading does.
         """
-        return whole_text(self.at(path), limit)
+        return read_whole_text(self.at(path), limit)
 
     def exists(self, path: str | Path) -> bool:
         """Say whether a path is there; a path that may not be looked at counts as not there."""

@@ -31,7 +31,7 @@ class ForkServerError(DoctorError):
     """The fork server made no child."""
 
 
-class _News(msgspec.Struct, frozen=True, kw_only=True):
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
     """What the fork server says.
 
     It runs the patient's code, so that anything may be said in its name.
@@ -43,7 +43,7 @@ class _News(msgspec.Struct, frozen=True, kw_only=True):
     refused: str | None = None
 
 
-class _Forked:
+class _ForkedChild:
     """A child of the fork server; it leads a session of its own."""
 
     def __init__(self, fork_server: ForkServer, pid: int, mark: str) -> None:
@@ -83,11 +83,11 @@ class ForkServer:
         self._mark, self._supervisor = mark, supervisor
         self._channel, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._root: SupervisedProcess | None = None
-        self._children: dict[int, _Forked] = {}
-        self._first: _Forked | None = None
+        self._children: dict[int, _ForkedChild] = {}
+        self._first: _ForkedChild | None = None
         self._first_mark = ""
         self._asked = ""
-        self._answer: _Forked | str = ""
+        self._answer: _ForkedChild | str = ""
         self._is_lost = False
         self._logs: list[IO[bytes]] = []
         self._answered, self._turn = threading.Event(), threading.Lock()
@@ -140,7 +140,7 @@ class ForkServer:
 
         Returns what the script gave.
 
-        Raises NurseryError where there is no supervisor to start it.
+        Raises ForkServerError where there is no supervisor to start it.
         """
         told, self._first_mark = {**env, MARK: self._mark, "CANARY_FORK_SERVER": mark}, mark
         try:
@@ -158,7 +158,7 @@ class ForkServer:
     def run(
         self, script: Path, env: Mapping[str, str], cwd: Path, mark: str, bounds: Bounds
     ) -> CompletedCommand:
-        """Run another script in a child of its own; raises NurseryError where none is made."""
+        """Run another script in a child of its own; raises ForkServerError where none is made."""
         log = cwd / "log"
         try:
             os.mkfifo(log)
@@ -182,7 +182,7 @@ class ForkServer:
         self._logs.append(pipe)
         return follow(child, [pipe], bounds)
 
-    def end(self, child: _Forked) -> None:
+    def end(self, child: _ForkedChild) -> None:
         """End a child, with what it has started or left."""
         if self._root is not None:
             self._root.end(
@@ -208,7 +208,7 @@ class ForkServer:
         for log in self._logs:
             log.close()
 
-    def _ask(self, order: Mapping[str, object], mark: str) -> _Forked:
+    def _ask(self, order: Mapping[str, object], mark: str) -> _ForkedChild:
         with self._turn:
             self._expect(mark)
             try:
@@ -234,7 +234,7 @@ class ForkServer:
         with contextlib.suppress(OSError):
             while junk < _MOST_JUNK and (message := self._channel.recv(_NEWS_LIMIT)):
                 try:
-                    junk += not self._believed(msgspec.json.decode(message, type=_News))
+                    junk += not self._believed(msgspec.json.decode(message, type=_Message))
                 except (msgspec.DecodeError, ValueError, RecursionError):
                     junk += 1
         self._is_lost = True
@@ -242,7 +242,7 @@ class ForkServer:
             child.ended(_LOST)
         self._answered.set()
 
-    def _believed(self, news: _News) -> bool:
+    def _believed(self, news: _Message) -> bool:
         """Take news in; false for what cannot be so."""
         if news.ended is not None:
             child = self._children.get(news.ended)
@@ -257,7 +257,7 @@ class ForkServer:
         elif (known := self._children.get(news.made)) is not None and known.lives:
             return False
         elif self._root is not None and may_be_child(news.made, self._root.command):
-            child = self._children[news.made] = _Forked(
+            child = self._children[news.made] = _ForkedChild(
                 self, news.made, self._first_mark if is_first else self._asked
             )
             if is_first:

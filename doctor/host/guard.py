@@ -24,9 +24,15 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from doctor.host.process_tree import children_by_parent, descendants, kill, mark_of, stat
+    from doctor.host.process_tree import (
+        children_by_parent,
+        descendants,
+        kill,
+        mark_of,
+        process_stat,
+    )
 else:
-    from process_tree import children_by_parent, descendants, kill, mark_of, stat
+    from process_tree import children_by_parent, descendants, kill, mark_of, process_stat
 
 _PASSES = 20
 """How often to look again: what is being killed may just have started something."""
@@ -194,7 +200,7 @@ class _Guard:
             mine = descendants(os.getpid(), children)
             roots = [pid] if pid in mine and pid != self._command else []
             for orphan in children.get(os.getpid(), []):
-                seen, theirs = stat(orphan), mark_of(orphan)
+                seen, theirs = process_stat(orphan), mark_of(orphan)
                 if orphan != self._command and (
                     (seen and seen.session == pid) or theirs == mark or not spare
                 ):

@@ -33,19 +33,19 @@ class HeadAndTail:
         with self._lock:
             if not self._dropped:
                 return bytes(self._head) + bytes(self._tail)
-            head, tail = _begun(bytes(self._head)), _ended(bytes(self._tail))
+            head, tail = _whole_head(bytes(self._head)), _whole_tail(bytes(self._tail))
             dropped = self._dropped + len(self._head) + len(self._tail) - len(head) - len(tail)
             return head + f"\n[… {dropped} bytes left out …]\n".encode() + tail
 
 
-def _begun(head: bytes) -> bytes:
+def _whole_head(head: bytes) -> bytes:
     """Return a text without the part of a line that it ends with: half a line may be half a secret, which nobody could tell any more."""
     near = max(len(head) - _LINE, 0)
     place = head.rfind(b"\n", near)
     return head[: place if place >= 0 else max(head.rfind(b" ", near), 0) or len(head)]
 
 
-def _ended(tail: bytes) -> bytes:
+def _whole_tail(tail: bytes) -> bytes:
     """Return a text without the part of a line that it begins with."""
     place = tail.find(b"\n", 0, _LINE)
     return tail[(place if place >= 0 else tail.find(b" ", 0, _LINE)) + 1 :]

@@ -52,7 +52,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class NvmlAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What was learned before the end or the failure.
 
     `gpus` is None where not even their number was told.
@@ -80,7 +80,7 @@ class _Line(msgspec.Struct, frozen=True):
     done: bool = False
 
 
-def ask_nvml(host: Host, *, timeout: float = 4.0, most: float = 20.0) -> Answer:
+def ask_nvml(host: Host, *, timeout: float = 4.0, most: float = 20.0) -> NvmlAnswer:
     """Return what NVML says.
 
     A failure stands in `error` or with its GPU, next to what came before it.
@@ -90,7 +90,7 @@ def ask_nvml(host: Host, *, timeout: float = 4.0, most: float = 20.0) -> Answer:
     """
     found = importlib.util.find_spec("pynvml")
     if found is None or found.origin is None:
-        return Answer(error="pynvml is not installed beside doctor")
+        return NvmlAnswer(error="pynvml is not installed beside doctor")
     # Isolated, because the PYTHONPATH of the environment under examination is none of this child's
     # business.
     argv = [sys.executable, "-I", str(_CHILD), str(Path(found.origin).parent)]
@@ -107,12 +107,12 @@ def _libraries(host: Host) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": ":".join(filter(None, folders))}
 
 
-def read_answer(ran: CompletedCommand, *, timeout: float) -> Answer:
+def read_answer(ran: CompletedCommand, *, timeout: float) -> NvmlAnswer:
     """Make an answer of what the child printed, however it ended."""
     lines = [line for text in ran.output.splitlines() if (line := _line(text))]
     count = next((min(line.count, _MOST) for line in lines if line.count is not None), None)
     end = "" if any(line.done for line in lines) else _end(ran, timeout)
-    return Answer(
+    return NvmlAnswer(
         driver_version=next((line.driver_version for line in lines if line.driver_version), None),
         cuda_version=next((line.cuda_version for line in lines if line.cuda_version), None),
         gpus=None if count is None else _gpus(lines, count, end),

@@ -15,7 +15,7 @@ import json
 import sys
 from typing import Any
 
-GONE = ("NVML_ERROR_GPU_IS_LOST", "NVML_ERROR_RESET_REQUIRED")
+GPU_ERRORS = ("NVML_ERROR_GPU_IS_LOST", "NVML_ERROR_RESET_REQUIRED")
 """Errors that speak of the GPU itself, whichever call they end."""
 
 COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
@@ -32,7 +32,7 @@ The others are ordinary (nvml.h).
 """
 
 
-def say(**facts: Any) -> None:
+def emit(**facts: Any) -> None:
     """Print one line and flush it: the next call may never come back."""
     sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()
@@ -51,13 +51,13 @@ def reason(nvml: Any, error: Any) -> str:
         return text(error)
 
 
-class Asking:
+class GpuQuery:
     """One GPU and the calls to it: an error costs one answer, and is kept where it speaks of the GPU itself."""
 
     def __init__(self, nvml: Any, device: Any) -> None:
         self.nvml, self.device = nvml, device
         self.error, self.code = "", 0
-        self._gone = {getattr(nvml, name, None) for name in GONE}
+        self._gone = {getattr(nvml, name, None) for name in GPU_ERRORS}
 
     def __call__(self, name: str, *more: Any) -> Any:
         """Return what a call gives; None where NVML refuses it, or the bindings do not know it."""
@@ -79,7 +79,7 @@ def address(info: Any) -> str | None:
     return f"{domain[-4:]}:{rest}" if rest else None
 
 
-def identity(ask: Asking, index: int) -> dict[str, Any]:
+def identity(ask: GpuQuery, index: int) -> dict[str, Any]:
     """Return who a GPU is, in the shape of the fact `nvidia.gpus`."""
     name, capability, uuid = ask("Name"), ask("CudaComputeCapability"), ask("UUID")
     memory = ask("MemoryInfo")
@@ -98,7 +98,7 @@ def identity(ask: Asking, index: int) -> dict[str, Any]:
     }
 
 
-def state(ask: Asking, index: int, *, mig: bool) -> dict[str, Any]:
+def state(ask: GpuQuery, index: int, *, mig: bool) -> dict[str, Any]:
     """Return how a GPU is: who uses it, how it is divided, what it complains of."""
     processes, persistence = ask("ComputeRunningProcesses"), ask("PersistenceMode")
     told = [{"pid": one.pid, "memory_bytes": one.usedGpuMemory} for one in processes or ()]
@@ -112,7 +112,7 @@ def state(ask: Asking, index: int, *, mig: bool) -> dict[str, Any]:
     }
 
 
-def slices(ask: Asking) -> list[dict[str, Any]] | None:
+def slices(ask: GpuQuery) -> list[dict[str, Any]] | None:
     """Return the MIG devices of a GPU.
 
     None where this user is refused some, for then none need not mean that there are none.
@@ -123,7 +123,7 @@ def slices(ask: Asking) -> list[dict[str, Any]] | None:
         if device is None:
             refused = refused or ask.code != getattr(ask.nvml, "NVML_ERROR_NOT_FOUND", 6)
             continue
-        part = Asking(ask.nvml, device)
+        part = GpuQuery(ask.nvml, device)
         uuid, name = part("UUID"), part("Name")
         told = {
             "index": number,
@@ -140,7 +140,7 @@ def slices(ask: Asking) -> list[dict[str, Any]] | None:
     return found if found or not refused else None
 
 
-def health(ask: Asking) -> dict[str, Any]:
+def health(ask: GpuQuery) -> dict[str, Any]:
     """Return what NVML tells of a GPU's health.
 
     Each value None where this GPU or driver does not tell.
@@ -175,7 +175,7 @@ def health(ask: Asking) -> dict[str, Any]:
     }
 
 
-def licensed(ask: Asking) -> bool | None:
+def licensed(ask: GpuQuery) -> bool | None:
     """Say whether a virtual GPU has its licence.
 
     None for a GPU that needs none, or of which this is not told.
@@ -190,7 +190,7 @@ def licensed(ask: Asking) -> bool | None:
     return any(feature.featureState for feature in features)
 
 
-def fabric(ask: Asking) -> dict[str, Any]:
+def fabric(ask: GpuQuery) -> dict[str, Any]:
     """Return how far the GPU is in joining the NVLink fabric; nothing on a GPU that joins none."""
     made = getattr(ask.nvml, "c_nvmlGpuFabricInfoV_t", None)
     if made is None:
@@ -209,16 +209,16 @@ def gpus(nvml: Any, count: int) -> None:
     answered = []
     for index in range(count):
         try:
-            ask = Asking(nvml, nvml.nvmlDeviceGetHandleByIndex(index))
+            ask = GpuQuery(nvml, nvml.nvmlDeviceGetHandleByIndex(index))
         except nvml.NVMLError as error:
-            say(gpu={"index": index, "error": reason(nvml, error)})
+            emit(gpu={"index": index, "error": reason(nvml, error)})
             continue
         known = identity(ask, index)
-        say(gpu=known)
+        emit(gpu=known)
         if not ask.error:
             answered.append((index, ask, known["mig"]))
     for index, ask, mig in answered:
-        say(state=state(ask, index, mig=mig))
+        emit(state=state(ask, index, mig=mig))
 
 
 def main(folder: str) -> None:
@@ -227,12 +227,12 @@ def main(folder: str) -> None:
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError as error:
-        say(error=f"pynvml: {error}")
+        emit(error=f"pynvml: {error}")
         return
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        say(error=reason(nvml, error))
+        emit(error=reason(nvml, error))
         return
     for name, call, told in (
         ("driver_version", nvml.nvmlSystemGetDriverVersion, text),
@@ -243,19 +243,19 @@ def main(folder: str) -> None:
         ),
     ):
         try:
-            say(**{name: told(call())})
+            emit(**{name: told(call())})
         except nvml.NVMLError as error:
             # The newest CUDA is asked of libcuda, which a container may lack: the GPUs are there
             # all the same.
-            say(why={name: reason(nvml, error)})
+            emit(why={name: reason(nvml, error)})
     try:
         count = nvml.nvmlDeviceGetCount()
     except nvml.NVMLError as error:
-        say(error=reason(nvml, error))
+        emit(error=reason(nvml, error))
         return
-    say(count=count)
+    emit(count=count)
     gpus(nvml, count)
-    say(done=True)
+    emit(done=True)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ _JOIN_SECONDS = 2.0
 """How long to read on after the end: something that the command left running may hold the stream open for ever."""
 
 
-class Passed(NamedTuple):
+class PassThroughResult(NamedTuple):
     """How a command ended, in the words of a shell (128 and the signal), and what it printed: beginning and end, where that was much.
 
     `was_told` says that somebody wished the end: by a signal, or by reading no further.
@@ -54,7 +54,7 @@ class Passed(NamedTuple):
     was_told: bool = False
 
 
-def pass_through(argv: Sequence[str]) -> Passed:
+def pass_through(argv: Sequence[str]) -> PassThroughResult:
     """Run a command with this process's terminal, input and environment.
 
     What it prints is passed on as it comes.
@@ -65,15 +65,15 @@ def pass_through(argv: Sequence[str]) -> Passed:
     try:
         return _without_signals(argv) if sys.platform == "win32" else _Command().run(argv)
     except ValueError as error:  # an empty name
-        return Passed(_NOT_FOUND, b"", f"{argv[0]!r}: {error}")
+        return PassThroughResult(_NOT_FOUND, b"", f"{argv[0]!r}: {error}")
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
-        return Passed(
+        return PassThroughResult(
             _NOT_FOUND if missing else _NOT_RUNNABLE, b"", f"{argv[0]}: {error.strerror or error}"
         )
 
 
-def _without_signals(argv: Sequence[str]) -> Passed:
+def _without_signals(argv: Sequence[str]) -> PassThroughResult:
     copies = _Copies()
     child = subprocess.Popen(list(argv), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for stream, target in (child.stdout, 1), (child.stderr, 2):
@@ -84,7 +84,7 @@ def _without_signals(argv: Sequence[str]) -> Passed:
             # An interrupt is the command's affair, for it gets it as well.
             code = child.wait()
             break
-    return Passed(code, copies.ended(), was_told=copies.cut)
+    return PassThroughResult(code, copies.ended(), was_told=copies.cut)
 
 
 class _Copies:
@@ -142,7 +142,7 @@ class _Command:
         }
         self._orders = signal.valid_signals() - unsaid - ignored
 
-    def run(self, argv: Sequence[str]) -> Passed:
+    def run(self, argv: Sequence[str]) -> PassThroughResult:
         """Run it to its end; raises OSError where it cannot be started."""
         # Blocked before it starts, so that nothing said meanwhile is lost; every thread here
         # inherits that, the command does not.
@@ -158,7 +158,7 @@ class _Command:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         output = self._copies.ended()
-        return Passed(
+        return PassThroughResult(
             128 - code if code < 0 else code, output, was_told=self._was_told or self._copies.cut
         )
 

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 
 import msgspec
 
-from doctor.base.refusals import refusal
+from doctor.base.refusals import refusal_of
 from doctor.host.head_and_tail import HeadAndTail
 from doctor.host.process_tree import MARK, end_of_job, kill_tree, tree_memory
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _DRAIN_SECONDS = 0.5
 _POLL_SECONDS = 0.02
-_WEIGH_SECONDS = 0.2
+_MEMORY_POLL_SECONDS = 0.2
 _LONGEST_POLL = (1 << 31) - 1
 _REAP_SECONDS = 10.0
 """How long the end of what was killed may take.
@@ -64,7 +64,7 @@ class CompletedCommand(msgspec.Struct, frozen=True, kw_only=True):
         return self.ended is Termination.ITSELF and self.code == 0
 
 
-class Leader(Protocol):
+class RunningProcess(Protocol):
     """The process that a command starts with; it leads a process group of its own."""
 
     @property
@@ -96,7 +96,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     tick: Callable[[float], None] | None = None
 
 
-class Child:
+class ChildProcess:
     """A child of this process."""
 
     def __init__(self, child: subprocess.Popen[bytes], mark: str) -> None:
@@ -105,7 +105,11 @@ class Child:
 
     def within(self, seconds: float | None) -> int | None:
         """Wait for its end."""
-        if seconds is not None and self._child.returncode is None and _waited(self.pid, seconds):
+        if (
+            seconds is not None
+            and self._child.returncode is None
+            and _wait_on_descriptor(self.pid, seconds)
+        ):
             seconds = 0
         try:
             return self._child.wait(seconds)
@@ -121,7 +125,7 @@ class Child:
         kill_tree(self.pid, self._mark)
 
 
-def _waited(pid: int, seconds: float) -> bool:
+def _wait_on_descriptor(pid: int, seconds: float) -> bool:
     """Wait for the end of a child, or for the time to pass, and return at once then.
 
     False where the system cannot tell the end.
@@ -144,7 +148,7 @@ def _waited(pid: int, seconds: float) -> bool:
     return True
 
 
-class _Drain:
+class _PipeReader:
     """Reads a pipe to its end, keeping its first and last bytes; never more than `limit`."""
 
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
@@ -205,20 +209,20 @@ def run(
             return follow(ward, ward.pipes, bounds)
         child = _start(argv, env, cwd, merge=merge)
     except (OSError, ValueError) as error:
-        no = refusal(error)
+        no = refusal_of(error)
         return CompletedCommand(
             ended=Termination.NOT_STARTED,
             why=str(error),
             refused=no.words if no and no.what != "rights" else "",
         )
     return follow(
-        Child(child, mark),
+        ChildProcess(child, mark),
         [pipe for pipe in (child.stdout, child.stderr) if pipe is not None],
         bounds,
     )
 
 
-def follow(leader: Leader, pipes: Sequence[IO[bytes]], bounds: Bounds) -> CompletedCommand:
+def follow(leader: RunningProcess, pipes: Sequence[IO[bytes]], bounds: Bounds) -> CompletedCommand:
     """Stay with a command to its end, or kill its whole process tree when it goes beyond its bounds.
 
     The beginning and the end of each stream are kept. A command with a `tick`, which is called some
@@ -226,9 +230,9 @@ def follow(leader: Leader, pipes: Sequence[IO[bytes]], bounds: Bounds) -> Comple
     an interrupt of doctor itself, kills the tree and is raised again.
     """
     started = time.monotonic()
-    drains: list[_Drain] = []
+    drains: list[_PipeReader] = []
     try:
-        drains += [_Drain(pipe, bounds.limit) for pipe in pipes]
+        drains += [_PipeReader(pipe, bounds.limit) for pipe in pipes]
         ended = _wait(leader, drains, started, bounds)
     except BaseException:
         leader.kill()
@@ -266,7 +270,7 @@ def _start(
     )
 
 
-def _deadline(drains: Sequence[_Drain], started: float, bounds: Bounds) -> float:
+def _deadline(drains: Sequence[_PipeReader], started: float, bounds: Bounds) -> float:
     """Return when a command has had its time, which every word puts off where silence is bounded."""
     end = started + bounds.timeout
     if bounds.silence is None:
@@ -274,7 +278,9 @@ def _deadline(drains: Sequence[_Drain], started: float, bounds: Bounds) -> float
     return min(end, max([started, *(drain.heard for drain in drains)]) + bounds.silence)
 
 
-def _wait(leader: Leader, drains: Sequence[_Drain], started: float, bounds: Bounds) -> Termination:
+def _wait(
+    leader: RunningProcess, drains: Sequence[_PipeReader], started: float, bounds: Bounds
+) -> Termination:
     weighed = started
     while True:
         now, deadline = time.monotonic(), _deadline(drains, started, bounds)
@@ -288,7 +294,7 @@ def _wait(leader: Leader, drains: Sequence[_Drain], started: float, bounds: Boun
             bounds.tick(now - started)
         if now >= _deadline(drains, started, bounds):
             return Termination.TIMEOUT
-        if bounds.memory and now - weighed > _WEIGH_SECONDS:
+        if bounds.memory and now - weighed > _MEMORY_POLL_SECONDS:
             weighed = now
             if tree_memory(leader.pid) > bounds.memory:
                 return Termination.MEMORY

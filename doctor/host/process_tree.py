@@ -21,7 +21,7 @@ MARK = "CANARY_RUN"
 """Set for every command, so that what it leaves behind can be told from everything else, whatever its session and its parent."""
 
 
-class Stat(NamedTuple):
+class ProcessStat(NamedTuple):
     """What /proc/PID/stat says of a process (proc_pid_stat(5)), as far as it is asked here."""
 
     state: str
@@ -29,10 +29,10 @@ class Stat(NamedTuple):
     session: int
 
 
-def stat(pid: int) -> Stat | None:
+def process_stat(pid: int) -> ProcessStat | None:
     """Return what /proc says of a process; None where there is none."""
     if not _PROC.is_dir():
-        return _asked(pid)
+        return _stat_by_psutil(pid)
     try:
         fields = (
             Path(f"{_PROC}/{pid}/stat")
@@ -40,7 +40,7 @@ def stat(pid: int) -> Stat | None:
             .rpartition(")")[2]
             .split()
         )
-        return Stat(fields[0], int(fields[1]), int(fields[3]))
+        return ProcessStat(fields[0], int(fields[1]), int(fields[3]))
     except (OSError, ValueError, IndexError):
         return None
 
@@ -53,13 +53,13 @@ def _library() -> Any:
         return None
 
 
-def _asked(pid: int) -> Stat | None:
+def _stat_by_psutil(pid: int) -> ProcessStat | None:
     psutil = _library()
     if psutil is None:
         return None
     try:
         one = psutil.Process(pid)
-        return Stat(
+        return ProcessStat(
             "Z" if one.status() == psutil.STATUS_ZOMBIE else "S", one.ppid() or 0, os.getsid(pid)
         )
     except (psutil.Error, OSError):
@@ -70,7 +70,7 @@ def children_by_parent() -> dict[int, list[int]]:
     """Return the processes of this machine by their parents, without those that have ended."""
     children: dict[int, list[int]] = {}
     for name in _processes():
-        if (seen := stat(int(name))) is not None and seen.state not in "ZX":
+        if (seen := process_stat(int(name))) is not None and seen.state not in "ZX":
             children.setdefault(seen.parent, []).append(int(name))
     return children
 
@@ -92,7 +92,7 @@ def mark_of(pid: int) -> str:
     Empty where it has none, or where somebody took its environment away.
     """
     if not _PROC.is_dir():
-        return _asked_mark(pid)
+        return _mark_by_psutil(pid)
     with contextlib.suppress(OSError):
         for item in Path(f"{_PROC}/{pid}/environ").read_bytes().split(b"\0"):
             if item.startswith(b"CANARY_RUN="):
@@ -100,7 +100,7 @@ def mark_of(pid: int) -> str:
     return ""
 
 
-def marked(mark: str) -> list[int]:
+def marked_processes(mark: str) -> list[int]:
     """Return the processes that carry a mark, or one of the run that it stands for."""
     return [
         int(name)
@@ -109,7 +109,7 @@ def marked(mark: str) -> list[int]:
     ]
 
 
-def _asked_mark(pid: int) -> str:
+def _mark_by_psutil(pid: int) -> str:
     psutil = _library()
     if psutil is not None:
         with contextlib.suppress(psutil.Error, OSError):
@@ -170,12 +170,12 @@ def kill_marked(mark: str) -> None:
 
     A child loses it only where somebody takes its environment away.
     """
-    kill([pid for pid in marked(mark) if pid not in _lineage()])
+    kill([pid for pid in marked_processes(mark) if pid not in _lineage()])
 
 
 def may_be_child(pid: int, parent: int) -> bool:
     """Say whether a process is a child of another, as the kernel has it, or has been gone since it was spoken of."""
-    return pid > 1 and ((seen := stat(pid)) is None or seen.parent == parent)
+    return pid > 1 and ((seen := process_stat(pid)) is None or seen.parent == parent)
 
 
 def _lineage() -> set[int]:
@@ -183,7 +183,7 @@ def _lineage() -> set[int]:
     found, pid = {0, 1}, os.getpid()
     while pid not in found:
         found.add(pid)
-        pid = seen.parent if (seen := stat(pid)) else 0
+        pid = seen.parent if (seen := process_stat(pid)) else 0
     return found
 
 

@@ -1,7 +1,7 @@
 """The one reader of files that are not doctor's own: regular files only, and of each no more than its reader names.
 
-Whoever reads names a bound. A file beyond it is refused as a whole (`whole`), or its beginning is
-all that is looked at (`regular_bytes`). What is no file is not opened at all: opening some devices
+Whoever reads names a bound. A file beyond it is refused as a whole (`read_whole`), or its beginning is
+all that is looked at (`read_regular`). What is no file is not opened at all: opening some devices
 already does something, and a pipe may never be filled.
 """
 
@@ -40,14 +40,14 @@ _FLAGS = (
 )
 
 
-class Unread(DoctorError):
+class UnreadableFile(DoctorError):
     """A file is there and was not read: it is no regular file, larger than what is read of its kind, or closed to this user."""
 
 
-def beginning(path: str | Path, limit: int) -> bytes | None:
+def read_beginning(path: str | Path, limit: int) -> bytes | None:
     """Return the first bytes of a file, at most `limit`; None where there is none.
 
-    Raises Unread for what is no regular file, and for one that this user may not read.
+    Raises UnreadableFile for what is no regular file, and for one that this user may not read.
     """
     try:
         with descriptor_of(path) as descriptor:
@@ -55,64 +55,64 @@ def beginning(path: str | Path, limit: int) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise Unread(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        raise UnreadableFile(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def whole(path: str | Path, limit: int) -> bytes | None:
+def read_whole(path: str | Path, limit: int) -> bytes | None:
     """Return the bytes of a file; None where there is none.
 
-    Raises Unread as `beginning` does, and for a file of more than `limit` bytes.
+    Raises UnreadableFile as `read_beginning` does, and for a file of more than `limit` bytes.
     """
-    data = beginning(path, limit + 1)
+    data = read_beginning(path, limit + 1)
     if data is not None and len(data) > limit:
-        raise Unread(
+        raise UnreadableFile(
             f"{path} is larger than {_spoken(limit)}, which is more than doctor reads of such a file"
         )
     return data
 
 
-def whole_text(path: str | Path, limit: int) -> str | None:
-    """Return the text of a file as `whole` does; what is no UTF-8 in it is replaced."""
-    data = whole(path, limit)
+def read_whole_text(path: str | Path, limit: int) -> str | None:
+    """Return the text of a file as `read_whole` does; what is no UTF-8 in it is replaced."""
+    data = read_whole(path, limit)
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def regular_bytes(path: str | Path, limit: int) -> bytes | None:
+def read_regular(path: str | Path, limit: int) -> bytes | None:
     """Return the first bytes of a regular file, at most `limit`; None for anything else."""
     try:
         with descriptor_of(path) as descriptor:
             return _read(descriptor, limit, os.fstat(descriptor).st_size)
-    except (OSError, ValueError, Unread):
+    except (OSError, ValueError, UnreadableFile):
         return None
 
 
-def given(path: Path, limit: int) -> bytes:
+def read_given(path: Path, limit: int) -> bytes:
     """Return what a person handed in: a file, or a pipe that somebody fills.
 
     Raises OSError where it cannot be read.
 
-    Raises Unread for more than `limit` bytes, and for a device, which has no end.
+    Raises UnreadableFile for more than `limit` bytes, and for a device, which has no end.
     """
     with path.open("rb") as file:
         if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty():
-            raise Unread(f"{path}: a device, which has no end")
+            raise UnreadableFile(f"{path}: a device, which has no end")
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise Unread(f"{path}: it is larger than {_spoken(limit)}")
+        raise UnreadableFile(f"{path}: it is larger than {_spoken(limit)}")
     return data
 
 
 @contextmanager
 def descriptor_of(path: str | Path) -> Iterator[int]:
-    """Open a regular file; raises Unread for what is none, OSError where it cannot be opened."""
+    """Open a regular file; raises UnreadableFile for what is none, OSError where it cannot be opened."""
     # Looked at by its name first, since opening a device may be an act (a watchdog), and then as
     # what was opened.
     if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a thousand times, and a Path costs more than the call
-        raise Unread(f"{path} is no regular file")
+        raise UnreadableFile(f"{path} is no regular file")
     descriptor = os.open(path, _FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unread(f"{path} is no regular file")
+            raise UnreadableFile(f"{path} is no regular file")
         yield descriptor
     finally:
         os.close(descriptor)

@@ -30,7 +30,7 @@ def remove_tree(folder: Path) -> bool:
             with contextlib.suppress(OSError):
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(
-                        _moved(Path(entry.path), names)
+                        _move_up(Path(entry.path), names)
                         if len(entry.path) > _LONG
                         else Path(entry.path)
                     )
@@ -48,7 +48,7 @@ def _entries(place: Path) -> list[os.DirEntry[str]]:
     return []
 
 
-def _moved(path: Path, names: Iterator[Path]) -> Path:
+def _move_up(path: Path, names: Iterator[Path]) -> Path:
     path.chmod(0o700)  # what may not be written may not be moved
     return path.rename(next(name for name in names if not os.path.lexists(name)))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from doctor.base.errors import DoctorError
-from doctor.base.refusals import refusal
+from doctor.base.refusals import refusal_of
 from doctor.host.fork_server import ForkServer
 from doctor.host.removal import remove_tree
 from doctor.host.supervisor import Supervisor
@@ -36,7 +36,7 @@ class Scratch:
         self._mark, self._numbers = uuid.uuid4().hex, itertools.count()
         self.fork_server: ForkServer | None = None
         self.forks = True
-        self.folder = _made(os.environ)
+        self.folder = _make_folder(os.environ)
         self.supervisor = Supervisor(self.folder, self._mark)
 
     def mark(self) -> str:
@@ -63,14 +63,14 @@ class Scratch:
         self.supervisor.close()
 
 
-def _made(env: Mapping[str, str]) -> Path:
+def _make_folder(env: Mapping[str, str]) -> Path:
     """Make the folder where temporary files belong; raises ScratchError.
 
     `tempfile` by itself ends with the current folder, which is the user's: there nothing of ours is
     ever written.
     """
     failed: dict[str, Exception] = {}
-    for place in dict.fromkeys(places(env)):
+    for place in dict.fromkeys(temporary_folders(env)):
         try:
             return Path(tempfile.mkdtemp(prefix="doctor-", dir=place))
         except (OSError, ValueError) as error:
@@ -78,14 +78,14 @@ def _made(env: Mapping[str, str]) -> Path:
     tried = "; ".join(
         f"{place}: {getattr(error, 'strerror', None) or error}" for place, error in failed.items()
     )
-    refused = [no.what for error in failed.values() if (no := refusal(error))]
+    refused = [no.what for error in failed.values() if (no := refusal_of(error))]
     raise ScratchError(
         f"no temporary folder can be made ({tried})",
         next((what for what in refused if what != "rights"), "rights"),
     )
 
 
-def places(env: Mapping[str, str], platform: str = sys.platform) -> Iterator[str]:
+def temporary_folders(env: Mapping[str, str], platform: str = sys.platform) -> Iterator[str]:
     """Yield where temporary files may go: what the environment names, as a whole path, then what the system keeps for them."""
     named = (env.get(name, "") for name in ("TMPDIR", "TEMP", "TMP"))
     yield from (name for name in named if Path(name).is_absolute())

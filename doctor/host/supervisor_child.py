@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from doctor.host import guard
-    from doctor.host.process_tree import kill, marked
+    from doctor.host.process_tree import kill, marked_processes
     from doctor.host.removal import remove_tree
 else:
     sys.path.insert(0, str(Path(__file__).parent))
-    from process_tree import kill, marked
+    from process_tree import kill, marked_processes
     from removal import remove_tree
 
     if sys.platform == "linux":
@@ -89,7 +89,7 @@ def main(folder: str, mark: str) -> None:
     if done:
         return
     for _ in range(_PASSES):
-        alive = marked(mark)
+        alive = marked_processes(mark)
         kill(alive)
         if remove_tree(Path(folder)) and not alive:
             return

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from doctor.base.literals import needed
-from doctor.base.patterns import compiled, fault
+from doctor.base.literals import required_literals
+from doctor.base.patterns import compile_pattern, pattern_error
 from doctor.facts.placeholders import names
 from doctor.lint.advice import lint_advice, lint_placeholders, lint_steps, used_placeholders
 from doctor.model.checks import Check
@@ -125,14 +125,14 @@ def _lint_patterns(issue: KnownIssue) -> Iterator[str]:
     for number, signature in enumerate(issue.signatures):
         for pattern in (signature.pattern, *signature.also, *signature.unless):
             yield from (f"signatures[{number}]: {fault}" for fault in _lint_pattern(pattern))
-            if not needed(pattern):
+            if not required_literals(pattern):
                 yield f"signatures[{number}]: {pattern!r} holds no plain text of three characters, which a long log is searched for first"
 
 
 def _lint_pattern(pattern: str) -> Iterator[str]:
-    if why := fault(pattern):
+    if why := pattern_error(pattern):
         yield why
-    elif compiled(pattern).search("") is not None:
+    elif compile_pattern(pattern).search("") is not None:
         yield f"{pattern!r} matches the empty text"
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from doctor.base.literals import needed
+from doctor.base.literals import required_literals
 from doctor.logs.environment import environment_facts
 from doctor.model.facts import Fact, present
 from doctor.model.observation import Log
@@ -103,7 +103,7 @@ WORDS = frozenset(
         *_WORDS,
         "with CUDA capability sm_",
         "supports CUDA capabilities ",
-        *(text for pattern, _ in _TELLS for text in needed(pattern)),
+        *(text for pattern, _ in _TELLS for text in required_literals(pattern)),
     ]
 )
 """What the lines hold that a log's facts, or the owner of its failure, are read from."""
@@ -190,7 +190,9 @@ def _told(text: str) -> dict[str, dict[str, int]]:
     seen: dict[str, dict[str, int]] = {}
     for pattern, names in _TELLS:
         for found in (
-            re.finditer(pattern, text) if any(word in text for word in needed(pattern)) else ()
+            re.finditer(pattern, text)
+            if any(word in text for word in required_literals(pattern))
+            else ()
         ):
             for name, value in zip(names, found.groups(), strict=True):
                 values = seen.setdefault(name, {})

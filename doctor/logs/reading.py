@@ -9,7 +9,7 @@ from itertools import chain
 from typing import BinaryIO, NamedTuple
 
 from doctor.base.errors import InputError
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.logs.log import WORDS, bare
 from doctor.model.observation import Log
 from doctor.redact import without_secrets
@@ -257,7 +257,9 @@ def _log(source: str, parts: Iterable[Part]) -> Log:
         for number, line in enumerate(
             part.content.decode("utf-8", "replace").split("\n"), part.number
         ):
-            for text in (plain(line.removesuffix("\r")) if _ODD.search(line) else line).split("\n"):
+            for text in (sanitize(line.removesuffix("\r")) if _ODD.search(line) else line).split(
+                "\n"
+            ):
                 told.append(text)
                 places.append(number)
         # Before anything is cut, and all lines at once: a private key has many.

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from doctor.base.refusals import current, home
-from doctor.host import regular_bytes
+from doctor.base.refusals import current_folder, home_folder
+from doctor.host import read_regular
 from doctor.host.reading import SOURCE
 
 _WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
@@ -20,21 +20,21 @@ _HEADER, _ENTRY, _EXTENDED = 12, 62, 0x4000
 def find_workspace(project: Path) -> Path | None:
     """Return the folder of the Cargo workspace that holds `project`: never above its git repository, nor the home folder."""
     crate = None
-    for folder in _upwards(project if project.is_absolute() else current() / project):
+    for folder in _upwards(project if project.is_absolute() else current_folder() / project):
         manifest = folder / "Cargo.toml"
         if (folder / "Cargo.lock").is_file():
             return folder
         if manifest.is_file():
             crate = crate or folder
             if _WORKSPACE.search(
-                (regular_bytes(manifest, SOURCE) or b"").decode("utf-8", "replace")
+                (read_regular(manifest, SOURCE) or b"").decode("utf-8", "replace")
             ):
                 return folder
     return crate
 
 
 def _upwards(folder: Path) -> Iterator[Path]:
-    own = home()
+    own = home_folder()
     yield folder
     for parent in folder.parents:
         if own in (parent, folder) or (folder / ".git").exists():
@@ -51,7 +51,7 @@ def is_tracked(path: Path) -> bool:
     found = next((folder for folder in path.parents if os.path.exists(f"{folder}/.git")), None)  # noqa: PTH110 - one that cannot be asked is none
     if found is None:
         return False
-    data = regular_bytes(_git(found) / "index", _LIMIT) or b""
+    data = read_regular(_git(found) / "index", _LIMIT) or b""
     name = path.relative_to(found).as_posix().encode("utf-8", "surrogateescape")
     if data[:4] != b"DIRC":
         return False
@@ -62,7 +62,7 @@ def is_tracked(path: Path) -> bool:
 
 def _git(folder: Path) -> Path:
     """Return the folder of git; a worktree and a submodule have a file that names theirs."""
-    text = regular_bytes(folder / ".git", 1 << 16)
+    text = read_regular(folder / ".git", 1 << 16)
     named = (text or b"").decode("utf-8", "surrogateescape").partition("gitdir:")[2].strip()
     return folder / named if named else folder / ".git"
 

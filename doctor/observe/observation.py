@@ -13,7 +13,7 @@ import msgspec
 
 from doctor import __version__
 from doctor.base.globs import matches_any
-from doctor.base.time_limit import PATIENCE
+from doctor.base.time_limit import TIME_LIMIT
 from doctor.facts.derive.reach import shown
 from doctor.host import Host
 from doctor.host.threads import run_in_threads
@@ -23,10 +23,10 @@ from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.observe.checkouts import find_workspace
 from doctor.observe.installed.distributions import installed
-from doctor.observe.run_probes import probe_all, probes
+from doctor.observe.run_probes import probes, run_probes
 from doctor.observe.scene import Interpreter, Scene
 from doctor.observe.targets import Choice, TargetError, choose_interpreter, describe
-from doctor.redact import ready
+from doctor.redact import load_rules
 
 _LAST = 5.0
 """Seconds that a judgement is given though the budget of the run is used up."""
@@ -89,7 +89,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 def left_to_judge(budget: float | None, begun: float) -> float:
     """Return the seconds that a run leaves to its judgement, which began at a time of the monotonic clock: a few in any case."""
     return (
-        PATIENCE if budget is None else min(max(begun + budget - time.monotonic(), _LAST), PATIENCE)
+        TIME_LIMIT
+        if budget is None
+        else min(max(begun + budget - time.monotonic(), _LAST), TIME_LIMIT)
     )
 
 
@@ -105,7 +107,7 @@ def observe(
     started = time.monotonic()
     scene, choice, why = _scene(request)
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
-    facts, failures = probe_all(scene, meanwhile=meanwhile, deadline=deadline)
+    facts, failures = run_probes(scene, meanwhile=meanwhile, deadline=deadline)
     facts = with_assumed(facts, request.assumed)
     if why:
         facts["python.executable"] = unknown(why, "targets")
@@ -166,7 +168,7 @@ def _described(host: Host, path: Path) -> Interpreter:
 
 def _load() -> None:
     probes()
-    ready()
+    load_rules()
 
 
 def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:

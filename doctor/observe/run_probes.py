@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import doctor.observe.probes
 from doctor.base.errors import DoctorError
-from doctor.base.refusals import refusal
+from doctor.base.refusals import refusal_of
 from doctor.model.facts import Fact
 from doctor.model.observation import ProbeFailure
 from doctor.model.outcomes import refused
@@ -22,7 +22,7 @@ from doctor.observe.scene import Scene
 _BOUND = 20.0
 """Seconds for a probe that names no bound of its own."""
 
-_Said: TypeAlias = "queue.SimpleQueue[tuple[str, Fact] | str]"
+_Messages: TypeAlias = "queue.SimpleQueue[tuple[str, Fact] | str]"
 """What a probe says: facts, and at last why it did not finish, or an empty text."""
 
 
@@ -33,7 +33,7 @@ def probes() -> tuple[ModuleType, ...]:
     return tuple(module for module in modules if hasattr(module, "probe"))
 
 
-def probe_all(
+def run_probes(
     scene: Scene,
     modules: Iterable[ModuleType] | None = None,
     meanwhile: Callable[[], object] = bool,
@@ -72,7 +72,7 @@ class _Lane:
 
     def __init__(self, modules: Sequence[ModuleType], scene: Scene, deadline: float) -> None:
         self._modules, self._scene, self._deadline = modules, scene, deadline
-        self._said: list[_Said] = [queue.SimpleQueue() for _ in modules]
+        self._said: list[_Messages] = [queue.SimpleQueue() for _ in modules]
         self._begun = time.monotonic()
         self._turn = 0
         self._start(0)
@@ -84,7 +84,7 @@ class _Lane:
         for number in range(first, len(self._modules)):
             if number < self._turn:
                 return
-            _listen(self._modules[number], self._scene, self._said[number])
+            _run_probe(self._modules[number], self._scene, self._said[number])
 
     def results(self) -> Iterator[tuple[str, dict[str, Fact], str]]:
         """Yield, for each probe, its name, its facts, and why it did not finish, if it did not."""
@@ -110,14 +110,14 @@ class _Lane:
             facts[item[0]] = item[1]
 
 
-def _listen(module: ModuleType, scene: Scene, said: _Said) -> None:
+def _run_probe(module: ModuleType, scene: Scene, said: _Messages) -> None:
     try:
         for item in module.probe(scene):
             said.put(item)
     except DoctorError as error:
         said.put(str(error))
     except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
-        no = refusal(error)
+        no = refusal_of(error)
         said.put(refused(*no) if no and no.what != "rights" else f"{type(error).__name__}: {error}")
     else:
         said.put("")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from doctor.base.errors import UsageError
 from doctor.base.globs import matches_any
-from doctor.base.refusals import whole
+from doctor.base.refusals import absolute_path
 from doctor.base.suggestions import suggest
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
@@ -56,4 +56,4 @@ def folder(project: Path) -> Path:
     """Return the project's folder; raises UsageError where there is none."""
     if not project.is_dir():
         raise UsageError(f"--project {project}: no such folder")
-    return whole(project)
+    return absolute_path(project)

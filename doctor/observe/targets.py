@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import DoctorError
-from doctor.base.literal_values import is_plain
+from doctor.base.literal_values import is_plain_literal
 from doctor.base.refusals import RefusedError
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.observe.checkouts import is_tracked
@@ -273,7 +273,7 @@ def _told(output: str) -> Mapping[str, object] | None:
     _, mark, rest = output.rpartition(_BEGIN)
     text, end, _ = rest.partition(_END)
     try:
-        told = ast.literal_eval(text) if mark and end and is_plain(text) else None
+        told = ast.literal_eval(text) if mark and end and is_plain_literal(text) else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     if not isinstance(told, dict):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from doctor.base import toml
 from doctor.base.errors import UsageError
-from doctor.host import regular_bytes
+from doctor.host import read_regular
 
 NAME = "pyproject.toml"
 _LIMIT = 1 << 20
@@ -70,7 +70,7 @@ def nearest(folder: Path) -> Manifest | None:
 
 
 def _read(path: Path) -> Manifest | None:
-    data = regular_bytes(path, _LIMIT + 1)
+    data = read_regular(path, _LIMIT + 1)
     if (
         data is None
         or b"doctor" not in data
@@ -83,7 +83,7 @@ def _read(path: Path) -> Manifest | None:
         )
     try:
         text = data.decode("utf-8")
-        whole = toml.parsed(text)
+        whole = toml.parse_toml(text)
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: it is not UTF-8 (byte {error.start + 1})") from None
     except toml.TomlError as error:

@@ -1,7 +1,14 @@
 """What may not be seen: secrets anywhere, and in what is made to be shared the names of people and machines. Pure."""
 
-from doctor.redact.forms import is_secret, is_telling
-from doctor.redact.secrets import ready, telling, without_secrets
+from doctor.redact.forms import is_secret, may_name_secret
+from doctor.redact.secrets import load_rules, texts_with_keywords, without_secrets
 from doctor.redact.values import HIDDEN
 
-__all__ = ["HIDDEN", "is_secret", "is_telling", "ready", "telling", "without_secrets"]
+__all__ = [
+    "HIDDEN",
+    "is_secret",
+    "load_rules",
+    "may_name_secret",
+    "texts_with_keywords",
+    "without_secrets",
+]

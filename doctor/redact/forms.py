@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from doctor.redact.names import Tells, is_variable, split, tells
+from doctor.redact.names import NameKind, is_variable, kind_of_name, words_of_name
 from doctor.redact.pattern import Pattern
 from doctor.redact.values import Span, is_code, is_placeholder, is_prose, looks_random
 
@@ -44,7 +44,7 @@ def assigned(text: str, places: Sequence[Span]) -> Iterator[Span]:
         end = tail.end() if tail else least
         name = text[start:end].rstrip(".-")
         end, done = start + len(name), start + len(name)
-        if (kind := tells(name)) is not Tells.NOTHING:
+        if (kind := kind_of_name(name)) is not NameKind.NOTHING:
             for span in _value(text, name, end, kind):
                 done = max(done, span[1])
                 yield span
@@ -58,7 +58,7 @@ def _start_of_name(text: str, place: int, least: int) -> int:
     return start
 
 
-def _value(text: str, name: str, end: int, kind: Tells) -> Iterator[Span]:
+def _value(text: str, name: str, end: int, kind: NameKind) -> Iterator[Span]:
     sign = _ASSIGNED.match(text, end)
     if (
         sign is not None
@@ -92,7 +92,7 @@ def _value(text: str, name: str, end: int, kind: Tells) -> Iterator[Span]:
 
 
 @lru_cache(maxsize=4096)
-def _bare_secret(kind: Tells, name: str, value: str, *, sure: bool) -> int:
+def _bare_secret(kind: NameKind, name: str, value: str, *, sure: bool) -> int:
     """Return how many characters of an unquoted value are a secret; 0 where it is none.
 
     Kept for the next time: what repeats `key:` over megabytes repeats its values as well.
@@ -131,21 +131,21 @@ def _trimmed(value: str) -> int:
     return len((value[: cut.start()] if cut else value).rstrip(_TRAIL))
 
 
-def _hides(kind: Tells, name: str, value: str, *, sure: bool) -> bool:
+def _hides(kind: NameKind, name: str, value: str, *, sure: bool) -> bool:
     if not value or is_placeholder(value):
         return False
-    if kind is Tells.PASSWORD:
+    if kind is NameKind.PASSWORD:
         return not (
             is_prose(value) or (is_code(value) and not _is_number(value)) or _repeats(name, value)
         )
     if is_code(value) or _repeats(name, value):
         return False
-    if kind is Tells.TOKEN and sure and " " not in value:
+    if kind is NameKind.TOKEN and sure and " " not in value:
         # The name `token` alone is said of the words of a language as well.
-        alone = len(split(name)) == 1 and not looks_random(value) and len(value) < 16
+        alone = len(words_of_name(name)) == 1 and not looks_random(value) and len(value) < 16
         given = name.startswith("-") and "=" not in value
         return not is_prose(value) and (given or (len(value) >= 4 and not alone))
-    return " " not in value and looks_random(value, 8 if kind is Tells.TOKEN else 12)
+    return " " not in value and looks_random(value, 8 if kind is NameKind.TOKEN else 12)
 
 
 def _is_number(value: str) -> bool:
@@ -156,8 +156,8 @@ def _repeats(name: str, value: str) -> bool:
     """Say whether a value is the name again, as in the help of an option (`--token TOKEN`), or another telling name (`password=token`)."""
     if len(value) > _LONGEST_NAME:
         return False
-    own = "".join(split(name))
-    said = "".join(split(value))
+    own = "".join(words_of_name(name))
+    said = "".join(words_of_name(value))
     return (
         said == own
         or (value.isupper() and said in own)
@@ -165,14 +165,20 @@ def _repeats(name: str, value: str) -> bool:
     )
 
 
-def is_telling(name: str) -> bool:
+def may_name_secret(name: str) -> bool:
     """Say whether a text is a name, or an option, whose value may be a secret."""
-    return len(name) <= _LONGEST_NAME and " " not in name and tells(name) is not Tells.NOTHING
+    return (
+        len(name) <= _LONGEST_NAME
+        and " " not in name
+        and kind_of_name(name) is not NameKind.NOTHING
+    )
 
 
 def is_secret(name: str, value: str) -> bool:
     """Say whether a value is a secret for what it is the value of, in a table or behind an option."""
-    return (kind := tells(name)) is not Tells.NOTHING and _hides(kind, name, value, sure=True)
+    return (kind := kind_of_name(name)) is not NameKind.NOTHING and _hides(
+        kind, name, value, sure=True
+    )
 
 
 HEADERS = ("authorization", "cookie", "bearer", "basic ")

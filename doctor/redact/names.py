@@ -12,7 +12,7 @@ _CAMEL = Pattern(r"([a-z0-9])([A-Z])")
 _PARTS = Pattern(r"[^A-Za-z0-9]+")
 
 
-class Tells(Enum):
+class NameKind(Enum):
     """What a name makes of any value, from the surest on."""
 
     PASSWORD = "password"  # noqa: S105
@@ -115,7 +115,7 @@ _NEVER = frozenset(
 )
 
 
-def split(name: str) -> list[str]:
+def words_of_name(name: str) -> list[str]:
     """Return the words of a name, in small letters: `accessToken`, `ACCESS_TOKEN` and `access-token` are two words each."""
     return _PARTS.sub(" ", _CAMEL.sub(r"\1 \2", name)).lower().split()
 
@@ -126,39 +126,39 @@ def is_variable(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def tells(name: str) -> Tells:
+def kind_of_name(name: str) -> NameKind:
     """Say what a name makes of its value."""
     # A text repeats its names: a log of a megabyte holds some hundred of them.
-    parts = split(name)
+    parts = words_of_name(name)
     while len(parts) > 1 and parts[-1] in _TELLING_TAIL and parts[-1] not in _NO_HEAD:
         parts = parts[:-1]
     if not parts:
-        return Tells.NOTHING
+        return NameKind.NOTHING
     head, beside = parts[-1], set(parts[:-1])
     if head in _NO_HEAD:
-        return Tells.NOTHING
+        return NameKind.NOTHING
     if head.endswith(_PASSWORDS) or (head in ("pass", "pw") and (beside or name.isupper())):
-        return Tells.PASSWORD
+        return NameKind.PASSWORD
     if head in ("key", "keys") or head.endswith(
         ("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey")
     ):
         return _of_key(name, head, beside)
     if (head.endswith(_TOKENS) or head in _ALONE) and head not in _NEVER:
         return (
-            Tells.NOTHING
+            NameKind.NOTHING
             if beside & _BESIDE_TOKEN and not beside & {"api", "access", "auth"}
-            else Tells.TOKEN
+            else NameKind.TOKEN
         )
     if "secret" in beside or head in _SIGNATURES:
-        return Tells.KEY
-    return Tells.NOTHING
+        return NameKind.KEY
+    return NameKind.NOTHING
 
 
-def _of_key(name: str, head: str, beside: set[str]) -> Tells:
+def _of_key(name: str, head: str, beside: set[str]) -> NameKind:
     if head not in ("key", "keys") or "api" in beside or "secret" in beside or "private" in beside:
-        return Tells.TOKEN
+        return NameKind.TOKEN
     if beside & _PLAIN_KEYS and not beside & _BESIDE_KEY - _PLAIN_KEYS:
-        return Tells.NOTHING
+        return NameKind.NOTHING
     if beside & _BESIDE_KEY or is_variable(name) or not beside:
-        return Tells.KEY
-    return Tells.NOTHING
+        return NameKind.KEY
+    return NameKind.NOTHING

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from doctor.base.refusals import home
-from doctor.redact import HIDDEN, is_secret, is_telling, telling, without_secrets
+from doctor.base.refusals import home_folder
+from doctor.redact import HIDDEN, is_secret, may_name_secret, texts_with_keywords, without_secrets
 
 _T = TypeVar("_T")
 _OURS = ("references", "doctor_version", "catalog")
@@ -22,7 +22,7 @@ def who(env: Mapping[str, str]) -> dict[str, str]:
     import platform
 
     names = {
-        "$HOME": env.get("HOME") or env.get("USERPROFILE") or str(home() or ""),
+        "$HOME": env.get("HOME") or env.get("USERPROFILE") or str(home_folder() or ""),
         "<host>": platform.node().partition(".")[0],
     }
     try:
@@ -56,10 +56,10 @@ def without_any_secrets(value: _T) -> _T:
     built = msgspec.to_builtins(value)
     held_keys = _without_keys(built)
     texts = list(_texts(built))
-    found = {texts[number] for number in telling(texts)}
+    found = {texts[number] for number in texts_with_keywords(texts)}
     blanked = {text: clean for text in found if (clean := without_secrets(text)) != text}
     clean = _changed(built, lambda text: blanked.get(text, text)) if blanked else built
-    clean = _parted(clean, names) if (names := frozenset(filter(is_telling, found))) else clean
+    clean = _parted(clean, names) if (names := frozenset(filter(may_name_secret, found))) else clean
     return (
         value
         if clean is built and not held_keys

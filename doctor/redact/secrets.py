@@ -53,7 +53,7 @@ def _rules() -> _Rules:
     return _Rules(automaton, tuple(map(tuple, woken.values())), tuple(find for _, find in told))
 
 
-def ready() -> None:
+def load_rules() -> None:
     """Load the rules: two milliseconds that may pass while something else is waited for."""
     _rules()
 
@@ -68,7 +68,7 @@ def without_secrets(text: str) -> str:
     return _blanked(text, spans) if spans else text
 
 
-def telling(texts: Sequence[str]) -> Iterator[int]:
+def texts_with_keywords(texts: Sequence[str]) -> Iterator[int]:
     """Yield the numbers of the texts that may hold a secret: one look at thousands of short ones.
 
     A name may be wrapped in a longer one.
@@ -116,7 +116,7 @@ def _wrapped(text: str) -> Iterator[Span]:
         if place - start >= _NARROW
     ]
     joined = [text[start:place] + text[place + 1 : end] for start, place, end in seams]
-    for number in telling(joined):
+    for number in texts_with_keywords(joined):
         start, place, _ = seams[number]
         for first, last in _found(joined[number]):
             if start + first < place < start + last and _goes_on(

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from doctor.base.toml import parsed
+from doctor.base.toml import parse_toml
 from doctor.catalog import loading as catalogs
 from doctor.catalog.check_headers import load_checks
 from doctor.catalog.schemas import KINDS, schema
@@ -107,7 +107,7 @@ def write_site(folder: Path) -> None:
 
 def shapes(rules: Path) -> str:
     """Return the shapes of secrets that the rules of gitleaks, a TOML file, stand for."""
-    found = list(gitleaks.shapes(parsed(rules.read_text(encoding="utf-8"))))
+    found = list(gitleaks.shapes(parse_toml(rules.read_text(encoding="utf-8"))))
     told = {
         "source": gitleaks.SOURCE,
         "licence": gitleaks.LICENCE,

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from doctor.base.literals import needed, standing
+from doctor.base.literals import literals_in, required_literals
 from doctor.catalog.loading import load
 
 _PATTERNS = [
@@ -43,7 +43,7 @@ _PATTERNS = [
     ],
 )
 def test_what_a_pattern_cannot_match_without(pattern: str, expected: list[str]) -> None:
-    assert list(needed(pattern)) == expected
+    assert list(required_literals(pattern)) == expected
 
 
 def test_no_match_of_the_catalog_lacks_its_text() -> None:
@@ -51,15 +51,17 @@ def test_no_match_of_the_catalog_lacks_its_text() -> None:
     for name, pattern, text in _PATTERNS:
         for found in re.finditer(pattern, text):
             matched += 1
-            assert not needed(pattern) or any(text in found[0] for text in needed(pattern)), (
-                f"{name}: {pattern}"
-            )
+            assert not required_literals(pattern) or any(
+                text in found[0] for text in required_literals(pattern)
+            ), f"{name}: {pattern}"
     assert matched > 100
 
 
 def test_every_pattern_of_the_catalog_has_one() -> None:
-    assert not [f"{name}: {pattern}" for name, pattern, _ in _PATTERNS if not needed(pattern)]
+    assert not [
+        f"{name}: {pattern}" for name, pattern, _ in _PATTERNS if not required_literals(pattern)
+    ]
 
 
 def test_what_stands_in_a_text_is_found_though_one_is_part_of_another() -> None:
-    assert standing(["abc", "b", "abcd", "x", "cde"], "..abcde..") == {"abc", "b", "abcd", "cde"}
+    assert literals_in(["abc", "b", "abcd", "x", "cde"], "..abcde..") == {"abc", "b", "abcd", "cde"}

@@ -9,16 +9,23 @@ from collections.abc import Callable
 
 import pytest
 
-from doctor.base.patterns import Found, PatternError, Searcher, compiled, fault, in_fact
+from doctor.base.patterns import (
+    PatternError,
+    PatternMatch,
+    Searcher,
+    compile_for_fact,
+    compile_pattern,
+    pattern_error,
+)
 from doctor.base.patterns.automaton import Automaton
 from doctor.catalog.loading import load
 
-_ENGINES = (pytest.param(compiled, id="re2"), pytest.param(Automaton, id="automaton"))
+_ENGINES = (pytest.param(compile_pattern, id="re2"), pytest.param(Automaton, id="automaton"))
 
 
-def _by_re(pattern: str, text: str) -> Found | None:
+def _by_re(pattern: str, text: str) -> PatternMatch | None:
     found = re.compile(pattern, re.MULTILINE).search(text)
-    return found and Found(
+    return found and PatternMatch(
         found.start(), found[0], {name: value for name, value in found.groupdict().items() if value}
     )
 
@@ -28,7 +35,7 @@ def test_every_signature_finds_in_its_examples_what_re_finds(
     engine: Callable[[str], Searcher],
 ) -> None:
     compared = 0
-    every = 1 if engine is compiled else 5  # the automaton takes its time
+    every = 1 if engine is compile_pattern else 5  # the automaton takes its time
     for name, issue in list(load().issues.items())[::every]:
         text = "\n".join(example.log for example in issue.examples)
         for signature in issue.signatures:
@@ -74,7 +81,7 @@ def test_an_engine_finds_what_re_finds(
 @pytest.mark.parametrize("engine", _ENGINES)
 def test_half_a_surrogate_pair_moves_no_place(engine: Callable[[str], Searcher]) -> None:
     found = engine(r"lib(?P<name>\w+)\.so").search("é\udcff libx.so")
-    assert found == Found(3, "libx.so", {"name": "x"})
+    assert found == PatternMatch(3, "libx.so", {"name": "x"})
 
 
 @pytest.mark.parametrize("engine", _ENGINES)
@@ -95,7 +102,7 @@ def test_half_a_surrogate_pair_moves_no_place(engine: Callable[[str], Searcher])
 def test_what_needs_to_go_back_is_refused(engine: Callable[[str], Searcher], pattern: str) -> None:
     with pytest.raises(PatternError):
         engine(pattern)
-    assert repr(pattern) in fault(pattern)
+    assert repr(pattern) in pattern_error(pattern)
 
 
 @pytest.mark.parametrize("engine", _ENGINES)
@@ -122,14 +129,14 @@ def test_a_bomb_is_searched_in_linear_time(
 def test_a_fact_without_repetition_is_searched_without_an_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
     monkeypatch.setitem(sys.modules, "re2", None)  # to import it would fall back to the automaton
     kinds = {
-        pattern: type(in_fact(pattern)).__name__
+        pattern: type(compile_for_fact(pattern)).__name__
         for pattern in (r"^(pytorch-)?triton", "a?b?c?d?e", "(a+)+$", "x{2}")
     }
-    compiled.cache_clear()
-    in_fact.cache_clear()
+    compile_pattern.cache_clear()
+    compile_for_fact.cache_clear()
     assert kinds == {
         r"^(pytorch-)?triton": "_Re",
         "a?b?c?d?e": "Automaton",
@@ -139,11 +146,11 @@ def test_a_fact_without_repetition_is_searched_without_an_engine(
 
 
 def test_where_re2_is_not_the_automaton_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled.cache_clear()
+    compile_pattern.cache_clear()
     monkeypatch.setitem(sys.modules, "re2", None)
-    searcher = compiled(r"no kernel (?P<what>\w+)")
-    compiled.cache_clear()
+    searcher = compile_pattern(r"no kernel (?P<what>\w+)")
+    compile_pattern.cache_clear()
     assert isinstance(searcher, Automaton)
-    assert searcher.search("RMSNorm: no kernel image") == Found(
+    assert searcher.search("RMSNorm: no kernel image") == PatternMatch(
         9, "no kernel image", {"what": "image"}
     )

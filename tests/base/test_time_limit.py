@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from doctor.base import time_limit as watching
-from doctor.base.time_limit import TimeLimitExceeded, bounded
+from doctor.base.time_limit import TimeLimitExceeded, time_limit
 from doctor.catalog.loading import load
 from doctor.model.facts import present
 from doctor.model.observation import Log, Observation, Target, TargetKind
@@ -28,7 +28,7 @@ from doctor.pipeline.assess import assess
 
 _POSIX = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="Windows has no such clock")
 _CLOCKS = [
-    pytest.param(watching._strike, id="thread"),
+    pytest.param(watching._interrupt, id="thread"),
     *([watching._alarm] if hasattr(signal, "setitimer") else []),
 ]
 
@@ -48,7 +48,7 @@ def test_what_never_ends_is_ended(
     begun = time.monotonic()
     with (
         pytest.raises(TimeLimitExceeded, match="it did not end within 0 s"),
-        bounded(0.3, "it did not end"),
+        time_limit(0.3, "it did not end"),
     ):
         _for_ever()
     assert 0.2 < time.monotonic() - begun < 10
@@ -60,7 +60,7 @@ def test_what_ends_in_time_is_left_alone(
     clock: Callable[[float], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "_alarm", clock)
-    with bounded(0.2, "never"):
+    with time_limit(0.2, "never"):
         done = 1
     time.sleep(0.5)
     assert done
@@ -68,7 +68,7 @@ def test_what_ends_in_time_is_left_alone(
 
 @_POSIX
 def test_an_expression_that_goes_on_and_on_is_ended() -> None:
-    with pytest.raises(TimeLimitExceeded), bounded(0.3, "it did not end"):
+    with pytest.raises(TimeLimitExceeded), time_limit(0.3, "it did not end"):
         re.match("(a+)+$", "a" * 60 + "b")
 
 
@@ -76,7 +76,7 @@ def test_in_another_thread_nothing_is_bounded() -> None:
     ended: list[str] = []
 
     def work() -> None:
-        with bounded(0.05, "never"):
+        with time_limit(0.05, "never"):
             time.sleep(0.3)
         ended.append("whole")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.base.toml import TomlError, parsed
+from doctor.base.toml import TomlError, parse_toml
 
 
 def test_a_table_is_read() -> None:
-    assert parsed("[tool]\nname = 'x'\n") == {"tool": {"name": "x"}}
+    assert parse_toml("[tool]\nname = 'x'\n") == {"tool": {"name": "x"}}
 
 
 def test_a_long_line_is_no_endless_key() -> None:
-    assert parsed(f'a = "{"two words. " * 200}"\n# {"." * 300}\nb = [{"1.5, " * 300}]')["b"][
+    assert parse_toml(f'a = "{"two words. " * 200}"\n# {"." * 300}\nb = [{"1.5, " * 300}]')["b"][
         :2
     ] == [1.5, 1.5]
 
@@ -42,4 +42,4 @@ def test_a_long_line_is_no_endless_key() -> None:
 )
 def test_what_is_no_toml_is_said_to_be_none(text: str) -> None:
     with pytest.raises(TomlError):
-        parsed(text)
+        parse_toml(text)

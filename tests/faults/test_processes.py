@@ -251,12 +251,12 @@ def test_where_there_is_no_proc_psutil_finds_what_carries_a_mark(
     ) as shell:
         assert shell.stdout is not None
         stray = int(shell.stdout.readline())
-        seen = trees.stat(stray)
+        seen = trees.process_stat(stray)
         assert seen is not None
-        assert (seen.parent, trees.mark_of(stray), sorted(trees.marked("a"))[0]) == (
+        assert (seen.parent, trees.mark_of(stray), sorted(trees.marked_processes("a"))[0]) == (
             shell.pid,
             "a.1",
-            min(trees.marked("a.1")),
+            min(trees.marked_processes("a.1")),
         )
         assert {stray} < set(trees.descendants(shell.pid))
         trees.kill_tree(shell.pid, "a.1")

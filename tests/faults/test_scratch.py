@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.host.scratch import Scratch, places
+from doctor.host.scratch import Scratch, temporary_folders
 from tests.command import doctor
 from tests.faults.standins import bare, package
 
@@ -52,7 +52,7 @@ def test_no_place_depends_on_the_current_folder(platform: str) -> None:
         "LOCALAPPDATA": r"C:\Users\a\AppData\Local",
         "SYSTEMROOT": r"C:\Windows",
     }
-    found = list(places(named, platform))
+    found = list(temporary_folders(named, platform))
     assert found
     assert not {".", "tmp", "", os.getcwd()} & set(found)  # noqa: PTH109
 

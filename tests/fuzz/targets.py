@@ -20,7 +20,7 @@ from doctor.api import judged_file
 from doctor.base import literals, patterns
 from doctor.base import requirements as specifiers
 from doctor.base.errors import DoctorError
-from doctor.base.text import harmless, plain
+from doctor.base.text import neutralize_commands, sanitize
 from doctor.catalog import loading as catalogs
 from doctor.cli.app import app
 from doctor.host import CompletedCommand, Host, Termination
@@ -375,12 +375,12 @@ def host(data: bytes) -> None:
 def pattern(data: bytes) -> None:
     """Compile a pattern of somebody's catalog and search a text with it, a line feed between them.
 
-    `needed` must not lose a match.
+    `required_literals` must not lose a match.
     """
     asked, _, text = _text(data).partition("\n")
     with contextlib.suppress(patterns.PatternError):
-        search = patterns.compiled(asked)
-        wanted = () if patterns.fault(asked) else literals.needed(asked)
+        search = patterns.compile_pattern(asked)
+        wanted = () if patterns.pattern_error(asked) else literals.required_literals(asked)
         assert search.search(text) is None or not wanted or any(one in text for one in wanted), (
             asked,
             text,
@@ -392,7 +392,7 @@ def secrets(data: bytes) -> None:
     """Blank what may be a secret, and break what may be a command."""
     text = _text(data)
     without_secrets(text)
-    harmless(plain(text))
+    neutralize_commands(sanitize(text))
 
 
 TARGETS: dict[str, Target] = {

@@ -18,7 +18,7 @@ import pytest
 from doctor.catalog.loading import CatalogError, load_folder, parse_yaml
 from doctor.cli import program_names as names
 from doctor.host import Host
-from doctor.host.reading import RECORD, Unread, given, regular_bytes, whole
+from doctor.host.reading import RECORD, UnreadableFile, read_given, read_regular, read_whole
 from doctor.model.facts import Fact, State
 from doctor.observe import checkouts, targets
 from doctor.observe.binaries import elf
@@ -74,43 +74,43 @@ def _until_unread(seen: Iterator[tuple[str, Fact]]) -> tuple[dict[str, Fact], st
     told: dict[str, Fact] = {}
     try:
         told |= seen
-    except Unread as error:
+    except UnreadableFile as error:
         return told, str(error)
     return told, ""
 
 
 def test_a_file_is_read_whole_or_told(tmp_path: Path, odd: Odd) -> None:
     path = put(tmp_path / "file", b"x" * 100)
-    assert whole(path, 100) == b"x" * 100
-    assert regular_bytes(path, 7) == b"x" * 7
-    with pytest.raises(Unread, match="is larger than 99 bytes"):
-        whole(path, 99)
-    assert whole(tmp_path / "gone", 10) is None
-    assert whole(tmp_path / "file" / "below", 10) is None
+    assert read_whole(path, 100) == b"x" * 100
+    assert read_regular(path, 7) == b"x" * 7
+    with pytest.raises(UnreadableFile, match="is larger than 99 bytes"):
+        read_whole(path, 99)
+    assert read_whole(tmp_path / "gone", 10) is None
+    assert read_whole(tmp_path / "file" / "below", 10) is None
     odd(path)
-    with pytest.raises(Unread, match=r"is larger than 1 KiB|is no regular file"):
-        whole(path, 1024)
-    assert regular_bytes(path, 3) in (None, b"\0\0\0")
+    with pytest.raises(UnreadableFile, match=r"is larger than 1 KiB|is no regular file"):
+        read_whole(path, 1024)
+    assert read_regular(path, 3) in (None, b"\0\0\0")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
 def test_files_that_do_not_tell_their_size_are_read_to_their_end() -> None:
-    assert b"VmRSS" in (whole("/proc/self/status", 1 << 20) or b"")
-    assert len(regular_bytes("/proc/self/status", 10) or b"") == 10
-    with pytest.raises(Unread, match="larger than 10 bytes"):
-        whole("/proc/self/status", 10)
+    assert b"VmRSS" in (read_whole("/proc/self/status", 1 << 20) or b"")
+    assert len(read_regular("/proc/self/status", 10) or b"") == 10
+    with pytest.raises(UnreadableFile, match="larger than 10 bytes"):
+        read_whole("/proc/self/status", 10)
 
 
 def test_what_a_person_hands_in_may_be_a_pipe_and_ends(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.write(writing, b"text")
     os.close(writing)
-    assert given(Path(f"/dev/fd/{reading}"), 10) == b"text"
+    assert read_given(Path(f"/dev/fd/{reading}"), 10) == b"text"
     os.close(reading)
-    with pytest.raises(Unread, match="larger than 3 bytes"):
-        given(put(tmp_path / "x", b"four"), 3)
-    with pytest.raises(Unread, match="a device, which has no end"):
-        given(Path("/dev/zero"), 10)
+    with pytest.raises(UnreadableFile, match="larger than 3 bytes"):
+        read_given(put(tmp_path / "x", b"four"), 3)
+    with pytest.raises(UnreadableFile, match="a device, which has no end"):
+        read_given(Path("/dev/zero"), 10)
 
 
 def test_metadata_that_cannot_be_read_costs_only_what_it_asks_for(tmp_path: Path, odd: Odd) -> None:
@@ -324,9 +324,9 @@ def test_an_environment_of_odd_files_is_examined_in_little_memory_and_time(
 def test_a_version_file_that_would_break_a_parser_costs_nothing(tmp_path: Path, text: str) -> None:
     path = put(tmp_path / "version.py", "__version__ = '2.9.1'\n" + text + "\n")
     program = (
-        "import sys\nfrom pathlib import Path\nfrom doctor.host import Host, Unread\n"
+        "import sys\nfrom pathlib import Path\nfrom doctor.host import Host, UnreadableFile\n"
         "from doctor.observe.installed.modules import constants\n"
-        "try: print(constants(Host(), Path(sys.argv[1])))\nexcept Unread as error: print(error)\n"
+        "try: print(constants(Host(), Path(sys.argv[1])))\nexcept UnreadableFile as error: print(error)\n"
     )
     argv = [
         sys.executable,

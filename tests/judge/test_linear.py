@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from doctor.base.literals import needed
+from doctor.base.literals import required_literals
 from doctor.base.patterns.automaton import Automaton
 from doctor.catalog.loading import load
 from doctor.judge.match.signatures import Text, find
@@ -80,7 +80,7 @@ def _pieces(parts: Sequence[Part]) -> Iterator[str]:
 def _hostile(pattern: str) -> list[str]:
     """Return lines that are full of beginnings and hold what the pattern cannot do without, so that it is tried."""
     parts = list(_parser.parse(pattern, re.MULTILINE))
-    whole, texts = _sample(parts), needed(pattern)
+    whole, texts = _sample(parts), required_literals(pattern)
     pieces = {
         *_pieces(parts),
         whole[:-1],
@@ -139,7 +139,11 @@ def test_a_log_of_hostile_lines_takes_linear_time() -> None:
         body = "\n".join([line[-_LENGTH:]] * (1024 * 1024 // _LENGTH))
         list(
             find(
-                [one for one in signatures if any(text in line for text in needed(one.pattern))],
+                [
+                    one
+                    for one in signatures
+                    if any(text in line for text in required_literals(one.pattern))
+                ],
                 [Text("log", body)],
             )
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.host import Unread
+from doctor.host import UnreadableFile
 from doctor.observe.installed.distributions import (
     duplicates,
     in_stack,
@@ -159,7 +159,7 @@ def test_a_long_description_hides_no_requirement(tmp_path: Path, file: str) -> N
 def test_headers_without_end_are_not_read(tmp_path: Path) -> None:
     _put(tmp_path, "torch", "2.5.1", *["Requires-Dist: triton==3.1.0"] * 40_000)
     (torch,) = installed([str(tmp_path)])
-    with pytest.raises(Unread, match="headers are larger than 1 MiB"):
+    with pytest.raises(UnreadableFile, match="headers are larger than 1 MiB"):
         requirements(torch, _interpreter())
 
 

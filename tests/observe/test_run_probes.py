@@ -10,7 +10,7 @@ import pytest
 from doctor.host import Host
 from doctor.model.facts import FactStream, present
 from doctor.model.observation import ProbeFailure
-from doctor.observe.run_probes import probe_all
+from doctor.observe.run_probes import run_probes
 from doctor.observe.scene import Scene
 
 SCENE = Scene(host=Host(env={}))
@@ -38,7 +38,7 @@ def module(
 @pytest.mark.parametrize("waits", [False, True])
 def test_one_that_hangs_is_left_behind(waits: bool) -> None:
     started = time.monotonic()
-    facts, failures = probe_all(
+    facts, failures = run_probes(
         SCENE,
         [
             module("a"),
@@ -55,13 +55,13 @@ def test_one_that_hangs_is_left_behind(waits: bool) -> None:
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_one_that_fails_keeps_what_it_gave(waits: bool) -> None:
-    facts, failures = probe_all(SCENE, [module("a", fail=True, waits=waits), module("b")])
+    facts, failures = run_probes(SCENE, [module("a", fail=True, waits=waits), module("b")])
     assert sorted(facts) == ["a.first", "b.first", "b.second"]
     assert failures == (ProbeFailure(probe="a", why="RuntimeError: broke"),)
 
 
 def test_one_that_was_left_behind_and_comes_back_says_nothing_twice() -> None:
-    facts, failures = probe_all(
+    facts, failures = run_probes(
         SCENE,
         [module("a", hang=0.5), *(module(f"b{number}", hang=0.1, bound=60) for number in range(5))],
     )
@@ -71,7 +71,7 @@ def test_one_that_was_left_behind_and_comes_back_says_nothing_twice() -> None:
 
 def test_while_tools_are_waited_for_something_else_is_done() -> None:
     began, done = time.monotonic(), []
-    facts, failures = probe_all(
+    facts, failures = run_probes(
         SCENE,
         [module("a", hang=2, waits=True, bound=60), module("b")],
         meanwhile=lambda: done.append(time.monotonic() - began),

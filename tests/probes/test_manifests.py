@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from doctor.host import Host, Unread
+from doctor.host import Host, UnreadableFile
 from doctor.model.facts import Fact
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import manifests
@@ -140,7 +140,7 @@ def test_hostile_files_cost_little_and_break_nothing(tmp_path: Path) -> None:
     )
     started = time.process_time()
     told: dict[str, Fact] = {}
-    with pytest.raises(Unread, match=r"constraints\.txt is larger than 4 MiB"):
+    with pytest.raises(UnreadableFile, match=r"constraints\.txt is larger than 4 MiB"):
         told |= manifests.probe(Scene(host=Host(env={}, cwd=tmp_path), project=tmp_path))
     assert told["manifest.torch"].value["path"] == "pyproject.toml"
     assert time.process_time() - started < manifests.BOUND

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.base.toml import parsed
+from doctor.base.toml import parse_toml
 from tests.promises.sources import ROOT, imports, modules, name_of
 
 FLOORS = (
@@ -194,7 +194,7 @@ def _allowed(path: Path) -> set[str]:
 
 
 def test_every_import_of_others_is_declared() -> None:
-    project = parsed((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = parse_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", line)[0].lower() for line in project["dependencies"]}  # type: ignore[index]
     modules_of = {
         "ahocorasick-rs": "ahocorasick_rs",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.redact import HIDDEN, telling, without_secrets
+from doctor.redact import HIDDEN, texts_with_keywords, without_secrets
 from tests.redact import aside, corpus
 from tests.redact.lines import Line, made
 
@@ -47,7 +47,7 @@ def test_one_look_finds_all_that_may_hold_a_secret() -> None:
         text for pair in zip(HARMLESS, (line.text for line in LINES), strict=False) for text in pair
     ]
     assert {number for number, text in enumerate(texts) if without_secrets(text) != text} <= set(
-        telling(texts)
+        texts_with_keywords(texts)
     )
 
 

@@ -40,7 +40,7 @@ class PatternError(DoctorError):
     """A pattern is no regular expression, or one that only an engine that goes back can search for."""
 
 
-class Found(NamedTuple):
+class PatternMatch(NamedTuple):
     """Where a pattern matched first: the place of its beginning, in characters, its text, and what its named groups caught."""
 
     start: int
@@ -54,12 +54,12 @@ class Searcher(Protocol):
     Lines are told apart (`^` and `$` stand for theirs).
     """
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> PatternMatch | None:
         """Return the first match."""
 
 
 @lru_cache(maxsize=8192)
-def compiled(pattern: str) -> Searcher:
+def compile_pattern(pattern: str) -> Searcher:
     """Return what searches for a pattern.
 
     Raises PatternError for one that is not searched in linear time.
@@ -73,13 +73,13 @@ def compiled(pattern: str) -> Searcher:
     options = re2.Options()
     options.log_errors = False
     try:
-        return _Re2(re2.compile(f"(?m){in_re2(pattern)}", options=options))
+        return _Re2(re2.compile(f"(?m){to_re2(pattern)}", options=options))
     except re2.error as error:
         raise PatternError(f"{pattern!r}: {_words(error)}") from None
 
 
 @lru_cache(maxsize=8192)
-def in_fact(pattern: str) -> Searcher:
+def compile_for_fact(pattern: str) -> Searcher:
     """Return what searches a fact for a pattern: `re` for one without repetition, so that the check of files loads no engine for it.
 
     Without repetition, and with no more than three choices, each place of a text is left again
@@ -93,10 +93,10 @@ def in_fact(pattern: str) -> Searcher:
             return _Re(re.compile(pattern, re.MULTILINE))
         except re.error as error:
             raise PatternError(f"{pattern!r}: {error}") from None
-    return compiled(pattern)
+    return compile_pattern(pattern)
 
 
-def fault(pattern: str) -> str:
+def pattern_error(pattern: str) -> str:
     """Say why a pattern cannot be used: it has to mean something to `re`, by whose rules authors write, and to the engine; else empty."""
     try:
         with warnings.catch_warnings():
@@ -107,13 +107,13 @@ def fault(pattern: str) -> str:
     except (re.error, FutureWarning, RecursionError, OverflowError) as error:
         return f"{pattern!r} is no regular expression: {error}"
     try:
-        compiled(pattern)
+        compile_pattern(pattern)
     except PatternError as error:
         return f"{error} (a pattern is searched in linear time: no look-around, back-reference or repetition above 1000)"
     return ""
 
 
-def in_re2(pattern: str) -> str:
+def to_re2(pattern: str) -> str:
     r"""Write a pattern of Python's in the words of RE2: `\w` and `\s` as far as Python's reach, `\Z` for the end."""
     parts, inside = [], False
     for piece in _PIECE.findall(pattern):
@@ -155,7 +155,7 @@ class _Re2:
     def __init__(self, pattern: Any) -> None:
         self._pattern = pattern
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> PatternMatch | None:
         """Return the first match."""
         try:
             found = self._pattern.search(text)
@@ -168,14 +168,14 @@ class _Re:
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> PatternMatch | None:
         """Return the first match."""
         return _found(self._pattern.search(text))
 
 
-def _found(match: Any) -> Found | None:
+def _found(match: Any) -> PatternMatch | None:
     if match is None:
         return None
-    return Found(
+    return PatternMatch(
         match.start(), match[0], {name: value for name, value in match.groupdict().items() if value}
     )

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from doctor.base.patterns import Found, PatternError
+from doctor.base.patterns import PatternError, PatternMatch
 
 _parser = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _MOST = 20_000
@@ -84,7 +84,7 @@ class Automaton:
             raise PatternError(f"{pattern!r}: {error}") from None
         self._add(_END)
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> PatternMatch | None:
         """Return the first match."""
         threads: list[tuple[int, _Places]] = []
         seen: set[int] = set()
@@ -108,13 +108,13 @@ class Automaton:
             threads = going
         return None if best is None else self._told(text, best)
 
-    def _told(self, text: str, places: _Places) -> Found:
+    def _told(self, text: str, places: _Places) -> PatternMatch:
         spans = {
             name: (places[2 * number], places[2 * number + 1])
             for name, number in self._names.items()
         }
         groups = {name: text[start:end] for name, (start, end) in spans.items() if 0 <= start < end}
-        return Found(places[0], text[places[0] : places[1]], groups)
+        return PatternMatch(places[0], text[places[0] : places[1]], groups)
 
     def _follow(
         self,

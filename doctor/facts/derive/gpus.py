@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from doctor.base.patterns import in_fact
+from doctor.base.patterns import compile_for_fact
 from doctor.model.compat import Table
 
 
@@ -21,6 +21,6 @@ def _capability(name: str, table: Table) -> str | None:
     rows = [
         row
         for row in table.rows
-        if isinstance(row.get("models"), str) and in_fact(row["models"]).search(name)
+        if isinstance(row.get("models"), str) and compile_for_fact(row["models"]).search(name)
     ]
     return str(rows[0]["capability"]) if len(rows) == 1 else None

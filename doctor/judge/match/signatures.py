@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from doctor.base.literals import needed, standing
-from doctor.base.patterns import Found, compiled
+from doctor.base.literals import literals_in, required_literals
+from doctor.base.patterns import PatternMatch, compile_pattern
 from doctor.facts.devices import named
 from doctor.judge.match.said import said_facts
 from doctor.model.catalog import Catalog
@@ -49,7 +49,7 @@ class Hit(NamedTuple):
     """Where a pattern matched: the place in the text, and the match."""
 
     start: int
-    found: Found
+    found: PatternMatch
 
 
 class Seen(NamedTuple):
@@ -98,7 +98,7 @@ def telling(catalog: Catalog) -> Iterator[str]:
     for issue in catalog.issues.values():
         for signature in issue.signatures:
             for pattern in (signature.pattern, *signature.also, *signature.unless):
-                yield from needed(pattern)
+                yield from required_literals(pattern)
 
 
 def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ...]:
@@ -109,7 +109,7 @@ def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ..
         else frozenset()
     )
     return tuple(
-        text._replace(holds=standing(wanted, text.body)) if len(text.body) > _LONG else text
+        text._replace(holds=literals_in(wanted, text.body)) if len(text.body) > _LONG else text
         for text in searched
     )
 
@@ -129,7 +129,7 @@ def _search(pattern: str, text: Text) -> Hit | None:
     """
     wanted = [
         one
-        for one in needed(pattern) or ("",)
+        for one in required_literals(pattern) or ("",)
         if not one or text.holds is None or one in text.holds
     ]
     found = [hit for one in wanted if (hit := _first(pattern, one, text.body))]
@@ -142,7 +142,7 @@ def _first(pattern: str, text: str, body: str) -> Hit | None:
     while place >= 0:
         end = _end_of_line(body, place)
         start = max(body.rfind("\n", 0, max(body.rfind("\n", 0, place), 0)) + 1, done)
-        if found := compiled(pattern).search(body[start : _end_of_line(body, end + 1)]):
+        if found := compile_pattern(pattern).search(body[start : _end_of_line(body, end + 1)]):
             return Hit(start + found.start, found)
         done = min(end + 1, len(body))
         place = body.find(text, done) if end < len(body) else -1

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor.base.errors import DoctorError
-from doctor.host.reading import Unread, descriptor_of
+from doctor.host.reading import UnreadableFile, descriptor_of
 
 _MAGIC = b"\x7fELF\x02\x01"
 _PROGRAM, _SECTION, _SYMBOL = (
@@ -267,7 +267,7 @@ def opened(path: Path) -> Iterator[Elf]:
     try:
         with _mapped(path) as data:
             yield Elf(data)
-    except Unread as error:
+    except UnreadableFile as error:
         raise ElfError(str(error)) from error
     except (ElfError, OSError, ValueError) as error:
         raise ElfError(f"{path}: {error}") from error

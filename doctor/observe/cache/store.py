@@ -16,7 +16,7 @@ import msgspec
 from doctor import __version__
 from doctor.base.bundled import bundled
 from doctor.base.errors import WriteError
-from doctor.host import regular_bytes, writing
+from doctor.host import read_regular, writing
 from doctor.model.checks import Kind
 from doctor.model.observation import TargetKind
 from doctor.model.outcomes import Verdict, refused_what
@@ -119,7 +119,7 @@ class Store:
 
 
 def _read(where: Path, name: str) -> Mapping[str, _Entry]:
-    content = regular_bytes(where / name, _BYTES) if _is_private(where) else None
+    content = read_regular(where / name, _BYTES) if _is_private(where) else None
     try:
         return msgspec.json.decode(content, type=_File).entries if content else {}
     except (ValueError, RecursionError):

@@ -84,7 +84,7 @@ def read_lock(host: Host, path: Path) -> Lock:
     if re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE):
         return Lock({}, problem="it holds the markers of an unresolved merge")
     try:
-        told = toml.parsed(text)
+        told = toml.parse_toml(text)
     except toml.TomlError as error:
         return Lock({}, problem=f"it is no TOML: {error}")
     packages: dict[str, list[Locked]] = {}

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.host import regular_bytes
+from doctor.host import read_regular
 
 _SKIPPED = frozenset({"target", "tests", "benches", "node_modules", "vendor"})
 _MOST_FILES, _LARGEST, _MOST_BYTES = 4000, 1 << 20, 64 << 20
@@ -74,7 +74,7 @@ def _sources(root: Path, members: Iterable[Path]) -> Iterator[_File]:
     """Yield the members' Rust files, bounded in number and in bytes."""
     left = _MOST_BYTES
     for path in dict.fromkeys(path for member in members for path in _rust_files(member)):
-        data = regular_bytes(Path(path), _LARGEST) or b""
+        data = read_regular(Path(path), _LARGEST) or b""
         left -= len(data)
         if left < 0:
             return

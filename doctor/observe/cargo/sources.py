@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from doctor.base.refusals import home
+from doctor.base.refusals import home_folder
 from doctor.host import Host
 from doctor.host.reading import SOURCE
 from doctor.observe.cargo.lock import Locked
@@ -46,7 +46,7 @@ def folder_of(host: Host, workspace: Path, locked: Locked, answer: Answer) -> Pa
 def cargo_home(host: Host) -> Path:
     """Return the folder where cargo keeps what it fetched."""
     return Path(
-        host.env.get("CARGO_HOME") or Path(host.env.get("HOME") or home() or "/") / ".cargo"
+        host.env.get("CARGO_HOME") or Path(host.env.get("HOME") or home_folder() or "/") / ".cargo"
     )
 
 

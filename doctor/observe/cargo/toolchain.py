@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from doctor.base import toml
-from doctor.base.refusals import home as own_home
+from doctor.base.refusals import home_folder as own_home
 from doctor.host import Host
 
 _FILES = ("rust-toolchain", "rust-toolchain.toml")
@@ -62,7 +62,7 @@ def find_toolchain(host: Host, workspace: Path | None) -> Toolchain:
 def table(text: str | None) -> Mapping[str, Any]:
     """Parse a TOML text; empty where it is none."""
     try:
-        return toml.parsed(text or "")
+        return toml.parse_toml(text or "")
     except toml.TomlError:
         return {}
 

@@ -13,7 +13,14 @@ import msgspec
 
 from doctor.base.requirements import InvalidRequirement, Line, applies, normalize_name, read_line
 from doctor.base.versions import parse
-from doctor.host.reading import METADATA, RECORD, Unread, beginning, regular_bytes, whole_text
+from doctor.host.reading import (
+    METADATA,
+    RECORD,
+    UnreadableFile,
+    read_beginning,
+    read_regular,
+    read_whole_text,
+)
 from doctor.observe.scene import Distribution, Interpreter
 
 _HEAD, _RECORD_FIELDS, _MOST_DIGITS = 4096, 3, 20
@@ -131,7 +138,7 @@ def fit(distribution: Distribution) -> float:
     """
     try:
         text = record_of(distribution)
-    except Unread:
+    except UnreadableFile:
         return -1.0
     rows = [line.rsplit(",", 2) for line in text.split("\n")]
     listed = [
@@ -176,7 +183,7 @@ def requirements(
     """Return what a distribution asks for in the environment of `interpreter`.
 
     What only an extra asks for counts where that extra is in `extras`. Lines that make no sense are
-    left out. Raises Unread where METADATA cannot be read.
+    left out. Raises UnreadableFile where METADATA cannot be read.
     """
     environment = marker_environment(interpreter)
     found: list[Requirement] = []
@@ -197,7 +204,7 @@ def requirements(
 def extras_of(distribution: Distribution) -> tuple[str, ...]:
     """Return the extras under which a distribution asks for something of the GPU stack.
 
-    Raises Unread as `requirements` does.
+    Raises UnreadableFile as `requirements` does.
     """
     lines = [
         text
@@ -236,9 +243,9 @@ def marker_environment(interpreter: Interpreter) -> dict[str, str]:
 def record_of(distribution: Distribution) -> str:
     """Return the text of a RECORD; empty where there is none.
 
-    Raises Unread (doctor.host.reading).
+    Raises UnreadableFile (doctor.host.reading).
     """
-    return whole_text(f"{distribution.folder}/RECORD", RECORD) or ""
+    return read_whole_text(f"{distribution.folder}/RECORD", RECORD) or ""
 
 
 def _requires(distribution: Distribution) -> Iterator[str]:
@@ -249,15 +256,15 @@ def _requires(distribution: Distribution) -> Iterator[str]:
 def _headers(distribution: Distribution) -> str:
     """Return the headers of METADATA, whose text ends with the first empty line.
 
-    A description may follow, of any length. Raises Unread where the file cannot be read, or the
+    A description may follow, of any length. Raises UnreadableFile where the file cannot be read, or the
     headers alone go beyond the bound.
     """
     for name in ("METADATA", "PKG-INFO"):
         path = f"{distribution.folder}/{name}"
-        if data := beginning(path, METADATA + 1):
+        if data := read_beginning(path, METADATA + 1):
             headers, end, _ = data.replace(b"\r\n", b"\n").partition(b"\n\n")
             if not end and len(data) > METADATA:
-                raise Unread(f"{path}: its headers are larger than {METADATA >> 20} MiB")
+                raise UnreadableFile(f"{path}: its headers are larger than {METADATA >> 20} MiB")
             return headers.decode("utf-8", "replace")
     return ""
 
@@ -331,7 +338,7 @@ def _same_version(one: str, other: str) -> bool:
 
 
 def _head(path: str) -> str:
-    return (regular_bytes(path, _HEAD) or b"").decode("utf-8", "replace")
+    return (read_regular(path, _HEAD) or b"").decode("utf-8", "replace")
 
 
 def _conda_names(folder: str) -> frozenset[str]:

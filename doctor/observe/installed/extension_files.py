@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.host.reading import RECORD, Unread, whole
+from doctor.host.reading import RECORD, UnreadableFile, read_whole
 from doctor.observe.scene import Distribution, Interpreter, Scene
 
 _MOST_FILES = 4000
@@ -57,8 +57,8 @@ def brought(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) ->
     unread = ""
     for one in scene.distributions:
         try:
-            listed = list(_libraries(whole(f"{one.folder}/RECORD", RECORD) or b""))
-        except Unread as error:
+            listed = list(_libraries(read_whole(f"{one.folder}/RECORD", RECORD) or b""))
+        except UnreadableFile as error:
             unread = unread or str(error)
             continue
         names.update(name.rpartition("/")[2] for name in listed)

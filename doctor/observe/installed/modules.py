@@ -39,7 +39,7 @@ def constants(host: Host, path: Path) -> Constants | None:
 
     The file is neither run nor parsed: what Python's own parser takes for a line like `a.a.a…` is a
     gigabyte, and some releases crash over a long sum. Its last assignment of a name counts. Raises
-    Unread (doctor.host.reading).
+    UnreadableFile (doctor.host.reading).
     """
     text = host.whole(path, VERSION_FILE)
     if text is None:

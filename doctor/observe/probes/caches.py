@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from doctor.base.refusals import home
+from doctor.base.refusals import home_folder
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.scene import Interpreter, Scene
@@ -133,7 +133,7 @@ def _named(env: Mapping[str, str], variable: str, default: Path, source: str) ->
 
 
 def _home(env: Mapping[str, str]) -> Path:
-    return Path(env["HOME"]) if env.get("HOME") else home() or Path("~")
+    return Path(env["HOME"]) if env.get("HOME") else home_folder() or Path("~")
 
 
 def _user(env: Mapping[str, str]) -> str:

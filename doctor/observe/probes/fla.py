@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from doctor.host.reading import SOURCE, Unread
+from doctor.host.reading import SOURCE, UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.installed.modules import folder_of
 from doctor.observe.scene import Scene
@@ -24,7 +24,7 @@ def probe(scene: Scene) -> FactStream:
     path = folder / _FILE
     try:
         lines = (scene.host.whole(path, SOURCE) or "").splitlines()
-    except Unread as error:
+    except UnreadableFile as error:
         yield "fla.delta_rule_disabled", unknown(str(error), str(path))
         return
     place = next((number for number, line in enumerate(lines) if line.startswith(_OPERATOR)), None)

@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from doctor.base.refusals import home
+from doctor.base.refusals import home_folder
 from doctor.base.requirements import normalize_name
-from doctor.base.text import plain
-from doctor.host.reading import SOURCE, Unread, regular_bytes, whole
+from doctor.base.text import sanitize
+from doctor.host.reading import SOURCE, UnreadableFile, read_regular, read_whole
 from doctor.model.facts import FactStream, absent, present
 from doctor.observe.installed.distributions import matters_to_stack
 from doctor.observe.manifests import LOCK, Kind, kind_of
@@ -59,7 +59,7 @@ class _File(NamedTuple):
 def probe(scene: Scene) -> FactStream:
     """Give project.manifests, and manifest.* for each package of the stack that one of them asks for.
 
-    Raises Unread, once it has told the others, where a manifest cannot be read.
+    Raises UnreadableFile, once it has told the others, where a manifest cannot be read.
     """
     if scene.project is None:
         return
@@ -83,15 +83,15 @@ def probe(scene: Scene) -> FactStream:
     for name, ((*_, line), file) in sorted(best.items()):
         yield f"manifest.{name}", present({"path": file.name, "line": line}, file.name)
     if unread:
-        raise Unread("; ".join(unread[:_MOST_UNREAD]))
+        raise UnreadableFile("; ".join(unread[:_MOST_UNREAD]))
 
 
 def _pins(files: list[_File], unread: list[str]) -> Iterator[tuple[_File, Pin]]:
     left = _MOST_BYTES
     for file in files[:_MOST_FILES]:
         try:
-            data = whole(file.path, _LARGEST) or b""
-        except Unread as error:
+            data = read_whole(file.path, _LARGEST) or b""
+        except UnreadableFile as error:
             unread.append(str(error))
             continue
         left -= len(data)
@@ -140,7 +140,7 @@ def _in_folder(folder: Path, root: Path) -> Iterator[_File]:
             and real is not None
             and real.is_relative_to(root)
             and real.is_file()
-            and plain(shown) == shown
+            and sanitize(shown) == shown
         ):
             yield _File(real, shown, kind)
 
@@ -158,7 +158,7 @@ def _root(project: Path, env: Mapping[str, str]) -> Path:
     for name in _ROOTS:
         if (given := env.get(name)) and (real := _real(Path(given))) and whole.is_relative_to(real):
             return real
-    own = home()
+    own = home_folder()
     above = (
         folder for folder in (whole, *whole.parents) if folder != own and (folder / ".git").exists()
     )
@@ -167,7 +167,7 @@ def _root(project: Path, env: Mapping[str, str]) -> Path:
 
 def _members(workspace: Path) -> list[Path]:
     """Return the folders of a workspace's members, as its manifest lists them."""
-    text = (regular_bytes(workspace / "Cargo.toml", SOURCE) or b"").decode("utf-8", "replace")
+    text = (read_regular(workspace / "Cargo.toml", SOURCE) or b"").decode("utf-8", "replace")
     listed = re.search(_MEMBERS, text)
     inside, closed, _ = (
         text[listed.end() : listed.end() + _LONGEST_LIST].partition("]") if listed else ("", "", "")

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from doctor.host.reading import RECORD, Unread, whole
+from doctor.host.reading import RECORD, UnreadableFile, read_whole
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.scene import Distribution, Scene
 
@@ -91,8 +91,8 @@ def _listed(values: list[str], unread: list[str]) -> Fact:
 
 def _gone(one: Distribution, unread: list[str]) -> Iterator[str]:
     try:
-        record = whole(f"{one.folder}/RECORD", RECORD)
-    except Unread as error:
+        record = read_whole(f"{one.folder}/RECORD", RECORD)
+    except UnreadableFile as error:
         unread.append(str(error))
         return
     if not record and one.name in _KNOWN:

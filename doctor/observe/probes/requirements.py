@@ -11,7 +11,7 @@ from typing import Any
 
 from doctor.base.requirements import InvalidRequirement, meets
 from doctor.base.versions import parse
-from doctor.host import Unread
+from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.installed.distributions import (
     Requirement,
@@ -41,7 +41,7 @@ _STAND_INS = {
 def probe(scene: Scene) -> FactStream:
     """Give requires.*; nothing where there is no interpreter.
 
-    Raises Unread at its end where a METADATA cannot be read.
+    Raises UnreadableFile at its end where a METADATA cannot be read.
     """
     if scene.interpreter is None:
         return
@@ -51,7 +51,7 @@ def probe(scene: Scene) -> FactStream:
     for one, wanted in _asked(members, scene.interpreter, unread):
         yield from _judged(one, wanted, _installed(wanted.name, by_name))
     if unread:
-        raise Unread("; ".join(unread[:_MOST_UNREAD]))
+        raise UnreadableFile("; ".join(unread[:_MOST_UNREAD]))
 
 
 def _asked(
@@ -63,7 +63,7 @@ def _asked(
     for one in members:
         try:
             asked[one.name] = (one, requirements(one, interpreter))
-        except Unread as error:
+        except UnreadableFile as error:
             unread.append(str(error))
     for _ in range(_ROUNDS):
         wider = dict(extras)

@@ -9,7 +9,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from doctor.base.versions import major, minor, parse, public
-from doctor.host import Host, Unread
+from doctor.host import Host, UnreadableFile
 from doctor.host.reading import SOURCE
 from doctor.model.facts import Fact, FactStream, State, absent, present, unknown
 from doctor.observe.binaries.elf import Elf, ElfError, opened
@@ -65,7 +65,7 @@ def _companion(scene: Scene, name: str) -> Fact:
     folder = folder_of(scene.interpreter, name) if scene.interpreter else None
     try:
         told = constants(scene.host, folder / "version.py") if folder else None
-    except Unread as error:
+    except UnreadableFile as error:
         return unknown(str(error), str(folder))
     local = str((told or {}).get("__version__", "")).partition("+")[2]
     if folder is None or not (found := re.fullmatch(r"cu(\d\d)(\d)", local)):
@@ -103,7 +103,7 @@ def _version(host: Host, path: Path) -> FactStream:
     source, told, why = str(path), None, "torch/version.py is missing"
     try:
         told = constants(host, path)
-    except Unread as error:
+    except UnreadableFile as error:
         why = str(error)
     version = told.get("__version__") if told else None
     if told is None or not isinstance(version, str):
@@ -167,7 +167,7 @@ def _source(host: Host, path: Path) -> tuple[str | None, str]:
     """Return the text of a file of torch's sources, and why it cannot be read where it is there and cannot."""
     try:
         return host.whole(path, SOURCE), ""
-    except Unread as error:
+    except UnreadableFile as error:
         return None, str(error)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from doctor.host import Host, Unread
+from doctor.host import Host, UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.installed.modules import constants, folder_of, searched
 from doctor.observe.scene import Scene
@@ -47,7 +47,7 @@ def probe(scene: Scene) -> FactStream:
     source, why = str(folder / "__init__.py"), "triton/__init__.py assigns no __version__"
     try:
         version = (constants(scene.host, folder / "__init__.py") or {}).get("__version__")
-    except Unread as error:
+    except UnreadableFile as error:
         version, why = None, str(error)
     told = isinstance(version, str) and version
     yield "triton.version", present(version, source) if told else unknown(why, source)

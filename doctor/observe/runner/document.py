@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from doctor.host import regular_bytes
+from doctor.host import read_regular
 from doctor.model.outcomes import Case
 
 _LIMIT = 4 << 20
@@ -46,7 +46,7 @@ def read(result: Path) -> Document | str:
 
     Whatever the script put in its place, this does not wait.
     """
-    data = regular_bytes(result, _LIMIT + 1)
+    data = read_regular(result, _LIMIT + 1)
     if data is None:
         return "the script ended without writing its result"
     if len(data) > _LIMIT:

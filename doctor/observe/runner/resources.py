@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from doctor.base.refusals import bound, limit
+from doctor.base.refusals import limit_words, process_limit
 from doctor.model.outcomes import RED, Case, Outcome, Verdict, refused
 from doctor.observe.runner.units import Plan
 
@@ -52,7 +52,7 @@ _NO_PROCESS = re.compile(
 
 def lacking(folder: Path, plan: Plan) -> str:
     """Return why no check can be started in a folder: it has too little room or too few names, or too few files may be open."""
-    allowed = limit("RLIMIT_NOFILE")
+    allowed = process_limit("RLIMIT_NOFILE")
     if allowed is not None and allowed < _FILES:
         return refused("files", f"{allowed} may be open at once (ulimit -n), {_FILES} are needed")
     compiled = plan.precompiled or (folder / "caches" / "bytecode").exists()
@@ -105,7 +105,7 @@ def spared(outcome: Outcome, folder: Path) -> Outcome:
     elif _out_of_time(outcome):
         why = refused(
             "time",
-            f"{outcome.reason}{bound('RLIMIT_CPU', 'ulimit -t', lambda seconds: f'{seconds} s')}",
+            f"{outcome.reason}{limit_words('RLIMIT_CPU', 'ulimit -t', lambda seconds: f'{seconds} s')}",
         )
     elif outcome.verdict is Verdict.FAILED:
         why = ""  # the check came to its end, and says something else
@@ -123,7 +123,7 @@ def spared(outcome: Outcome, folder: Path) -> Outcome:
 def _out_of_time(outcome: Outcome) -> bool:
     """Say whether the kernel ended a process for the processor time that it took: SIGXCPU at the soft limit, SIGKILL at the hard one."""
     return outcome.signal == "SIGXCPU" or (
-        outcome.signal == "SIGKILL" and limit("RLIMIT_CPU") is not None
+        outcome.signal == "SIGKILL" and process_limit("RLIMIT_CPU") is not None
     )
 
 
@@ -145,12 +145,14 @@ def _speaks_of(text: str) -> str:
     Where no limit stands behind it, too many open files and too little memory are the patient's own
     affair.
     """
-    if _NO_ROOM.search(text) or (limit("RLIMIT_FSIZE") is not None and _TOO_LARGE.search(text)):
+    if _NO_ROOM.search(text) or (
+        process_limit("RLIMIT_FSIZE") is not None and _TOO_LARGE.search(text)
+    ):
         return "room"
-    if _NO_FILES.search(text) and (limit("RLIMIT_NOFILE") or _FEW_FILES) < _FEW_FILES:
+    if _NO_FILES.search(text) and (process_limit("RLIMIT_NOFILE") or _FEW_FILES) < _FEW_FILES:
         return "files"
     if _NO_MEMORY.search(text) and (
-        limit("RLIMIT_AS") is not None or limit("RLIMIT_DATA") is not None
+        process_limit("RLIMIT_AS") is not None or process_limit("RLIMIT_DATA") is not None
     ):
         return "memory"
     return "processes" if _NO_PROCESS.search(text) else ""
@@ -164,7 +166,7 @@ def _line(log: str) -> str:
 
 def _limit_behind(what: str) -> str:
     return {
-        "files": bound("RLIMIT_NOFILE", "ulimit -n"),
-        "memory": bound("RLIMIT_AS", "ulimit -v", lambda allowed: f"{allowed >> 10} KB"),
-        "processes": bound("RLIMIT_NPROC", "ulimit -u"),
+        "files": limit_words("RLIMIT_NOFILE", "ulimit -n"),
+        "memory": limit_words("RLIMIT_AS", "ulimit -v", lambda allowed: f"{allowed >> 10} KB"),
+        "processes": limit_words("RLIMIT_NPROC", "ulimit -u"),
     }.get(what, "")

@@ -10,8 +10,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import msgspec
 
-from doctor.base.refusals import refusal
-from doctor.base.text import plain
+from doctor.base.refusals import refusal_of
+from doctor.base.text import sanitize
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Progress
 from doctor.model.outcomes import Outcome, Verdict, refused
@@ -120,9 +120,9 @@ def _given(unit: Unit, future: Future[Batch]) -> Batch:
 
 def failed(unit: Unit, error: Exception) -> Outcome:
     """Return the outcome of a unit that an error cost: skipped where the machine refused something, else broken."""
-    if (no := refusal(error)) is not None:
+    if (no := refusal_of(error)) is not None:
         return unit.skipped(refused(*no))
-    reason = f"{type(error).__name__}: {plain(str(error))[:500]}"
+    reason = f"{type(error).__name__}: {sanitize(str(error))[:500]}"
     return msgspec.structs.replace(unit.skipped(""), verdict=Verdict.BROKEN, reason=reason)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from doctor.base.bundled import bundled
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.host import CompletedCommand, Termination
 from doctor.model.outcomes import RED, Case, Outcome, Verdict
 from doctor.observe.runner.document import Document, Doing, Record, read
@@ -29,7 +29,7 @@ def judged(base: Outcome, ran: CompletedCommand, result: Path, bound: float) -> 
     """
     document = read(result)
     base = msgspec.structs.replace(
-        base, exit_code=ran.code, seconds=round(ran.seconds, 3), log=plain(ran.output)
+        base, exit_code=ran.code, seconds=round(ran.seconds, 3), log=sanitize(ran.output)
     )
     if ran.ended is Termination.NOT_STARTED:
         return Batch(
@@ -96,11 +96,11 @@ def _outcome(base: Outcome, record: Record) -> Outcome:
         base,
         device=record.device,
         verdict=verdict,
-        reason=plain(record.reason),
+        reason=sanitize(record.reason),
         seconds=record.seconds or base.seconds,
         log=base.log if verdict in RED or verdict is Verdict.BROKEN else "",
         cases={
-            name: msgspec.structs.replace(case, reason=plain(case.reason))
+            name: msgspec.structs.replace(case, reason=sanitize(case.reason))
             for name, case in record.cases.items()
         },
         data=record.data,
@@ -134,7 +134,7 @@ def _unfinished(
     if doing and doing.case and verdict in RED:
         cases[doing.case] = Case(verdict=verdict, reason=reason)
     return msgspec.structs.replace(
-        outcome, verdict=verdict, reason=reason, cases=cases, log=plain(ran.output)
+        outcome, verdict=verdict, reason=reason, cases=cases, log=sanitize(ran.output)
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from importlib.resources import files
 
-from doctor.base.text import harmless
+from doctor.base.text import neutralize_commands
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
@@ -44,7 +44,7 @@ def render(report: Report) -> str:
     """Return the page; it is well-formed XML as well as HTML."""
     style = files("doctor.report.html").joinpath("html.css").read_text("utf-8")
     page = el("html", _head(report, style), el("body", *_body(report)), lang="en")
-    return harmless(f"<!DOCTYPE html>\n{page}\n")
+    return neutralize_commands(f"<!DOCTYPE html>\n{page}\n")
 
 
 def _head(report: Report, style: str) -> Markup:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.report.view.words import flat
 
 _VOID = frozenset({"meta", "link", "br"})
@@ -44,7 +44,7 @@ def joined(*pieces: str) -> Markup:
 
 
 def _clean(text: str) -> str:
-    return _NO_CHARACTERS.sub("", plain(text))
+    return _NO_CHARACTERS.sub("", sanitize(text))
 
 
 def line(text: str, most: int = 4000) -> str:

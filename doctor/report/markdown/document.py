@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.base.text import harmless
+from doctor.base.text import neutralize_commands
 from doctor.model.facts import value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
@@ -37,7 +37,7 @@ MARKS = {
 
 def render(report: Report) -> str:
     """Return the report as GitHub's Markdown, no longer than an issue may be."""
-    return harmless(_fitted(list(_parts(report)), _MOST))
+    return neutralize_commands(_fitted(list(_parts(report)), _MOST))
 
 
 def _fitted(parts: list[Part], most: int) -> str:

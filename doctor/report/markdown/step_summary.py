@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.base.text import harmless
+from doctor.base.text import neutralize_commands
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.outcomes import RED, Verdict
@@ -34,7 +34,7 @@ def render(report: Report, *, room: int = LIMIT) -> str:
     more = (
         f"\n{left} more findings do not fit here; the JSON report has them all.\n" if left else ""
     )
-    return harmless(text + more) if len(more.encode()) <= room else ""
+    return neutralize_commands(text + more) if len(more.encode()) <= room else ""
 
 
 def _head(report: Report, counted: list[Finding]) -> str:

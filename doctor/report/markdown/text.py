@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.report.view.words import flat
 
 _GAP = "\u200b"
@@ -89,7 +89,7 @@ def code(text: str, most: int = 400) -> str:
 
 def fenced(text: str, language: str) -> str:
     """Write a text as a block of code, with a fence that is longer than any in it."""
-    text = plain(text).translate({0x2028: " ", 0x2029: " "}).strip("\n")
+    text = sanitize(text).translate({0x2028: " ", 0x2029: " "}).strip("\n")
     fence = "`" * max(_longest(text) + 1, 3)
     return f"{fence}{language}\n{text}\n{fence}"
 

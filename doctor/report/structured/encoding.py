@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from doctor.base.text import spelled
+from doctor.base.text import spell_commands
 
 _INDENT = 2
 _CONTROLS = re.compile("[\x7f-\x9f]")
@@ -25,7 +25,7 @@ def encoded(value: Any) -> str:
     except UnicodeEncodeError:
         content = msgspec.json.encode(_whole(msgspec.to_builtins(value)))
     text = msgspec.json.format(content, indent=_INDENT).decode()
-    text = spelled(text, lambda char: f"\\u{ord(char):04x}")
+    text = spell_commands(text, lambda char: f"\\u{ord(char):04x}")
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding, Place
 
@@ -42,7 +42,7 @@ def is_inside(path: str) -> bool:
         0 < len(path) <= _LONGEST
         and not _ABSOLUTE.match(path)
         and ".." not in steps
-        and plain(path) == path
+        and sanitize(path) == path
         and "\n" not in path
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.base.text import harmless
+from doctor.base.text import neutralize_commands
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
@@ -38,7 +38,7 @@ def render(report: Report) -> str:
                 f"doctor: GitHub shows {_MOST} annotations of a kind for each step; {left} more of severity {severity.value}"
             )
     if lines and (declared := as_if(report.observation.facts)):
-        lines.append(harmless(f"doctor: {declared}"))
+        lines.append(neutralize_commands(f"doctor: {declared}"))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -67,7 +67,7 @@ def _annotation(found: Finding, *, windows: bool) -> str:
 
 def _data(text: str) -> str:
     """Escape a message; what an older runner takes for a command within a line is broken."""
-    return harmless(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return neutralize_commands(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

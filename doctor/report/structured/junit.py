@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from doctor.base.text import plain, spelled
+from doctor.base.text import sanitize, spell_commands
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
@@ -87,7 +87,7 @@ def _written(root: ET.Element) -> str:
     """
     ET.indent(root, space="")
     text = ET.tostring(root, encoding="utf-8", xml_declaration=True).decode()
-    return spelled(text, lambda char: f"&#{ord(char)};") + "\n"
+    return spell_commands(text, lambda char: f"&#{ord(char)};") + "\n"
 
 
 def _properties(report: Report) -> dict[str, str]:
@@ -219,7 +219,7 @@ def _sane(seconds: float) -> float:
 
 def _end(log: str) -> str:
     """Return the end of a log; the failure stands there."""
-    return plain(log) if len(log) <= _LOG else "…\n" + plain(log[-_LOG:])
+    return sanitize(log) if len(log) <= _LOG else "…\n" + sanitize(log[-_LOG:])
 
 
 def _line(text: str, most: int) -> str:

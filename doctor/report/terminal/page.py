@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from rich.console import Console
 from rich.text import Text
 
-from doctor.base.text import commands, plain
+from doctor.base.text import command_places, sanitize
 from doctor.facts.placeholders import HOLE
 from doctor.model.scales import Severity
 
@@ -99,13 +99,13 @@ def glyph(name: str, how: Look) -> str:
 
 def said(text: str, how: Look, *, most: int = _LONGEST) -> str:
     """Make foreign text fit for a paragraph: one line, no control characters, no more than `most` characters."""
-    flat = " ".join(plain(text[: 4 * most]).split())
+    flat = " ".join(sanitize(text[: 4 * most]).split())
     return _spelled(flat if len(flat) <= most else flat[:most].rstrip() + glyph("more", how), how)
 
 
 def kept(text: str, how: Look, *, most: int = 500) -> str:
     """Make a line of a log or of code fit to be shown, its spaces as they are."""
-    flat = plain(text[: 4 * most]).replace("\n", " ").expandtabs(8).rstrip()
+    flat = sanitize(text[: 4 * most]).replace("\n", " ").expandtabs(8).rstrip()
     return _spelled(flat if len(flat) <= most else flat[:most] + glyph("more", how), how)
 
 
@@ -128,7 +128,7 @@ def span(how: Look, *parts: Part) -> Text:
     line = Text()
     for part in parts:
         text, style = (part, "") if isinstance(part, str) else part
-        line.append(_spelled(plain(text), how), style)
+        line.append(_spelled(sanitize(text), how), style)
     return line
 
 
@@ -157,7 +157,7 @@ def paragraph(
 
 def verbatim(text: str, how: Look, *, indent: int, style: str = "") -> Lines:
     """Yield what is to be copied: never wrapped, never cut."""
-    for line in _spelled(plain(text), how).splitlines() or [""]:
+    for line in _spelled(sanitize(text), how).splitlines() or [""]:
         yield _harmless(span(how, " " * indent, (line, style)))
 
 
@@ -185,7 +185,7 @@ def _spelled(text: str, how: Look) -> str:
 def _harmless(line: Text) -> Text:
     """Break with a blank what a runner of continuous integration takes for a command."""
     line.rstrip()
-    for place in reversed([*commands(line.plain)]):
+    for place in reversed([*command_places(line.plain)]):
         line = _parted(line, place)
     return line
 

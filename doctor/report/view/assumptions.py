@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import ASSUMED, Facts, value_of
 
@@ -30,7 +30,9 @@ def as_if(facts: Facts) -> str:
     """Say what a judgement takes for given; empty where everything was seen."""
     declared = assumed(facts)
     return (
-        " ".join(plain(f"judged as if there (--assume): {', '.join(declared)}"[:_LONGEST]).split())
+        " ".join(
+            sanitize(f"judged as if there (--assume): {', '.join(declared)}"[:_LONGEST]).split()
+        )
         if declared
         else ""
     )

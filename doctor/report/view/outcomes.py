@@ -9,7 +9,7 @@ from itertools import groupby
 
 import msgspec
 
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.facts.devices import card
 from doctor.model.facts import Facts
 from doctor.model.observation import Observation
@@ -100,7 +100,8 @@ def log_tail(log: str, most: int) -> tuple[list[str], int]:
     """Return the last lines of a log that are not empty, without control characters, and how many stand before them."""
     lines = [line for line in log.splitlines() if line and not line.isspace()]
     tail = [
-        plain(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500] for line in lines[-most:]
+        sanitize(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500]
+        for line in lines[-most:]
     ]
     return tail, max(len(lines) - most, 0)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from doctor.base.versions import parse
-from doctor.host import Host, Unread
+from doctor.host import Host, UnreadableFile
 from doctor.host.reading import SOURCE
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.cargo.lock import Lock
@@ -118,7 +118,7 @@ def _answer(host: Host, folder: Path | None, ask: _Question) -> Fact:
         return unknown("its source is not on this machine", "Cargo.lock")
     try:
         said = ask(lambda name: host.whole(folder / name, SOURCE))
-    except Unread as error:
+    except UnreadableFile as error:
         return unknown(str(error), str(folder))
     return (
         unknown("its source is not in a form that is known", str(folder))
@@ -181,7 +181,7 @@ def _known_cuda(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact
         folder = folder_of(host, workspace, each, answer)
         try:
             script = host.whole(folder / "build.rs", SOURCE) if folder else None
-        except Unread as error:
+        except UnreadableFile as error:
             return unknown(str(error), str(folder))
         known.append({f"{major}.{minor}" for major, minor in _BY_CUDA.findall(script or "")})
     if not all(known):

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.host import Unread
+from doctor.host import UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.binaries.fatbins import architectures
@@ -50,7 +50,7 @@ def probe(scene: Scene) -> FactStream:
     torch = folder_of(interpreter, "torch")
     try:
         told = (constants(scene.host, torch / "version.py") or {}) if torch else {}
-    except Unread:
+    except UnreadableFile:
         told = {}  # which the probe of torch says
     search = search_of(scene.host, interpreter.executable, interpreter.machine)
     with _Examination(search, torch) as examination:

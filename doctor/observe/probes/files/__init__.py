@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from doctor.host import Host
-from doctor.host.reading import Unread, regular_bytes
+from doctor.host.reading import UnreadableFile, read_regular
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.installed.distributions import record_of
 from doctor.observe.probes.files import records
@@ -43,7 +43,7 @@ _OF_TORCH = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
 def probe(scene: Scene) -> FactStream:
     """Give files.* and cuda_packages.*; each is absent where nothing of the kind was found.
 
-    Raises Unread, once it has told what it found, where a RECORD or a file could not be looked at.
+    Raises UnreadableFile, once it has told what it found, where a RECORD or a file could not be looked at.
     """
     if scene.interpreter is None:
         return
@@ -80,7 +80,7 @@ def probe(scene: Scene) -> FactStream:
     )
     yield from told(replaced, needs, scene.distributions)
     if unread:
-        raise Unread("; ".join(unread[:_MOST_UNREAD]))
+        raise UnreadableFile("; ".join(unread[:_MOST_UNREAD]))
 
 
 def _of_files(
@@ -129,7 +129,7 @@ def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
     """
     try:
         text = record_of(one)
-    except Unread as error:
+    except UnreadableFile as error:
         unread.append(str(error))
         return
     site = f"{one.folder.parent}/"
@@ -186,4 +186,4 @@ def _is_pointer(each: Wrong) -> bool:
     """Say whether a library is the text that git-lfs leaves where it did not fetch the file."""
     if each.found is None or each.found > _LARGEST_POINTER:
         return False
-    return regular_bytes(each.place, len(_POINTER)) == _POINTER
+    return read_regular(each.place, len(_POINTER)) == _POINTER

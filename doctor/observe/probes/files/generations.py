@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from doctor.host import Unread
+from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.binaries.elf import ElfError, opened
 from doctor.observe.installed.distributions import extras_of, record_of, requirements
@@ -59,7 +59,7 @@ def needs_of(scene: Scene) -> Needs:
     others = [one for one in scene.distributions if one.name not in packages]
     try:
         asked = _asked(others, packages, scene)
-    except Unread:
+    except UnreadableFile:
         return Needs({}, frozenset())  # whoever it is may need any of them
     here = {generation_of(name) for name in asked}
     spare = (
@@ -73,7 +73,7 @@ def needs_of(scene: Scene) -> Needs:
         [packages[name] for name in asked if name in packages],
     ).items():
         asked[name] = frozenset(users)
-    with suppress(Unread):
+    with suppress(UnreadableFile):
         _close(asked, packages, scene.interpreter)
     return Needs(asked, frozenset(spare - set(asked)))
 
@@ -186,7 +186,7 @@ def _sharing(spare: Iterable[Distribution], kept: Iterable[Distribution]) -> Ite
 def _rows(one: Distribution) -> Iterator[tuple[str, int | None, str]]:
     try:
         return rows(record_of(one))
-    except Unread:
+    except UnreadableFile:
         return iter(())
 
 

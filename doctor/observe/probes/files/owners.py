@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from doctor.host.reading import Unread, descriptor_of
+from doctor.host.reading import UnreadableFile, descriptor_of
 from doctor.observe.installed.distributions import record_of
 from doctor.observe.probes.files.records import rows
 from doctor.observe.scene import Distribution
@@ -73,7 +73,7 @@ def _record(one: Distribution) -> str:
     """
     try:
         return record_of(one)
-    except Unread:
+    except UnreadableFile:
         return ""
 
 
@@ -108,6 +108,6 @@ def _digest(path: Path, size: int) -> str:
             while left > 0 and (block := os.read(descriptor, _BLOCK)):
                 found.update(block)
                 left -= len(block)
-    except (OSError, ValueError, Unread):
+    except (OSError, ValueError, UnreadableFile):
         return ""
     return "sha256=" + base64.urlsafe_b64encode(found.digest()).rstrip(b"=").decode()

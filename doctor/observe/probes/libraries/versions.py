@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from doctor.host import Host, Unread
+from doctor.host import Host, UnreadableFile
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.binaries.linking import Resolved
 from doctor.observe.installed.distributions import requirements
@@ -41,7 +41,7 @@ def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> FactStream:
     )
     try:
         wanted, whole = _wanted(scene), len(versions) == len(paths)
-    except Unread as error:
+    except UnreadableFile as error:
         whole, why = False, str(error)
     older = [
         path

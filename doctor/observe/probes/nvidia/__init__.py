@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from doctor.host import Host, Termination
-from doctor.host.nvml import Answer, Gpu, ask_nvml
+from doctor.host.nvml import Gpu, NvmlAnswer, ask_nvml
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.probes.nvidia import files
 from doctor.observe.probes.nvidia.modules import of_modules
@@ -98,7 +98,7 @@ def _driver(version: str | None, source: str, why: str = "") -> FactStream:
     )
 
 
-def _asked_smi(host: Host, smi: str | None, nvml: Answer, patience: float) -> Answer:
+def _asked_smi(host: Host, smi: str | None, nvml: NvmlAnswer, patience: float) -> NvmlAnswer:
     """Return what nvidia-smi adds to an answer of NVML that broke off."""
     if nvml.hung:
         # It would ask the same library, and hang as well.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from doctor.host import Host
-from doctor.host.nvml import Answer, Gpu
+from doctor.host.nvml import Gpu, NvmlAnswer
 from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.probes.nvidia import files
 from doctor.observe.probes.nvidia.visible import VARIABLE, Visible, visible
@@ -13,7 +13,7 @@ from doctor.observe.probes.nvidia.visible import VARIABLE, Visible, visible
 _REFUSED = "Insufficient Permissions"
 
 
-def of_gpus(host: Host, answer: Answer, source: str) -> FactStream:
+def of_gpus(host: Host, answer: NvmlAnswer, source: str) -> FactStream:
     """Yield nvidia.gpus and what follows from it."""
     if answer.gpus is None:
         yield from _unknown(host, answer.error, source)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from doctor.base.versions import public
-from doctor.host.reading import LOCK, Unread
+from doctor.host.reading import LOCK, UnreadableFile
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.observe.scene import Scene
 
@@ -18,7 +18,7 @@ def departed(scene: Scene, lock: Path) -> Fact:
     """Give the packages of which the lock names one version, and another is installed: name and locked version."""
     try:
         text = scene.host.whole(lock, LOCK)
-    except Unread as error:
+    except UnreadableFile as error:
         return unknown(str(error), str(lock))
     if text is None:
         return unknown("it is gone", str(lock))
