@@ -32,7 +32,7 @@ class ProcessStat(NamedTuple):
 def process_stat(pid: int) -> ProcessStat | None:
     """Return what /proc says of a process; None where there is none."""
     if not _PROC.is_dir():
-        return _stat_by_psutil(pid)
+        return _portable_stat(pid)
     try:
         fields = (
             Path(f"{_PROC}/{pid}/stat")
@@ -53,7 +53,7 @@ def _library() -> Any:
         return None
 
 
-def _stat_by_psutil(pid: int) -> ProcessStat | None:
+def _portable_stat(pid: int) -> ProcessStat | None:
     psutil = _library()
     if psutil is None:
         return None
@@ -92,7 +92,7 @@ def mark_of(pid: int) -> str:
     Empty where it has none, or where somebody took its environment away.
     """
     if not _PROC.is_dir():
-        return _mark_by_psutil(pid)
+        return _portable_mark(pid)
     with contextlib.suppress(OSError):
         for item in Path(f"{_PROC}/{pid}/environ").read_bytes().split(b"\0"):
             if item.startswith(b"CANARY_RUN="):
@@ -109,7 +109,7 @@ def marked_processes(mark: str) -> list[int]:
     ]
 
 
-def _mark_by_psutil(pid: int) -> str:
+def _portable_mark(pid: int) -> str:
     psutil = _library()
     if psutil is not None:
         with contextlib.suppress(psutil.Error, OSError):
