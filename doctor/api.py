@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, TypeVar
 
 from doctor.base.errors import InputError, UsageError
-from doctor.base.refusals import told
-from doctor.base.suggestions import near
+from doctor.base.refusals import as_refusal
+from doctor.base.suggestions import suggest
 from doctor.catalog import loading
 from doctor.host import Host
 from doctor.judge.comparison import compare
@@ -50,7 +50,7 @@ Many: TypeAlias = "str | Sequence[str]"
 _Choice = TypeVar("_Choice", Severity, Tier)
 
 
-@told()
+@as_refusal()
 def check(
     *,
     python: AnyPath | None = None,
@@ -114,7 +114,7 @@ def check(
     return without_any_secrets(report)
 
 
-@told()
+@as_refusal()
 def diagnose(
     *logs: LogFile,
     text: str = "",
@@ -142,7 +142,7 @@ def diagnose(
     return without_any_secrets(pipeline.diagnose(request))
 
 
-@told()
+@as_refusal()
 def diff(
     before: AnyPath,
     after: AnyPath,
@@ -229,7 +229,7 @@ def _one_of(word: str, choices: type[_Choice], named: str) -> _Choice:
     known = [choice.value for choice in choices]
     if word not in known:
         raise UsageError(
-            f"{named}={word!r}: choose from {', '.join(known)}{near(str(word), known, '')}"
+            f"{named}={word!r}: choose from {', '.join(known)}{suggest(str(word), known, '')}"
         )
     return choices(word)
 
@@ -238,7 +238,7 @@ def _devices(words: tuple[str, ...]) -> tuple[str, ...]:
     for word in words:
         if not is_device(word):
             choices = f"; choose from {', '.join(WORDS)}"
-            raise UsageError(f"expect={word!r} is no device{near(word, WORDS, choices)}")
+            raise UsageError(f"expect={word!r} is no device{suggest(word, WORDS, choices)}")
     return words
 
 

@@ -15,7 +15,7 @@ import typer
 from doctor.base.errors import UsageError
 from doctor.base.refusals import RefusedError, absolute_path
 from doctor.cli.console import say
-from doctor.cli.program_names import near
+from doctor.cli.program_names import suggest
 from doctor.judge.expectations import WORDS, is_device
 from doctor.judge.suppressions import Ignore
 from doctor.model.scales import Severity
@@ -112,7 +112,7 @@ def expected(context: typer.Context, words: list[str] | None) -> list[str]:
         if not is_device(word):
             named = origin(context, "expect")
             raise UsageError(
-                f"{named}: {word or 'nothing'} is no device{near(word, WORDS, '; choose from ' + ', '.join(WORDS))}"
+                f"{named}: {word or 'nothing'} is no device{suggest(word, WORDS, '; choose from ' + ', '.join(WORDS))}"
             )
     return words or []
 
@@ -138,7 +138,7 @@ def _read(context: typer.Context, manifest: Manifest, folder: Path) -> Configura
         places[key] = f"{manifest.path}:{manifest.line(key)}: tool.doctor.{key}"
         if key not in known:
             raise UsageError(
-                f"{places[key]} is no setting{near(key, [*known, 'ignore'], '; doctor config shows them')}"
+                f"{places[key]} is no setting{suggest(key, [*known, 'ignore'], '; doctor config shows them')}"
             )
         if key in _ELSEWHERE:
             raise UsageError(
@@ -168,7 +168,7 @@ def _value(context: typer.Context, option: Any, value: Any, place: str, folder: 
     except typer.BadParameter as error:
         choices = [str(choice) for choice in getattr(option.type, "choices", ())]
         why = (
-            f"{value} is none of {', '.join(choices)}{near(value, choices, '')}"
+            f"{value} is none of {', '.join(choices)}{suggest(value, choices, '')}"
             if choices
             else error.message
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import WriteError
-from doctor.base.text import harmless, plain
+from doctor.base.text import neutralize_commands, sanitize
 from doctor.model.checks import Progress
 from doctor.model.report import Report
 from doctor.redact import without_secrets
@@ -133,7 +133,7 @@ def say(text: str) -> None:
     if sys.stderr is None:
         return  # print would take standard output instead
     with contextlib.suppress(OSError, UnicodeEncodeError):
-        print(harmless(without_secrets(plain(text))), file=sys.stderr, flush=True)
+        print(neutralize_commands(without_secrets(sanitize(text))), file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import typer
 
 from doctor.base.errors import UsageError
 from doctor.cli import console as screen
-from doctor.cli.program_names import near
+from doctor.cli.program_names import suggest
 from doctor.cli.templates import PLACES, filled
 
 
@@ -36,7 +36,7 @@ def init(
     """
     if kind not in PLACES:
         raise UsageError(
-            f"{kind} is nothing that can be written{near(kind, PLACES, '; choose from ' + ', '.join(PLACES))}"
+            f"{kind} is nothing that can be written{suggest(kind, PLACES, '; choose from ' + ', '.join(PLACES))}"
         )
     text, path = filled(kind), output or Path(PLACES[kind].path)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doctor.base.errors import WriteError
-from doctor.base.time_limit import PATIENCE, bounded
+from doctor.base.time_limit import TIME_LIMIT, time_limit
 from doctor.cli import console, reports
 from doctor.host import Host
 from doctor.model.report import Report
@@ -27,7 +27,7 @@ def tell(
     everything but text on standard output. Raises WriteError where one of them cannot be written,
     once the others are.
     """
-    with bounded(PATIENCE, "the report could not be written"):
+    with time_limit(TIME_LIMIT, "the report could not be written"):
         shared = shareable(report, who(Host().env)) if beside or kind is not Format.TEXT else report
         fit = shared if kind is not Format.TEXT else without_any_secrets(report)
         text = console.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0)

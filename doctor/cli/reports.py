@@ -13,7 +13,7 @@ import typer
 
 from doctor.base.errors import UsageError, WriteError
 from doctor.cli.console import render, write
-from doctor.cli.program_names import near
+from doctor.cli.program_names import suggest
 from doctor.model.report import Report
 from doctor.report import Format
 
@@ -67,7 +67,7 @@ def _parsed(text: str) -> Wanted:
     known = [kind.value for kind in Format]
     if name not in known:
         raise UsageError(
-            f"--report {text}: {name or 'nothing'} is no format{near(name, known, '; choose from ' + ', '.join(known))}"
+            f"--report {text}: {name or 'nothing'} is no format{suggest(name, known, '; choose from ' + ', '.join(known))}"
         )
     if text == Format.GITHUB.value:
         return Wanted(Format.GITHUB, None)

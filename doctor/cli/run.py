@@ -8,7 +8,7 @@ import sys
 import typer
 
 from doctor.base.errors import DoctorError, UsageError
-from doctor.base.refusals import RefusedError, refusal
+from doctor.base.refusals import RefusedError, refusal_of
 from doctor.cli import console
 from doctor.host.passthrough import pass_through
 from doctor.pipeline.diagnose import explain_failure
@@ -31,7 +31,7 @@ def run(context: typer.Context) -> int:
         try:
             _tell(context.args[0], passed.output)
         except Exception as error:  # noqa: BLE001 - whatever hinders doctor, the command has ended as it has
-            no = refusal(error)
+            no = refusal_of(error)
             told = RefusedError(no.words) if no else error
             console.say(f"doctor: {told if isinstance(told, DoctorError) else console.fault(told)}")
     return passed.code

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import InputError, UsageError
-from doctor.host.reading import DOCUMENT, Unread, given
+from doctor.host.reading import DOCUMENT, UnreadableFile, read_given
 from doctor.judge.suppressions import BaselineFinding
 from doctor.logs import snapshots as saved
 from doctor.model.findings import Suppression
@@ -37,9 +37,9 @@ def read_baseline(path: Path) -> tuple[BaselineFinding, ...]:
     advice = f"(doctor check --report json={path} writes one)"
     try:
         told = saved.decoded(
-            given(path, DOCUMENT), _Report, f"--baseline {path}", what="JSON report"
+            read_given(path, DOCUMENT), _Report, f"--baseline {path}", what="JSON report"
         )
-    except Unread as error:
+    except UnreadableFile as error:
         raise InputError(f"--baseline {error}") from None
     except InputError as error:
         raise InputError(f"{error} {advice}") from None

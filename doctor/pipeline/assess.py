@@ -6,7 +6,7 @@ import msgspec
 
 from doctor import __version__
 from doctor.base.globs import matches_any
-from doctor.base.time_limit import PATIENCE, TimeLimitExceeded, bounded
+from doctor.base.time_limit import TIME_LIMIT, TimeLimitExceeded, time_limit
 from doctor.facts.derive import derive
 from doctor.judge.expectations import unmet
 from doctor.judge.match import diagnose
@@ -34,7 +34,7 @@ def assess(
     *,
     selection: Selection = _EVERYTHING,
     command: str = "check",
-    seconds: float = PATIENCE,
+    seconds: float = TIME_LIMIT,
 ) -> Report:
     """Judge an observation within a number of seconds, and return the report.
 
@@ -42,13 +42,13 @@ def assess(
     TimeLimitExceeded where that takes too long as well, and for every other command.
     """
     try:
-        with bounded(seconds, NOT_JUDGED):
+        with time_limit(seconds, NOT_JUDGED):
             return _assess(observation, catalog, policy, selection, command)
     except TimeLimitExceeded as error:
         if command != "check":
             raise
         late = unfinished(str(error), observation)
-    with bounded(seconds, NOT_JUDGED):
+    with time_limit(seconds, NOT_JUDGED):
         short = without_texts(observation)
         return _assess(short, catalog, policy, selection, command, first=(late,))
 

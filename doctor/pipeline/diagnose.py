@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import DoctorError
-from doctor.base.refusals import current
+from doctor.base.refusals import current_folder
 from doctor.catalog import loading
 from doctor.host import Host
 from doctor.model.observation import Log, Observation
@@ -47,7 +47,7 @@ def _around(command: str, log: Log) -> Observation:
     host = Host()
     request = observation_stage.Request(
         host=host,
-        project=current(),
+        project=current_folder(),
         # An environment that merely lies in this folder had no part in the failure.
         python=_environment_of(host, command),
         in_project=False,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from doctor.base.errors import UsageError
-from doctor.base.refusals import whole
-from doctor.base.suggestions import near
+from doctor.base.refusals import absolute_path
+from doctor.base.suggestions import suggest
 from doctor.judge.suppressions import Ignore
 from doctor.model.findings import Place
 from doctor.pipeline.manifest import Manifest, nearest
@@ -27,7 +27,7 @@ def ignores_of(project: Path) -> tuple[Ignore, ...]:
 
     Raises UsageError for a broken one, with the file and the line.
     """
-    folder = whole(project)
+    folder = absolute_path(project)
     manifest = nearest(folder)
     return () if manifest is None else read_ignores(manifest, folder)
 
@@ -59,7 +59,7 @@ def _ignore(entry: dict[str, Any], path: Path, place: Place) -> Ignore:
     for key in entry:
         if key not in _KEYS:
             raise UsageError(
-                f"{where}.{key} is no key of an ignore{near(key, _KEYS, '; it has ' + ', '.join(_KEYS))}"
+                f"{where}.{key} is no key of an ignore{suggest(key, _KEYS, '; it has ' + ', '.join(_KEYS))}"
             )
     for key, says in _SAYS.items():
         value = entry.get(key, "" if key == "match" else None)

@@ -10,7 +10,7 @@ import msgspec
 
 from doctor import __version__
 from doctor.base.errors import InputError, UsageError
-from doctor.host.reading import DOCUMENT, Unread, given
+from doctor.host.reading import DOCUMENT, UnreadableFile, read_given
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.observe.observation import with_assumed
 
@@ -29,8 +29,8 @@ def read_document(path: Path) -> bytes:
     Raises UsageError for a missing file, InputError for one that is too large.
     """
     try:
-        return given(path, DOCUMENT)
-    except Unread as error:
+        return read_given(path, DOCUMENT)
+    except UnreadableFile as error:
         raise InputError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
