@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.fixes.lines import LineKind, fix_lines
 from doctor.fixes.shell import line, shell_of
 from doctor.model.findings import Evidence, Finding
@@ -19,7 +19,7 @@ _FEW, _MOST_FIXES, _MOST_LINES = 3, 20, 60
 
 def short(text: str, most: int) -> str:
     """Return foreign text without control characters, cut where it is longer than `most` characters, and then it says so."""
-    whole = plain(text[: 2 * most])
+    whole = sanitize(text[: 2 * most])
     return whole if len(whole) <= most and len(text) <= 2 * most else whole[: most - 2] + " …"
 
 

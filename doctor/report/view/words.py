@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from doctor.base.text import plain
+from doctor.base.text import sanitize
 from doctor.fixes.lines import LineKind, fix_lines
 from doctor.model.facts import State, value_of
 from doctor.model.fixes import Fix
@@ -29,7 +29,7 @@ def count(number: int, what: str) -> str:
 
 def flat(text: str, most: int = 4000) -> str:
     """Make foreign text one line without control characters, of no more than `most` characters."""
-    line = " ".join(plain(text[: 4 * most]).split())
+    line = " ".join(sanitize(text[: 4 * most]).split())
     return line if len(line) <= most else line[:most].rstrip() + "…"
 
 
