@@ -239,6 +239,16 @@ def _import() -> None:
             )
     for name in _LATER:
         importlib.import_module(name)
+    _read_catalog()
+
+
+def _read_catalog() -> None:
+    """Read the catalog and what its signatures need, which are the same for each doctor."""
+    from doctor.catalog.loading import load
+    from doctor.judge.match.signatures import telling
+
+    for _ in telling(load()):
+        pass
 
 
 if __name__ == "__main__":

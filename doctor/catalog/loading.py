@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -98,6 +99,7 @@ def _of_conditions(place: str, conditions: Sequence[Condition]) -> Iterator[tupl
             yield f"{place}[{number}].matches", condition.matches
 
 
+@cache
 def _load_own() -> Catalog:
     compiled_one = bundled("matrices") / COMPILED
     if compiled_one.is_file():
