@@ -138,15 +138,17 @@ def test_where_nothing_else_is_judged_that_is_said() -> None:
 
 
 _HANGING = """
-import re, sys
+import re, sys, time
 from doctor.pipeline import assess
 def diagnose(*_):
     print("judging", file=sys.stderr, flush=True)
-    re.match("(a+)+$", "a" * 60 + "b")  # takes longer than the sun will shine
+    {hang}
 assess.diagnose = diagnose
 from doctor.cli import main
 main()
 """
+_EXPONENTIAL = _HANGING.format(hang='re.match("(a+)+$", "a" * 60 + "b")')
+_ASLEEP = _HANGING.format(hang="time.sleep(600)")  # costs no processor time
 
 
 @_POSIX
@@ -157,7 +159,7 @@ def test_a_judgement_that_hangs_is_interrupted_at_once(
     (tmp_path / "build.log").write_text(
         "RuntimeError: no kernel image is available\n", encoding="utf-8"
     )
-    command = [sys.executable, "-c", _HANGING, "diagnose", str(tmp_path / "build.log")]
+    command = [sys.executable, "-c", _EXPONENTIAL, "diagnose", str(tmp_path / "build.log")]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as process:
@@ -175,7 +177,7 @@ def test_a_judgement_that_hangs_is_interrupted_at_once(
 def test_the_budget_bounds_the_judgement_too(tmp_path: Path) -> None:
     seen = tmp_path / "seen.json"
     seen.write_text(_json(), encoding="utf-8")
-    command = [sys.executable, "-c", _HANGING, "check", "--from", str(seen), "--budget", "1"]
+    command = [sys.executable, "-c", _ASLEEP, "check", "--from", str(seen), "--budget", "1"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 3
     assert "could not be judged within 5 s" in ran.stderr

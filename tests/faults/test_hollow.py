@@ -11,7 +11,6 @@ import pytest
 from doctor.catalog.check_headers import read_check
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.scratch import Scratch
-from doctor.model.checks import Check
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.observe.runner import Line, Plan, units
 from doctor.observe.runner.verdicts import judged
@@ -19,6 +18,7 @@ from tests.checks.trial import SCRIPTS
 from tests.command import Said, check
 from tests.environments import UnavailableError, interpreter, make, site_packages
 from tests.faults.standins import package
+from tests.workspaces import write
 
 _INFO = "torch-2.13.0.dist-info"
 
@@ -169,34 +169,27 @@ _LEANING = {
 @pytest.mark.parametrize("name", _LEANING)
 @pytest.mark.parametrize("end", _ENDS)
 def test_a_check_that_dies_at_any_step_has_not_passed(tmp_path: Path, name: str, end: str) -> None:
-    found = {
-        last: _outcomes(
-            tmp_path / str(last),
-            _LEANING[name],
-            _YES.replace("{last}", str(last)).replace("{end}", _ENDS[end]),
+    one, plans = _LEANING[name], {}
+    for last in (1, 4, 16):
+        folder = tmp_path / str(last)
+        body = _YES.replace("{last}", str(last)).replace("{end}", _ENDS[end])
+        for framework in one.header.needs:
+            write(folder, {f"{framework}/__init__.py": body})
+        plans[last] = Plan(
+            command=(sys.executable,),
+            target=str(last),
+            host=Host(env={**os.environ, "PYTHONPATH": str(folder)}),
+            devices=("cpu",),
+            timeout=30,
         )
-        for last in (1, 4, 16)
-    }
-    assert not {
-        last: seen
-        for last, seen in found.items()
-        if any(each.verdict is Verdict.PASSED for each in seen)
-    }
-
-
-def _outcomes(folder: Path, one: Check, body: str) -> tuple[Outcome, ...]:
-    for framework in one.header.needs:
-        (folder / framework).mkdir(parents=True)
-        (folder / framework / "__init__.py").write_text(body, encoding="utf-8")
-    host = Host(env={**os.environ, "PYTHONPATH": str(folder)})
-    plan = Plan(
-        command=(sys.executable,), target="interpreter", host=host, devices=("cpu",), timeout=30
-    )
     with Scratch() as scratch:
         scratch.forks = False
         line = Line(scratch, lambda _what, _seconds: None)
-        line.add(units(one, plan))
-        return tuple(outcome for _, batch in line for outcome in batch.outcomes)
+        for plan in plans.values():
+            line.add(units(one, plan))
+        outcomes = [outcome for _, batch in line for outcome in batch.outcomes]
+    assert {outcome.target for outcome in outcomes} == {"1", "4", "16"}
+    assert [outcome for outcome in outcomes if outcome.verdict is Verdict.PASSED] == []
 
 
 def test_the_sweep_covers_what_leans_on_a_framework() -> None:
