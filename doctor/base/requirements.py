@@ -31,7 +31,7 @@ _REQUIREMENT = re.compile(
 )
 _CLAUSE = re.compile(r"(==|!=|<=|>=|<|>)\s*([^\s,=]+)")
 _RELEASE = re.compile(r"(\d{1,9}(?:\.\d{1,9}){0,9})(\.\*)?", re.ASCII)
-_AND = re.compile(r"\s+and\s+")
+_AND = re.compile(r"\sand\s")  # a comparison takes the other blanks
 _COMPARISON = re.compile(r"""\s*([a-z_]+)\s*(==|!=|<=|>=|<|>)\s*(?:"([^"]*)"|'([^']*)')\s*""")
 _VERSIONS = frozenset({"python_version", "python_full_version", "implementation_version"})
 
