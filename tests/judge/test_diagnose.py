@@ -421,7 +421,7 @@ def test_who_knows_more_comes_before_a_general_text() -> None:
     ).findings
     assert [(one.id, one.confidence) for one in found] == [
         ("torch/special", Confidence.MEDIUM),
-        ("torch/a-general", Confidence.HIGH),
+        ("torch/a-general", Confidence.MEDIUM),
     ]
 
 
@@ -454,7 +454,7 @@ def test_a_proof_without_a_case_is_the_whole_check() -> None:
     whole = toy.catalog(torch__wrong_sum=toy.issue(proofs=(Proof(check="toy-add"),), signatures=()))
     found = diagnose(toy.seen(OLD, toy.outcome("crashed")), whole).findings
     assert [(finding.id, finding.confidence) for finding in found] == [
-        ("torch/wrong-sum", Confidence.MEDIUM)
+        ("torch/wrong-sum", Confidence.HIGH)
     ]
 
 

@@ -192,7 +192,7 @@ def test_a_known_issue_whose_text_torch_prints_is_told_in_its_place_and_with_its
     assert (told.id, told.severity, told.confidence) == (
         "torch/none-visible",
         Severity.ERROR,
-        Confidence.HIGH,
+        Confidence.MEDIUM,
     )
     assert told.evidence[0].fact == "torch.cuda_error"
 

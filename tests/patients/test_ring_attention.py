@@ -82,7 +82,7 @@ def test_affected_releases_are_told_apart_without_torch(
     assert set(red) == set(expected)
     assert all(words in red[name] for name, words in expected.items())
     found = said.finding(KNOWN)
-    assert (found["severity"], found["confidence"]) == ("warning", "medium")
+    assert (found["severity"], found["confidence"]) == ("warning", "high")
     assert not [
         finding["id"]
         for finding in said.report["findings"]
@@ -141,7 +141,7 @@ def test_argument_that_the_other_package_does_not_take_is_found(
     if not red:
         return
     found = said.finding(CALLS)
-    assert (found["severity"], found["confidence"]) == ("warning", "medium")
+    assert (found["severity"], found["confidence"]) == ("warning", "high")
     assert (
         "select_flash_attn_impl() of yunchang, which got an unexpected keyword argument 'attn_processor'"
         in only["reason"]

@@ -19,12 +19,12 @@ from doctor.judge.match.imports import accounted_imports, broken_imports
 from doctor.judge.match.issues import (
     CARGO,
     Evaluation,
+    cases_of,
+    decide,
     evaluate,
     explained_by_text,
     finding,
     is_foreign,
-    rule,
-    spots_of_text,
 )
 from doctor.judge.match.open_questions import leaves_open
 from doctor.judge.match.proofs import CaseRef
@@ -50,87 +50,86 @@ _FIRST = "torch-runtime"
 def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     """Judge an observation whose facts were derived already."""
     facts = observation.facts
-    weighed = evaluate(
+    evaluations = evaluate(
         catalog, facts, observation.outcomes, looked_through(texts(observation), catalog)
     )
-    explained = explained_by_text(weighed)
-    ruled = [(held, rule(held, explained)) for held in weighed]
-    found = [
-        (held, result)
-        for held, result in ruled
-        if result.ruling in (Decision.FINDING, Decision.PREDICTED)
+    explained = explained_by_text(evaluations)
+    decided = [(evaluation, decide(evaluation, explained)) for evaluation in evaluations]
+    positive = [
+        (evaluation, result)
+        for evaluation, result in decided
+        if result.decision in (Decision.FINDING, Decision.PREDICTED)
     ]
     issues = [
-        finding(held, result, facts, _target_of(held.issue, observation.targets))
-        for held, result in found
+        finding(evaluation, result, facts, _target_of(evaluation.issue, observation.targets))
+        for evaluation, result in positive
     ]
-    issues = raised(found, issues, observation)
-    general = frozenset(held.id for held in weighed if held.issue.general)
-    issues += gathered(ruled, issues, facts, observation.targets)
-    told = [*issues, *_generic(observation, catalog, found, issues)]
-    asking = frozenset(one.id for one in told if leaves_open(one.recipes, facts))
+    issues = raised(positive, issues, observation)
+    issues += common_causes(decided, issues, facts, observation.targets)
+    findings = [*issues, *_generic(observation, catalog, positive, issues)]
+    general = {evaluation.id for evaluation in evaluations if evaluation.issue.general}
+    general |= {one.id for one in findings if leaves_open(one.recipes, facts)}
     return Diagnosis(
-        findings=ranked(told, general=general | asking, owner=value_of(facts, "log.owner")),
-        undecided=tuple(_undecided(ruled, observation)),
-        ruled_out=tuple(_ruled_out(ruled)),
+        findings=ranked(findings, general=frozenset(general), owner=value_of(facts, "log.owner")),
+        undecided=tuple(_undecided(decided, observation)),
+        ruled_out=tuple(_ruled_out(decided)),
     )
 
 
-def gathered(
-    ruled: Sequence[tuple[Evaluation, Result]],
-    found: Sequence[Finding],
+def common_causes(
+    decided: Sequence[tuple[Evaluation, Result]],
+    findings: Sequence[Finding],
     facts: Facts,
     targets: Sequence[Target],
 ) -> list[Finding]:
-    """Return the causes that nothing speaks for but their symptoms, several of which were found together: one story instead of many."""
+    """Return the causes that only their symptoms speak for, where enough of them were found."""
     sure = [
         one
-        for one in found
+        for one in findings
         if one.severity is not Severity.NOTE and one.confidence is not Confidence.LOW
     ]
+    found = {one.id for one in findings}
     causes = []
-    for held, _ in ruled:
-        if (
-            not held.issue.gathers
-            or held.applies.truth is False
-            or held.id in {one.id for one in found}
-        ):
+    for evaluation, _ in decided:
+        issue = evaluation.issue
+        if not issue.gathers or evaluation.applies.truth is False or evaluation.id in found:
             continue
-        symptoms = [one for one in sure if matches_any(one.id, held.issue.symptoms)]
-        if len(symptoms) >= held.issue.gathers:
-            told = finding(
-                held,
+        symptoms = [one for one in sure if matches_any(one.id, issue.symptoms)]
+        if len(symptoms) >= issue.gathers:
+            cause = finding(
+                evaluation,
                 Result(Decision.FINDING, Confidence.MEDIUM),
                 facts,
-                _target_of(held.issue, targets),
+                _target_of(issue, targets),
             )
-            evidence = [one.evidence[0] for one in symptoms if one.evidence]
-            causes.append(msgspec.structs.replace(told, evidence=tuple(evidence), settles=""))
+            evidence = dict.fromkeys(one.evidence[0] for one in symptoms if one.evidence)
+            causes.append(msgspec.structs.replace(cause, evidence=tuple(evidence), settles=""))
     return causes
 
 
 def _generic(
     observation: Observation,
     catalog: Catalog,
-    found: Sequence[tuple[Evaluation, Result]],
+    positive: Sequence[tuple[Evaluation, Result]],
     issues: Sequence[Finding],
 ) -> Iterable[Finding]:
+    """Yield the findings of the rules that need no catalog entry."""
     explaining = [
-        held
-        for held, result in found
-        if result.confidence is not Confidence.LOW and result.ruling is Decision.FINDING
+        evaluation
+        for evaluation, result in positive
+        if result.confidence is not Confidence.LOW and result.decision is Decision.FINDING
     ]
-    explained = _spots(explaining)
+    explained = _cases(explaining)
     cited = frozenset(_cited(issues))
     main = observation.targets[0].name if observation.targets else ""
     extensions = tuple(broken_extensions(observation, cited, main))
     cited |= frozenset(_cited(extensions))
-    # Where a known issue cannot name the package to move, the package whose import failed is told
-    # as well.
-    naming = [held for held in explaining if not leaves_open(held.issue.fixes, observation.facts)]
+    # Where a known issue cannot name the package to move, the failed import is reported as well:
+    # it names the package.
+    naming = [one for one in explaining if not leaves_open(one.issue.fixes, observation.facts)]
     reached = (*missed_gpus(observation, issues), *some_missing(observation), *taken(observation))
     imports = tuple(
-        broken_imports(observation, _spots(naming), (*issues, *extensions, *reached), main)
+        broken_imports(observation, _cases(naming), (*issues, *extensions, *reached), main)
     )
     cited |= frozenset(_cited(imports))
     yield from (*extensions, *imports)
@@ -145,8 +144,8 @@ def _generic(
     yield from violated_tables(catalog, observation.facts, cited, main)
 
 
-def _spots(explaining: Iterable[Evaluation]) -> frozenset[CaseRef]:
-    return frozenset(spot for held in explaining for spot in (*held.red, *spots_of_text(held.seen)))
+def _cases(explaining: Iterable[Evaluation]) -> frozenset[CaseRef]:
+    return frozenset(ref for one in explaining for ref in (*one.failed, *cases_of(one.matches)))
 
 
 def _cited(findings: Iterable[Finding]) -> Iterable[str]:
@@ -169,41 +168,47 @@ def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
 def ranked(
     findings: Sequence[Finding], *, general: frozenset[str] = frozenset(), owner: Any = None
 ) -> tuple[Finding, ...]:
-    """Order findings by what to do first: severity, devices that do not answer, what knows more than a general text, confidence, nearness.
+    """Order findings by what to do first.
 
-    A cause comes before its symptoms and names them; it ranks with the worst of them, for it is
-    what to mend. `general` are ids of what others may know better, `owner` is the fact `log.owner`:
-    the line that the failure most likely begins with.
+    The order is: severity, a cause before its symptoms, devices that do not answer, specific before
+    general, confidence, issues that lack no fact, and nearness to the line that the failure begins
+    with. A cause ranks with the worst of its symptoms, for it is what to mend. `general` are ids of
+    issues that others may know better, `owner` is the fact `log.owner`, the line that the failure
+    most likely begins with.
     """
-    told = [_with_symptoms(found, findings) for found in findings]
-    symptoms = {symptom for found in told for symptom in found.symptoms}
-    worst = {found.id: found.severity for found in sorted(told, key=lambda found: found.severity)}
+    linked = [_with_symptoms(one, findings) for one in findings]
+    symptoms = {symptom for one in linked for symptom in one.symptoms}
+    worst = {one.id: one.severity for one in sorted(linked, key=lambda one: one.severity)}
 
-    def key(found: Finding) -> tuple[int, bool, bool, bool, int, int, str]:
-        severity = max([found.severity, *(worst[symptom] for symptom in found.symptoms)])
+    def key(one: Finding) -> tuple[int, bool, bool, bool, int, bool, int, str]:
+        severity = max([one.severity, *(worst[symptom] for symptom in one.symptoms)])
         return (
             severity.rank,
-            found.id in symptoms,
-            not _is_about_alive(found),
-            found.id in general,
-            found.confidence.rank,
-            _distance(found, owner),
-            found.id,
+            one.id in symptoms,
+            not _is_about_device(one),
+            one.id in general,
+            one.confidence.rank,
+            bool(one.settles),
+            _distance(one, owner),
+            one.id,
         )
 
-    return tuple(sorted(told, key=key))
+    return tuple(sorted(linked, key=key))
 
 
-def _is_about_alive(found: Finding) -> bool:
-    """Say whether a finding tells of a device, or a torch, that does not even add two tensors: whatever leans on that comes after it."""
-    seen = [each for each in found.evidence if each.kind is not EvidenceKind.FACT]
+def _is_about_device(found: Finding) -> bool:
+    """Say whether a finding is about a device, or a torch, that does not even add two tensors.
+
+    Whatever leans on that comes after it.
+    """
+    quotes = [each for each in found.evidence if each.kind is not EvidenceKind.FACT]
     return any(
-        text.partition(" ")[0] == _FIRST for each in seen for text in (each.source, each.text)
+        text.partition(" ")[0] == _FIRST for each in quotes for text in (each.source, each.text)
     )
 
 
 def _distance(found: Finding, owner: Any) -> int:
-    """Return how many lines lie between what speaks for a finding and the line that owns the failure."""
+    """Return the number of lines between the evidence and the line that owns the failure."""
     if not isinstance(owner, dict):
         return 0
     lines = [
@@ -224,19 +229,18 @@ def _with_symptoms(found: Finding, findings: Sequence[Finding]) -> Finding:
 
 
 def _undecided(
-    ruled: Iterable[tuple[Evaluation, Result]], observation: Observation
+    decided: Iterable[tuple[Evaluation, Result]], observation: Observation
 ) -> Iterable[Undecided]:
     kinds = frozenset(target.kind.value for target in observation.targets)
-    for held, result in ruled:
-        missing = held.applies.missing
-        if result.ruling is Decision.UNDECIDED and missing and not is_foreign(missing, kinds):
-            yield Undecided(id=held.id, title=held.issue.title, missing_facts=missing)
+    for evaluation, result in decided:
+        missing = evaluation.applies.missing
+        if result.decision is Decision.UNDECIDED and missing and not is_foreign(missing, kinds):
+            yield Undecided(id=evaluation.id, title=evaluation.issue.title, missing_facts=missing)
 
 
-def _ruled_out(ruled: Iterable[tuple[Evaluation, Result]]) -> Iterable[RuledOut]:
-    for held, result in ruled:
-        if result.ruling is Decision.RULED_OUT and held.applies.truth:
-            checks = ", ".join(
-                sorted({f"{proof.check} {proof.case or ''}".strip() for proof in held.issue.proofs})
-            )
-            yield RuledOut(id=held.id, title=held.issue.title, why=f"{checks} passed")
+def _ruled_out(decided: Iterable[tuple[Evaluation, Result]]) -> Iterable[RuledOut]:
+    for evaluation, result in decided:
+        if result.decision is Decision.RULED_OUT and evaluation.applies.truth:
+            issue = evaluation.issue
+            checks = sorted({f"{proof.check} {proof.case or ''}".strip() for proof in issue.proofs})
+            yield RuledOut(id=evaluation.id, title=issue.title, why=f"{', '.join(checks)} passed")

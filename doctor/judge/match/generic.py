@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from doctor.facts.conditions import lookup
 from doctor.facts.placeholders import as_text, fill_known
 from doctor.judge.match.evidence import fact_evidence
-from doctor.judge.match.proofs import CaseRef, matters
+from doctor.judge.match.proofs import CaseRef, severity_of
 from doctor.judge.match.signatures import label
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Column, Table
@@ -45,22 +45,26 @@ _ENDED = {
 def unexplained_checks(
     observation: Observation, explained: frozenset[CaseRef]
 ) -> Iterator[Finding]:
-    """Yield a finding for each check that went red where no other finding accounts for it."""
+    """Yield a finding for each failed check with a case that no other finding explains."""
     for outcome in observation.outcomes:
-        if outcome.verdict in RED and not _is_explained(outcome, explained):
-            yield _red_check(outcome, observation)
+        if outcome.verdict in RED:
+            failed = [name for name, case in outcome.cases.items() if case.verdict in RED] or [""]
+            unexplained = [
+                name
+                for name in failed
+                if CaseRef(outcome.id, outcome.device, name) not in explained
+            ]
+            if unexplained:
+                yield _failed_check(outcome, unexplained, observation)
 
 
-def _is_explained(outcome: Outcome, explained: frozenset[CaseRef]) -> bool:
-    red = [name for name, case in outcome.cases.items() if case.verdict in RED] or [""]
-    return all(CaseRef(outcome.id, outcome.device, name) in explained for name in red)
-
-
-def _red_check(outcome: Outcome, observation: Observation) -> Finding:
+def _failed_check(
+    outcome: Outcome, unexplained: Sequence[str], observation: Observation
+) -> Finding:
     cases = [
-        f"{name}: {case.reason}"
-        for name, case in outcome.cases.items()
-        if case.verdict in RED and case.reason
+        f"{name}: {outcome.cases[name].reason}"
+        for name in unexplained
+        if name and outcome.cases[name].reason
     ]
     where = label(outcome, observation.facts)
     seen = [
@@ -79,7 +83,7 @@ def _red_check(outcome: Outcome, observation: Observation) -> Finding:
                 (what, _ENDED[outcome.verdict], f"by {outcome.signal}" if outcome.signal else ""),
             )
         ),
-        severity=matters(outcome),
+        severity=severity_of(outcome, unexplained),
         confidence=Confidence.MEDIUM,
         message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
         evidence=tuple(seen),

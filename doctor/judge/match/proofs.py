@@ -1,8 +1,8 @@
-"""How the checks that would prove a known issue ended."""
+"""How the checks that show a known issue ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from doctor.judge.match.table import Canary
@@ -20,44 +20,57 @@ class CaseRef(NamedTuple):
 
 
 def failed_cases(outcomes: Iterable[Outcome]) -> frozenset[CaseRef]:
-    """Return every place that went red: the red cases of a check, or the check itself where no case did."""
+    """Return the failed cases of all checks; a check that failed without one stands for itself."""
     return frozenset(
-        spot for outcome in outcomes if outcome.verdict in RED for spot in _spots_of(outcome)
+        ref for outcome in outcomes if outcome.verdict in RED for ref in _failed_in(outcome)
     )
 
 
-def _spots_of(outcome: Outcome) -> Sequence[CaseRef]:
+def _failed_in(outcome: Outcome) -> Sequence[CaseRef]:
     cases = [name for name, case in outcome.cases.items() if case.verdict in RED]
     return [CaseRef(outcome.id, outcome.device, name) for name in cases or [""]]
 
 
-def matters(outcome: Outcome) -> Severity:
-    """Return how bad a failure of this check would be here: what its script says, else an error."""
-    told = outcome.data.get("matters")
-    return next((severity for severity in Severity if severity.value == told), Severity.ERROR)
+def severity_of(outcome: Outcome, cases: Collection[str] = ()) -> Severity:
+    """Return how bad a failure of a check, or of some of its cases, is: the gravest of them.
+
+    A script says so in `data.matters`, a severity for the check or one for each case; what it does
+    not speak of is an error. `cases` are the failed ones that are meant, by default all.
+    """
+    says = outcome.data.get("matters")
+    if not isinstance(says, dict):
+        return _severity(says)
+    meant = [name for name in cases if name] or [ref.case for ref in _failed_in(outcome)]
+    return max(_severity(says.get(name)) for name in meant)
 
 
-def held_against(
+def _severity(says: object) -> Severity:
+    return next((severity for severity in Severity if severity.value == says), Severity.ERROR)
+
+
+def canary_of(
     proofs: Sequence[Proof], outcomes: Sequence[Outcome]
 ) -> tuple[Canary, frozenset[CaseRef]]:
-    """Say how the checks named by an issue ended, and which red spots are its doing if it applies.
+    """Say how the checks that show an issue ended, and which of their cases failed.
 
     Results count per check and device: a pass on the CPU rules out nothing on another device that
     was to be judged as well.
     """
     relevant = [
-        (proof, outcome) for proof in proofs for outcome in outcomes if _is_meant(proof, outcome)
+        (proof, outcome, _verdict(proof, outcome))
+        for proof in proofs
+        for outcome in outcomes
+        if _is_meant(proof, outcome)
     ]
-    verdicts = [_verdict(proof, outcome) for proof, outcome in relevant]
-    red = frozenset(
-        spot
-        for proof, outcome in relevant
-        if _verdict(proof, outcome) in RED
-        for spot in _red_of(proof, outcome)
+    failed = frozenset(
+        ref
+        for proof, outcome, verdict in relevant
+        if verdict in RED
+        for ref in _failed_for(proof, outcome)
     )
-    if red:
-        return Canary.FAILED, red
-    passed = bool(verdicts) and all(verdict is Verdict.PASSED for verdict in verdicts)
+    if failed:
+        return Canary.FAILED, failed
+    passed = bool(relevant) and all(verdict is Verdict.PASSED for _, _, verdict in relevant)
     return (Canary.PASSED if passed else Canary.NOT_RUN), frozenset()
 
 
@@ -73,7 +86,7 @@ def _verdict(proof: Proof, outcome: Outcome) -> Verdict:
     return Verdict.SKIPPED if case is None else case.verdict
 
 
-def _red_of(proof: Proof, outcome: Outcome) -> Iterable[CaseRef]:
+def _failed_for(proof: Proof, outcome: Outcome) -> Iterable[CaseRef]:
     if proof.case is not None:
         return (CaseRef(outcome.id, outcome.device, proof.case),)
-    return _spots_of(outcome)
+    return _failed_in(outcome)

@@ -52,8 +52,8 @@ class Hit(NamedTuple):
     found: PatternMatch
 
 
-class Seen(NamedTuple):
-    """A signature that was found: the evidence, and what its named groups caught."""
+class Match(NamedTuple):
+    """A signature that matched: the line as evidence, what its named groups captured, and the text."""
 
     evidence: Evidence
     captures: dict[str, str]
@@ -114,7 +114,7 @@ def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ..
     )
 
 
-def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[Seen]:
+def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[Match]:
     """Yield, for each text and signature, the first place where the signature stands."""
     for text in searched:
         for signature in signatures:
@@ -154,7 +154,7 @@ def _end_of_line(body: str, place: int) -> int:
     return end if end >= 0 else len(body)
 
 
-def _find_in(signature: Signature, text: Text) -> Seen | None:
+def _find_in(signature: Signature, text: Text) -> Match | None:
     hit = _search(signature.pattern, text)
     if hit is None or any(not _search(other, text) for other in signature.also):
         return None
@@ -167,4 +167,4 @@ def _find_in(signature: Signature, text: Text) -> Seen | None:
     evidence = Evidence(
         kind=kind, text=line[:_SHOWN], source=text.source, line=number, fact=text.fact
     )
-    return Seen(evidence, dict(hit.found.groups), text)
+    return Match(evidence, dict(hit.found.groups), text)

@@ -1,19 +1,52 @@
-"""The one table that turns evidence into a result; total, and every cell is tested."""
+"""The decision table: from the evidence for a known issue to a decision and a confidence.
+
+The table is total and has no exceptions. Each kind of evidence has a weight:
+
+====================  ==  ============================  ==  =======================  ==
+facts                     text                              canary
+====================  ==  ============================  ==  =======================  ==
+prove the issue       +2  found, of one meaning only    +2  a check that shows it    +1
+                                                            failed
+fit                   +1  found                         +1  none ran to an end        0
+say nothing            0  not found                      0  all of them passed       -1
+contradict            -1
+====================  ==  ============================  ==  =======================  ==
+
+A sum of 2 or more is high confidence, 1 is medium, less is low. So a text alone is medium, two
+independent kinds of evidence are high, and no further evidence ever lowers the confidence.
+"""
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 
 from doctor.model.scales import Confidence
 
 
-class Canary(Enum):
-    """How the checks that would prove an issue ended."""
+class FactEvidence(IntEnum):
+    """What the facts say of an issue; the value is the weight."""
 
-    FAILED = "failed"
-    PASSED = "passed"
-    NOT_RUN = "not run"
+    CONTRADICT = -1
+    SAY_NOTHING = 0
+    FIT = 1
+    PROVE = 2
+
+
+class TextEvidence(IntEnum):
+    """Whether a signature matched; the value is the weight."""
+
+    NOT_FOUND = 0
+    FOUND = 1
+    CONCLUSIVE = 2
+
+
+class Canary(IntEnum):
+    """How the checks that show the issue ended; the value is the weight."""
+
+    PASSED = -1
+    NOT_RUN = 0
+    FAILED = 1
 
 
 class Decision(Enum):
@@ -27,41 +60,35 @@ class Decision(Enum):
 
 
 class Result(NamedTuple):
-    """A ruling and, for findings, the confidence."""
+    """A decision and, for findings and predictions, the confidence."""
 
-    ruling: Decision
+    decision: Decision
     confidence: Confidence = Confidence.LOW
 
 
-def judge(applies: bool | None, *, signature: bool, canary: Canary) -> Result:
-    """Look up the cell for what is known of an issue.
+def conclude(facts: FactEvidence, text: TextEvidence, canary: Canary) -> Result:
+    """Return the decision for this evidence, and how sure it is.
 
-    `applies`: whether an affected row holds (None: cannot tell); `signature`: whether its text was
-    seen; `canary`: how the checks that would prove it ended, a red one that something else explains
-    counting as not run.
+    A failed check that another issue explains has to be given as `Canary.NOT_RUN`.
     """
-    if signature:
-        return _with_signature(applies, canary)
-    match applies, canary:
-        case True, Canary.FAILED:
-            return Result(Decision.FINDING, Confidence.MEDIUM)
-        case True, Canary.NOT_RUN:
-            return Result(Decision.PREDICTED, Confidence.MEDIUM)
-        case ((True | None), Canary.PASSED):
-            return Result(Decision.RULED_OUT)
-        case None, _:
-            return Result(Decision.UNDECIDED)
-        case _:
-            return Result(Decision.NOTHING)
+    weight = facts + text + canary
+    confidence = (
+        Confidence.HIGH if weight >= 2 else Confidence.MEDIUM if weight == 1 else Confidence.LOW
+    )
+    if text is not TextEvidence.NOT_FOUND:
+        return Result(Decision.FINDING, confidence)
+    decision = _without_text(facts, canary)
+    return Result(
+        decision,
+        confidence if decision in (Decision.FINDING, Decision.PREDICTED) else Confidence.LOW,
+    )
 
 
-def _with_signature(applies: bool | None, canary: Canary) -> Result:
-    match applies, canary:
-        case True, (Canary.FAILED | Canary.NOT_RUN):
-            return Result(Decision.FINDING, Confidence.HIGH)
-        case True, Canary.PASSED:
-            return Result(Decision.FINDING, Confidence.MEDIUM)
-        case (None, (Canary.FAILED | Canary.NOT_RUN)) | (False, Canary.FAILED):
-            return Result(Decision.FINDING, Confidence.MEDIUM)
-        case _:
-            return Result(Decision.FINDING, Confidence.LOW)
+def _without_text(facts: FactEvidence, canary: Canary) -> Decision:
+    if facts is FactEvidence.CONTRADICT:
+        return Decision.NOTHING
+    if canary is Canary.PASSED:
+        return Decision.RULED_OUT
+    if facts is FactEvidence.SAY_NOTHING:
+        return Decision.UNDECIDED
+    return Decision.FINDING if canary is Canary.FAILED else Decision.PREDICTED

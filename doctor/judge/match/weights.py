@@ -1,4 +1,4 @@
-"""What explains a failure that was seen on this machine weighs at least as much as the failure."""
+"""Raise what explains a failure on this machine to the severity of the failure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from doctor.judge.match.issues import Evaluation, spots_of_text
-from doctor.judge.match.proofs import CaseRef, failed_cases, matters
+from doctor.judge.match.issues import Evaluation, cases_of
+from doctor.judge.match.proofs import CaseRef, failed_cases, severity_of
 from doctor.judge.match.said import FRAMEWORKS, error_fact
 from doctor.judge.match.table import Decision, Result
 from doctor.model.facts import value_of
@@ -19,49 +19,59 @@ from doctor.model.scales import Confidence, Severity
 
 
 class _Failure(NamedTuple):
-    """A failure that was seen, how bad it is, and what would account for it: red spots, or a fact with the words of a framework."""
+    """A failure that was observed: how bad it is, and its failed cases or the fact that words it."""
 
     severity: Severity
-    spots: frozenset[CaseRef] = frozenset()
+    cases: frozenset[CaseRef] = frozenset()
     fact: str = ""
 
 
 def raised(
-    found: Sequence[tuple[Evaluation, Result]], issues: Sequence[Finding], observation: Observation
+    positive: Sequence[tuple[Evaluation, Result]],
+    findings: Sequence[Finding],
+    observation: Observation,
 ) -> list[Finding]:
-    """Return the findings of known issues, with the gravest one that explains a failure raised to what the failure counts for.
+    """Return the findings of known issues, none milder than the failure that it explains.
 
-    An issue is weighed for logs of anybody's program, where an illegal memory access is mostly the
-    program's own fault; a check adds two small tensors. What only predicts, or has low confidence,
-    explains nothing.
+    The author of an issue thinks of logs of any program, where an illegal memory access is mostly
+    the program's own fault; a check adds two small tensors. Only the gravest finding that explains
+    a failure is raised. Predictions, and findings of low confidence, explain nothing.
     """
-    told = list(issues)
+    issues = list(findings)
     for failure in _failures(observation):
         places = [
-            place for place, (held, result) in enumerate(found) if _accounts(held, result, failure)
+            place
+            for place, (evaluation, result) in enumerate(positive)
+            if _explains(evaluation, result, failure)
         ]
         if not places:
             continue
-        gravest = max(told[place].severity for place in places)
+        gravest = max(issues[place].severity for place in places)
         if gravest < failure.severity:
             for place in places:
-                if told[place].severity is gravest:
-                    told[place] = msgspec.structs.replace(told[place], severity=failure.severity)
-    return told
+                if issues[place].severity is gravest:
+                    issues[place] = msgspec.structs.replace(
+                        issues[place], severity=failure.severity
+                    )
+    return issues
 
 
 def _failures(observation: Observation) -> Iterator[_Failure]:
     for outcome in observation.outcomes:
         if outcome.verdict in RED:
-            yield _Failure(matters(outcome), failed_cases([outcome]))
+            by_severity: dict[Severity, set[CaseRef]] = {}
+            for ref in failed_cases([outcome]):
+                by_severity.setdefault(severity_of(outcome, [ref.case]), set()).add(ref)
+            for severity, refs in by_severity.items():
+                yield _Failure(severity, frozenset(refs))
     for framework in FRAMEWORKS:
         if value_of(observation.facts, f"{framework.name}.unreached"):
             yield _Failure(Severity.ERROR, fact=error_fact(framework, observation.facts))
 
 
-def _accounts(held: Evaluation, result: Result, failure: _Failure) -> bool:
-    if result.ruling is not Decision.FINDING or result.confidence is Confidence.LOW:
+def _explains(evaluation: Evaluation, result: Result, failure: _Failure) -> bool:
+    if result.decision is not Decision.FINDING or result.confidence is Confidence.LOW:
         return False
     if failure.fact:
-        return any(seen.text.fact == failure.fact for seen in held.seen)
-    return bool(failure.spots & {*held.red, *spots_of_text(held.seen)})
+        return any(match.text.fact == failure.fact for match in evaluation.matches)
+    return bool(failure.cases & {*evaluation.failed, *cases_of(evaluation.matches)})
