@@ -1,27 +1,30 @@
-"""The circumstances of a fix in words, for those that nobody could look up: a log alone tells little of its machine."""
+"""Write a condition of a fix as a sentence, for a reader who has to decide it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from doctor.facts.placeholders import as_text
 from doctor.model.issues import Condition, Range
 
 _OPERATORS = ("range", "one_of", "matches", "present", "absent")
-_SYSTEMS = {"windows": "on Windows", "macos": "on macOS", "linux": "on Linux"}
-_TELLING = {
-    ("host.container", "absent"): "outside a container",
-    ("host.container", "present"): "in a container",
-    ("host.wsl", "absent"): "not under WSL",
-    ("host.wsl", "equals"): "under WSL",
-    ("python.conda", "present"): "in a conda environment",
-    ("python.conda", "absent"): "outside conda",
-    ("cuda.home", "present"): "with a CUDA toolkit",
-    ("cuda.home", "absent"): "without a CUDA toolkit",
-    ("cuda.nvcc", "present"): "with a CUDA toolkit",
-    ("nvidia.driver_version", "present"): "with an NVIDIA driver",
-    ("libs.ld_library_path", "present"): "where LD_LIBRARY_PATH is set",
-    ("python.uv", "present"): "with uv",
-    # How authors say "where nothing is known of torch": no circumstance that anybody could look
-    # for.
+_SYSTEMS = {"windows": "Windows", "macos": "macOS", "linux": "Linux"}
+_SENTENCES: Mapping[tuple[str, str], str] = {
+    ("host.container", "absent"): "this is no container",
+    ("host.container", "present"): "this is a container",
+    ("host.wsl", "absent"): "this is not WSL",
+    ("host.wsl", "equals"): "this is WSL",
+    ("python.conda", "present"): "this is a conda environment",
+    ("python.conda", "absent"): "this is no conda environment",
+    ("cuda.home", "present"): "a CUDA toolkit is installed",
+    ("cuda.home", "absent"): "no CUDA toolkit is installed",
+    ("cuda.nvcc", "present"): "a CUDA toolkit is installed",
+    ("cuda.nvcc", "absent"): "no CUDA toolkit is installed",
+    ("nvidia.driver_version", "present"): "an NVIDIA driver is installed",
+    ("nvidia.driver_version", "absent"): "no NVIDIA driver is installed",
+    ("libs.ld_library_path", "present"): "LD_LIBRARY_PATH is set",
+    ("python.uv", "present"): "uv is installed",
+    # Authors write these for "nothing is known of torch": no reader can decide that.
     ("torch.release", "absent"): "",
     ("torch.build", "absent"): "",
 }
@@ -29,69 +32,71 @@ _NAMES = {
     "torch.release": "torch",
     "torch.version": "torch",
     "torch.minor": "torch",
-    "torch.build": "a torch built for",
-    "torch.cuda_version": "a torch for CUDA",
-    "torch.cuda_major": "a torch for CUDA",
-    "cuda.version": "CUDA toolkit",
+    "torch.cuda_version": "the CUDA release of torch",
+    "torch.cuda_major": "the CUDA release of torch",
+    "cuda.version": "the CUDA toolkit",
     "python.version": "Python",
-    "nvidia.capability_min": "compute capability",
-    "nvidia.capability_max": "compute capability",
-    "nvidia.driver_version": "driver",
-    "nvidia.driver_branch": "driver",
-    "nvidia.cuda_version": "a driver for CUDA",
-    "compiler.cxx_kind": "the compiler",
+    "nvidia.capability_min": "the compute capability",
+    "nvidia.capability_max": "the compute capability",
+    "nvidia.driver_version": "the NVIDIA driver",
+    "nvidia.driver_branch": "the NVIDIA driver",
+    "nvidia.cuda_version": "the CUDA release of the driver",
+    "compiler.cxx_kind": "the C++ compiler",
     "metal.macos": "macOS",
-    "cuda.packaging": "a CUDA toolkit from",
 }
+_BUILDS = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "XPU", "cpu": "the CPU", "mps": "Metal"}
+_PACKAGINGS = {"pip": "pip packages", "conda": "conda packages"}
 
 
 def circumstance(condition: Condition) -> str:
-    """Say in words what a condition asks for; empty where it would tell nobody anything."""
-    operator = next(
-        (
-            name
-            for name in ("range", "one_of", "matches", "present", "absent")
-            if getattr(condition, name) is not None
-        ),
-        "equals",
-    )
-    if (told := _TELLING.get((condition.fact, operator))) is not None:
-        return told
-    if condition.fact.startswith("env.") and operator == "present":
-        return f"where {condition.fact[4:]} is set"
+    """Return a condition as a sentence without a full stop; empty where no reader could decide it."""
+    operator = next((name for name in _OPERATORS if getattr(condition, name) is not None), "equals")
+    if (sentence := _SENTENCES.get((condition.fact, operator))) is not None:
+        return sentence
     value = getattr(condition, operator)
-    values = (
-        [as_text(one) for one in value]
-        if operator == "one_of"
-        else [as_text(value)]
-        if operator == "equals"
-        else []
-    )
+    if condition.fact.startswith("env.") and operator in ("present", "absent"):
+        return f"{condition.fact[4:]} is {'set' if operator == 'present' else 'not set'}"
     if condition.fact == "nvidia.gpu_present":
-        return "with an NVIDIA GPU" if value else "without an NVIDIA GPU"
-    if condition.fact == "host.os":
-        return " or ".join(_SYSTEMS.get(one, one) for one in values)
-    if condition.fact == "host.distribution_id":
-        return "on " + " or ".join(one.capitalize() for one in values)
-    if condition.fact == "host.package_manager":
-        return "with " + " or ".join(values)
+        return "the machine has an NVIDIA GPU" if value else "the machine has no NVIDIA GPU"
+    if operator in ("equals", "one_of"):
+        return _is(condition.fact, value if operator == "one_of" else (value,))
     name = _NAMES.get(condition.fact) or _package(condition.fact)
+    if not name:
+        return ""
     if operator in ("present", "absent"):
-        return f"{'with' if operator == 'present' else 'without'} {name}" if name else ""
-    if isinstance(value, Range):
-        return f"with {name} {_range(value)}" if name else ""
-    return f"with {name} {' or '.join(values)}" if name and values else ""
+        return f"{name} is {'installed' if operator == 'present' else 'not installed'}"
+    return f"{name} is {_range(value)}" if isinstance(value, Range) else ""
+
+
+def _is(fact: str, values: tuple[object, ...]) -> str:
+    words = [as_text(value) for value in values]
+    match fact:
+        case "host.os":
+            return "this is " + " or ".join(_SYSTEMS.get(word, word) for word in words)
+        case "host.distribution_id":
+            return "this is " + " or ".join(word.capitalize() for word in words)
+        case "host.package_manager":
+            return f"the system has {' or '.join(words)}"
+        case "torch.build":
+            return "torch is built for " + " or ".join(_BUILDS.get(word, word) for word in words)
+        case "cuda.packaging":
+            kinds = " or ".join(_PACKAGINGS.get(word, word) for word in words)
+            return f"the CUDA toolkit comes from {kinds}"
+        case _:
+            pass
+    name = _NAMES.get(fact) or _package(fact)
+    return f"{name} is {' or '.join(words)}" if name and words else ""
 
 
 def _package(fact: str) -> str:
-    """Name the package, crate or variable whose version or value a fact gives."""
+    """Return the package, crate or variable whose version or value a fact gives."""
     kind, _, rest = fact.partition(".")
     if kind in ("package", "crate") and rest.endswith(".version"):
         return rest.removesuffix(".version")
     return rest if kind == "env" else ""
 
 
-def _range(told: Range) -> str:
-    if told.introduced and told.fixed:
-        return f"from {told.introduced} to before {told.fixed}"
-    return f"{told.introduced} or later" if told.introduced else f"before {told.fixed}"
+def _range(wanted: Range) -> str:
+    if wanted.introduced and wanted.fixed:
+        return f"{wanted.introduced} or newer and older than {wanted.fixed}"
+    return f"{wanted.introduced} or newer" if wanted.introduced else f"older than {wanted.fixed}"

@@ -103,7 +103,7 @@ def _use_if(recipe: Recipe, facts: Facts, captures: Captures) -> Iterator[str]:
     """Yield what has to hold and nobody could decide from the facts."""
     if any(one.system for one in recipe.steps) and value_of(facts, "host.package_manager") is None:
         packages = next(one.system for one in recipe.steps if one.system)
-        yield f"with {installer.likely(packages)}"
+        yield f"the system has {installer.likely(packages)}"
     for one in recipe.use_if:
         if isinstance(one, str):
             yield fill_known(one, facts, captures)

@@ -242,7 +242,7 @@ def test_conditions_that_hold_are_not_shown_and_sentences_stay() -> None:
         "the model fits into memory",
     )
     (fix,) = fixes(installs("a", use_if=conditions), **{"host.os": "linux"})
-    assert fix.use_if == ("in a container", "the model fits into memory")
+    assert fix.use_if == ("this is a container", "the model fits into memory")
 
 
 def test_a_title_without_its_value_still_reads() -> None:
