@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from doctor.base.literals import required_literals
 from doctor.logs.environment import environment_facts
@@ -69,6 +69,24 @@ _SYSTEMS = {
         r"(?:^|[\s'\"(=:])/(?:usr/lib|usr/local|home|root|opt/conda|mnt)/|\blinux[-_](?:gnu|x86_64|aarch64)\b"
     ),
 }
+_CIRCUMSTANCES: Mapping[str, tuple[re.Pattern[str], Any]] = {
+    # The steps of `docker build`, which run in a container; what the docker command itself says
+    # comes from the host.
+    "host.container": (
+        re.compile(
+            r"^Dockerfile:\d{1,5}$|executor failed running \[/bin/|process \"/bin/\w{1,8} -o?e?c? ?"
+        ),
+        "docker",
+    ),
+    "host.wsl": (re.compile(r"microsoft-standard-WSL|(?:^|[\s'\"(=:])/mnt/[a-z]/"), True),
+    "python.conda": (
+        re.compile(
+            r"[/\\](?:mini|ana)conda3?[/\\]|[/\\](?:mini|mamba)forge3?[/\\]|/opt/conda/(?!bin/conda)"
+        ),
+        "a path of conda",
+    ),
+}
+"""What the lines of a log show of where they were printed."""
 _ERROR = re.compile(
     r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: |$)|\bCUDA error: |\bundefined symbol: "
     r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread '.{1,60}' panicked at |\bKilled$"
@@ -165,6 +183,9 @@ def log_facts(log: Log) -> dict[str, Fact]:
     ]
     if len(systems) == 1:
         facts["host.os"] = present(systems[0], "log")
+    for name, (looks, value) in _CIRCUMSTANCES.items():
+        if any(looks.search(line[:_LONGEST]) for line in lines):
+            facts[name] = present(value, "log")
     if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts[
         "cuda.version"
     ].source == facts["torch.cuda_version"].source:

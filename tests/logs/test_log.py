@@ -170,3 +170,27 @@ def test_hostile_logs_take_linear_time(piece: str) -> None:
     started = time.process_time()
     log_facts(log), owner(log), bare(log.lines)
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("Dockerfile:12", "host.container", "docker"),
+        (
+            'process "/bin/sh -c pip install flash-attn" did not complete successfully: exit code: 1',
+            "host.container",
+            "docker",
+        ),
+        ("docker: Error response from daemon: unknown", "host.container", None),
+        ('  File "/mnt/c/Users/a/x.py", line 1', "host.wsl", True),
+        (
+            '  File "/home/a/miniconda3/envs/x/lib/python3.10/site-packages/torch/x.py"',
+            "python.conda",
+            "a path of conda",
+        ),
+        ('  File "/home/a/.venv/lib/python3.10/site-packages/torch/x.py"', "python.conda", None),
+    ],
+)
+def test_a_log_shows_where_it_was_printed(line: str, name: str, value: object) -> None:
+    facts = log_facts(Log(source="x", lines=(line,)))
+    assert (facts[name].value if name in facts else None) == value
