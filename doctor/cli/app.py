@@ -47,6 +47,7 @@ class _Group(Commands):
         "list": Lesson("doctor.cli.catalog:list_", KNOW),
         "new-issue": Lesson("doctor.cli.new_issue:new_issue", SETTLE),
         "lint": Lesson("doctor.cli.catalog:lint", SETTLE),
+        "fmt": Lesson("doctor.cli.catalog:fmt", SETTLE),
         "schema": Lesson("doctor.cli.catalog:schema", SETTLE),
         "config": Lesson(
             "doctor.cli.config:config",

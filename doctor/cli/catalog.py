@@ -1,4 +1,4 @@
-"""`doctor explain`, `doctor list`, `doctor lint` and `doctor schema`: what doctor knows."""
+"""`doctor explain`, `doctor list`, `doctor lint`, `doctor fmt` and `doctor schema`: what doctor knows."""
 
 from __future__ import annotations
 
@@ -91,6 +91,33 @@ def lint(
     faults = find_faults(where, load_checks())
     screen.put("\n".join(faults) if faults else f"{where}: nothing to say against it")
     return 1 if faults else 0
+
+
+def fmt(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]", help="A folder with issues/ and compat/; default: doctor's own."
+        ),
+    ] = None,
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 if a file would change.")
+    ] = False,
+) -> int:
+    """Format a catalog: one key order, one wrapping. Comments and quotes stay."""
+    from doctor.host.writing import write
+    from doctor.lint.formatting import unformatted
+
+    where = folder or bundled("matrices")
+    if not where.is_dir():
+        raise UsageError(f"{where}: no such folder")
+    changed = list(unformatted(where))
+    for path, text in () if check else changed:
+        write(path, text)
+    for path, _ in changed:
+        screen.put(f"{'would change' if check else 'changed'}: {path}")
+    return 1 if check and changed else 0
 
 
 def schema(

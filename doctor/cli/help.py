@@ -59,6 +59,10 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor explain inductor-compile", "a check: what it does, what it needs"),
     ),
     "list": (("doctor list", ""), ("doctor list --matrices ours", "with a catalog of your own")),
+    "fmt": (
+        ("doctor fmt ours", "rewrite the files of a folder"),
+        ("doctor fmt --check", "for CI: say which files would change"),
+    ),
     "lint": (
         ("doctor lint", "doctor's own catalog"),
         ("doctor lint ours", "a folder with issues/ and compat/"),
