@@ -1,4 +1,4 @@
-"""A fix as lines of text, in the order of its steps; every format shows these and nothing else."""
+"""The command of a step as a line for a shell, and a recipe as lines with open placeholders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 import msgspec
 
 from doctor.fixes.shell import Shell, line
-from doctor.model.fixes import Fix, Step
+from doctor.model.fixes import Step
 from doctor.model.issues import Action, Recipe
 
 
@@ -32,26 +32,6 @@ class FixLine(msgspec.Struct, frozen=True):
     def marked(self) -> str:
         """Return the line with the mark of a diff where it is part of one."""
         return {LineKind.REMOVED: "- ", LineKind.ADDED: "+ "}.get(self.kind, "") + self.text
-
-
-def fix_lines(fix: Fix, shell: Shell = Shell.POSIX) -> Iterator[FixLine]:
-    """Yield the lines of every step, then those of the snippet."""
-    for step in fix.steps:
-        yield from step_lines(step, shell)
-    if fix.snippet is not None:
-        yield FixLine(LineKind.FILE, fix.snippet.where)
-        yield from _diff(fix.snippet.before, fix.snippet.after)
-
-
-def step_lines(step: Step, shell: Shell = Shell.POSIX) -> Iterator[FixLine]:
-    """Yield the lines of one step: its title where it has one, then a command or an edit."""
-    if step.title:
-        yield FixLine(LineKind.TITLE, step.title)
-    if step.command is not None:
-        yield FixLine(LineKind.COMMAND, command_line(step, shell))
-    if step.edit is not None:
-        yield FixLine(LineKind.FILE, step.edit.file)
-        yield from _diff(step.edit.before, step.edit.after)
 
 
 def command_line(step: Step, shell: Shell = Shell.POSIX) -> str:

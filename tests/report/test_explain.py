@@ -123,7 +123,7 @@ def test_every_act_of_a_recipe_is_told() -> None:
         "uninstall b",
         "apt: install c",
         "needs sudo",
-        "a workaround",
+        "workaround",
         "export TOY={cuda.home}",
         "ln -s x",
         "if it is raining",

@@ -71,7 +71,7 @@ def test_the_summary_has_a_table_and_every_fix() -> None:
     )
     assert "| ❌ error | toyvision was built for another torch |" in text
     assert "```sh\nuv pip install --python" in text
-    assert "<details><summary>Something smaller</summary>" in text
+    assert "<details><summary>ℹ️ note: Something smaller</summary>" in text
 
 
 def test_the_summary_of_a_healthy_report_is_short() -> None:

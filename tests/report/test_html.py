@@ -112,7 +112,7 @@ def test_a_long_edit_says_how_much_more_there_is() -> None:
     )
     seen = page(reports.report(reports.wrong_torch(fixes=(edit,))))
     assert (seen.tags.count("del"), seen.tags.count("ins")) == (300, 100)
-    assert "… 200 lines more" in seen.text()
+    assert "… 200 more lines" in seen.text()
 
 
 def test_a_sick_report_tells_everything_once() -> None:

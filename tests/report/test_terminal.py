@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,8 @@ def test_a_machine_without_fault_fits_on_one_screen(name: str) -> None:
 
 def copied(line: str) -> bool:
     """Whether a line is one to be copied whole: a command, code, or an address."""
-    return line.lstrip().startswith(
-        ("uv ", "/home/", "boxes", "apt-get", "export ", "- ", "+ ", "source", "https://")
+    return re.sub(r"^\d+\. ", "", line.lstrip()).startswith(
+        ("uv ", "sudo ", "/home/", "boxes", "apt-get", "export ", "- ", "+ ", "source", "https://")
     )
 
 
@@ -143,7 +144,7 @@ def test_what_must_be_known_before_a_fix_is_said() -> None:
         "reboot afterwards",
         "risky",
         "changes your source",
-        "a workaround",
+        "workaround",
     ):
         assert words in text
 
@@ -266,8 +267,8 @@ def test_an_observation_alone_can_be_shown() -> None:
 
 def test_links_are_only_for_terminals_that_know_them() -> None:
     """An address becomes a link where that is asked for."""
-    assert "\x1b]8;" in render("sick", colour=True, links=True)
-    assert "\x1b]8;" not in render("sick", colour=True)
+    assert "\x1b]8;" in render("sick", colour=True, links=True, verbosity=1)
+    assert "\x1b]8;" not in render("sick", colour=True, verbosity=1)
 
 
 def with_told(*told: Any) -> str:
@@ -356,9 +357,7 @@ def test_many_checks_still_fit_on_a_screen() -> None:
 def test_a_finding_says_which_line_of_the_project_it_is_about() -> None:
     found = reports.wrong_torch(place=Place(path="requirements.txt", line=3))
     text = terminal.render(reports.report(found), verbosity=0, width=80, colour=False, unicode=True)
-    assert [line.split() for line in text.splitlines() if line.split()[:1] == ["at"]] == [
-        ["at", "requirements.txt:3"]
-    ]
+    assert "  -->      requirements.txt:3" in text.splitlines()
 
 
 def test_what_the_tables_do_not_reach_is_a_line_for_each_package() -> None:

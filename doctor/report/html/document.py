@@ -8,19 +8,20 @@ from hashlib import sha256
 from importlib.resources import files
 
 from doctor.base.text import neutralize_commands
-from doctor.model.facts import value_of
-from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.html import checks as html_checks
 from doctor.report.html import compatibility as html_fits
+from doctor.report.html.blocks import finding, suppressed
 from doctor.report.html.elements import Markup, el, joined, line, section
-from doctor.report.html.findings import finding, suppressed
 from doctor.report.structured.json_document import summary
 from doctor.report.view import compatibility as fits
 from doctor.report.view import machine, words
 from doctor.report.view import unreached as reached
 from doctor.report.view.assumptions import as_if
+from doctor.report.view.detail import PAGE
+from doctor.report.view.findings import findings
+from doctor.report.view.findings import suppressed as not_counted
 from doctor.report.view.newer_tables import beyond
 from doctor.report.view.size_limit import Part, fitted, named
 
@@ -142,7 +143,7 @@ def _worst(report: Report) -> str:
 
 def _first(report: Report) -> Markup:
     """Say what to do first, or what it means that nothing was found."""
-    counted, seen = _counted(report), report.observation
+    counted, seen = report.diagnosis.counted, report.observation
     if not counted or report.exit_code == 4:
         unseen = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
         return joined(
@@ -157,10 +158,6 @@ def _first(report: Report) -> Markup:
         el("a", line(counted[0].fixes[0].title, 300), href="#findings"),
         class_="lead",
     )
-
-
-def _counted(report: Report) -> list[Finding]:
-    return list(report.diagnosis.counted)
 
 
 def _sections(report: Report) -> tuple[dict[str, Markup], list[str]]:
@@ -195,13 +192,10 @@ def _sections(report: Report) -> tuple[dict[str, Markup], list[str]]:
 
 
 def _findings(report: Report) -> Iterator[Part]:
-    windows = value_of(report.observation.facts, "host.os") == "windows"
-    several = len(report.observation.targets) > 1
-    counted = _counted(report)
+    counted = findings(report, PAGE)
     for number, found in enumerate(counted, 1):
-        told = finding(found, number, windows=windows, several_targets=several)
-        yield Part(told, f"finding {number} ({line(found.id, 60)})", 10 + number)
-    if quiet := [found for found in report.diagnosis.findings if found.suppressed is not None]:
+        yield Part(finding(found, number), f"finding {number} ({line(found.id, 60)})", 10 + number)
+    if quiet := not_counted(report):
         yield Part(suppressed(quiet), "what is suppressed", 1999)
     if not counted:
         yield Part(el("p", "None."), "that there is none", 1)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from doctor.base.text import neutralize_commands
-from doctor.model.facts import value_of
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
-from doctor.report.markdown.findings import finding, suppressed
-from doctor.report.markdown.text import cell, code, code_cell, fenced, in_html, prose
+from doctor.report.markdown.blocks import MARKS as SEVERITIES
+from doctor.report.markdown.blocks import finding
+from doctor.report.markdown.text import cell, code, code_cell, fenced, folded, in_html, prose
 from doctor.report.structured import collect_env
 from doctor.report.structured.json_document import summary
 from doctor.report.view import machine, words
 from doctor.report.view import outcomes as ends
 from doctor.report.view import unreached as reached
 from doctor.report.view.assumptions import as_if
+from doctor.report.view.blocks import Suppressed
+from doctor.report.view.detail import ISSUE
+from doctor.report.view.findings import findings, suppressed
 from doctor.report.view.newer_tables import beyond
 from doctor.report.view.size_limit import Part, fitted, named
 
@@ -52,8 +55,7 @@ def _fitted(parts: list[Part], most: int) -> str:
 
 
 def _parts(report: Report) -> Iterator[Part]:
-    windows = value_of(report.observation.facts, "host.os") == "windows"
-    counted = list(report.diagnosis.counted)
+    counted = findings(report, ISSUE)
     yield Part("\n\n".join(_head(report)), "the head", 0)
     if not counted or report.exit_code == 4:
         seen = report.observation
@@ -61,13 +63,13 @@ def _parts(report: Report) -> Iterator[Part]:
         yield Part("\n\n".join(map(prose, (words.nothing(report), *unseen))), "what it means", 1)
     for number, found in enumerate(counted):
         yield Part(
-            finding(found, windows=windows),
+            finding(found),
             f"finding {number + 1} ({code(found.id, 40)})",
             10 + number,
         )
-    if quiet := [found for found in report.diagnosis.findings if found.suppressed is not None]:
+    if quiet := suppressed(report):
         yield Part(
-            _folded(f"{words.count(len(quiet), 'finding')} suppressed", suppressed(quiet)),
+            folded(f"{words.count(len(quiet), 'finding')} suppressed", _suppressed(quiet)),
             "what is suppressed",
             5000,
         )
@@ -96,8 +98,11 @@ def _head(report: Report) -> Iterator[str]:
     yield " · ".join(f"**{prose(entry, 80)}**" for entry in machine.wheel_tuple(seen.facts)[:12])
 
 
-def _folded(title: str, body: str) -> str:
-    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+def _suppressed(quiet: Sequence[Suppressed]) -> str:
+    return "\n".join(
+        f"- {SEVERITIES[one.severity]} {code(one.id)}: {prose(one.title)} ({prose(one.why)})"
+        for one in quiet
+    )
 
 
 def _machine(report: Report) -> str:
@@ -144,12 +149,12 @@ def _log(outcome: Outcome) -> str:
     lines, before = ends.log_tail(outcome.log, _LOG_LINES)
     where = f"{outcome.id} on {outcome.device}" if outcome.device else outcome.id
     text = "\n".join([f"… {before} lines before" if before else "", *lines])
-    return _folded(f"Log of {in_html(where, 120)}", fenced(text, "text"))
+    return folded(f"Log of {in_html(where, 120)}", fenced(text, "text"))
 
 
 def _environment(report: Report) -> str:
     title = "Environment, as <code>python -m torch.utils.collect_env</code> writes it (read without importing torch)"
-    return _folded(title, fenced(collect_env.block(report.observation.facts), "text"))
+    return folded(title, fenced(collect_env.block(report.observation.facts), "text"))
 
 
 def _rest(report: Report) -> str:
@@ -166,7 +171,7 @@ def _rest(report: Report) -> str:
     ]
     lines += [f"{issue.id} is ruled out: {issue.why}" for issue in judged.ruled_out]
     return (
-        _folded(
+        folded(
             "Not checked, undecided, ruled out",
             "\n".join(f"- {prose(line, 400)}" for line in lines),
         )

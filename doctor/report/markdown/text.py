@@ -94,6 +94,11 @@ def fenced(text: str, language: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
+def folded(title: str, body: str) -> str:
+    """Write a part that opens and closes; the title is HTML already, the body is Markdown."""
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+
+
 def link(address: str) -> str:
     """Write an address as a link.
 

@@ -10,7 +10,7 @@ from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured.fingerprints import is_inside
-from doctor.report.structured.fixes import evidence, first_fix, one_line, short
+from doctor.report.structured.text import body, one_line, short
 from doctor.report.view.assumptions import as_if
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -51,18 +51,13 @@ def _about_the_run(report: Report) -> Iterator[str]:
 
 
 def _annotation(found: Finding, *, windows: bool) -> str:
-    said = "\n".join(
-        filter(
-            None,
-            (short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows)),
-        )
-    )
+    text = body(found, windows=windows)
     told = {"title": f"{one_line(found.title, 300)} ({one_line(found.id, 200)})"}
     place = found.place
     if place is not None and is_inside(place.path):
         told = {"file": place.path, "line": str(max(place.line, 1)), **told}
     properties = ",".join(f"{name}={_property(text)}" for name, text in told.items())
-    return f"::{_COMMANDS[found.severity]} {properties}::{_data(short(said, 2 * _LONGEST))}"
+    return f"::{_COMMANDS[found.severity]} {properties}::{_data(short(text, 2 * _LONGEST))}"
 
 
 def _data(text: str) -> str:

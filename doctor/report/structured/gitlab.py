@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured.encoding import encoded
 from doctor.report.structured.fingerprints import anchor, fingerprints
-from doctor.report.structured.fixes import first_fix, one_line, short
+from doctor.report.structured.text import body, one_line, short
 from doctor.report.view.assumptions import as_if
+from doctor.report.view.detail import ANNOTATION
+from doctor.report.view.findings import on_windows
 
 _SEVERITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 _MOST, _LONGEST = 1000, 4000
+_DETAIL = ANNOTATION._replace(evidence=0)
 
 
 def render(report: Report) -> str:
@@ -31,8 +33,7 @@ def render(report: Report) -> str:
 def _violation(found: Finding, mark: str, report: Report) -> dict[str, Any]:
     facts = report.observation.facts
     place = anchor(found, facts)
-    fix = first_fix(found, windows=value_of(facts, "host.os") == "windows")
-    body = "\n".join(filter(None, (short(found.message, _LONGEST), fix, as_if(facts))))
+    text = short(body(found, windows=on_windows(report), detail=_DETAIL), 2 * _LONGEST)
     return {
         "description": one_line(
             f"{found.title}. Fix: {found.fixes[0].title}" if found.fixes else found.title, 500
@@ -41,5 +42,5 @@ def _violation(found: Finding, mark: str, report: Report) -> dict[str, Any]:
         "fingerprint": mark,
         "severity": _SEVERITY[found.severity],
         "location": {"path": place.path, "lines": {"begin": place.line}},
-        "content": {"body": body},
+        "content": {"body": "\n".join(filter(None, (text, as_if(facts))))},
     }

@@ -22,7 +22,7 @@ from doctor.model.findings import Finding
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.structured.fixes import evidence, first_fix, one_line, short
+from doctor.report.structured.text import body, one_line, short
 from doctor.report.view.assumptions import as_if
 
 _UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -157,16 +157,15 @@ def _case(check: str, name: str, verdict: Verdict, reason: str, log: str) -> _Ca
 
 
 def _of_finding(found: Finding, failing: Severity, *, windows: bool) -> _Case:
-    parts = (short(found.message, _LONGEST), evidence(found), first_fix(found, windows=windows))
-    body = "\n".join(filter(None, parts))
+    text = short(body(found, windows=windows), 2 * _LONGEST)
     kind = f"{found.severity.value}, {found.confidence.value} confidence"
     if (why := found.suppressed) is not None:
         until = f" until {why.until}" if why.until else ""
         message = f"{why.reason or why.by}{until}"
-        return _Case(found.id, found.title, "skipped", why.by, message, body)
+        return _Case(found.id, found.title, "skipped", why.by, message, text)
     if found.severity >= failing:
-        return _Case(found.id, found.title, "failure", kind, found.title, body)
-    return _Case(found.id, found.title, log=f"{kind}\n{body}")
+        return _Case(found.id, found.title, "failure", kind, found.title, text)
+    return _Case(found.id, found.title, log=f"{kind}\n{text}")
 
 
 def _counts(cases: Sequence[_Case], elements: Mapping[str, str]) -> dict[str, str]:

@@ -17,18 +17,13 @@ from doctor.model.findings import Finding, Suppression
 from doctor.model.outcomes import Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.report.markdown.blocks import blocks
 from doctor.report.structured.encoding import encoded
 from doctor.report.structured.fingerprints import anchor, fingerprints
-from doctor.report.structured.fixes import (
-    evidence,
-    first_fix,
-    fixes_in_markdown,
-    in_markdown,
-    one_line,
-    seen,
-    short,
-)
+from doctor.report.structured.text import body, one_line, seen, short
 from doctor.report.view.assumptions import as_if
+from doctor.report.view.detail import HELP
+from doctor.report.view.findings import finding
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -38,6 +33,7 @@ _MOST_RESULTS, _MOST_BYTES = 5000, 9_500_000
 """What code scanning shows of a run; it takes 10 MB."""
 _MOST_NOTICES = 100
 _LONGEST, _LONGEST_NAME, _LONGEST_HELP = 4000, 1000, 12_000
+_IN_HELP = HELP._replace(fixes=1)
 _ADDRESS = re.compile(
     r"https://[\w.~:/?%@!$&'()*+,;=-]{1,900}(?:#[\w.~:/?%@!$&'()*+,;=-]{0,100})?", re.ASCII
 )
@@ -109,7 +105,6 @@ def _fitting(
 
 def _rule(found: Finding, *, windows: bool) -> dict[str, Any]:
     message = one_line(found.message, _LONGEST_NAME)
-    plain_help = "\n\n".join(filter(None, (message, first_fix(found, windows=windows))))
     rule: dict[str, Any] = {
         "id": one_line(found.id, 250),
         "name": "".join(word[:1].upper() + word[1:] for word in _WORDS.findall(found.id))[:250]
@@ -117,7 +112,7 @@ def _rule(found: Finding, *, windows: bool) -> dict[str, Any]:
         "shortDescription": {"text": one_line(found.title, _LONGEST_NAME)},
         "fullDescription": {"text": message},
         "help": {
-            "text": short(plain_help, _LONGEST_HELP),
+            "text": short(body(found, windows=windows, detail=_IN_HELP), _LONGEST_HELP),
             "markdown": _help(found, windows=windows),
         },
         "defaultConfiguration": {"level": found.severity.value},
@@ -132,31 +127,18 @@ def _rule(found: Finding, *, windows: bool) -> dict[str, Any]:
 
 
 def _help(found: Finding, *, windows: bool) -> str:
-    links = "\n".join(f"- {in_markdown(one_line(link, 500))}" for link in found.references[:10])
-    ignore = (
-        f"To leave it out: `doctor check --skip {found.id}`."
-        if found.id.isascii() and "`" not in found.id
-        else ""
-    )
-    rest = filter(None, (f"Sources:\n\n{links}" if links else "", ignore))
-    parts = [
-        in_markdown(one_line(found.message, _LONGEST)),
-        *fixes_in_markdown(found, windows=windows),
-        *rest,
-    ]
+    """Return the whole finding as Markdown, cut between its parts where it is too long."""
+    parts = [*blocks(finding(found, HELP, windows=windows).blocks)]
+    if found.id.isascii() and "`" not in found.id:
+        parts.append(f"To leave it out: `doctor check --skip {found.id}`.")
     while len(text := "\n\n".join(parts)) > _LONGEST_HELP and len(parts) > 1:
         parts.pop()
     return text
 
 
 def _message(found: Finding, *, windows: bool) -> str:
-    parts = (
-        one_line(found.title, _LONGEST_NAME),
-        short(found.message, _LONGEST),
-        evidence(found),
-        first_fix(found, windows=windows),
-    )
-    return _literal("\n".join(filter(None, parts)))
+    text = body(found, windows=windows)
+    return _literal(f"{one_line(found.title, _LONGEST_NAME)}\n{text}")
 
 
 def _literal(text: str) -> str:
@@ -188,7 +170,7 @@ def _result(
         "properties": {
             "confidence": found.confidence.value,
             "target": one_line(found.target, 250),
-            "evidence": [seen(each) for each in found.evidence[:10]],
+            "evidence": seen(found, 10),
         },
     }
     return {

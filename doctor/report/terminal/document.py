@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import dropwhile
 
 from doctor.model.facts import State, value_of
+from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured.json_document import summary
@@ -29,6 +30,7 @@ from doctor.report.view import words
 from doctor.report.view.assumptions import assumed
 from doctor.report.view.words import count, value_text
 
+_FEW_IDS = 8
 _OF_INTEREST = (
     "candle.",
     "cudarc.",
@@ -93,19 +95,43 @@ def findings(report: Report, how: Look) -> Lines:
         yield blank()
         yield from _nothing(report, how)
     if report.diagnosis.findings or report.gone:
-        from doctor.report.terminal.findings import suppressed
-
         yield from suppressed(report, how)
 
 
 def _counted(report: Report, how: Look) -> Lines:
-    from doctor.report.terminal.findings import finding  # what is healthy does without
+    # What is healthy does without these imports.
+    from doctor.report.terminal.blocks import finding
+    from doctor.report.view.detail import GLANCE, WHOLE
+    from doctor.report.view.findings import findings as of_report
 
-    windows = value_of(report.observation.facts, "host.os") == "windows"
-    for found in report.diagnosis.counted:
-        yield from finding(
-            found, how, windows=windows, several_targets=len(report.observation.targets) > 1
-        )
+    for found in of_report(report, WHOLE if how.wordy else GLANCE):
+        yield from finding(found, how)
+
+
+def suppressed(report: Report, how: Look) -> Lines:
+    """Yield a line each for ignored findings, known ones and those of the baseline that are gone."""
+    given = report.diagnosis.findings
+    ignored = [one for one in given if one.suppressed and one.suppressed.by == "ignore"]
+    known = [one.id for one in given if one.suppressed and one.suppressed.by != "ignore"]
+    groups = (
+        (f"{len(ignored)} ignored", [_ignored(found, how) for found in ignored]),
+        (f"{len(known)} in the baseline", known),
+        (f"{len(report.gone)} of the baseline gone", list(report.gone)),
+    )
+    for what, each in groups:
+        if each:
+            yield blank()
+            listed = each if how.wordy else each[:_FEW_IDS]
+            more = f", and {len(each) - len(listed)} more (-v)" if len(each) > len(listed) else ""
+            text = f"{what}: {', '.join(said(one, how) for one in listed)}{more}"
+            yield from paragraph(span(how, (text, QUIET)), how)
+
+
+def _ignored(found: Finding, how: Look) -> str:
+    if not found.suppressed:
+        return found.id
+    why = f", for: {found.suppressed.reason}" if how.wordy else ""
+    return f"{found.id} until {found.suppressed.until}{why}"
 
 
 def _nothing(report: Report, how: Look) -> Lines:

@@ -39,6 +39,7 @@ _GLYPHS = {
 _LONGEST = 4000
 _ROOM = 24
 _SEPARATORS = {0x2028: " ", 0x2029: " "}
+_IN_ASCII = {ord("…"): "...", ord("→"): "->"}
 """Line and paragraph separators of Unicode: no control characters, yet some programs end a line there."""
 
 _LONG_PATH = re.compile(
@@ -155,10 +156,11 @@ def paragraph(
         yield _harmless((head if number == 0 else Text(" " * head.cell_len)) + line)
 
 
-def verbatim(text: str, how: Look, *, indent: int, style: str = "") -> Lines:
-    """Yield what is to be copied: never wrapped, never cut."""
+def verbatim(text: str, how: Look, *, indent: int, style: str = "", mark: str = "") -> Lines:
+    """Yield what is to be copied: never wrapped, never cut. `mark` stands before the first line."""
     for line in _spelled(sanitize(text), how).splitlines() or [""]:
-        yield _harmless(span(how, " " * indent, (line, style)))
+        yield _harmless(span(how, " " * indent, (mark, QUIET), (line, style)))
+        indent, mark = indent + len(mark), ""
 
 
 def url(address: str, how: Look, *, indent: int, label: Part = "") -> Lines:
@@ -179,7 +181,9 @@ def blank() -> Text:
 
 def _spelled(text: str, how: Look) -> str:
     text = text.translate(_SEPARATORS)
-    return text if how.unicode else text.encode("ascii", "backslashreplace").decode()
+    if how.unicode:
+        return text
+    return text.translate(_IN_ASCII).encode("ascii", "backslashreplace").decode()
 
 
 def _harmless(line: Text) -> Text:

@@ -42,4 +42,4 @@ def gib(size: Any) -> str:
 
 def first_sentence(text: str) -> str:
     """Return a text up to its first full stop."""
-    return re.split(r"(?<=[\w)])\.\s", text.strip(), maxsplit=1)[0]
+    return re.split(r"(?<=[\w)`\"'])\.\s", text.strip(), maxsplit=1)[0]

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from datetime import date
 
 from doctor.base.text import sanitize
-from doctor.fixes.lines import LineKind, fix_lines
 from doctor.model.facts import State, value_of
 from doctor.model.fixes import Fix
 from doctor.model.issues import Recipe
@@ -19,12 +18,11 @@ from doctor.report.view.unreached import missed
 
 _OLD = 180
 """Days after which what is known is called old."""
-_MOST_CHANGES = 400
 
 
 def count(number: int, what: str) -> str:
-    """Say how many there are: `1 error`, `2 errors`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    """Say how many there are: `1 error`, `2 errors`, `2 fixes`."""
+    return f"{number} {what}" + ("" if number == 1 else "es" if what.endswith("x") else "s")
 
 
 def flat(text: str, most: int = 4000) -> str:
@@ -33,21 +31,10 @@ def flat(text: str, most: int = 4000) -> str:
     return line if len(line) <= most else line[:most].rstrip() + "…"
 
 
-def changes(fix: Fix) -> list[tuple[str, list[str]]]:
-    """Return the edits of a fix: the place of each, and its lines behind their marks."""
-    found: list[tuple[str, list[str]]] = []
-    for each in fix_lines(fix):
-        if each.kind is LineKind.FILE:
-            found.append((each.text, []))
-        elif each.kind in (LineKind.REMOVED, LineKind.ADDED):
-            found[-1][1].append(each.marked)
-    return [(where, _cut(lines)) for where, lines in found]
-
-
-def _cut(lines: list[str]) -> list[str]:
-    if len(lines) <= _MOST_CHANGES:
-        return lines
-    return [*lines[:_MOST_CHANGES], f"  … {len(lines) - _MOST_CHANGES} lines more"]
+def cut(text: str, most: int) -> str:
+    """Make a command or a line of code fit to be shown: it keeps its blanks and its lines."""
+    whole = sanitize(text[: 2 * most])
+    return whole if len(whole) <= most else whole[:most] + " …"
 
 
 def facts_wanted(names: Iterable[str]) -> str:
@@ -56,17 +43,17 @@ def facts_wanted(names: Iterable[str]) -> str:
 
 
 def flags(fix: Fix | Recipe) -> str:
-    """Say what to know before following a fix."""
+    """Say what to know before a fix is tried."""
     asks = fix.asks if isinstance(fix, Fix) else fix.ask
-    said_of = {
+    warnings = {
         f"replace {', '.join(f'<{name}>' for name in asks)}": bool(asks),
         "needs sudo": any(step.sudo for step in fix.steps),
         "reboot afterwards": any(step.reboot for step in fix.steps),
         "changes your source": fix.snippet is not None or any(step.edit for step in fix.steps),
-        "a workaround": not fix.lasting,
+        "workaround": not fix.lasting,
         "risky: read it first": not fix.safe and not asks,
     }
-    return ", ".join(said for said, holds in said_of.items() if holds)
+    return ", ".join(warning for warning, holds in warnings.items() if holds)
 
 
 def nothing(report: Report) -> str:

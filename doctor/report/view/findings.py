@@ -1,0 +1,242 @@
+"""The findings of a report in blocks, the most important first.
+
+A consequence stands under its cause in one line; a format with room for it shows it whole as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from doctor.model.facts import value_of
+from doctor.model.findings import Evidence as ModelEvidence
+from doctor.model.findings import EvidenceKind, Suppression
+from doctor.model.findings import Finding as ModelFinding
+from doctor.model.report import Report
+from doctor.model.scales import Severity
+from doctor.report.view.blocks import (
+    Block,
+    Consequence,
+    Consequences,
+    Evidence,
+    Finding,
+    Links,
+    Observed,
+    Paragraph,
+    Piece,
+    Style,
+    Suppressed,
+)
+from doctor.report.view.detail import ID, PLACE, TITLE, Detail
+from doctor.report.view.fixes import fix
+from doctor.report.view.phrases import first_sentence
+from doctor.report.view.words import count, facts_wanted, flat
+
+_TARGETS = {"cargo": "Cargo workspace"}
+_FACTS = 2
+"""Missing facts that a brief finding names."""
+
+
+def findings(report: Report, detail: Detail) -> tuple[Finding, ...]:
+    """Return the findings that count; a brief report leaves out the consequences of others."""
+    counted = report.diagnosis.counted
+    causes = _causes(counted)
+    return tuple(
+        finding(
+            found,
+            detail,
+            windows=on_windows(report),
+            about=_about(found, report),
+            consequences=tuple(counted[other] for other, cause in causes.items() if cause == place),
+            folded=place in causes,
+        )
+        for place, found in enumerate(counted)
+        if place not in causes or not detail.brief
+    )
+
+
+def suppressed(report: Report) -> tuple[Suppressed, ...]:
+    """Return the findings that do not count."""
+    return tuple(
+        Suppressed(
+            found.severity, flat(found.title, TITLE), flat(found.id, ID), _why(found.suppressed)
+        )
+        for found in report.diagnosis.findings
+        if found.suppressed is not None
+    )
+
+
+def _why(suppression: Suppression) -> str:
+    until = f"until {suppression.until}" if suppression.until else ""
+    return flat(", ".join(filter(None, (suppression.by, suppression.reason, until))), PLACE)
+
+
+def on_windows(report: Report) -> bool:
+    """Return whether commands are for Windows."""
+    return bool(value_of(report.observation.facts, "host.os") == "windows")
+
+
+def finding(
+    found: ModelFinding,
+    detail: Detail,
+    *,
+    windows: bool = False,
+    about: str = "",
+    consequences: tuple[ModelFinding, ...] = (),
+    folded: bool = False,
+) -> Finding:
+    """Return one finding. A note is folded, and its brief form is its fix alone."""
+    parts = _note if detail.brief and found.severity is Severity.NOTE else _parts
+    return Finding(
+        severity=found.severity,
+        title=flat(found.title, TITLE),
+        id=flat(found.id, ID),
+        confidence=found.confidence.value,
+        about=about,
+        place=flat(f"{found.place.path}:{found.place.line}", PLACE) if found.place else "",
+        folded=folded or found.severity is Severity.NOTE,
+        blocks=(
+            *parts(found, detail, consequences, windows=windows),
+            *([_more(found, detail, about)] if detail.brief else []),
+        ),
+    )
+
+
+def missing_facts(found: ModelFinding) -> tuple[str, ...]:
+    """Return the names of the facts that would make a finding sure."""
+    return tuple(name for name in found.settles.split(", ") if name)
+
+
+def _causes(counted: tuple[ModelFinding, ...]) -> dict[int, int]:
+    """Map each finding that is a consequence to its cause, by their places.
+
+    A note is no cause here: what is graver has to be seen. A consequence of a consequence goes to
+    the first cause.
+    """
+    causes: dict[int, int] = {}
+
+    def fold(found: ModelFinding, cause: int) -> None:
+        for place, other in enumerate(counted):
+            explained = other.id in found.symptoms and other.target == found.target
+            if explained and place != cause and place not in {*causes, *causes.values()}:
+                causes[place] = cause
+                fold(other, cause)
+
+    for place, found in enumerate(counted):
+        if place not in causes and found.severity is not Severity.NOTE:
+            fold(found, place)
+    return causes
+
+
+def _about(found: ModelFinding, report: Report) -> str:
+    if len(report.observation.targets) < 2:
+        return ""
+    return flat(_TARGETS.get(found.target, found.target), ID)
+
+
+def _parts(
+    found: ModelFinding,
+    detail: Detail,
+    consequences: tuple[ModelFinding, ...],
+    *,
+    windows: bool,
+) -> Iterator[Block]:
+    yield from _cause(found, detail)
+    seen = list(_seen(found, detail))
+    if shown := tuple(seen[: detail.evidence]):
+        yield Evidence(shown, 0 if detail.brief else len(seen) - len(shown))
+    for number, each in enumerate(found.fixes[: detail.fixes]):
+        yield fix(each, detail, label="or" if number else "fix", windows=windows)
+    if (more := len(found.fixes) - detail.fixes) > 0 and detail.fixes > 1:
+        yield Paragraph((Piece(f"and {count(more, 'other fix')}", Style.QUIET),))
+    yield from _unsure(found, detail)
+    if consequences:
+        yield Consequences(tuple(map(_consequence, consequences)))
+    yield from _links(found, detail, {other.id for other in consequences})
+
+
+def _note(
+    found: ModelFinding,
+    detail: Detail,
+    consequences: tuple[ModelFinding, ...],
+    *,
+    windows: bool,
+) -> Iterator[Block]:
+    if found.fixes:
+        yield fix(found.fixes[0], detail, label="fix", windows=windows)
+    elif missing_facts(found):
+        yield from _unsure(found, detail)
+    else:
+        yield from _cause(found, detail)
+    if consequences:
+        yield Consequences(tuple(map(_consequence, consequences)))
+
+
+def _cause(found: ModelFinding, detail: Detail) -> Iterator[Paragraph]:
+    text = flat(found.message, detail.text)
+    if detail.brief:
+        text = flat(_ended(first_sentence(text)), detail.line)
+    if text.rstrip(".").casefold() != flat(found.title).rstrip(".").casefold():
+        yield Paragraph((Piece(text, Style.PROSE),))
+
+
+def _ended(sentence: str) -> str:
+    return sentence if not sentence or sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
+
+
+def _seen(found: ModelFinding, detail: Detail) -> Iterator[Observed]:
+    """Yield each line once; a brief finding leaves out what its title says."""
+    known = {""}
+    title = flat(found.title).casefold()
+    for piece in found.evidence:
+        text = flat(piece.text, detail.line)
+        key = text.casefold()
+        if key in known or (detail.brief and key in title):
+            continue
+        known.add(key)
+        yield Observed(text, _source(piece, detail))
+
+
+def _source(piece: ModelEvidence, detail: Detail) -> str:
+    if detail.brief and piece.kind not in (EvidenceKind.LOG, EvidenceKind.OUTCOME):
+        return ""
+    line = f":{piece.line}" if piece.line is not None else ""
+    return flat(piece.source, PLACE) + line
+
+
+def _unsure(found: ModelFinding, detail: Detail) -> Iterator[Paragraph]:
+    if names := missing_facts(found):
+        shown = names[:_FACTS] if detail.brief else names
+        more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+        text = flat(f"not known here: {facts_wanted(shown)}{more}", detail.text)
+        yield Paragraph((Piece(text),), "unsure")
+
+
+def _consequence(found: ModelFinding) -> Consequence:
+    return Consequence(found.severity, flat(found.title, TITLE), flat(found.id, ID))
+
+
+def _links(found: ModelFinding, detail: Detail, shown: Iterable[str]) -> Iterator[Block]:
+    if detail.brief:
+        return
+    if others := [flat(name, ID) for name in found.symptoms if name not in shown][
+        : detail.explains
+    ]:
+        yield Paragraph(tuple(Piece(name, Style.CODE) for name in others), "explains", ", ")
+    if found.references and detail.links:
+        yield Links("sources", found.references[: detail.links])
+
+
+def _more(found: ModelFinding, detail: Detail, about: str) -> Paragraph:
+    """Return where the story stands: `doctor explain` for what the catalog knows, else the id."""
+    seen = len(list(_seen(found, detail)))
+    hidden = seen if found.severity is Severity.NOTE else seen - detail.evidence
+    fixes = len(found.fixes) - detail.fixes
+    more = [count(fixes, "other fix")] if fixes > 0 else []
+    more += ["evidence"] if hidden > 0 else []
+    rest = [f"about the {about}"] if about else []
+    rest += [f"{found.confidence.value} confidence"]
+    rest += [f"-v: {', '.join(more)}"] if more else []
+    id_ = flat(found.id, ID)
+    command = Piece(f"doctor explain {id_}" if found.references else id_, Style.CODE)
+    quiet = Piece(f"({'; '.join(rest)})", Style.QUIET)
+    return Paragraph((command, quiet), "more" if found.references else "id")
