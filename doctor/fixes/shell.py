@@ -121,16 +121,18 @@ def _cmd(command: Command, *, source: bool) -> str:
     parts = [f'cd /d "{command.cwd}"'] if command.cwd else []
     parts += [f'set "{name}={value}"' for name, value in command.env.items()]
     if command.argv:
-        words = " ".join(map(_in_cmd, command.argv))
+        # A double quote within a word changes what cmd.exe sees of all words behind it.
+        words = _outside_quotes_escaped(" ".join(map(_in_cmd, command.argv)))
         parts.append(f"call {words}" if source else words)
     return " && ".join(parts)
 
 
 def _in_cmd(word: str) -> str:
-    text = subprocess.list2cmdline([word])
-    if _SPECIAL_IN_CMD.search(text) and not text.startswith('"'):
-        text = f'"{text}"'
-    return _outside_quotes_escaped(text)
+    if not _SPECIAL_IN_CMD.search(word):
+        return subprocess.list2cmdline([word])
+    # Backslashes count double before a double quote, the closing one included.
+    inner = re.sub(r'(\\{0,99})"', r'\1\1\\"', word)
+    return f'"{inner}{inner[len(inner.rstrip(chr(92))) :]}"'
 
 
 def _outside_quotes_escaped(text: str) -> str:
