@@ -210,7 +210,7 @@ def _step(
         title=fill_known(action.title, facts, captures),
         command=command,
         edit=edit,
-        sudo=action.sudo or by_system,
+        sudo=(action.sudo or by_system) and value_of(facts, "host.root") is not True,
         reboot=action.reboot,
         source=action.source,
     )

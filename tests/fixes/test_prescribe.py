@@ -83,6 +83,8 @@ def test_an_order_that_works_and_variables_where_they_belong() -> None:
     ]
     assert fix.commands[-1].env == {"MAX_JOBS": "2"}
     assert [step.sudo for step in fix.steps] == [True, False, False, False]
+    (by_root,) = fixes(recipe(Action(system={"apt": ("g++",)})), **{"host.root": True})
+    assert not by_root.sudo
 
 
 def test_steps_keep_the_order_of_their_author() -> None:

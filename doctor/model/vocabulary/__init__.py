@@ -27,6 +27,7 @@ FACTS: dict[str, str] = {
     "host.package_manager": "apt, dnf, zypper, pacman, apk or brew",
     "host.glibc": "version of the C library; absent on musl and outside Linux",
     "host.glibcxx_max": "newest GLIBCXX_ version in the system's libstdc++",
+    "host.root": "whether this user is root, who needs no sudo",
     "host.container": "docker, podman, kubernetes, lxc, apptainer; absent outside a container",
     "host.secure_boot": "whether Secure Boot is on; absent where the machine does not tell",
     "host.wsl": "true inside the Windows Subsystem for Linux; absent elsewhere",

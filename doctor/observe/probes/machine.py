@@ -41,6 +41,8 @@ def probe(scene: Scene, *, patience: float = 2.0) -> FactStream:
     host = scene.host
     yield "host.os", present(_SYSTEMS.get(host.platform, host.platform), "sys.platform")
     yield "host.kernel", _kernel(host)
+    if hasattr(os, "geteuid"):
+        yield "host.root", present(os.geteuid() == 0, "geteuid")
     yield from _distribution(host)
     yield "host.glibc", _glibc(host)
     yield "host.glibcxx_max", _glibcxx(host)
