@@ -92,6 +92,7 @@ def test_an_ubuntu_machine(tmp_path: Path) -> None:
     assert seen == {
         "host.os": "linux",
         "host.kernel": "5.15.0-91-generic",
+        "host.root": os.geteuid() == 0,
         "host.distribution": "Ubuntu 22.04.5 LTS",
         "host.distribution_id": "ubuntu",
         "host.distribution_version": "22.04",
