@@ -18,6 +18,7 @@ from typing import Any
 
 from canary_devices import excused, language, state
 
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 WHOLE = {
     "torch": ("_C", "Tensor"),
     "jax": ("devices", "numpy"),
@@ -51,18 +52,37 @@ def hollow(name: str) -> str:
     )
 
 
-class CaseEnded(Exception):
-    """Ends a case, or a whole result, before its time: `raise CaseEnded("skipped", "no nvcc here")`."""
+class CaseEnded(BaseException):
+    """Ends a case, or a whole result, before its time.
+
+    `raise CaseEnded("skipped", "no nvcc here")`. It is no Exception, so that no `except Exception`
+    between the case and its end takes it for an error of torch (as in pytest's outcomes).
+    """
 
 
 class Report:
     """What was seen and what is being done, on disk before and after every risky step."""
 
     def __init__(self) -> None:
+        # The folder of these modules must not hide a module of the environment of the same name.
+        if FOLDER in sys.path:
+            sys.path.remove(FOLDER)
         self.facts: dict[str, Any] = {}
         self.results: list[dict[str, Any]] = []
         self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
         self.lost: dict[str, str] = {}
+
+    def run(self, main: Callable[[], None]) -> None:
+        """Run the main function of a script, and record that it came to its end.
+
+        A CaseEnded that is raised outside every result becomes a result about the machine.
+        """
+        try:
+            main()
+        except CaseEnded as end:
+            with self.result(None):
+                raise end from None
+        self.write(doing=None)
 
     def write(self, doing: dict[str, Any] | None) -> None:
         """Replace the file in one step.
@@ -87,8 +107,6 @@ class Report:
         self.write({**self.doing, "act": True})
         try:
             yield
-        except CaseEnded:
-            raise
         except Exception as error:
             traceback.print_exc()
             raise self.ended(f"{type(error).__name__}: {error}") from error

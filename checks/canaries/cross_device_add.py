@@ -40,20 +40,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_devices import is_fault  # noqa: E402
-from canary_report import CaseEnded, Report, devices  # noqa: E402
-
-sys.path.remove(CHECKS)
-
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_cases import Trial, run_table
+from canary_devices import is_fault
+from canary_report import CaseEnded, Report
+from oracle import NAN, Output, check, read
 
 REPORT = Report()
 torch = REPORT.load("torch")
 
 COUNT = 1 << 14
 SIZES = (1, 511, 4097, (1 << 20) + 3, 8 << 20)
-NAN = float("nan")
 MOST_PEERS = 8
 NOT_ENABLED = 705  # cudaErrorPeerAccessNotEnabled
 
@@ -63,112 +60,107 @@ def numbers(rng: random.Random, count: int = COUNT, bits: int = 20) -> list[int]
     return [rng.choice((-1, 1)) * rng.randint(1, 1 << bits) for _ in range(count)]
 
 
-def compare(got: list[float], want: list[int], what: str) -> None:
-    """Raise at the first element that differs."""
-    wrong = [index for index, (value, expected) in enumerate(zip(got, want)) if value != expected]
-    if wrong or len(got) != len(want):
-        first = wrong[0] if wrong else min(len(got), len(want)) - 1
-        raise CaseEnded(
-            "failed",
-            f"{what}: {len(wrong)} of {len(want)} values are wrong, the first is {got[first]:.0f}, expected {want[first]}",
-        )
-
-
 def floats(values: list[int], device: Any) -> Any:
     """Make a tensor of whole numbers."""
     return torch.tensor(values, dtype=torch.float32, device=device)
 
 
 def sums(x: Any, y: Any) -> dict[str, Any]:
-    """Every way to add two tensors; none is read before the last is asked for."""
+    """Return every way to add two tensors; none is read before the last is asked for."""
     poisoned = torch.full_like(x, NAN)
     torch.add(x, y, out=poisoned)
     return {"x + y": x + y, "y + x": y + x, "into out": poisoned, "in place": x.clone().add_(y)}
 
 
-def mixed_devices(device: str, rng: random.Random) -> None:
-    """Combine a tensor of the device with one of the host and of each other GPU: an error is right, and so is the answer."""
+def mixed_devices(trial: Trial) -> None:
+    """Combine a tensor of the device with one of the host and of each other GPU.
+
+    An error of torch is right, and so is the answer.
+    """
+    device = trial.device
     if device == "cpu":
         raise CaseEnded("skipped", "needs an accelerator beside the CPU")
-    a, b = numbers(rng), numbers(rng)
+    a, b = numbers(trial.rng), numbers(trial.rng)
+    few = numbers(trial.rng, 64, 8), numbers(trial.rng, 64, 8)
     total = [x + y for x, y in zip(a, b)]
-    few = numbers(rng, 64, 8), numbers(rng, 64, 8)
+    picked = [x if x > 0 else y for x, y in zip(a, b)]
     product = [sum(x * y for x, y in zip(*few))]
-    ways = {
-        "device + {}": (lambda x, y: x + y, total),
-        "{} + device": (lambda x, y: y + x, total),
-        "device + {} in place": (lambda x, y: x.add_(y), total),
-        "device + {} into out": (lambda x, y: torch.add(x, y, out=torch.full_like(x, NAN)), total),
-        "cat of device and {}": (lambda x, y: torch.cat((x, y)), a + b),
-        "where of device and {}": (
-            lambda x, y: torch.where(x > 0, x, y),
-            [x if x > 0 else y for x, y in zip(a, b)],
+    ways: dict[str, tuple[Any, tuple[list[int], list[int]], list[int]]] = {
+        "device + {}": (lambda x, y: x + y, (a, b), total),
+        "{} + device": (lambda x, y: y + x, (a, b), total),
+        "device + {} in place": (lambda x, y: x.add_(y), (a, b), total),
+        "device + {} into out": (
+            lambda x, y: torch.add(x, y, out=torch.full_like(x, NAN)),
+            (a, b),
+            total,
         ),
+        "cat of device and {}": (lambda x, y: torch.cat((x, y)), (a, b), a + b),
+        "where of device and {}": (lambda x, y: torch.where(x > 0, x, y), (a, b), picked),
+        "device @ {}": (lambda x, y: (x[None] @ y[:, None])[0], few, product),
     }
     for other in ["cpu", *peers(device)]:
         there = "host" if other == "cpu" else other
-        for what, (combine, want) in ways.items():
-            with REPORT.act():
-                got = guarded(combine, floats(a, device), floats(b, other))
+        for what, (combine, operands, want) in ways.items():
+            with trial.act():
+                got = unless_refused(
+                    combine, floats(operands[0], device), floats(operands[1], other)
+                )
             if got is not None:
-                compare(got, want, what.format(there))
-        with REPORT.act():
-            got = guarded(
-                lambda x, y: (x[None] @ y[:, None])[0],
-                floats(few[0], device),
-                floats(few[1], other),
-            )
-        if got is not None:
-            compare(got, product, f"device @ {there}")
+                check(got, want, what.format(there))
     host_scalars(device, a, b)
 
 
 def host_scalars(device: str, a: list[int], b: list[int]) -> None:
-    """Add and multiply by host tensors without dimensions: one of its own, and one that is an element of a longer tensor."""
+    """Add and subtract host tensors without dimensions.
+
+    One is a tensor of its own, one an element of a longer tensor.
+    """
     for what, scalar, value in (
         ("a host scalar", floats(b, "cpu")[0].clone(), b[0]),
         ("an element of a host tensor", floats(b, "cpu")[5], b[5]),
     ):
+        total, rest = [each + value for each in a], [value - each for each in a]
         with REPORT.act():
             x = floats(a, device)
             got = {
-                "device + ": (x + scalar).tolist(),
-                "in place, device + ": x.clone().add_(scalar).tolist(),
-                "from device, ": (scalar - x).tolist(),
+                "device + ": (read(x + scalar), total),
+                "in place, device + ": (read(x.clone().add_(scalar)), total),
+                "from device, ": (read(scalar - x), rest),
             }
-        for how, values in got.items():
-            compare(
-                values,
-                [value - each if how == "from device, " else each + value for each in a],
-                f"{how}{what}",
-            )
+        for how, (result, want) in got.items():
+            check(result, want, f"{how}{what}")
 
 
-def guarded(combine: Any, x: Any, y: Any) -> list[float] | None:
-    """Give the answer, or None where torch refused it."""
+def unless_refused(combine: Any, x: Any, y: Any) -> Output | None:
+    """Return the answer, or None if torch refused tensors of two devices."""
     try:
-        return combine(x, y).tolist()
+        return read(combine(x, y))
     except RuntimeError as error:
         if "device" not in str(error) or is_fault(str(error)):
             raise
         return None
 
 
-def two_handles(device: str, rng: random.Random) -> None:
+def two_handles(trial: Trial) -> None:
     """Add what was made through two handles of one device, while both are still being computed."""
-    first = torch.device(device)
+    first = torch.device(trial.device)
     second = torch.device(first.type, first.index or 0)
-    a, b = numbers(rng), numbers(rng)
-    with REPORT.act():
+    a, b = numbers(trial.rng), numbers(trial.rng)
+    with trial.act():
         x = floats(a, first) * 3
         y = floats(b, second) * 5
-        got = {what: tensor.tolist() for what, tensor in sums(x, y).items()}
-    for what, values in got.items():
-        compare(values, [3 * x + 5 * y for x, y in zip(a, b)], f"{what} on two handles of {device}")
+        got = {what: read(tensor) for what, tensor in sums(x, y).items()}
+    want = [3 * x + 5 * y for x, y in zip(a, b)]
+    for what, result in got.items():
+        check(result, want, f"{what} on two handles of {trial.device}")
 
 
-def round_trip(device: str, rng: random.Random) -> None:
-    """Carry random bytes to the device, within it, and back, from pageable memory and on CUDA from pinned."""
+def round_trip(trial: Trial) -> None:
+    """Carry random bytes to the device, within it, and back.
+
+    From pageable memory, and on CUDA from pinned memory too.
+    """
+    device, rng = trial.device, trial.rng
     for size in SIZES:
         for pinned in (False, True) if device.startswith("cuda") else (False,):
             drawn = draw(rng, size)
@@ -186,18 +178,18 @@ def round_trip(device: str, rng: random.Random) -> None:
                 )
 
 
-def every_pair(device: str, rng: random.Random) -> None:
-    """Copy from this GPU to each other one the way torch does, with tensors that no earlier copy has touched."""
-    over_all_pairs(device, rng, "as torch copies", lambda there, here: there.copy_(here))
+def every_pair(trial: Trial) -> None:
+    """Copy from this GPU to each other one as torch does, with tensors no copy has touched."""
+    over_all_pairs(trial, "as torch copies", lambda there, here: there.copy_(here))
 
 
-def peer_access_off(device: str, rng: random.Random) -> None:
+def peer_access_off(trial: Trial) -> None:
     """Copy with peer access switched off in both directions.
 
     Then the driver carries the bytes through the host.
     """
     runtime = loaded_runtime()
-    if peers(device) and runtime is None:
+    if peers(trial.device) and runtime is None:
         raise CaseEnded("skipped", "no CUDA runtime is loaded that could switch peer access")
 
     def copy(there: Any, here: Any) -> None:
@@ -205,12 +197,12 @@ def peer_access_off(device: str, rng: random.Random) -> None:
             there.copy_(here)
             torch.cuda.synchronize(there.device)
 
-    over_all_pairs(device, rng, "with peer access off", copy)
+    over_all_pairs(trial, "with peer access off", copy)
 
 
-def pairs_through_host(device: str, rng: random.Random) -> None:
+def pairs_through_host(trial: Trial) -> None:
     """Copy by way of the host's memory, pinned where there is such."""
-    over_all_pairs(device, rng, "through the host", lambda there, here: there.copy_(by_host(here)))
+    over_all_pairs(trial, "through the host", lambda there, here: there.copy_(by_host(here)))
 
 
 def by_host(here: Any) -> Any:
@@ -219,15 +211,15 @@ def by_host(here: Any) -> Any:
     return home.copy_(here)
 
 
-def over_all_pairs(device: str, rng: random.Random, path: str, copy: Any) -> None:
-    """Carry random bytes from a GPU to each other one; say of every pair how that path ended."""
-    others = peers(device)
+def over_all_pairs(trial: Trial, path: str, copy: Any) -> None:
+    """Carry random bytes from a GPU to each other one; record of every pair how that ended."""
+    device, others = trial.device, peers(trial.device)
     if not others:
         raise CaseEnded("skipped", "needs two GPUs of one kind")
-    lost, pairs = [], REPORT.results[-1]["data"].setdefault("pairs", {})
+    lost, pairs = [], trial.data.setdefault("pairs", {})
     for other in others:
         pair = pairs.setdefault(f"{device} to {other}", {"peer_access": can_access(device, other)})
-        pair[path] = first_loss(device, other, rng, copy)
+        pair[path] = first_loss(device, other, trial.rng, copy)
         if pair[path] != "exact":
             possible = {True: "possible", False: "not possible", None: "not known"}[
                 pair["peer_access"]
@@ -359,18 +351,5 @@ CASES = {
 }
 
 
-def main() -> None:
-    """Try every case on every device."""
-    for device in devices(torch):
-        with REPORT.result(device) as data:
-            REPORT.reach(torch, device)
-            data["seed"] = random.SystemRandom().getrandbits(32)
-            rng = random.Random(data["seed"])
-            for name, trial in CASES.items():
-                with REPORT.case(name):
-                    trial(device, rng)
-    REPORT.write(doing=None)
-
-
 if __name__ == "__main__":
-    main()
+    REPORT.run(lambda: run_table(REPORT, torch, CASES))

@@ -52,11 +52,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report, devices  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import oracle
+from canary_report import CaseEnded, Report, devices
 
 # torch may have been imported before, and the temporary folder asked for; headers are precompiled
 # there.
@@ -69,6 +67,7 @@ torch = REPORT.load("torch")
 WIDTH, ROWS, MORE_ROWS = 131, 131, (197, 263)
 SIZES = (517, 775)
 PATIENCE = 120
+FRACTIONS = [number / 32 for number in range(-64, 65)]
 SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 triton = tl = copy_jit = None  # Triton and Dynamo look for these here; `load_triton` fills them
 NO_BACKEND = re.compile(
@@ -82,32 +81,34 @@ def small(x: Any, w: Any) -> Any:
 
 
 def draw(rng: random.Random, *shape: int) -> Any:
-    """Nested lists of that shape, of numbers that float32 holds exactly."""
-    return [draw(rng, *shape[1:]) for _ in range(shape[0])] if shape else rng.randint(-64, 64) / 32
+    """Return nested lists of that shape, of numbers that float32 holds exactly."""
+    return oracle.draw(rng, *shape, pool=FRACTIONS)
 
 
-def values(x: list[list[float]], w: list[float]) -> list[list[float]]:
-    """The terms of each element of `small`."""
+def summed(*terms: float) -> tuple[float, float]:
+    """Return a sum, and what is allowed for a few roundoffs of each term and for its order."""
+    return math.fsum(terms), 64 * math.fsum(map(abs, terms))
+
+
+def values(x: list[list[float]], w: list[float]) -> list[tuple[float, float]]:
+    """Return what `small` gives for rows of x."""
     return [
-        [term for a, b in zip(row, w) for term in (math.sin(a) * b, math.exp(-a * a))] for row in x
+        summed(*(term for a, b in zip(row, w) for term in (math.sin(a) * b, math.exp(-a * a))))
+        for row in x
     ]
 
 
-def slopes(x: list[list[float]], w: list[float]) -> tuple[list[list[float]], list[list[float]]]:
-    """The terms of its derivatives by x, row after row, and by w."""
-    by_x = [[math.cos(a) * b, -2 * a * math.exp(-a * a)] for row in x for a, b in zip(row, w)]
-    return by_x, [[math.sin(a) for a in column] for column in zip(*x)]
+def slopes(x: list[list[float]], w: list[float]) -> tuple[Any, Any]:
+    """Return the derivatives of the sum of `small` by x and by w."""
+    by_x = [
+        [summed(math.cos(a) * b, -2 * a * math.exp(-a * a)) for a, b in zip(row, w)] for row in x
+    ]
+    return by_x, [summed(*map(math.sin, column)) for column in zip(*x)]
 
 
-def compare(got: list[float], terms: list[list[float]], what: str) -> None:
-    """Raise where an element is further from the sum of its terms than rounding explains."""
-    for index, (value, parts) in enumerate(zip(got, terms)):
-        expected, allowed = math.fsum(parts), 64 * 2**-24 * math.fsum(map(abs, parts))
-        if not abs(value - expected) <= allowed:
-            raise CaseEnded(
-                "failed",
-                f"{what}: element {index} is {value:.7g}, expected {expected:.7g} within {allowed:.1g}",
-            )
+def check(got: oracle.Output, want: Any, what: str) -> None:
+    """Compare within the rounding of float32."""
+    oracle.check(got, want, what, unit=2**-24)
 
 
 @contextmanager
@@ -159,8 +160,8 @@ class Trial:
             importlib.import_module("torch._dynamo").reset()
             compiled = torch.compile(small)
             result = compiled(*self.leaves)
-            got = result.tolist()
-        compare(got, values(self.x, self.w), what)
+            got = oracle.read(result)
+        check(got, values(self.x, self.w), what)
         return compiled, result
 
     def quick(self) -> bool:
@@ -178,17 +179,16 @@ class Trial:
         with REPORT.case("backward"):
             with compiling():
                 grads = [
-                    grad.flatten().tolist()
-                    for grad in torch.autograd.grad(result.sum(), self.leaves)
+                    oracle.read(grad) for grad in torch.autograd.grad(result.sum(), self.leaves)
                 ]
-            for what, got, terms in zip(("x", "w"), grads, slopes(self.x, self.w)):
-                compare(got, terms, f"compiled gradient by {what}")
+            for by, got, want in zip(("x", "w"), grads, slopes(self.x, self.w)):
+                check(got, want, f"compiled gradient by {by}")
         with REPORT.case("dynamic-shapes"):
             for rows in MORE_ROWS:
                 x = draw(self.rng, rows, WIDTH)
                 with compiling(), torch.no_grad():
-                    got = compiled(self.put(x), self.leaves[1]).tolist()
-                compare(got, values(x, self.w), f"compiled again for {rows} rows")
+                    got = oracle.read(compiled(self.put(x), self.leaves[1]))
+                check(got, values(x, self.w), f"compiled again for {rows} rows")
         return True
 
     def warm(self, data: dict[str, Any]) -> None:
@@ -233,9 +233,8 @@ class Trial:
     def halve(self) -> None:
         """Compile a function that no other case compiles."""
         with compiling(), torch.no_grad():
-            got = torch.compile(lambda w: w / 2)(self.leaves[1]).tolist()
-        if got != [each / 2 for each in self.w]:
-            raise CaseEnded("failed", f"compiled by workers: the half of {self.w[0]} is {got[0]}")
+            got = oracle.read(torch.compile(lambda w: w / 2)(self.leaves[1]))
+        check(got, [each / 2 for each in self.w], "half of a vector, compiled by workers")
 
 
 def await_worker(pool: Any) -> None:
@@ -307,11 +306,9 @@ def user_triton_constant(device: str, rng: random.Random, data: dict[str, Any]) 
     for size in SIZES:
         drawn = draw(rng, size)
         with compiling():
-            got = compiled(torch.tensor(drawn, dtype=torch.float32, device=device)).tolist()
-        if got != drawn:
-            raise CaseEnded(
-                "failed", f"a compiled copy of {size} elements is not equal to what was copied"
-            )
+            source = torch.tensor(drawn, dtype=torch.float32, device=device)
+            got = oracle.read(compiled(source))
+        check(got, drawn, f"a compiled copy of {size} elements")
 
 
 def look_at_constant() -> None:
@@ -344,7 +341,7 @@ def stop(graph: Any, handed: list[Any]) -> None:
             if constants is not None:
                 arguments.update(table.get_constant_args(constants))
             handed.append(arguments.get("NUMEL"))
-    raise CaseEnded("skipped", "no kernel in the graph")
+    raise RuntimeError("nothing is compiled here")
 
 
 @contextmanager
@@ -397,8 +394,7 @@ def main() -> None:
                 )
             REPORT.reach(torch, device)
             examine(device, data)
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

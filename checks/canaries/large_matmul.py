@@ -30,45 +30,26 @@ k over products of absolute sum S is right within (k + 4) u S.
 
 from __future__ import annotations
 
-import math
 import os
-import random
 import sys
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report, devices  # noqa: E402
-
-sys.path.remove(CHECKS)
-
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_cases import Trial, run_table
+from canary_report import CaseEnded, Report
+from oracle import NAN, Output, check, dot, read, read_at, rounded
 
 REPORT = Report()
 torch = REPORT.load("torch")
 
-NAN = math.nan
 LONG = 32769
 GIB = 1 << 30
-EIGHTHS = [sign * eighths / 8 for sign in (-1, 1) for eighths in range(1, 17)]
 
 
-def draw(rng: random.Random, size: int) -> list[float]:
-    """Draw eighths up to two, none of them zero."""
-    return rng.choices(EIGHTHS, k=size)
-
-
-def compare(got: list[float], wants: list[tuple[float, float]], dtype: str, what: str) -> None:
-    """Raise where a picked element is further off than allowed: the exact value, and the error for each unit of roundoff."""
-    unit = torch.finfo(getattr(torch, dtype)).eps / 2
-    wrong = [
-        (value, exact, allowed * unit)
-        for value, (exact, allowed) in zip(got, wants)
-        if not abs(value - exact) <= allowed * unit
-    ]
-    if wrong:
-        value, exact, allowed = wrong[0]
-        said = f"{len(wrong)} of {len(got)} picked elements are wrong, the first is {value:.8g}, expected {exact:.8g} within {allowed:.3g}"
-        raise CaseEnded("failed", f"{what}, {dtype}: {said}")
+def check_all(trial: Trial, got: dict[str, Output], want: Any, what: str, **how: Any) -> None:
+    """Compare what several ways to one product gave."""
+    for op, result in got.items():
+        check(result, want, f"{op}, {what}", unit=trial.roundoff("float32"), **how)
 
 
 def before_nan(values: Any, dtype: str, device: str) -> Any:
@@ -78,110 +59,94 @@ def before_nan(values: Any, dtype: str, device: str) -> Any:
     return storage[: made.numel()].view(made.shape).copy_(made)
 
 
-def long_inner(rng: random.Random, device: str) -> None:
+def long_inner(trial: Trial) -> None:
     """Sum more terms than a kernel may take in one go."""
     side = 16
-    first, second = draw(rng, LONG + side), draw(rng, LONG + side)
-    places = [(place, rng.randrange(side)) for place in range(side)]
-    wants = [
-        math.fsum(x * y for x, y in zip(first[i : i + LONG], second[j : j + LONG]))
-        for i, j in places
-    ]
-    with REPORT.act():
-        a = before_nan([first[i : i + LONG] for i in range(side)], "float32", device)
-        b = before_nan([second[i : i + side] for i in range(LONG)], "float32", device)
-        got = {
+    first, second = trial.draw(LONG + side), trial.draw(LONG + side)
+    places = [(place, trial.rng.randrange(side)) for place in range(side)]
+    want = [rounded(dot(first[i : i + LONG], second[j : j + LONG])[0]) for i, j in places]
+    rows = [first[i : i + LONG] for i in range(side)]
+    columns = [second[i : i + side] for i in range(LONG)]
+    with trial.act():
+        a, b = (before_nan(values, "float32", trial.device) for values in (rows, columns))
+        results = {
             "mm": torch.mm(a, b),
             "bmm": torch.bmm(a[None], b[None])[0],
             "einsum": torch.einsum("bij,bjk->bik", a[None], b[None])[0],
             "linear": torch.nn.functional.linear(a, b.t()),
         }
-        picked = {op: [result.tolist()[i][j] for i, j in places] for op, result in got.items()}
-    for op, values in picked.items():
-        compare(
-            values,
-            [(value, abs(value)) for value in wants],
-            "float32",
-            f"{op}, inner length {LONG}",
-        )
+        got = {op: read_at(result, places) for op, result in results.items()}
+    check_all(trial, got, want, f"inner length {LONG}", shape=(side, side))
 
 
-def wide_columns(rng: random.Random, device: str) -> None:
+def wide_columns(trial: Trial) -> None:
     """Make a result of more than 32768 columns."""
     only_deep("134 MB")
     rows, columns = 1025, 32769
-    fed, weight = draw(rng, rows), draw(rng, columns)
+    fed, weight = trial.draw(rows), trial.draw(columns)
     edges = [(rows - 1, column) for column in (1023, 1024, 32767, 32768)]
-    places = [(rng.randrange(rows), rng.randrange(columns)) for _ in range(500)] + edges
-    with REPORT.act():
+    anywhere = [(trial.rng.randrange(rows), trial.rng.randrange(columns)) for _ in range(500)]
+    places = anywhere + edges
+    want = [rounded(fed[i] * weight[j]) for i, j in places]
+    with trial.act():
         x, w = (
-            before_nan([[value] for value in values], "float32", device) for values in (fed, weight)
+            before_nan([[value] for value in values], "float32", trial.device)
+            for values in (fed, weight)
         )
-        got = {
+        results = {
             "linear": torch.nn.functional.linear(x, w).cpu(),
             "matmul": torch.matmul(x, w.t()).cpu(),
         }
-        got["bmm"] = torch.bmm(x[None], w.t()[None])[0].cpu()
-    for op, result in got.items():
-        wants = [(fed[i] * weight[j], abs(fed[i] * weight[j])) for i, j in places]
-        compare(
-            [result[i, j].item() for i, j in places], wants, "float32", f"{op}, {columns} columns"
-        )
+        results["bmm"] = torch.bmm(x[None], w.t()[None])[0].cpu()
+        got = {op: read_at(result, places) for op, result in results.items()}
+    check_all(trial, got, want, f"{columns} columns", shape=(rows, columns))
 
 
-def huge_batch(rng: random.Random, device: str) -> None:
+def huge_batch(trial: Trial) -> None:
     """Make a result of more than 2**32 elements of a right operand that is transposed.
 
-    On the CPU, a small one.
+    On the CPU a small one, in float32: torch multiplies float16 there from 2.2 on only.
     """
     only_deep("up to 20 GiB")
-    length, width, pool = 256, 16, 4
-    count = 8 if device == "cpu" else (1 << 16) + 16
+    device, length, width, pool = trial.device, 256, 16, 4
+    count, dtype = (8, "float32") if device == "cpu" else ((1 << 16) + 16, "float16")
     if device != "cpu" and room(device) < 40 * GIB:
         # Half of what is free stays with those who share the card.
         raise CaseEnded(
             "skipped",
             f"takes 20 GiB where 40 are free; {device} says it has {room(device) / GIB:.0f}",
         )
-    a, b = ([[draw(rng, width) for _ in range(length)] for _ in range(pool)] for _ in range(2))
-    places = [(rng.randrange(length), rng.randrange(length)) for _ in range(200)]
-    with REPORT.act():
+    a, b = (trial.draw(pool, length, width) for _ in range(2))
+    places = [(trial.rng.randrange(length), trial.rng.randrange(length)) for _ in range(200)]
+    with trial.act():
         left, right = (
-            before_nan(values, "float16", device).repeat(count // pool, 1, 1) for values in (a, b)
+            before_nan(values, dtype, device).repeat(count // pool, 1, 1) for values in (a, b)
         )
         result = torch.bmm(left, right.transpose(1, 2))
-        got = {index: result[index].cpu() for index in (0, count - 1)}
-    for index, matrix in got.items():
-        terms = [[x * y for x, y in zip(a[index % pool][i], b[index % pool][j])] for i, j in places]
-        wants = [(math.fsum(each), (width + 4) * math.fsum(map(abs, each))) for each in terms]
-        compare(
-            [matrix[i, j].item() for i, j in places],
-            wants,
-            "float16",
-            f"bmm, matrix {index} of {count}, right operand transposed",
-        )
+        got = {index: read_at(result[index].cpu(), places) for index in (0, count - 1)}
+    unit = trial.roundoff(dtype)
+    for index, picked in got.items():
+        want = [dot(a[index % pool][i], b[index % pool][j]) for i, j in places]
+        what = f"bmm, matrix {index} of {count}, right operand transposed"
+        check(picked, want, what, dtype=dtype, unit=unit, shape=(length, length))
 
 
-def one_output_gradient(rng: random.Random, device: str) -> None:
+def one_output_gradient(trial: Trial) -> None:
     """Hand the repeated gradient of a sum to a linear layer with one output."""
     rows, inner = 3840, 33
-    fed, weight, slope = draw(rng, inner), draw(rng, inner), draw(rng, 1)[0]
-    with REPORT.act():
-        x = torch.tensor([fed] * rows, dtype=torch.float32, device=device, requires_grad=True)
-        w = torch.tensor([weight], dtype=torch.float32, device=device, requires_grad=True)
-        by_input, by_weight = torch.autograd.grad(
-            torch.nn.functional.linear(x, w).sum() * slope, (x, w)
-        )
-        got, summed = by_input.tolist(), by_weight.tolist()[0]
-    wants = [(slope * value, abs(slope * value)) for value in weight]
-    compare(
-        [value for row in got for value in row],
-        wants * rows,
-        "float32",
-        f"gradient of linear to one output over {rows} rows, input",
-    )
-    wants = [(rows * slope * value, abs(rows * slope * value)) for value in fed]
-    compare(summed, wants, "float32", f"gradient of linear to one output over {rows} rows, weight")
+    fed, weight, slope = trial.draw(inner), trial.draw(inner), trial.draw(1)[0]
+    with trial.act():
+        x, w = (trial.make()(values).requires_grad_() for values in ([fed] * rows, [weight]))
+        total = torch.nn.functional.linear(x, w).sum() * slope
+        got = dict(zip(("input", "weight"), map(read, torch.autograd.grad(total, (x, w)))))
+    want = {
+        "input": [[rounded(slope * value) for value in weight]] * rows,
+        "weight": [[rounded(rows * slope * value) for value in fed]],
+    }
+    unit = trial.roundoff("float32")
+    for of, result in got.items():
+        what = f"gradient of linear to one output over {rows} rows, {of}"
+        check(result, want[of], what, unit=unit)
 
 
 def only_deep(cost: str) -> None:
@@ -206,18 +171,5 @@ CASES = {
 }
 
 
-def main() -> None:
-    """Try every size on every device."""
-    for device in devices(torch):
-        with REPORT.result(device) as data:
-            REPORT.reach(torch, device)
-            data["seed"] = random.SystemRandom().getrandbits(32)
-            rng = random.Random(data["seed"])
-            for name, trial in CASES.items():
-                with REPORT.case(name):
-                    trial(rng, device)
-    REPORT.write(doing=None)
-
-
 if __name__ == "__main__":
-    main()
+    REPORT.run(lambda: run_table(REPORT, torch, CASES))

@@ -43,19 +43,16 @@ from __future__ import annotations
 
 import math
 import os
-import random
 import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_devices import coarse  # noqa: E402
-from canary_report import CaseEnded, Report, devices  # noqa: E402
-
-sys.path.remove(CHECKS)
-
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import oracle
+from canary_cases import Trial, run_table
+from canary_report import CaseEnded, Report
+from oracle import NAN, flip, read
 
 REPORT = Report()
 torch = REPORT.load("torch")
@@ -63,30 +60,15 @@ torch = REPORT.load("torch")
 if TYPE_CHECKING:
     Heads = list[list[list[list[float]]]]  # batch, head, step, width
     Make = Callable[[Any], Any]
-    Want = tuple[
-        float, float
-    ]  # the exact value, and the error that is allowed for each unit of roundoff
+    Layout = Callable[[Heads, Make], Any]
+    Want = tuple[float, float]  # the exact value, and the error allowed per unit of roundoff
+    Mask = list[float] | None  # what is added to a row of scores; None: nothing
 
-NAN = math.nan
 DTYPES = ("float32", "float64", "float16", "bfloat16")
 WIDTH = 64  # a width that fused kernels take
 SIGNS = (-1.0, 1.0)
-EIGHTHS = [sign * eighths / 8 for sign in SIGNS for eighths in range(1, 17)]
+OPERANDS = ("queries", "keys", "values")
 QUARTERS = [quarters / 4 for quarters in range(-8, 3)]
-
-
-def draw(rng: random.Random, pool: Any, *shape: int) -> Any:
-    """Nested lists of that shape."""
-    return (
-        rng.choices(pool, k=shape[0])
-        if len(shape) == 1
-        else [draw(rng, pool, *shape[1:]) for _ in range(shape[0])]
-    )
-
-
-def exchange(values: Any) -> Any:
-    """Exchange the two outer dimensions of nested lists."""
-    return [list(parts) for parts in zip(*values)]
 
 
 def plain(values: Heads, make: Make) -> Any:
@@ -96,30 +78,26 @@ def plain(values: Heads, make: Make) -> Any:
 
 def transposed_heads(values: Heads, make: Make) -> Any:
     """Let the heads run inside the steps, as a linear layer leaves them."""
-    return make([exchange(heads) for heads in values]).transpose(1, 2)
+    return make([flip(heads) for heads in values]).transpose(1, 2)
 
 
 def packed(values: Heads, make: Make) -> Any:
     """Take the second third of what one linear layer makes of queries, keys and values."""
     hole = [[NAN] * len(values[0][0][0])] * len(values[0])
-    return make([[[hole, heads, hole] for heads in exchange(parts)] for parts in values])[
+    return make([[[hole, heads, hole] for heads in flip(parts)] for parts in values])[
         :, :, 1
     ].transpose(1, 2)
 
 
 def time_first(values: Heads, make: Make) -> Any:
     """Let the batch run inside the steps."""
-    return make(exchange([exchange(heads) for heads in values])).permute(1, 2, 0, 3)
+    return make(flip([flip(heads) for heads in values])).permute(1, 2, 0, 3)
 
 
 def strided(values: Heads, make: Make) -> Any:
     """Leave a gap after every element."""
-    return make(
-        [
-            [[[x for value in row for x in (value, NAN)] for row in head] for head in heads]
-            for heads in values
-        ]
-    )[..., ::2]
+    gaps = [[[oracle.strided(row) for row in head] for head in heads] for heads in values]
+    return make(gaps)[..., ::2]
 
 
 def repeated_heads(values: Heads, make: Make) -> Any:
@@ -136,8 +114,8 @@ LAYOUTS = {
 }
 
 
-def seen_through(layout: Callable[[Heads, Make], Any], values: Heads) -> Heads:
-    """What the view holds: one layout repeats the first head."""
+def values_of_view(layout: Layout, values: Heads) -> Heads:
+    """Return what the view holds: one layout repeats the first head."""
     return [[heads[0]] * len(heads) for heads in values] if layout is repeated_heads else values
 
 
@@ -146,9 +124,7 @@ def inner(x: list[float], y: list[float]) -> float:
     return math.fsum(a * b for a, b in zip(x, y))
 
 
-def weights(
-    q: list[float], k: list[list[float]], mask: list[float] | None
-) -> tuple[list[float], float]:
+def weights(q: list[float], k: list[list[float]], mask: Mask) -> tuple[list[float], float]:
     """The softmax of one row of scores, and what it may be wrong by, relative to each weight and for each unit of roundoff."""
     scores = [
         inner(q, key) / math.sqrt(len(q)) + (mask[j] if mask else 0.0) for j, key in enumerate(k)
@@ -159,7 +135,7 @@ def weights(
     return [power / total for power in powers], 8 * max(map(abs, seen)) + 2 * len(seen) + 8
 
 
-def attend(q: Heads, k: Heads, v: Heads, barred: list[list[float] | None]) -> list[Any]:
+def attend(q: Heads, k: Heads, v: Heads, barred: list[Mask]) -> list[Any]:
     """Attention, element by element; queries may have more heads than keys, in groups."""
     group = len(q[0]) // len(k[0])
     pairs = [
@@ -183,62 +159,60 @@ def mixed(shares: list[float], doubt: float, values: list[list[float]]) -> list[
     ]
 
 
-def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
-    """Raise where an element is further off than rounding in that dtype explains, and say where it is worst."""
-    unit = roundoff(dtype)
-    got, wants = flat(got), flat(wants)
-    if len(got) != len(wants):
-        raise CaseEnded(
-            "failed", f"{what}, {dtype}: the result has {len(got)} elements, expected {len(wants)}"
-        )
-    wrong = [
-        (value, exact, allowed * unit)
-        for value, (exact, allowed) in zip(got, wants)
-        if not abs(value - exact) <= allowed * unit
-    ]
-    if wrong:
-        error, allowed = max(
-            (abs(value - exact) if math.isfinite(value) else math.inf, allowed)
-            for value, exact, allowed in wrong
-        )
-        said = f"largest error {error:.3g}, allowed {allowed:.3g}; {len(wrong)} of {len(got)} elements are wrong"
-        raise CaseEnded("failed", f"{what}, {dtype}: {said}")
-
-
-def roundoff(dtype: str) -> float:
-    """The unit roundoff: for float32, of what its products are rounded to on purpose where that was asked for (TF32, bfloat16)."""
-    return (coarse(torch) if dtype == "float32" else None) or torch.finfo(
-        getattr(torch, dtype)
-    ).eps / 2
-
-
-def flat(values: Any) -> list[Any]:
-    """Undo the nesting of lists of one depth."""
-    while isinstance(values[0], list):
-        values = [value for part in values for value in part]
-    return values
-
-
-def maker(device: str, dtype: str) -> Make:
-    """Make contiguous tensors of nested lists."""
-    return lambda values: torch.tensor(values, dtype=getattr(torch, dtype), device=device)
+def check(trial: Trial, got: oracle.Output, want: Any, dtype: str, what: str) -> None:
+    """Compare within the rounding of products in that dtype."""
+    oracle.check(got, want, what, dtype=dtype, unit=trial.roundoff_of_products(dtype))
 
 
 def attention(q: Any, k: Any, v: Any, **how: Any) -> Any:
-    """Attend where memory that was let go is likely to hold NaN."""
+    """Attend over poisoned memory; see Trial.poison."""
     torch.full((*q.shape[:3], v.shape[3]), NAN, dtype=q.dtype, device=q.device)
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, **how)
 
 
-def triple(
-    rng: random.Random, batch: int, heads: int, steps: int, keys: int, width: int = WIDTH
+def draw_operands(
+    trial: Trial, batch: int, heads: int, steps: int, keys: int, width: int = WIDTH
 ) -> tuple[Heads, Heads, Heads]:
     """Draw queries, keys and values."""
-    q, k = (draw(rng, SIGNS, batch, heads, count, width) for count in (steps, keys))
-    return q, k, draw(rng, EIGHTHS, batch, heads, keys, width)
+    q, k = (trial.draw(batch, heads, count, width, pool=SIGNS) for count in (steps, keys))
+    return q, k, trial.draw(batch, heads, keys, width)
 
 
-def masks(steps: int, *, causal: bool) -> list[list[float] | None]:
+def attend_and_check(
+    trial: Trial,
+    drawn: tuple[Heads, Heads, Heads],
+    want: Any,
+    what: str,
+    *,
+    dtypes: list[str] | None = None,
+    mask: Callable[[str], Any] | None = None,
+    **how: Any,
+) -> None:
+    """Attend over transposed heads in every dtype, and compare.
+
+    `mask` makes the mask for a dtype; `how` is handed on to torch.
+    """
+    for dtype in trial.dtypes if dtypes is None else dtypes:
+        with trial.act():
+            laid = {"attn_mask": mask(dtype)} if mask else {}
+            operands = (transposed_heads(values, trial.make(dtype)) for values in drawn)
+            got = read(attention(*operands, **laid, **how))
+        check(trial, got, want, dtype, what)
+
+
+def try_attention(device: str, dtype: str) -> None:
+    """Attend over the smallest thing there is, and differentiate."""
+    ones = torch.ones(1, 1, 2, 16, dtype=getattr(torch, dtype), device=device, requires_grad=True)
+    attention(ones, ones, ones).sum().backward()
+    ones.grad.tolist()
+
+
+def dtypes(trial: Trial) -> None:
+    """Find the dtypes in which this device attends."""
+    trial.find_dtypes(DTYPES, try_attention)
+
+
+def masks(steps: int, *, causal: bool) -> list[Mask]:
     """One mask for each step: to what came before, or to everything."""
     return [
         [0.0 if j <= i else -math.inf for j in range(steps)] if causal else None
@@ -246,159 +220,118 @@ def masks(steps: int, *, causal: bool) -> list[list[float] | None]:
     ]
 
 
-def by_layout(
-    layout: Callable[[Heads, Make], Any],
-    name: str,
-    rng: random.Random,
-    device: str,
-    dtypes: list[str],
-) -> None:
-    """Try one layout for the queries and for all, in few steps (where Metal has kernels of its own) and with is_causal."""
+def by_layout(name: str, layout: Layout, trial: Trial) -> None:
+    """Try one layout for the queries and for all operands, and with is_causal.
+
+    Few steps: there Metal has kernels of its own.
+    """
     steps = 6
     for sides, causal in (("queries", False), ("operands", False), ("operands", True)):
-        drawn = triple(rng, 2, 3, steps, steps)
+        drawn = draw_operands(trial, 2, 3, steps, steps)
         hows = (layout, plain, plain) if sides == "queries" else (layout, layout, layout)
-        seen = [seen_through(how, values) for how, values in zip(hows, drawn)]
+        seen = [values_of_view(how, values) for how, values in zip(hows, drawn)]
         want = attend(*seen, masks(steps, causal=causal))
-        for dtype in dtypes:
-            with REPORT.act():
-                got = attention(
-                    *(how(values, maker(device, dtype)) for how, values in zip(hows, drawn)),
-                    is_causal=causal,
-                ).tolist()
-            compare(got, want, dtype, f"attention, {name} {sides}{', is_causal' if causal else ''}")
+        for dtype in trial.dtypes:
+            make = trial.make(dtype)
+            with trial.act():
+                operands = (how(values, make) for how, values in zip(hows, drawn))
+                got = read(attention(*operands, is_causal=causal))
+            what = f"attention, {name} {sides}{', is_causal' if causal else ''}"
+            check(trial, got, want, dtype, what)
 
 
-def causal(rng: random.Random, device: str, dtypes: list[str]) -> None:
+def causal(trial: Trial) -> None:
     """Attend to what came before over more steps than a group or a tile holds."""
     steps = 36
-    drawn = triple(rng, 1, 2, steps, steps)
+    drawn = draw_operands(trial, 1, 2, steps, steps)
     want = attend(*drawn, masks(steps, causal=True))
-    for dtype in dtypes:
-        with REPORT.act():
-            got = attention(
-                *(transposed_heads(values, maker(device, dtype)) for values in drawn),
-                is_causal=True,
-            ).tolist()
-        compare(got, want, dtype, f"attention, is_causal over {steps} steps")
+    what = f"attention, is_causal over {steps} steps"
+    attend_and_check(trial, drawn, want, what, is_causal=True)
 
 
-def masked(rng: random.Random, device: str, dtypes: list[str]) -> None:
+def masked(trial: Trial) -> None:
     """Attend under masks that are transposed, laid out with gaps, and repeated."""
     steps, keys, width = 5, 9, 16
-    drawn = triple(rng, 2, 3, steps, keys, width)
-    added, allowed = (
-        draw(rng, QUARTERS, steps, keys),
-        [[j == i or rng.random() < 0.5 for j in range(keys)] for i in range(steps)],
-    )
+    drawn = draw_operands(trial, 2, 3, steps, keys, width)
+    added = trial.draw(steps, keys, pool=QUARTERS)
+    allowed = [[j == i or trial.rng.random() < 0.5 for j in range(keys)] for i in range(steps)]
     barred = [[0.0 if yes else -math.inf for yes in row] for row in allowed]
-    gapped = [[x for value in row for x in (value, NAN)] for row in added]
+    gaps = [oracle.strided(row) for row in added]
     ways = {
-        "transposed": (added, lambda make, _: make(exchange(added)).t()),
-        "strided": (added, lambda make, _: make(gapped)[:, ::2]),
+        "transposed": (added, lambda dtype: trial.make(dtype)(flip(added)).t()),
+        "strided": (added, lambda dtype: trial.make(dtype)(gaps)[:, ::2]),
         "repeated boolean": (
             barred,
-            lambda _, make: make(exchange(allowed)).t().expand(2, 3, steps, keys),
+            lambda _: trial.make("bool")(flip(allowed)).t().expand(2, 3, steps, keys),
         ),
     }
-    for name, (meant, mask) in ways.items():
-        want = attend(*drawn, meant)
-        for dtype in dtypes:
-            with REPORT.act():
-                laid = mask(maker(device, dtype), maker(device, "bool"))
-                got = attention(
-                    *(transposed_heads(values, maker(device, dtype)) for values in drawn),
-                    attn_mask=laid,
-                ).tolist()
-            compare(got, want, dtype, f"attention, {name} mask")
+    for name, (rows, mask) in ways.items():
+        want = attend(*drawn, rows)
+        attend_and_check(trial, drawn, want, f"attention, {name} mask", mask=mask)
 
 
-def odd_keys(rng: random.Random, device: str, dtypes: list[str]) -> None:
+def odd_keys(trial: Trial) -> None:
     """Attend from few steps to a number of keys that no block size divides."""
-    drawn = triple(rng, 1, 2, 3, 38)
+    drawn = draw_operands(trial, 1, 2, 3, 38)
     want = attend(*drawn, masks(3, causal=False))
-    for dtype in dtypes:
-        with REPORT.act():
-            got = attention(
-                *(transposed_heads(values, maker(device, dtype)) for values in drawn)
-            ).tolist()
-        compare(got, want, dtype, "attention from 3 steps to 38 keys")
+    attend_and_check(trial, drawn, want, "attention from 3 steps to 38 keys")
 
 
-def value_width(rng: random.Random, device: str, dtypes: list[str]) -> None:
+def value_width(trial: Trial) -> None:
     """Take values of another width than queries and keys."""
-    q, k, _ = triple(rng, 2, 2, 5, 7)
-    v = draw(rng, EIGHTHS, 2, 2, 7, 24)
-    want = attend(q, k, v, masks(5, causal=False))
-    for dtype in dtypes:
-        with REPORT.act():
-            got = attention(
-                *(transposed_heads(values, maker(device, dtype)) for values in (q, k, v))
-            ).tolist()
-        compare(got, want, dtype, f"attention, values of width 24 beside {WIDTH}")
+    q, k, _ = draw_operands(trial, 2, 2, 5, 7)
+    drawn = q, k, trial.draw(2, 2, 7, 24)
+    want = attend(*drawn, masks(5, causal=False))
+    attend_and_check(trial, drawn, want, f"attention, values of width 24 beside {WIDTH}")
 
 
-def grouped_heads(rng: random.Random, device: str, dtypes: list[str]) -> None:
-    """Let two heads of queries share one of keys, over as many keys as make a kernel work in two passes."""
+def grouped_heads(trial: Trial) -> None:
+    """Let two heads of queries share one of keys.
+
+    There are as many keys as make a kernel work in two passes.
+    """
     keys = 1024
-    q = draw(rng, SIGNS, 1, 4, 1, WIDTH)
-    k, v = draw(rng, SIGNS, 1, 2, keys, WIDTH), draw(rng, EIGHTHS, 1, 2, keys, WIDTH)
     if "enable_gqa" not in (torch.nn.functional.scaled_dot_product_attention.__doc__ or ""):
         raise CaseEnded("skipped", "this torch has no enable_gqa")
-    if device == "mps" and [int(part) for part in torch.__version__.split(".")[:2]] < [2, 7]:
-        raise CaseEnded(
-            "skipped", "enable_gqa came to Metal with torch 2.7"
-        )  # before, it ends the process
+    release = [int(part) for part in torch.__version__.split(".")[:2]]
+    if trial.device == "mps" and release < [2, 7]:
+        # Before, it ends the process.
+        raise CaseEnded("skipped", "enable_gqa came to Metal with torch 2.7")
+    q, k = (trial.draw(1, *sides, WIDTH, pool=SIGNS) for sides in ((4, 1), (2, keys)))
+    v = trial.draw(1, 2, keys, WIDTH)
     want = attend(q, k, v, masks(1, causal=False))
-    for dtype in dtypes[:1]:
-        with REPORT.act():
-            got = attention(
-                *(transposed_heads(values, maker(device, dtype)) for values in (q, k, v)),
-                enable_gqa=True,
-            ).tolist()
-        compare(got, want, dtype, f"attention, grouped heads over {keys} keys")
+    what = f"attention, grouped heads over {keys} keys"
+    attend_and_check(trial, (q, k, v), want, what, dtypes=trial.dtypes[:1], enable_gqa=True)
 
 
-def backward(rng: random.Random, device: str, dtypes: list[str]) -> None:
+def backward(trial: Trial) -> None:
     """Differentiate by queries, keys and values of each layout, with and without is_causal."""
     steps, width = 6, 16
     for name, layout in LAYOUTS.items():
         for causal in (False, True):
-            drawn = triple(rng, 2, 2, steps, steps, width)
-            g = draw(rng, EIGHTHS, 2, 2, steps, width)
-            want = slopes(
-                *(seen_through(layout, values) for values in (*drawn, g)),
-                masks(steps, causal=causal),
-            )
-            for dtype in [each for each in dtypes if each != "bfloat16"]:
-                with REPORT.act():
-                    got = gradients(
-                        *(layout(values, maker(device, dtype)).detach() for values in (*drawn, g)),
-                        is_causal=causal,
-                    )
-                for what, values in zip(("queries", "keys", "values"), got):
-                    compare(
-                        values,
-                        want[what],
-                        dtype,
-                        f"gradient of {what}, {name} operands{', is_causal' if causal else ''}",
-                    )
+            drawn = *draw_operands(trial, 2, 2, steps, steps, width), trial.draw(2, 2, steps, width)
+            seen = (values_of_view(layout, values) for values in drawn)
+            want = slopes(*seen, masks(steps, causal=causal))
+            for dtype in [each for each in trial.dtypes if each != "bfloat16"]:
+                make = trial.make(dtype)
+                with trial.act():
+                    operands = (layout(values, make).detach() for values in drawn)
+                    got = gradients(*operands, is_causal=causal)
+                for of, result in got.items():
+                    what = f"gradient of {of}, {name} operands{', is_causal' if causal else ''}"
+                    check(trial, result, want[of], dtype, what)
 
 
-def slopes(
-    q: Heads, k: Heads, v: Heads, g: Heads, barred: list[list[float] | None]
-) -> dict[str, Any]:
+def slopes(q: Heads, k: Heads, v: Heads, g: Heads, barred: list[Mask]) -> dict[str, Any]:
     """Work out by hand what `gradients` asks autograd for."""
     heads = [[slopes_of_head(*parts, barred) for parts in zip(*batch)] for batch in zip(q, k, v, g)]
     return {
         what: [[head[index] for head in batch] for batch in heads]
-        for index, what in enumerate(("queries", "keys", "values"))
+        for index, what in enumerate(OPERANDS)
     }
 
 
-def slopes_of_head(
-    q: Any, k: Any, v: Any, g: Any, barred: list[list[float] | None]
-) -> tuple[Any, Any, Any]:
+def slopes_of_head(q: Any, k: Any, v: Any, g: Any, barred: list[Mask]) -> tuple[Any, Any, Any]:
     """The gradients of one head by its queries, keys and values."""
     width, rows = len(q[0]), []
     for query, slope, mask in zip(q, g, barred):
@@ -417,8 +350,8 @@ def slopes_of_head(
     by_query = [combined(row, k) for row in scores]
     return (
         by_query,
-        [combined(column, q) for column in exchange(scores)],
-        [combined(column, g) for column in exchange(parts)],
+        [combined(column, q) for column in flip(scores)],
+        [combined(column, g) for column in flip(parts)],
     )
 
 
@@ -432,7 +365,7 @@ def combined(factors: Any, rows: list[list[float]]) -> list[Want]:
 
 
 class Incoming(torch.autograd.Function):
-    """Hands a gradient in with its strides.
+    """Hand a gradient in with its strides.
 
     `grad_outputs` would too, but imports sympy for seconds first.
     """
@@ -449,16 +382,16 @@ class Incoming(torch.autograd.Function):
         return ctx.gradient, None
 
 
-def gradients(q: Any, k: Any, v: Any, g: Any, **how: Any) -> list[Any]:
+def gradients(q: Any, k: Any, v: Any, g: Any, **how: Any) -> dict[str, oracle.Output]:
     """Differentiate attention by all three."""
     operands = tuple(operand.requires_grad_() for operand in (q, k, v))
-    return [
-        slope.tolist()
-        for slope in torch.autograd.grad(Incoming.apply(attention(*operands, **how), g), operands)
-    ]
+    result = Incoming.apply(attention(*operands, **how), g)
+    return dict(zip(OPERANDS, map(read, torch.autograd.grad(result, operands))))
 
 
 CASES = {
+    "dtypes": dtypes,
+    **{name: partial(by_layout, name, layout) for name, layout in LAYOUTS.items()},
     "causal": causal,
     "masked": masked,
     "odd-keys": odd_keys,
@@ -468,38 +401,15 @@ CASES = {
 }
 
 
-def try_attention(device: str, dtype: str) -> None:
-    """Attend over the smallest thing there is, and differentiate."""
-    ones = torch.ones(1, 1, 2, 16, dtype=getattr(torch, dtype), device=device, requires_grad=True)
-    attention(ones, ones, ones).sum().backward()
-    ones.grad.tolist()
-
-
 def main() -> None:
     """Try every layout and every mask on every device."""
     if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
-        with REPORT.result(None):
-            raise CaseEnded("skipped", "this torch has no scaled_dot_product_attention")
-        REPORT.write(doing=None)
-        return
+        raise CaseEnded("skipped", "this torch has no scaled_dot_product_attention")
     # Heads this small gain nothing from threads, and lose seconds to them where the processor is
     # busy.
     torch.set_num_threads(1)
-    for device in devices(torch):
-        with REPORT.result(device) as data:
-            REPORT.reach(torch, device)
-            data["seed"] = random.SystemRandom().getrandbits(32)
-            with REPORT.case("dtypes"):
-                REPORT.dtypes(torch, device, DTYPES, partial(try_attention, device))
-            rng = random.Random(data["seed"])
-            for name, layout in LAYOUTS.items():
-                with REPORT.case(name):
-                    by_layout(layout, name, rng, device, data["dtypes"])
-            for name, trial in CASES.items():
-                with REPORT.case(name):
-                    trial(rng, device, data["dtypes"])
-    REPORT.write(doing=None)
+    run_table(REPORT, torch, CASES)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

@@ -35,89 +35,70 @@ of permuted heads (78511); out= a slice (104832).
 
 from __future__ import annotations
 
-import math
 import os
-import random
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report, devices  # noqa: E402
-
-sys.path.remove(CHECKS)
-
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import oracle
+from canary_cases import Trial, run_table
+from canary_report import Report
+from oracle import NAN, dot, flip, read
 
 REPORT = Report()
 torch = REPORT.load("torch")
 
 if TYPE_CHECKING:
     Matrix = list[list[float]]
-    Layout = Callable[[list[Matrix], Callable[[Any], Any]], Any]
-    Want = tuple[
-        float, float
-    ]  # the exact value, and the error that is allowed for each unit of roundoff
+    Make = Callable[[Any], Any]
+    Layout = Callable[[list[Matrix], Make], Any]
+    Want = tuple[float, float]  # the exact value, and the error allowed per unit of roundoff
 
-NAN = math.nan
 SHAPES = ((2, 9, 33, 13),)  # batch, rows, inner, columns
 SHAPES_OF_ONE = ((1, 9, 33, 13), (2, 1, 33, 13), (2, 9, 33, 1), (1, 1, 33, 1))
 DTYPES = ("float32", "float64", "float16", "bfloat16")
 BETA, ALPHA = 0.5, 2.0  # powers of two: they round nothing
 
 
-def draw(rng: random.Random, *shape: int) -> Any:
-    """Nested lists of that shape, of eighths up to two and never zero: exact in every dtype."""
-    if len(shape) == 1:
-        return [eighths / 8 for eighths in rng.choices(EIGHTHS, k=shape[0])]
-    return [draw(rng, *shape[1:]) for _ in range(shape[0])]
-
-
-EIGHTHS = [sign * eighths for sign in (-1, 1) for eighths in range(1, 17)]
-
-
-def flip(matrix: Matrix) -> Matrix:
-    """Exchange rows and columns."""
-    return [list(row) for row in zip(*matrix)]
-
-
-def plain(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
+def plain(values: list[Matrix], make: Make) -> Any:
     """Lay the values out as they are."""
     return make(values)
 
 
-def transposed(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
+def transposed(values: list[Matrix], make: Make) -> Any:
     """Lay the matrices out column by column."""
     return make([flip(matrix) for matrix in values]).transpose(1, 2)
 
 
-def strided(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
+def strided(values: list[Matrix], make: Make) -> Any:
     """Leave a gap after every element."""
-    return make(
-        [[[x for value in row for x in (value, NAN)] for row in matrix] for matrix in values]
-    )[:, :, ::2]
+    return make([[oracle.strided(row) for row in matrix] for matrix in values])[:, :, ::2]
 
 
-def offset(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
+def offset(values: list[Matrix], make: Make) -> Any:
     """Begin inside the storage, with gaps between rows and between matrices."""
     width = len(values[0][0]) + 3
     framed = [[[NAN] * width] + [[NAN] * 3 + row for row in matrix] for matrix in values]
     return make([framed[0], *framed])[1:, 1:, 3:]
 
 
-def expanded(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
+def expanded(values: list[Matrix], make: Make) -> Any:
     """Repeat the first matrix with a batch stride of zero."""
     return make(values[:1]).expand(len(values), -1, -1)
 
 
-def permuted_batch(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
+def permuted_batch(values: list[Matrix], make: Make) -> Any:
     """Let the batch run inside the rows."""
-    return make([list(rows) for rows in zip(*values)]).permute(1, 0, 2)
+    return make(flip(values)).permute(1, 0, 2)
 
 
-def size_one_dims(values: list[Matrix], make: Callable[[Any], Any]) -> Any:
-    """Give dimensions of size one a stride that no contiguous tensor has: it is never stepped, so never matters."""
+def size_one_dims(values: list[Matrix], make: Make) -> Any:
+    """Give dimensions of size one a stride that no contiguous tensor has.
+
+    It is never stepped, so it never matters.
+    """
     base = make(values)
     return base.as_strided(
         base.shape, [7 if size == 1 else stride for size, stride in zip(base.shape, base.stride())]
@@ -134,20 +115,14 @@ LAYOUTS = {
 }
 
 
-def seen_through(layout: Layout, values: list[Matrix]) -> list[Matrix]:
-    """What the view holds: one layout repeats the first matrix."""
+def values_of_view(layout: Layout, values: list[Matrix]) -> list[Matrix]:
+    """Return what the view holds: one layout repeats the first matrix."""
     return [values[0]] * len(values) if layout is expanded else values
 
 
 def shapes(layout: Layout) -> tuple[tuple[int, int, int, int], ...]:
-    """The products to try with a layout."""
+    """Return the sizes of the products to try with a layout."""
     return SHAPES_OF_ONE if layout is size_one_dims else SHAPES
-
-
-def dot(row: list[float], column: list[float]) -> Want:
-    """Sum the products of two lists, exactly."""
-    terms = [x * y for x, y in zip(row, column)]
-    return math.fsum(terms), (len(terms) + 4) * math.fsum(map(abs, terms))
 
 
 def product(left: Matrix, right: Matrix) -> list[list[Want]]:
@@ -175,50 +150,28 @@ def biased(wants: list[list[list[Want]]], bias: list[Matrix]) -> list[list[list[
     ]
 
 
-def compare(got: Any, wants: Any, dtype: str, what: str) -> None:
-    """Raise where an element is further off than rounding in that dtype explains, and say where it is worst."""
-    unit = torch.finfo(getattr(torch, dtype)).eps / 2
-    pairs = list(zip(flat(got), flat(wants)))
-    wrong = [
-        (value, exact, allowed * unit)
-        for value, (exact, allowed) in pairs
-        if not abs(value - exact) <= allowed * unit
-    ]
-    if wrong:
-        errors = [
-            (abs(value - exact) if math.isfinite(value) else math.inf, allowed)
-            for value, exact, allowed in wrong
-        ]
-        error, allowed = max(errors)
-        said = f"largest error {error:.3g}, allowed {allowed:.3g}; {len(wrong)} of {len(pairs)} elements are wrong"
-        raise CaseEnded("failed", f"{what}, {dtype}: {said}")
+def check(trial: Trial, got: oracle.Output, want: Any, dtype: str, what: str) -> None:
+    """Compare within the rounding of sums in that dtype."""
+    oracle.check(got, want, what, dtype=dtype, unit=trial.roundoff(dtype))
 
 
-def flat(values: Any) -> list[Any]:
-    """Undo the nesting of lists of one depth."""
-    values = values if isinstance(values, list) else [values]
-    while isinstance(values[0], list):
-        values = [value for part in values for value in part]
-    return values
+def try_product(device: str, dtype: str) -> None:
+    """Multiply the smallest thing there is."""
+    ones = torch.ones(2, 2, dtype=getattr(torch, dtype), device=device)
+    torch.bmm(ones[None], ones[None]).tolist()
 
 
-def maker(device: str, dtype: str) -> Callable[[Any], Any]:
-    """Make contiguous tensors of nested lists."""
-    return lambda values: torch.tensor(values, dtype=getattr(torch, dtype), device=device)
+def dtypes(trial: Trial) -> None:
+    """Find the dtypes that this device multiplies."""
+    trial.find_dtypes(DTYPES, try_product)
 
 
-def after_poison(shape: Any, like: Any, make: Callable[[], Any]) -> Any:
-    """Make a tensor of that shape where memory that was let go is likely to hold NaN."""
-    torch.full(tuple(shape), NAN, dtype=like.dtype, device=like.device)
-    return make()
-
-
-def forward(layout: Layout, name: str, rng: random.Random, device: str, dtypes: list[str]) -> None:
+def forward(name: str, layout: Layout, trial: Trial) -> None:
     """Try one layout on the left, on the right and on both sides."""
     for count, rows, inner, columns in shapes(layout):
         for left, right in (layout, plain), (plain, layout), (layout, layout):
-            a, b = draw(rng, count, rows, inner), draw(rng, count, inner, columns)
-            lefts, rights = seen_through(left, a), seen_through(right, b)
+            a, b = trial.draw(count, rows, inner), trial.draw(count, inner, columns)
+            lefts, rights = values_of_view(left, a), values_of_view(right, b)
             want, shared = products(lefts, rights), products(lefts, rights[:1] * count)
             first = {
                 "linear": shared,
@@ -229,17 +182,20 @@ def forward(layout: Layout, name: str, rng: random.Random, device: str, dtypes: 
             sides = " and ".join(
                 side for side, how in (("left", left), ("right", right)) if how is layout
             )
-            for dtype in dtypes:
-                with REPORT.act():
-                    got = multiply(left(a, maker(device, dtype)), right(b, maker(device, dtype)))
-                for op, values in got.items():
-                    compare(
-                        values, first.get(op, want), dtype, f"{op}, {name} operand on the {sides}"
-                    )
+            for dtype in trial.dtypes:
+                make = trial.make(dtype)
+                with trial.act():
+                    got = multiply(trial, left(a, make), right(b, make))
+                for op, result in got.items():
+                    what = f"{op}, {name} operand on the {sides}"
+                    check(trial, result, first.get(op, want), dtype, what)
 
 
-def multiply(a: Any, b: Any) -> dict[str, Any]:
-    """Every way from two operands to a product, as nested lists."""
+def multiply(trial: Trial, a: Any, b: Any) -> dict[str, oracle.Output]:
+    """Return what every way from two operands to a product gives.
+
+    `a` has the shape (batch, rows, inner), `b` (batch, inner, columns).
+    """
     whole, one = (a.shape[0], a.shape[1], b.shape[2]), (a.shape[1], b.shape[2])
     poisoned = torch.full(whole, NAN, dtype=a.dtype, device=a.device)
     torch.matmul(a, b, out=poisoned)
@@ -253,135 +209,108 @@ def multiply(a: Any, b: Any) -> dict[str, Any]:
         "dot": ((), lambda: torch.dot(a[0, 0], b[0, :, 0])),
     }
     return {
-        "matmul into out": poisoned.tolist(),
-        **{op: after_poison(shape, a, make).tolist() for op, (shape, make) in ways.items()},
+        "matmul into out": read(poisoned),
+        **{op: trial.run_twice(shape, a, compute) for op, (shape, compute) in ways.items()},
     }
 
 
-def permuted_heads(rng: random.Random, device: str, dtypes: list[str]) -> None:
-    """Multiply queries by keys, both with their heads between batch and time, the way models hold them."""
+def permuted_heads(trial: Trial) -> None:
+    """Multiply queries by keys with their heads between batch and time, as models hold them."""
     batch, steps, heads, width = 2, 7, 3, 8
-    q, k = draw(rng, batch, steps, heads, width), draw(rng, batch, steps, heads, width)
-    by_head = [[[row[head] for row in rows] for head in range(heads)] for rows in q]
-    keys = [[flip([row[head] for row in rows]) for head in range(heads)] for rows in k]
-    want = [products(*pair) for pair in zip(by_head, keys)]
-    for dtype in dtypes:
-        with REPORT.act():
-            got = heads_multiplied(
-                *(maker(device, dtype)(values).permute(0, 2, 1, 3) for values in (q, k))
-            )
-        for op, values in got.items():
-            compare(values, want, dtype, f"{op}, permuted heads")
+    q, k = trial.draw(batch, steps, heads, width), trial.draw(batch, steps, heads, width)
+    want = [
+        products(flip(queries), map(flip, flip(keys))) for queries, keys in zip(q, k)
+    ]  # flip: head by head
+    for dtype in trial.dtypes:
+        with trial.act():
+            queries, keys = (trial.make(dtype)(values).permute(0, 2, 1, 3) for values in (q, k))
+            shape = (batch, heads, steps, steps)
+            got = {
+                "matmul": trial.run(
+                    shape, queries, partial(torch.matmul, queries, keys.transpose(-1, -2))
+                ),
+                "einsum": trial.run(
+                    shape, queries, partial(torch.einsum, "bhtd,bhsd->bhts", queries, keys)
+                ),
+            }
+        for op, result in got.items():
+            check(trial, result, want, dtype, f"{op}, permuted heads")
 
 
-def heads_multiplied(queries: Any, keys: Any) -> dict[str, Any]:
-    """Both ways to the scores of an attention, as nested lists."""
-    shape = (*queries.shape[:3], keys.shape[2])
-    return {
-        "matmul": after_poison(
-            shape, queries, lambda: torch.matmul(queries, keys.transpose(-1, -2))
-        ).tolist(),
-        "einsum": after_poison(
-            shape, queries, lambda: torch.einsum("bhtd,bhsd->bhts", queries, keys)
-        ).tolist(),
-    }
-
-
-def bias(rng: random.Random, device: str, dtypes: list[str]) -> None:
-    """Add a product to a bias of each layout, to a row of it, and to a destination of that layout in place."""
+def bias(trial: Trial) -> None:
+    """Add a product to a bias of each layout, to a row of it, and in place."""
     count, rows, inner, columns = SHAPES[0]
     for name, layout in LAYOUTS.items():
-        drawn = (
-            draw(rng, count, rows, columns),
-            draw(rng, count, rows, inner),
-            draw(rng, count, inner, columns),
+        c, a, b = (
+            trial.draw(count, *sides)
+            for sides in ((rows, columns), (rows, inner), (inner, columns))
         )
-        seen, row = seen_through(layout, drawn[0]), drawn[0][0][0]
-        multiplied = products(drawn[1], drawn[2])
-        want, shared = biased(multiplied, seen), biased(multiplied[:1], [[row] * rows])
-        for dtype in dtypes:
-            with REPORT.act():
-                got = add_products(layout, *drawn, maker(device, dtype))
-            for op, values in got.items():
-                expected = {"baddbmm": want, "baddbmm_": want, "addmm of a row": shared[0]}.get(
-                    op, want[0]
-                )
-                compare(values, expected, dtype, f"{op}, {name} bias")
+        multiplied = products(a, b)
+        want = biased(multiplied, values_of_view(layout, c))
+        of_row = biased(multiplied[:1], [[c[0][0]] * rows])[0]
+        expected = {"baddbmm": want, "baddbmm_": want, "addmm of a row": of_row}
+        for dtype in trial.dtypes:
+            with trial.act():
+                got = add_products(trial, layout, c, a, b, trial.make(dtype))
+            for op, result in got.items():
+                check(trial, result, expected.get(op, want[0]), dtype, f"{op}, {name} bias")
 
 
 def add_products(
-    layout: Layout, c: Any, a: Any, b: Any, make: Callable[[Any], Any]
-) -> dict[str, Any]:
-    """Every way to add a product to a bias, as nested lists.
+    trial: Trial, layout: Layout, c: Any, a: Any, b: Any, make: Make
+) -> dict[str, oracle.Output]:
+    """Return what every way to add a product to a bias gives.
 
-    In place only where no element stands for two.
+    In place only if no element of the bias stands for two.
     """
     bias, left, right = layout(c, make), transposed(a, make), plain(b, make)
     scale = {"beta": BETA, "alpha": ALPHA}
+    one, whole = bias[0].shape, bias.shape
     got = {
-        "addmm": after_poison(
-            bias[0].shape, bias, lambda: torch.addmm(bias[0], left[0], right[0], **scale)
-        ).tolist(),
-        "addmm of a row": after_poison(
-            bias[0].shape, bias, lambda: torch.addmm(bias[0, 0], left[0], right[0], **scale)
-        ).tolist(),
-        "baddbmm": after_poison(
-            bias.shape, bias, lambda: torch.baddbmm(bias, left, right, **scale)
-        ).tolist(),
+        "addmm": trial.run(one, bias, lambda: torch.addmm(bias[0], left[0], right[0], **scale)),
+        "addmm of a row": trial.run(
+            one, bias, lambda: torch.addmm(bias[0, 0], left[0], right[0], **scale)
+        ),
+        "baddbmm": trial.run(whole, bias, lambda: torch.baddbmm(bias, left, right, **scale)),
     }
     if layout is not expanded:
-        got["addmm_"] = layout(c, make)[0].addmm_(left[0], right[0], **scale).tolist()
-        got["baddbmm_"] = layout(c, make).baddbmm_(left, right, **scale).tolist()
+        single, batch = layout(c, make)[0], layout(c, make)
+        single.addmm_(left[0], right[0], **scale)
+        batch.baddbmm_(left, right, **scale)
+        got.update({"addmm_": read(single), "baddbmm_": read(batch)})
     return got
 
 
-def into_view(rng: random.Random, device: str, dtypes: list[str]) -> None:
+def into_view(trial: Trial) -> None:
     """Write products into views, and leave alone what lies between and around their elements."""
     count, rows, inner, columns = SHAPES[0]
     for name, layout in LAYOUTS.items():
         if layout in (expanded, size_one_dims):
             continue
-        a, b = draw(rng, count, rows, inner), draw(rng, count, inner, columns)
+        a, b = trial.draw(count, rows, inner), trial.draw(count, inner, columns)
         want = products(a, b)
-        for dtype in dtypes:
+        for dtype in trial.dtypes:
             for op, write in WRITES.items():
-                with REPORT.act():
-                    got, spilled = written(layout, write, a, b, maker(device, dtype))
-                one = op in ("mm", "addmm")
-                compare(
-                    got[0] if one else got,
-                    want[0] if one else want,
-                    dtype,
-                    f"{op} into a {name} view",
-                )
-                if spilled:
-                    raise CaseEnded(
-                        "failed",
-                        f"{op} into a {name} view, {dtype}: {spilled} elements outside the view were written",
-                    )
+                with trial.act():
+                    got, spilled = written(layout, write, a, b, trial.make(dtype))
+                what = f"{op} into a {name} view"
+                check(trial, got, want[0] if write in OF_ONE else want, dtype, what)
+                oracle.check_untouched(spilled, f"{what}, {dtype}")
 
 
 def written(
-    layout: Layout,
-    write: Callable[[Any, Any, Any], Any],
-    a: Any,
-    b: Any,
-    make: Callable[[Any], Any],
-) -> tuple[Any, int]:
+    layout: Layout, write: Callable[[Any, Any, Any], Any], a: Any, b: Any, make: Make
+) -> tuple[oracle.Output, int]:
     """Write a product into a view of NaN.
 
-    Return the view, and how many elements of its storage outside of it changed.
+    Return what the view holds, and how many elements of its storage outside of it changed.
     """
     bases: list[Any] = []
     hole = [[[NAN] * len(b[0][0])] * len(a[0])] * len(a)
     view = layout(hole, lambda values: bases.append(make(values)) or bases[0])
     write(transposed(a, make), plain(b, make), view)
-    steps = [range(0, size * stride, stride) for size, stride in zip(view.shape, view.stride())]
-    inside = {
-        view.storage_offset() + i + j + k for i in steps[0] for j in steps[1] for k in steps[2]
-    }
-    outside = [value for place, value in enumerate(flat(bases[0].tolist())) if place not in inside]
-    return view.tolist(), sum(not math.isnan(value) for value in outside)
+    target = view[0] if write in OF_ONE else view
+    return read(target), oracle.count_written_around(view, bases[0])
 
 
 WRITES = {
@@ -392,24 +321,25 @@ WRITES = {
     "baddbmm": lambda a, b, view: torch.baddbmm(torch.zeros_like(view), a, b, out=view),
     "copy_": lambda a, b, view: view.copy_(torch.matmul(a, b)),
 }
+OF_ONE = (WRITES["mm"], WRITES["addmm"])
+"""Those that write the first matrix alone."""
 
 
-def backward(rng: random.Random, device: str, dtypes: list[str]) -> None:
+def backward(trial: Trial) -> None:
     """Try one layout for all operands and for the gradient that comes in."""
     for name, layout in LAYOUTS.items():
         for count, rows, inner, columns in shapes(layout):
             drawn = [
-                draw(rng, count, *sides)
+                trial.draw(count, *sides)
                 for sides in ((rows, inner), (inner, columns), (rows, columns))
             ]
-            want = slopes(*(seen_through(layout, values) for values in drawn))
-            for dtype in dtypes:
-                with REPORT.act():
-                    got = gradients(
-                        *(layout(values, maker(device, dtype)).detach() for values in drawn)
-                    )
-                for what, values in got.items():
-                    compare(values, want[what], dtype, f"gradient of {what}, {name} operands")
+            want = slopes(*(values_of_view(layout, values) for values in drawn))
+            for dtype in trial.dtypes:
+                make = trial.make(dtype)
+                with trial.act():
+                    got = gradients(*(layout(values, make).detach() for values in drawn))
+                for what, result in got.items():
+                    check(trial, result, want[what], dtype, f"gradient of {what}, {name} operands")
 
 
 def slopes(a: list[Matrix], b: list[Matrix], g: list[Matrix]) -> dict[str, Any]:
@@ -440,7 +370,7 @@ def slopes(a: list[Matrix], b: list[Matrix], g: list[Matrix]) -> dict[str, Any]:
 
 
 class Incoming(torch.autograd.Function):
-    """Hands a gradient in with its strides.
+    """Hand a gradient in with its strides.
 
     `grad_outputs` would too, but imports sympy for seconds first.
     """
@@ -457,7 +387,7 @@ class Incoming(torch.autograd.Function):
         return ctx.gradient, None
 
 
-def gradients(a: Any, b: Any, g: Any) -> dict[str, Any]:
+def gradients(a: Any, b: Any, g: Any) -> dict[str, oracle.Output]:
     """Differentiate products, a linear layer and products with a bias by their operands."""
     weight = b[0].t().detach().requires_grad_()
     c = torch.zeros(g.shape, dtype=g.dtype, device=g.device, requires_grad=True)
@@ -479,11 +409,13 @@ def gradients(a: Any, b: Any, g: Any) -> dict[str, Any]:
     found = {}
     for op, (result, gradient, operands) in asked.items():
         by_operand = torch.autograd.grad(Incoming.apply(result, gradient), tuple(operands.values()))
-        found.update({f"{op}, {what}": slope.tolist() for what, slope in zip(operands, by_operand)})
+        found.update({f"{op}, {what}": read(slope) for what, slope in zip(operands, by_operand)})
     return found
 
 
 CASES = {
+    "dtypes": dtypes,
+    **{name: partial(forward, name, layout) for name, layout in LAYOUTS.items()},
     "permuted-heads": permuted_heads,
     "bias": bias,
     "into-view": into_view,
@@ -491,32 +423,13 @@ CASES = {
 }
 
 
-def try_product(device: str, dtype: str) -> None:
-    """Multiply the smallest thing there is."""
-    ones = torch.ones(2, 2, dtype=getattr(torch, dtype), device=device)
-    torch.bmm(ones[None], ones[None]).tolist()
-
-
 def main() -> None:
     """Try every layout on every device."""
     # Products this small gain nothing from threads, and lose seconds to them where the processor is
     # busy.
     torch.set_num_threads(1)
-    for device in devices(torch):
-        with REPORT.result(device) as data:
-            REPORT.reach(torch, device)
-            data["seed"] = random.SystemRandom().getrandbits(32)
-            with REPORT.case("dtypes"):
-                REPORT.dtypes(torch, device, DTYPES, partial(try_product, device))
-            rng = random.Random(data["seed"])
-            for name, layout in LAYOUTS.items():
-                with REPORT.case(name):
-                    forward(layout, name, rng, device, data["dtypes"])
-            for name, trial in CASES.items():
-                with REPORT.case(name):
-                    trial(rng, device, data["dtypes"])
-    REPORT.write(doing=None)
+    run_table(REPORT, torch, CASES)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

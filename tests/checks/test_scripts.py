@@ -86,7 +86,10 @@ def _tabled(tree: ast.Module) -> set[str]:
     functions = [
         table
         for table in tables
-        if all(isinstance(value, ast.Name) or _imports(value) for value in table.values)
+        if all(
+            key is None or isinstance(value, ast.Name) or _imports(value)
+            for key, value in zip(table.keys, table.values, strict=True)
+        )
     ]
     return {
         key.value

@@ -127,6 +127,14 @@ def _products() -> Iterator[Cell]:
         ("mv", "strides ignored", _LAYOUTS, frozenset(), r"^mv, "),
         ("dot", "strides ignored", _LAYOUTS, frozenset(), r"^dot, "),
     ]
+    shapes = [
+        ("mv", "last row missing", r"^mv, .+: the result has shape \(8,\), expected \(9,\)"),
+        ("mv", "other dtype", r"^mv, .+, float32: the result is float64, expected float32"),
+        ("mv", "unsteady", r"^mv, .+: two runs on the same operands differ in \d+ of \d+ elements"),
+        ("dot", "other dtype", r"^dot, .+, float32: the result is float64, expected float32"),
+    ]
+    for op, kind, said in shapes:
+        yield Cell(_MATMUL, ("products", {"ops": [op], "kind": kind}), _LAYOUTS, says=(said,))
     for op, kind, red, may, says in table:
         yield Cell(
             _MATMUL,
@@ -269,6 +277,16 @@ def _elementwise() -> Iterator[Cell]:
         for op in ops:
             yield _elementwise_cell(case, op, "never written")
             yield _elementwise_cell(case, op, "written beyond")
+    yield _elementwise_cell("special-functions", "lgamma", "last row missing", "has shape")
+    yield _elementwise_cell("special-functions", "lgamma", "other dtype", "is float64")
+    yield _elementwise_cell("sort", "sort", "last row missing", "has shape")
+    yield _elementwise_cell("join", "cat", "last row missing", "has shape")
+    for op in writes["random-fill"]:
+        strange = "cannot be drawn" if op == "bernoulli_.float" else "share of numbers"
+        if op not in ("uniform_", "random_.from"):
+            yield _elementwise_cell("random-fill", op, "uniform noise", strange)
+        yield _elementwise_cell("random-fill", op, "rows repeated", "are there twice")
+    yield _elementwise_cell("random-fill", "random_.from", "fractions", "cannot be drawn")
     yield _elementwise_cell("optimizer-step", "addcdiv_", "destination strides ignored")
     yield _elementwise_cell("convolution", "convolution_backward", "last row dropped")
     yield Cell(
@@ -285,7 +303,7 @@ def _elementwise() -> Iterator[Cell]:
         )
 
 
-def _elementwise_cell(case: str, op: str, kind: str) -> Cell:
+def _elementwise_cell(case: str, op: str, kind: str, said: str = "") -> Cell:
     calls = {
         "native_batch_norm": "batch_norm",
         "convolution": "conv2d",
@@ -297,7 +315,7 @@ def _elementwise_cell(case: str, op: str, kind: str) -> Cell:
         ("elementwise", {"ops": [op], "kind": kind}),
         frozenset({case}),
         frozenset(),
-        (f"^{called}",),
+        (f"^{called}", said),
     )
 
 
@@ -343,6 +361,8 @@ def _large() -> Iterator[Cell]:
         frozenset(),
         said,
     )
+    extra = ("products", {"ops": ["mm"], "kind": "row too many"})
+    yield Cell(_LARGE, extra, long | gradient, says=("has shape|invalid gradient|size of tensor",))
     repeated = ("products", {"ops": ["mm"], "kind": "operand ignored", "layout": "expanded"})
     yield Cell(_LARGE, repeated, gradient, frozenset(), (f"^{rows}, input",))
     deep = {
@@ -356,7 +376,7 @@ def _large() -> Iterator[Cell]:
             ("products", {"ops": both, "kind": kind}),
             red,
             frozenset(),
-            ("picked elements are wrong",),
+            ("elements are wrong",),
             _DEEP,
         )
 
@@ -375,7 +395,7 @@ def _exchange() -> Iterator[Cell]:
             ("sums", {"ops": [op], "kind": "operand ignored"}),
             handles,
             frozenset(),
-            (says, "16384 of 16384 values are wrong"),
+            (says, "16384 of 16384 elements are wrong"),
         )
     yield Cell(
         _CROSS,
@@ -384,6 +404,8 @@ def _exchange() -> Iterator[Cell]:
         frozenset(),
         ("^into out", "the first is nan"),
     )
+    other = ("sums", {"ops": ["add.Tensor"], "kind": "other dtype"})
+    yield Cell(_CROSS, other, handles, says=(r"^x \+ y .+ the result is float64",))
     yield Cell(_CROSS, ("copies", {}))
     for lost, says in (
         ({"last": 1}, "1 of 1 bytes"),

@@ -74,6 +74,7 @@ class Fault:
         self, kind: str = "", *, layout: str = "", dtype: str = "", backward: bool = False
     ) -> None:
         self.kind, self.layout, self.dtype, self.backward = kind, layout, dtype, backward
+        self.runs = 0
 
     def shows(self, tensor: Any) -> bool:
         """Whether the fault concerns this operand, now."""
@@ -113,7 +114,19 @@ class Fault:
             result[..., 32768:] = 0
         if self.kind == "terms invented" and showing and a.shape[-1] > 32767:
             result = result + behind(left)
-        return result.to(left.dtype)
+        if self.kind == "unsteady" and showing:
+            # Half of the error that a sum of this length may have, and only every second time.
+            self.runs += 1
+            result = result * (1 + (self.runs % 2) * torch.finfo(left.dtype).eps)
+        return self.misshapen(result.to(left.dtype), showing=showing)
+
+    def misshapen(self, result: Any, *, showing: bool) -> Any:
+        """The result, in a shape or a dtype that nobody asked for."""
+        if self.kind == "last row missing" and showing and result.dim():
+            return result[:-1]
+        if self.kind == "row too many" and showing:
+            return torch.cat((result, result[-1:]))
+        return result.double() if self.kind == "other dtype" and showing else result
 
     def write(self, destination: Any, value: Any) -> Any:
         """Put a result where it belongs."""
@@ -343,7 +356,31 @@ def _step(combine: Callable[[Any, Any], Any]) -> Callable[[Fault], Callable[...,
 
 
 def _drawn(sample: Callable[[Any], Any]) -> Callable[[Fault], Callable[..., Any]]:
-    return lambda fault: lambda x, *how, generator=None: fault.write(x, sample(x.shape, *how))
+    def kernel(fault: Fault) -> Callable[..., Any]:
+        def fill(x: Any, *how: Any, generator: Any = None) -> Any:
+            drawn = sample(x.shape, *how)
+            if fault.kind == "uniform noise" and fault.shows(x):
+                drawn = _evenly_spread_like(drawn)
+            if fault.kind == "fractions" and fault.shows(x):
+                drawn = drawn + 0.5
+            if fault.kind == "rows repeated" and fault.shows(x):
+                drawn[1::2] = drawn[::2]
+            return fault.write(x, drawn)
+
+        return fill
+
+    return kernel
+
+
+def _evenly_spread_like(drawn: Any) -> Any:
+    """Noise of the same mean, within the range of what was drawn, and the same for every number.
+
+    Range and mean are what they ought to be; the distribution is not.
+    """
+    mean, low, high = drawn.mean(), drawn.min(), drawn.max()
+    reach = min(mean - low, high - mean)
+    noise = _noise(*drawn.shape)
+    return (noise - noise.mean()) * 2 * reach * 0.99 + mean
 
 
 def _noise(*shape: int) -> Any:
@@ -353,9 +390,12 @@ def _noise(*shape: int) -> Any:
 
 def _unary(function: Callable[[float], float]) -> Callable[[Fault], Callable[..., Any]]:
     def kernel(fault: Fault) -> Callable[..., Any]:
-        return lambda x: torch.tensor(
-            [function(value) for value in fault.seen(x).reshape(-1).tolist()], dtype=x.dtype
-        ).reshape(x.shape)
+        def computed(x: Any) -> Any:
+            values = [function(value) for value in fault.seen(x).reshape(-1).tolist()]
+            result = torch.tensor(values, dtype=x.dtype).reshape(x.shape)
+            return fault.misshapen(result, showing=fault.shows(x))
+
+        return computed
 
     return kernel
 
@@ -370,7 +410,8 @@ def _sorted(fault: Fault) -> Callable[..., Any]:
         order = torch.zeros_like(places).scatter_(
             -1, places, torch.arange(rows.shape[-1]).expand_as(places).contiguous()
         )
-        return rows.gather(-1, order).movedim(-1, dim), order.movedim(-1, dim)
+        found, places = rows.gather(-1, order).movedim(-1, dim), order.movedim(-1, dim)
+        return fault.misshapen(found, showing=fault.shows(x)), places
 
     return kernel
 
@@ -384,7 +425,7 @@ def _joined(fault: Fault) -> Callable[..., Any]:
         for each in seen:
             result.narrow(dim, start, each.shape[dim]).copy_(each)
             start += each.shape[dim]
-        return result
+        return fault.misshapen(result, showing=fault.shows(tensors[0]))
 
     return kernel
 
@@ -467,11 +508,10 @@ def sums(ops: list[str], kind: str = "") -> None:
     """Replace additions; the second operand may be ignored where it is a tensor."""
 
     def added(x: Any, y: Any, alpha: Any = 1) -> Any:
-        return (
-            x.clone()
-            if kind == "operand ignored" and isinstance(y, torch.Tensor) and y.dim()
-            else x.sub(y * -alpha)
-        )
+        if kind == "operand ignored" and isinstance(y, torch.Tensor) and y.dim():
+            return x.clone()
+        total = x.sub(y * -alpha)
+        return total.double() if kind == "other dtype" else total
 
     kernels = {
         "add.Tensor": lambda x, y, *, alpha=1: added(x, y, alpha),
