@@ -1,4 +1,4 @@
-"""`doctor explain`, `doctor list`, `doctor lint`, `doctor fmt` and `doctor schema`: what doctor knows."""
+"""`doctor explain`, `doctor list`, `doctor lint`, `doctor fmt` and `doctor schema`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def explain(
     ],
     matrices: options.Matrices = None,
 ) -> int:
-    """Tell what is known about one finding or one check."""
+    """Explain one finding or one check."""
     from doctor.report.reference import explain as reporter
 
     known, checks, look = catalogs.load(matrices or ()), load_checks(), screen.style()
@@ -79,9 +79,9 @@ def lint(
         ),
     ] = None,
 ) -> int:
-    """Check a catalog: every fault at once, with its file, its place and a sentence.
+    """Check a catalog: print every fault with file, line and reason.
 
-    The examples inside are run.
+    The examples of the known issues are run.
     """
     from doctor.lint import lint as find_faults
 
@@ -89,7 +89,7 @@ def lint(
     if not where.is_dir():
         raise UsageError(f"{where}: no such folder")
     faults = find_faults(where, load_checks())
-    screen.put("\n".join(faults) if faults else f"{where}: nothing to say against it")
+    screen.put("\n".join(faults) if faults else f"{where}: no faults")
     return 1 if faults else 0
 
 
@@ -130,7 +130,7 @@ def schema(
         ),
     ],
 ) -> int:
-    """Print a JSON Schema: of the report, of what doctor diff says, of a snapshot, of a known issue, of a compatibility table."""
+    """Print a JSON Schema: of a report, a comparison, a snapshot, a known issue or a compatibility table."""
     from doctor.catalog.schemas import KINDS
     from doctor.catalog.schemas import schema as text
 

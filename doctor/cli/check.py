@@ -46,10 +46,9 @@ def check(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> int:
-    """Examine an interpreter and a Cargo workspace, run the canaries there, and say what heals them.
+    """Examine an environment and a Cargo workspace: read files, run canaries, print findings and fixes.
 
-    Reads only: nothing is installed into the patient, no framework is imported into doctor, no
-    connection is opened (but for --network).
+    Nothing is changed: doctor installs nothing, and opens no network connection without --network.
     """
     format_, beside = reports.settled(context, format_, report or ())
     request = CheckRequest(
@@ -98,9 +97,9 @@ def snapshot(
     timeout: options.Timeout = None,
     budget: options.Budget = None,
 ) -> int:
-    """Save what was seen, to be judged elsewhere with `doctor check --from FILE`.
+    """Save what doctor sees, to judge it elsewhere with `doctor check --from FILE`.
 
-    Names and secrets are masked.
+    Secrets, and names of people and machines, are masked.
     """
     request = ObserveRequest(
         python=python,
@@ -127,6 +126,6 @@ def demo(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> int:
-    """Show a report: a recording of a sick machine, judged here and now. The exit code is 0."""
+    """Show an example: the report of a recorded, broken machine. The exit code is 0."""
     tell(pipeline.demo(), format_, quiet=quiet, verbose=verbose)
     return 0

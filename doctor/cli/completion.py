@@ -1,4 +1,4 @@
-"""Completion in a shell: the script that a shell reads once, and what it is answered when somebody presses Tab."""
+"""`doctor completion`: the script for a shell, and the answers to its questions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def completion(
         typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell.", show_default=False),
     ],
 ) -> int:
-    """Print what makes a shell complete commands, options, and the ids of known issues and checks."""
+    """Print a script that completes commands, options and ids in a shell."""
     from typer._completion_shared import get_completion_script
 
     # Where `doctor` is another tool, pressing Tab would run that one.

@@ -1,4 +1,4 @@
-"""The command that shows every setting, what it is and from where it came."""
+"""`doctor config`: every setting, with its value and its source."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def config(
         typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output."),
     ] = "text",
 ) -> int:
-    """Show every setting of doctor check, its value, and from where it came: a flag, DOCTOR_*, pyproject.toml or the default.
+    """Show every setting of doctor check, its value and its source: flag, DOCTOR_*, pyproject.toml or default.
 
-    Flags win over variables, variables over [tool.doctor] in pyproject.toml. Flags to be weighed
-    stand behind --.
+    Flags override variables, and variables override [tool.doctor] in pyproject.toml. Pass flags after -- to
+    see their effect.
     """
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
@@ -139,7 +139,7 @@ def text(found: Settings) -> str:
         for each in found.ignores
     ]
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
-    head = found.file or "no [tool.doctor] in a pyproject.toml from here upwards"
+    head = found.file or "no pyproject.toml with [tool.doctor] in this folder or above"
     lines = [
         head,
         "",
@@ -148,7 +148,7 @@ def text(found: Settings) -> str:
             for key, value, place in rows
         ),
     ]
-    lines += [f"{name} is set, and is no setting" for name in found.unknown_variables]
+    lines += [f"{name} is set, but is not a setting" for name in found.unknown_variables]
     return neutralize_commands(
         without_secrets("\n".join(sanitize(line).replace("\n", " ") for line in lines))
     )

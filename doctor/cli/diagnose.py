@@ -1,4 +1,4 @@
-"""The command that reads a log of something that failed elsewhere."""
+"""`doctor diagnose`: judge the log of a failure on another machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def diagnose(
     logs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="LOG...", help="What was printed; - is standard input.", show_default=False
+            metavar="LOG...", help="Logs of the failure; - is standard input.", show_default=False
         ),
     ],
     env: Annotated[
@@ -28,7 +28,7 @@ def diagnose(
         typer.Option(
             "--env",
             metavar="FILE",
-            help="The machine it failed on: a snapshot, a JSON report, or the text of collect_env.",
+            help="The machine that it failed on: a snapshot, a JSON report or the output of collect_env.",
         ),
     ] = None,
     _project: options.Project = Path(),
@@ -40,9 +40,9 @@ def diagnose(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> int:
-    """Say why something failed, from what it printed: a build log, a traceback, the output of CI, an issue's text.
+    """Explain a failure by its log alone: a build log, a traceback, CI output, the text of an issue.
 
-    This machine is not looked at. Exit code 4: nothing in it is recognised.
+    This machine is not examined. The exit code is 4 if nothing is recognised.
     """
     format_, beside = reports.settled(context, format_, report or ())
     request = DiagnoseRequest(

@@ -1,4 +1,4 @@
-"""The command that says what changed since it was green."""
+"""`doctor diff`: what changed between two runs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ def diff(
         Path,
         typer.Argument(
             metavar="BEFORE",
-            help="What was: a JSON report, a snapshot, or the text of collect_env.",
+            help="The earlier state: a JSON report, a snapshot or the output of collect_env.",
         ),
     ],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="What is, in any of these forms.")],
+    after: Annotated[
+        Path, typer.Argument(metavar="AFTER", help="The later state, in any of these forms.")
+    ],
     _project: options.Project = Path(),
     format_: Annotated[
         str,
@@ -39,10 +41,10 @@ def diff(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> int:
-    """Say what changed between two runs: what moved, what matters most first, and which findings came and went.
+    """Compare two runs: changed facts, most important first, and new and fixed findings.
 
-    A JSON report has its findings; anything else is judged now. Exit code 1: a finding came, at or
-    above --fail-on.
+    A JSON report contains findings; a snapshot or text is judged first. The exit code is 1 if there
+    is a new finding at or above --fail-on.
     """
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")

@@ -1,9 +1,10 @@
-"""What `--help` teaches: examples under every command, and what arguments mean."""
+"""Help texts: examples for every command, and descriptions of arguments."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import typing
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from copy import copy
@@ -14,54 +15,54 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 Examples = tuple[tuple[str, str], ...]
-"""Command lines, and what each is for."""
+"""Command lines, each with its purpose."""
 
 FIND, KEEP, KNOW, SETTLE = (
     "Find out what is wrong",
-    "Keep and compare",
-    "What doctor knows",
-    "Make it yours",
+    "Save and compare",
+    "Look up",
+    "Set up and extend",
 )
 """Groups of commands, in the order of `doctor --help`."""
 
 EXAMPLES: dict[str, Examples] = {
     "check": (
         ("doctor check", "the active environment, else ./.venv"),
-        ("doctor check --python ~/train/.venv", "another one; it is only read"),
-        ("doctor check --no-canaries", "files and tools alone: a second"),
-        ("doctor check --only 'torch/*' --fail-on note", "some known issues"),
+        ("doctor check --python ~/train/.venv", "another environment"),
+        ("doctor check --no-canaries", "only files and tools: fast"),
+        ("doctor check --only 'torch/*' --fail-on note", "only some known issues"),
         ("doctor check --expect cuda:2 --report json=out.json", "in CI, with two GPUs"),
     ),
     "diagnose": (
-        ("doctor diagnose build.log", "a log from anywhere"),
-        ("doctor diagnose build.log --env env.txt", "with the text of collect_env"),
-        ("python train.py 2>&1 | doctor diagnose -", "what a pipe brings"),
+        ("doctor diagnose build.log", "a log from any machine"),
+        ("doctor diagnose build.log --env env.txt", "with the output of collect_env"),
+        ("python train.py 2>&1 | doctor diagnose -", "a pipe"),
     ),
     "run": (
         ("doctor run -- pip install flash-attn", "its output, then why it failed"),
-        ("doctor run -- python train.py", "the same for a program"),
+        ("doctor run -- python train.py", "also for your own program"),
     ),
     "snapshot": (
-        ("doctor snapshot -o sick.json", "here, then on another machine:"),
-        ("doctor check --from sick.json", ""),
+        ("doctor snapshot -o broken.json", "here; then on another machine:"),
+        ("doctor check --from broken.json", ""),
     ),
     "diff": (
-        ("doctor diff green.json red.json", "two reports or snapshots"),
+        ("doctor diff green.json red.json", "reports or snapshots"),
         ("doctor diff green.json red.json --fail-on warning", "in CI"),
     ),
     "config": (
-        ("doctor config", "every setting, and where it comes from"),
-        ("doctor config -- --fail-on note", "with a flag weighed in"),
+        ("doctor config", "every setting and its source"),
+        ("doctor config -- --fail-on note", "with the effect of a flag"),
     ),
-    "demo": (("doctor demo", ""), ("doctor demo --format json", "what programs get")),
+    "demo": (("doctor demo", ""), ("doctor demo --format json", "the format for programs")),
     "explain": (
-        ("doctor explain torch/no-kernel-image", "a finding: cause, signs, fixes, sources"),
-        ("doctor explain inductor-compile", "a check: what it does, what it needs"),
+        ("doctor explain torch/no-kernel-image", "a finding: cause, fixes, sources"),
+        ("doctor explain inductor-compile", "a check: purpose and requirements"),
     ),
-    "list": (("doctor list", ""), ("doctor list --matrices ours", "with a catalog of your own")),
+    "list": (("doctor list", ""), ("doctor list --matrices ours", "with your own catalog")),
     "fmt": (
-        ("doctor fmt ours", "rewrite the files of a folder"),
-        ("doctor fmt --check", "for CI: say which files would change"),
+        ("doctor fmt ours", "format the files of a folder"),
+        ("doctor fmt --check", "list the files that would change"),
     ),
     "lint": (
         ("doctor lint", "doctor's own catalog"),
@@ -69,33 +70,39 @@ EXAMPLES: dict[str, Examples] = {
     ),
     "new-issue": (
         ("doctor new-issue build.log -o matrices/issues/torch/slug.yaml", ""),
-        ("doctor lint", "what is missing"),
+        ("doctor lint", "lists what is missing"),
     ),
     "schema": (
         ("doctor schema issue > issue.json", "for an editor"),
         ("doctor schema report", "for programs that read --format json"),
     ),
     "init": (
-        ("doctor init github", "a workflow; never over a file that is there"),
+        ("doctor init github", "a workflow; never overwrites a file"),
         ("doctor init docker -o -", "on standard output"),
     ),
     "completion": (
-        ('eval "$(doctor completion bash)"', "in ~/.bashrc; zsh likewise"),
+        ('eval "$(doctor completion bash)"', "in ~/.bashrc; the same for zsh"),
         ("doctor completion fish | source", "in config.fish"),
     ),
 }
 
-EXIT_CODES = "Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage; 3 doctor could not do its job; 4 nothing to judge; 130 interrupted."
+EXIT_CODES = (
+    "Exit codes: 0 no finding at or above --fail-on; 1 a finding; 2 usage error; "
+    "3 doctor could not do its job; 4 nothing to judge; 130 interrupted."
+)
 
 
 class Command(TyperCommand):
-    """A command whose help is complete: click 8.5 sets aside what typer tells of arguments, and rich takes `[tool.doctor]` for markup."""
+    """A command with complete help.
+
+    click 8.5 drops the help of typer's arguments, and rich reads `[tool.doctor]` as markup.
+    """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
         shown = copy(self)
         shown.help, shown.params = (
-            _plain(self.help or ""),
+            _plain(_unwrapped(self.help or "")),
             [self._told(parameter) for parameter in self.params],
         )
         super(Command, shown).format_help(ctx, formatter)
@@ -118,7 +125,7 @@ def _meaning(callback: Any, name: str | None) -> str | None:
 
 
 class Lesson(NamedTuple):
-    """A command that can be taught: its function as `module:name`, its group in the help, and what else typer is told of it."""
+    """A command: its function as `module:name`, its group in the help, and settings for typer."""
 
     function: str
     panel: str
@@ -126,7 +133,7 @@ class Lesson(NamedTuple):
 
 
 class Commands(TyperGroup):
-    """A group whose commands are imported and made when they are looked at: one run needs one of them."""
+    """A group that imports each command on first use: one run needs one of them."""
 
     lessons: ClassVar[Mapping[str, Lesson]]
 
@@ -178,21 +185,18 @@ def _taught(name: str, lesson: Lesson) -> Any:
 
 
 def _debug() -> TyperOption:
-    """Return the option that every command has; the border of errors looks it up (doctor.cli.start)."""
+    """Return the option that every command has (doctor.cli.start looks it up)."""
     return TyperOption(
         param_decls=["--debug"],
         is_flag=True,
         expose_value=False,
-        help="Show the trace where doctor itself fails.",
+        help="Show the traceback if doctor itself fails.",
         rich_help_panel="Output",
     )
 
 
 def told(examples: Iterable[tuple[str, str]], *more: str) -> str:
-    """Return examples as the end of a help text, a line each.
-
-    What they are for stands beside the short ones.
-    """
+    """Return examples as the end of a help text: a line each, with its purpose."""
     rows = list(examples)
     column = max((len(line) for line, _ in rows if len(line) <= _BESIDE), default=0) + 3
     lines = [f"[dim]{'Examples' if len(rows) > 1 else 'Example'}[/dim]"] if rows else []
@@ -206,7 +210,12 @@ def told(examples: Iterable[tuple[str, str]], *more: str) -> str:
 
 
 _BESIDE = 40
-"""Characters of a command line up to which the column of purposes makes room for it."""
+"""Command lines up to this length decide the column of the purposes."""
+
+
+def _unwrapped(text: str) -> str:
+    """Join the lines of each paragraph: rich would keep the line breaks of a docstring."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The command that writes the files which make doctor a step of continuous integration."""
+"""`doctor init`: write a ready CI configuration."""
 
 from __future__ import annotations
 
@@ -23,29 +23,26 @@ def init(
             "--output",
             "-o",
             metavar="FILE",
-            help="The file to write instead of the usual one; - is standard output.",
+            help="Another file to write; - is standard output.",
         ),
     ] = None,
 ) -> int:
-    """Write a file that makes doctor a step of your CI, a hook or a gate in a Dockerfile.
+    """Write a file that runs doctor in CI, in pre-commit or in a Dockerfile.
 
-    Never over one that is there.
-
-    KIND is github, gitlab, pre-commit, docker, buildkite or jenkins. What is written asks for this
-    release of doctor.
+    It never overwrites a file, and pins this release of doctor.
     """
     if kind not in PLACES:
         raise UsageError(
-            f"{kind} is nothing that can be written{suggest(kind, PLACES, '; choose from ' + ', '.join(PLACES))}"
+            f"{kind} is not a kind of file that doctor writes{suggest(kind, PLACES, '; choose from ' + ', '.join(PLACES))}"
         )
     text, path = filled(kind), output or Path(PLACES[kind].path)
     try:
         if screen.create(path, text):
-            screen.say(f"wrote {path}; read it once: what it installs and declares is yours to say")
+            screen.say(f"wrote {path}; read it before you commit it")
     except FileExistsError:
         screen.put(text)
         otherwise = "" if output else f" {PLACES[kind].otherwise}"
         raise UsageError(
-            f"{path} is there already and stays as it is; what it would have become is on standard output.{otherwise}"
+            f"{path} exists already and was not changed; its new content is on standard output.{otherwise}"
         ) from None
     return 0

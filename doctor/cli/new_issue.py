@@ -1,4 +1,4 @@
-"""The command that begins a known issue from a log."""
+"""`doctor new-issue`: start a known issue from a log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def new_issue(
     log: Annotated[
         Path,
         typer.Argument(
-            metavar="LOG", help="What the failure printed; - is standard input.", show_default=False
+            metavar="LOG", help="The log of the failure; - is standard input.", show_default=False
         ),
     ],
     output: Annotated[
@@ -39,12 +39,10 @@ def new_issue(
         ),
     ] = None,
 ) -> int:
-    """Begin a known issue from the log of a failure that doctor does not know.
+    """Start a known issue from the log of a failure that doctor does not know.
 
-    Doctor lint then says what is missing.
-
-    Secrets are blanked, and what names people or machines is masked: a known issue is made to be
-    published.
+    Then `doctor lint` lists what is missing. Secrets, and names of people and machines, are masked, because a
+    known issue is published.
     """
     catalog = catalogs.load()
     (read,) = read_logs((log,), catalog)
@@ -52,16 +50,16 @@ def new_issue(
     masked = msgspec.structs.replace(read, lines=tuple(map(mask, read.lines)))
     line = owner(masked)
     if line is None:
-        raise UsageError(f"{log}: no line in it complains of anything; cut out the part that does")
+        raise UsageError(f"{log}: no line in it looks like an error; pass the part that does")
     known = assess(observation_from_logs((read,)), catalog, command="diagnose").findings
     if known:
         screen.say(
-            f"doctor: {known[0].id} knows this log already; better widen that one (doctor explain {known[0].id})"
+            f"doctor: {known[0].id} matches this log already; extend that issue instead (doctor explain {known[0].id})"
         )
     text = neutralize_commands(skeleton(masked.lines, line, datetime.now(timezone.utc).date()))
     try:
         if screen.create(output or Path("-"), text):
-            screen.say(f"wrote {output}; doctor lint says what is missing")
+            screen.say(f"wrote {output}; doctor lint lists what is missing")
     except FileExistsError:
-        raise UsageError(f"{output} is there already") from None
+        raise UsageError(f"{output} exists already") from None
     return 0

@@ -1,4 +1,4 @@
-"""The options that commands share, and what they say of themselves in `--help`."""
+"""Options that several commands share, with their help."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from doctor.model import checks
 from doctor.model.scales import Severity
 from doctor.report import Format
 
-# Typer reads these annotations when the program runs, on Python 3.10 too: Optional instead of `X |
-# None` keeps its help plain.
-
 _TARGET = "What to examine"
 _CHECKS = "Which checks"
 _OUTPUT = "Output"
 
 
 def _setting(*names: str, **how: Any) -> Any:
-    """Make an option that a variable can set as well: DOCTOR_FAIL_ON for --fail-on (doctor.cli.configuration)."""
+    """Make an option that a variable such as DOCTOR_FAIL_ON can also set."""
     name = names[0].partition("/")[0].removeprefix("--")
     return typer.Option(
         *names, envvar=f"DOCTOR_{name.replace('-', '_').upper()}", show_envvar=False, **how
@@ -43,10 +40,11 @@ def _expected(context: typer.Context, words: list[str] | None) -> list[str]:
 def _seconds(value: float | None) -> float | None:
     from doctor.observe import selection as asking
 
-    # `nan` is smaller and larger than nothing, so that a range alone lets it through, and no bound
-    # would be left.
+    # Every comparison with NaN is false, so click's range check accepts it.
     if value is not None and not value <= asking.MOST_SECONDS:
-        raise typer.BadParameter(f"{value:g} is no number of seconds up to {asking.MOST_SECONDS:g}")
+        raise typer.BadParameter(
+            f"{value:g} is not a number of seconds up to {asking.MOST_SECONDS:g}"
+        )
     return value
 
 
@@ -56,8 +54,8 @@ Python = Annotated[
         "--python",
         "-p",
         metavar="PATH",
-        help="The interpreter to examine: a path to it or to its environment, a name on PATH, or a version. Default: the active "
-        "environment, else ./.venv.",
+        help="The interpreter to examine: its path, its environment, a command or a version. "
+        "Default: the active environment, else ./.venv, else python3.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -68,7 +66,7 @@ Project = Annotated[
         metavar="DIR",
         is_eager=True,
         callback=_project,
-        help="The project: where ./.venv, a Cargo workspace and the settings in pyproject.toml are looked for.",
+        help="The folder of the project: of ./.venv, the Cargo workspace and pyproject.toml.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -77,7 +75,7 @@ Features = Annotated[
     _setting(
         "--features",
         metavar="LIST",
-        help="Cargo features to judge the workspace with, written as for cargo.",
+        help="Cargo features of the workspace, written as for cargo.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -86,7 +84,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="Judge a snapshot (or a JSON report) instead of this machine.",
+        help="Judge a snapshot or a JSON report instead of this machine.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -95,7 +93,7 @@ Assume = Annotated[
     _setting(
         "--assume",
         metavar="FACT",
-        help="Judge as if there: gpu=sm_90,driver=535.104 (for a build host without GPU).",
+        help="Assume a GPU and driver, for a build host without one: gpu=sm_90,driver=535.104.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -104,7 +102,7 @@ Logs = Annotated[
     typer.Option(
         "--log",
         metavar="FILE",
-        help="The log of something that failed, judged beside the machine; - is standard input.",
+        help="The log of a failure on this machine; - is standard input.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -113,7 +111,7 @@ Only = Annotated[
     _setting(
         "--only",
         metavar="GLOB",
-        help="Run only these checks, judge only these known issues (see doctor list).",
+        help="Only these checks and known issues (see doctor list).",
         autocompletion=offered.ids,
         rich_help_panel=_CHECKS,
     ),
@@ -123,7 +121,7 @@ Skip = Annotated[
     _setting(
         "--skip",
         metavar="GLOB",
-        help="Leave out these checks and known issues.",
+        help="Not these checks and known issues.",
         autocompletion=offered.ids,
         rich_help_panel=_CHECKS,
     ),
@@ -131,7 +129,9 @@ Skip = Annotated[
 Tier = Annotated[
     checks.Tier,
     _setting(
-        "--tier", help="quick: seconds to a minute. deep: builds, minutes.", rich_help_panel=_CHECKS
+        "--tier",
+        help="quick: up to a minute. deep: also builds that take minutes.",
+        rich_help_panel=_CHECKS,
     ),
 ]
 NoCanaries = Annotated[
@@ -139,7 +139,7 @@ NoCanaries = Annotated[
     _setting(
         "--no-canaries/--canaries",
         show_default=False,
-        help="Only look at files and tools; import nothing, run no check.",
+        help="Only read files and ask tools; run no check and import nothing.",
         rich_help_panel=_CHECKS,
     ),
 ]
@@ -147,7 +147,7 @@ Fresh = Annotated[
     bool,
     _setting(
         "--fresh",
-        help="Run every check, also those that passed in this very environment within the last 24 hours.",
+        help="Run every check again, also those that passed here in the last 24 hours.",
         rich_help_panel=_CHECKS,
     ),
 ]
@@ -156,7 +156,7 @@ FlashAttn = Annotated[
     _setting(
         "--flash-attn",
         metavar="PATH",
-        help="The source of flash-attn for --tier deep: a checkout, an unpacked sdist or its .tar.gz.",
+        help="The source of flash-attn for --tier deep: a checkout, an sdist folder or a .tar.gz.",
         rich_help_panel=_CHECKS,
     ),
 ]
@@ -164,7 +164,7 @@ Network = Annotated[
     bool,
     _setting(
         "--network",
-        help="Let checks fetch such a source with the target's installer.",
+        help="Allow checks to download that source with the target's installer.",
         rich_help_panel=_CHECKS,
     ),
 ]
@@ -175,7 +175,7 @@ Timeout = Annotated[
         metavar="SECONDS",
         min=0.1,
         callback=_seconds,
-        help="Bound on each check.",
+        help="Time limit of each check.",
         rich_help_panel=_CHECKS,
     ),
 ]
@@ -186,7 +186,7 @@ Budget = Annotated[
         metavar="SECONDS",
         min=0.1,
         callback=_seconds,
-        help="Bound on the whole run.",
+        help="Time limit of the whole run.",
         rich_help_panel=_CHECKS,
     ),
 ]
@@ -197,7 +197,7 @@ Expect = Annotated[
         metavar="DEVICE",
         callback=_expected,
         autocompletion=offered.devices,
-        help="Fail unless a check reached this device: cuda, cuda:2, mps, candle-cuda, candle-metal.",
+        help="Fail unless a check reached this device: cuda, cuda:2 (two), mps, candle-cuda.",
         rich_help_panel=_CHECKS,
     ),
 ]
@@ -209,22 +209,26 @@ Reports = Annotated[
     _setting(
         "--report",
         metavar="FORMAT=PATH",
-        help="Write the report to a file as well, in another format; may be given several times. github alone annotates the run "
-        "of GitHub Actions that it is part of; json=- is --format json.",
+        help="Also write the report to a file; may be repeated. github, without a path, annotates "
+        "the current run of GitHub Actions; json=- is --format json.",
         autocompletion=offered.reports,
         rich_help_panel=_OUTPUT,
     ),
 ]
 FailOn = Annotated[
     Severity,
-    _setting("--fail-on", help="Exit with 1 from this severity on.", rich_help_panel=_OUTPUT),
+    _setting(
+        "--fail-on",
+        help="Exit with 1 if a finding has this severity or a higher one.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Baseline = Annotated[
     Path | None,
     _setting(
         "--baseline",
         metavar="FILE",
-        help="An earlier JSON report: what it holds does not count, only what is new.",
+        help="An earlier JSON report: its findings do not count.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -239,14 +243,14 @@ Matrices = Annotated[
 ]
 Quiet = Annotated[
     bool,
-    _setting("--quiet", "-q", help="Findings and the last line only.", rich_help_panel=_OUTPUT),
+    _setting("--quiet", "-q", help="Only findings and the summary.", rich_help_panel=_OUTPUT),
 ]
 Verbose = Annotated[
     bool,
     _setting(
         "--verbose",
         "-v",
-        help="All evidence, logs, what was ruled out and by what.",
+        help="Also all evidence, logs, facts, and issues that were ruled out.",
         rich_help_panel=_OUTPUT,
     ),
 ]

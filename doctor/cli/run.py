@@ -1,4 +1,4 @@
-"""The command that stands behind another one, and speaks only when that fails."""
+"""`doctor run`: run a command, and explain it if it fails."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from doctor.report import Format
 
 
 def run(context: typer.Context) -> int:
-    """Run a command untouched, and say why on standard error when it fails.
+    """Run a command unchanged, and explain on standard error why it failed.
 
     For example: doctor run -- pip install flash-attn. Its output and its exit code are passed on as
     they are.
     """
     if not context.args:
-        raise UsageError("say which command to run: doctor run -- pip install flash-attn")
+        raise UsageError("name a command to run: doctor run -- pip install flash-attn")
     passed = pass_through(context.args)
     if passed.why:
         console.say(f"doctor: {passed.why}")

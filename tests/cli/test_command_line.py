@@ -125,7 +125,7 @@ def test_a_bound_out_of_the_environment_is_a_number(monkeypatch: pytest.MonkeyPa
     ran = doctor("check", "--from", "/no/such/file")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "DOCTOR_TIMEOUT" in ran.stderr
-    assert "nan is no number of seconds up to 1e+07" in ran.stderr
+    assert "nan is not a number of seconds up to 1e+07" in ran.stderr
 
 
 def test_a_near_miss_is_answered_with_a_suggestion() -> None:

@@ -69,14 +69,14 @@ def test_nothing_is_wider_than_the_terminal_and_no_purpose_wraps(
 
 @pytest.mark.parametrize(
     ("name", "argument"),
-    [("diagnose", "What was printed"), ("explain", "A known issue"), ("lint", "A folder with")],
+    [("diagnose", "Logs of the failure"), ("explain", "A known issue"), ("lint", "A folder with")],
 )
 def test_arguments_say_what_they_mean(name: str, argument: str) -> None:
     assert argument in shown(name)
 
 
 def test_what_stands_in_brackets_is_shown() -> None:
-    assert "variables over [tool.doctor] in pyproject.toml" in " ".join(shown("config").split())
+    assert "variables override [tool.doctor] in pyproject.toml" in " ".join(shown("config").split())
 
 
 def test_a_pipe_gets_no_colours_and_a_poor_encoding_no_fault() -> None:
