@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.timing import install, measure, middle, span, subject
 from doctor.base.bundled import bundled
 from doctor.catalog.check_headers import load_checks
-from doctor.model.checks import Tier
+from doctor.model.scales import Tier
 from tests import environments
 
 DOCTOR, AGAIN, BARE = (

@@ -22,11 +22,10 @@ from doctor.judge.expectations import WORDS, is_device
 from doctor.judge.suppressions import Ignore, Suppressions
 from doctor.logs import snapshots
 from doctor.model.catalog import Catalog
-from doctor.model.checks import Tier
 from doctor.model.comparison import Comparison, Judged, Side
 from doctor.model.document import ReportDocument
 from doctor.model.report import Report
-from doctor.model.scales import Severity
+from doctor.model.scales import Severity, Tier
 from doctor.pipeline.assess import assess
 from doctor.pipeline.ignores import ignores_of
 from doctor.pipeline.logs import LogSource

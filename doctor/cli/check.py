@@ -12,8 +12,7 @@ import typer
 from doctor.cli import configuration, console, options, reports
 from doctor.cli.output import tell
 from doctor.host import Host
-from doctor.model.checks import Tier
-from doctor.model.scales import Severity
+from doctor.model.scales import Severity, Tier
 from doctor.pipeline import check as pipeline
 from doctor.pipeline.requests import CheckRequest, ObserveRequest
 from doctor.redact.report import shareable, who

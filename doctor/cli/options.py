@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from doctor.cli import suggestions as offered
-from doctor.model import checks
+from doctor.model import scales
 from doctor.model.scales import Severity
 from doctor.report import Format
 
@@ -127,7 +127,7 @@ Skip = Annotated[
     ),
 ]
 Tier = Annotated[
-    checks.Tier,
+    scales.Tier,
     _setting(
         "--tier",
         help="quick: up to a minute. deep: also builds that take minutes.",

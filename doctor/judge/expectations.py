@@ -116,7 +116,7 @@ def _of_candle(word: str, seen: Observation) -> Finding:
     tried = _candles(word.removeprefix("candle-"), seen.outcomes)
     why = next((each.reason for each in tried if each.reason), "")
     cases = [case.reason for each in tried for case in each.cases.values() if case.reason]
-    left = [line.partition(":")[0] for line in seen.left_out if line.startswith("candle-")]
+    left = [check.id for check in seen.deselected if check.id.startswith("candle-")]
     if why or cases:
         said = why or cases[0]
     elif left:

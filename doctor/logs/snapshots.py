@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from doctor import __version__
 from doctor.base.errors import InputError
 from doctor.base.versions import parse
+from doctor.model.observation import Deselected, Observation
 
 FORM = 1
 """The `schema_version` of what this doctor writes, and the only one that it reads."""
@@ -69,6 +71,38 @@ def decoded(
         raise InputError(
             f"{name}: no {what} that this doctor understands: {error}.{_advice(head)}"
         ) from None
+
+
+class _LeftOut(msgspec.Struct, frozen=True):
+    """What earlier doctors wrote of checks that did not run: one sentence for each."""
+
+    left_out: tuple[str, ...] = ()
+    deselected: msgspec.Raw = msgspec.Raw()
+
+
+_TIER = re.compile(r"(?P<id>[^:]+): (?P<summary>.*) \(--tier deep, up to (?P<seconds>\d{1,9}) s\)")
+_STATIC = ("the canaries (--no-canaries)",)
+
+
+def observation(content: bytes, name: str) -> Observation | None:
+    """Return the observation in a snapshot or a JSON report; None for a text that holds neither.
+
+    Raises InputError as `decoded` does. Snapshots up to 2026-11-22 have `left_out` in words.
+    """
+    seen = decoded(content, Observation, name)
+    if seen is None:
+        return None
+    earlier = msgspec.json.decode(content, type=_LeftOut)
+    if bytes(earlier.deselected) or not earlier.left_out:
+        return seen
+    if earlier.left_out == _STATIC:
+        return msgspec.structs.replace(seen, static=True)
+    found = filter(None, map(_TIER.fullmatch, earlier.left_out))
+    deselected = tuple(
+        Deselected(id=one["id"], summary=one["summary"], seconds=float(one["seconds"]))
+        for one in found
+    )
+    return msgspec.structs.replace(seen, deselected=deselected)
 
 
 def is_report(content: bytes) -> bool:

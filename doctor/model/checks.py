@@ -10,16 +10,10 @@ from typing import TypeAlias
 import msgspec
 
 from doctor.model.observation import TargetKind
+from doctor.model.scales import Tier
 
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with what is going on and the seconds it has taken."""
-
-
-class Tier(Enum):
-    """What a check may cost: `quick` is seconds, `deep` is minutes."""
-
-    QUICK = "quick"
-    DEEP = "deep"
 
 
 class Kind(Enum):

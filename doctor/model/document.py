@@ -9,7 +9,7 @@ import msgspec
 from doctor.model.facts import Fact
 from doctor.model.findings import Evidence, Place, Suppression
 from doctor.model.issues import Edit, Snippet
-from doctor.model.observation import ProbeFailure, Target
+from doctor.model.observation import Deselected, ProbeFailure, Target
 from doctor.model.outcomes import Outcome
 from doctor.model.report import RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
@@ -77,7 +77,7 @@ class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """One finding; `settles` names the facts that would decide it.
+    """One finding; `missing_facts` would decide it, and `settles` names them in one text.
 
     A `suppressed` one counts neither in `summary` nor for the exit code.
     """
@@ -93,6 +93,7 @@ class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[str, ...]
     symptoms: tuple[str, ...]
     settles: str = ""
+    missing_facts: tuple[str, ...] = ()
     place: Place | None = None
     suppressed: Suppression | None = None
 
@@ -114,8 +115,8 @@ class SummaryDocument(msgspec.Struct, frozen=True, kw_only=True):
 class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The whole report. Findings are ranked: the first is what to do first.
 
-    `assumed` is what was declared rather than seen; `gone` are ids of the baseline that were not
-    found again.
+    `left_out` says `deselected` and `static` in words. `assumed` was declared, not observed. `gone`
+    are ids of the baseline that were not found again.
     """
 
     schema_version: int
@@ -134,6 +135,8 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     probe_failures: tuple[ProbeFailure, ...] = ()
     left_out: tuple[str, ...] = ()
+    deselected: tuple[Deselected, ...] = ()
+    static: bool = False
     assumed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()

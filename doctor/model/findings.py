@@ -54,7 +54,8 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something to act on.
 
-    It carries its own words, so that a report can be read without the catalog.
+    It carries its own words, so that a report can be read without the catalog. `missing_facts` are
+    facts that would decide whether it is true.
     """
 
     id: str
@@ -69,6 +70,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     fixes: tuple[Fix, ...] = ()
     references: tuple[str, ...] = ()
     symptoms: tuple[str, ...] = ()
-    settles: str = ""
+    missing_facts: tuple[str, ...] = ()
     place: Place | None = None
     suppressed: Suppression | None = None

@@ -8,6 +8,7 @@ import msgspec
 
 from doctor.model.facts import Fact
 from doctor.model.outcomes import Outcome
+from doctor.model.scales import Tier
 
 
 class TargetKind(Enum):
@@ -52,8 +53,24 @@ class ProbeFailure(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Deselected(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that could run here, but belongs to a tier that was not asked for.
+
+    `seconds` is the most that it may take.
+    """
+
+    id: str
+    summary: str = ""
+    tier: Tier = Tier.DEEP
+    seconds: float = 0.0
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts, outcomes and log texts of one examination; `taken` is a UTC time in ISO 8601."""
+    """Facts, outcomes and log texts of one examination; `taken` is a UTC time in ISO 8601.
+
+    `static` means that no check was to run (`--no-canaries`); `deselected` are the checks of
+    another tier.
+    """
 
     schema_version: int = 1
     doctor_version: str = ""
@@ -65,4 +82,5 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: tuple[Outcome, ...] = ()
     logs: tuple[Log, ...] = ()
     probe_failures: tuple[ProbeFailure, ...] = ()
-    left_out: tuple[str, ...] = ()
+    deselected: tuple[Deselected, ...] = ()
+    static: bool = False

@@ -1,4 +1,4 @@
-"""How bad a thing would be, and how sure doctor is."""
+"""How bad a thing would be, how sure doctor is, and what a check may cost."""
 
 from __future__ import annotations
 
@@ -43,3 +43,10 @@ class Confidence(_Scale):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+
+
+class Tier(Enum):
+    """What a check may cost: `quick` is seconds, `deep` is minutes."""
+
+    QUICK = "quick"
+    DEEP = "deep"

@@ -17,10 +17,11 @@ from doctor.base.time_limit import TIME_LIMIT
 from doctor.facts.derive.reach import shown
 from doctor.host import Host
 from doctor.host.threads import run_in_threads
-from doctor.model.checks import Check, Kind, Progress, Tier
+from doctor.model.checks import Check, Kind, Progress
 from doctor.model.facts import ASSUMED, Fact, Facts, present, unknown, value_of
-from doctor.model.observation import Log, Observation, Target, TargetKind
+from doctor.model.observation import Deselected, Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.model.scales import Tier
 from doctor.observe.checkouts import find_workspace
 from doctor.observe.installed.distributions import installed
 from doctor.observe.run_probes import probes, run_probes
@@ -45,8 +46,6 @@ _FOLLOWS = {
     "nvidia.driver_version": ("nvidia.driver_branch", "nvidia.cuda_version"),
 }
 """What this machine says of its own GPU and driver, which does not hold of a declared one."""
-WITHOUT_CANARIES = ("the canaries (--no-canaries)",)
-"""What a static look leaves out."""
 FRAMEWORKS = ("torch", "jax", "tensorflow", "onnxruntime-gpu")
 """Distributions that make an interpreter worth examining where nobody asked for it."""
 
@@ -118,9 +117,10 @@ def observe(
         facts=facts,
         logs=tuple(request.logs),
         probe_failures=failures,
+        static=not request.bounds.canaries,
     )
     if not request.bounds.canaries:
-        return msgspec.structs.replace(observation, left_out=WITHOUT_CANARIES)
+        return observation
     return _with_checks(observation, request, scene, deadline, progress)
 
 
@@ -216,7 +216,7 @@ def _with_checks(
         check for check in request.checks if check.header.target in plans and concerns(check, facts)
     ]
     pending = [check for check in possible if _in_tier(check, bounds.tier, facts)]
-    left_out = [
+    deselected = [
         check for check in possible if check not in pending and not unmet_need(check, facts)
     ]
     where = folder(request.host.env)
@@ -228,9 +228,14 @@ def _with_checks(
         observation,
         facts={**facts, **done.facts},
         outcomes=done.outcomes,
-        left_out=tuple(
-            f"{check.id}: {check.header.summary} (--tier deep, up to {check.header.timeout:.0f} s)"
-            for check in left_out
+        deselected=tuple(
+            Deselected(
+                id=check.id,
+                summary=check.header.summary,
+                tier=check.header.tier,
+                seconds=check.header.timeout,
+            )
+            for check in deselected
         ),
         interrupted=done.interrupted,
     )

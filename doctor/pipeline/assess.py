@@ -19,7 +19,6 @@ from doctor.model.observation import Observation
 from doctor.model.outcomes import Verdict
 from doctor.model.report import CatalogStamp, Diagnosis, Report
 from doctor.model.scales import Severity
-from doctor.observe.observation import WITHOUT_CANARIES
 from doctor.pipeline.policy import Policy, Selection, exit_code
 from doctor.redact.report import without_any_secrets
 
@@ -124,7 +123,7 @@ def _in_order(
 
 def _is_static(seen: Observation) -> bool:
     """Say whether the run left checks out, so that nothing can be called fixed."""
-    return seen.interrupted or seen.left_out == WITHOUT_CANARIES
+    return seen.interrupted or seen.static
 
 
 def _open_ids(seen: Observation, known: Catalog, diagnosis: Diagnosis) -> frozenset[str]:
@@ -137,7 +136,7 @@ def _open_ids(seen: Observation, known: Catalog, diagnosis: Diagnosis) -> frozen
         for outcome in seen.outcomes
         if outcome.verdict in (Verdict.SKIPPED, Verdict.BROKEN)
     }
-    waiting |= {line.partition(":")[0] for line in seen.left_out}
+    waiting |= {check.id for check in seen.deselected}
     proven = {
         name
         for name, issue in known.issues.items()

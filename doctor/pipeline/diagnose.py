@@ -57,7 +57,7 @@ def _around(command: str, log: Log) -> Observation:
         seen = observation_stage.observe(request, lambda _what, _seconds: None)
     except DoctorError:
         return observation_from_logs((log,))
-    return observation_from_logs((log,), msgspec.structs.replace(seen, left_out=()))
+    return observation_from_logs((log,), msgspec.structs.replace(seen, static=False))
 
 
 def _environment_of(host: Host, command: str) -> str | None:

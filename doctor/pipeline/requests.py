@@ -11,8 +11,7 @@ import msgspec
 
 from doctor.base.errors import UsageError
 from doctor.judge.suppressions import Ignore, Suppressions
-from doctor.model.checks import Tier
-from doctor.model.scales import Severity
+from doctor.model.scales import Severity, Tier
 from doctor.observe.selection import MOST_SECONDS
 from doctor.pipeline.logs import LogSource
 

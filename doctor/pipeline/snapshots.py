@@ -43,7 +43,7 @@ def observation_in(content: bytes, path: Path) -> Observation:
     """
     from doctor.logs import snapshots
 
-    saved = snapshots.decoded(content, Observation, str(path))
+    saved = snapshots.observation(content, str(path))
     return _of_collect_env(content, path) if saved is None else saved
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalog.check_headers import read_check
-from doctor.model.checks import Tier
+from doctor.model.scales import Tier
 from doctor.model.vocabulary import is_known
 from tests.checks.trial import CHECKS, SCRIPTS
 

@@ -158,10 +158,10 @@ def test_of_two_issues_that_explain_a_red_check_the_milder_keeps_its_weight() ->
 
 def test_a_text_without_the_facts_names_what_is_missing() -> None:
     found = only(toy.seen({}, log="the sum is off by 3"))
-    assert (found.severity, found.confidence, found.settles) == (
+    assert (found.severity, found.confidence, found.missing_facts) == (
         Severity.ERROR,
         Confidence.MEDIUM,
-        "torch.version",
+        ("torch.version",),
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from doctor.judge.expectations import is_device, unmet
-from doctor.model.observation import Observation, Target, TargetKind
+from doctor.model.observation import Deselected, Observation, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from tests import toy
 
@@ -34,9 +34,9 @@ def candle(verdict: str, device: str, reason: str = "", **cases: str) -> Outcome
 
 
 def seen(
-    *outcomes: Outcome, facts: dict[str, Any] | None = None, left_out: tuple[str, ...] = ()
+    *outcomes: Outcome, facts: dict[str, Any] | None = None, deselected: tuple[Deselected, ...] = ()
 ) -> Observation:
-    return toy.seen(facts, *outcomes, targets=(toy.PYTHON, _WORKSPACE), left_out=left_out)
+    return toy.seen(facts, *outcomes, targets=(toy.PYTHON, _WORKSPACE), deselected=deselected)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_candle_reaches_a_device_on_which_its_program_came_to_a_number(
         ("candle-cuda", seen(candle("skipped", "cuda:0", "there is no nvcc")), "there is no nvcc"),
         (
             "candle-metal",
-            seen(left_out=("candle-cross-device-add: Adds (--tier deep)",)),
+            seen(deselected=(Deselected(id="candle-cross-device-add", summary="Adds"),)),
             "--tier deep",
         ),
         ("candle-metal", seen(), "--features"),

@@ -8,7 +8,7 @@ from doctor.model.facts import present, unknown
 from doctor.model.findings import Evidence, EvidenceKind, Finding, Place, Suppression
 from doctor.model.fixes import Command, Fix, Step
 from doctor.model.issues import Edit, Snippet
-from doctor.model.observation import ProbeFailure, Target, TargetKind
+from doctor.model.observation import Deselected, ProbeFailure, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.report import Diagnosis, Report, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
@@ -71,7 +71,7 @@ def all_of(text: str) -> Report:
         ),
         references=(text,),
         symptoms=(text,),
-        settles=text,
+        missing_facts=(text,),
         place=Place(path=text, line=1),
     )
     outcome = Outcome(
@@ -98,7 +98,7 @@ def all_of(text: str) -> Report:
             for name in NAMES
         },
         targets=(Target(name=text, kind=TargetKind.CARGO, path=text, chosen_by=text),),
-        left_out=(text,),
+        deselected=(Deselected(id=text, summary=text, seconds=9e9),),
         probe_failures=(ProbeFailure(probe=text, why=text),),
         taken=text,
     )
@@ -137,5 +137,5 @@ def hostile() -> Report:
             failure for part in parts for failure in part.observation.probe_failures
         ),
         taken=TEXTS[1],
-        left_out=TEXTS,
+        deselected=tuple(Deselected(id=text, summary=text) for text in TEXTS),
     )

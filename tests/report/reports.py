@@ -8,7 +8,7 @@ from doctor.model.facts import Fact, absent, present, unknown
 from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.fixes import Command, Fix, Step
 from doctor.model.issues import Snippet
-from doctor.model.observation import Observation, Target, TargetKind
+from doctor.model.observation import Deselected, Observation, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
 from doctor.model.report import CatalogStamp, Diagnosis, Report, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
@@ -266,11 +266,11 @@ def no_gpu() -> Report:
             Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact", "toy.other")),
         )
     )
-    left_out = (
-        "toy-build: Builds a toy (--tier deep, up to 600 s)",
-        "toy-crate: Builds a crate (--tier deep, up to 900 s)",
+    deselected = (
+        Deselected(id="toy-build", summary="Builds a toy", seconds=600),
+        Deselected(id="toy-crate", summary="Builds a crate", seconds=900),
     )
-    return report(facts=without, outcomes=outcomes, left_out=left_out, diagnosis=undecided)
+    return report(facts=without, outcomes=outcomes, deselected=deselected, diagnosis=undecided)
 
 
 def sick() -> Report:
@@ -309,7 +309,7 @@ def sick() -> Report:
             Severity.NOTE,
             "toy/unsure",
             confidence=Confidence.LOW,
-            settles="toy.fact, torch.version",
+            missing_facts=("toy.fact", "torch.version"),
         ),
     )
     rest = Diagnosis(

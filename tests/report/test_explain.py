@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.model.checks import Check, Header, Kind, Reach, Tier
+from doctor.model.checks import Check, Header, Kind, Reach
 from doctor.model.compat import Column, Newest, Origin, Source, Table
 from doctor.model.issues import (
     Action,
@@ -20,7 +20,7 @@ from doctor.model.issues import (
     Recipe,
     Signature,
 )
-from doctor.model.scales import Severity
+from doctor.model.scales import Severity, Tier
 from doctor.report.reference import explain, listing
 from tests import toy
 

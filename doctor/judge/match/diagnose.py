@@ -103,7 +103,9 @@ def common_causes(
                 _target_of(issue, targets),
             )
             evidence = dict.fromkeys(one.evidence[0] for one in symptoms if one.evidence)
-            causes.append(msgspec.structs.replace(cause, evidence=tuple(evidence), settles=""))
+            causes.append(
+                msgspec.structs.replace(cause, evidence=tuple(evidence), missing_facts=())
+            )
     return causes
 
 
@@ -188,7 +190,7 @@ def ranked(
             not _is_about_device(one),
             one.id in general,
             one.confidence.rank,
-            bool(one.settles),
+            bool(one.missing_facts),
             _distance(one, owner),
             one.id,
         )

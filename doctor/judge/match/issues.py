@@ -218,7 +218,7 @@ def finding(evaluation: Evaluation, result: Result, facts: Facts, target: str) -
         captures=captures,
         references=tuple(reference.url for reference in evaluation.issue.references),
         symptoms=evaluation.issue.symptoms,
-        settles=", ".join(applies.missing if applies.truth is None else ()),
+        missing_facts=applies.missing if applies.truth is None else (),
     )
 
 

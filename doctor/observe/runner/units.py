@@ -10,8 +10,9 @@ from collections.abc import Mapping
 import msgspec
 
 from doctor.host import Host
-from doctor.model.checks import Check, Reach, Tier
+from doctor.model.checks import Check, Reach
 from doctor.model.outcomes import Outcome, Verdict
+from doctor.model.scales import Tier
 
 HOST = "host"
 """The lane of what runs about the machine."""

@@ -12,6 +12,7 @@ from doctor.report.html.elements import Markup, el, folded, joined, line, row, t
 from doctor.report.view import outcomes as ends
 from doctor.report.view import unreached as reached
 from doctor.report.view import words
+from doctor.report.view.deselected import deselected
 from doctor.report.view.newer_tables import beyond
 
 _MARKS = {Verdict.PASSED: "✓", Verdict.SKIPPED: "–", Verdict.BROKEN: "?"}
@@ -109,7 +110,7 @@ def rest(report: Report) -> Markup:
         *ends.cached(seen),
         *reached.unreached(seen.facts, seen.outcomes),
         *beyond(seen.facts),
-        *ends.left_out(seen.left_out),
+        *deselected(seen),
     )
     unseen = [line(text, 600) for text in told]
     open_ = [

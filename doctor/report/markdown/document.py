@@ -17,6 +17,7 @@ from doctor.report.view import outcomes as ends
 from doctor.report.view import unreached as reached
 from doctor.report.view.assumptions import as_if
 from doctor.report.view.blocks import Suppressed
+from doctor.report.view.deselected import deselected
 from doctor.report.view.detail import ISSUE
 from doctor.report.view.findings import findings, suppressed
 from doctor.report.view.newer_tables import beyond
@@ -163,7 +164,7 @@ def _rest(report: Report) -> str:
         *ends.cached(seen),
         *reached.unreached(seen.facts, seen.outcomes),
         *beyond(seen.facts),
-        *ends.left_out(seen.left_out),
+        *deselected(seen),
     ]
     lines += [
         f"{issue.id} is undecided for want of {words.facts_wanted(issue.missing_facts)}"

@@ -23,6 +23,7 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured.encoding import encoded
 from doctor.report.view.assumptions import assumed
+from doctor.report.view.deselected import each_deselected
 
 
 def render(report: Report) -> str:
@@ -64,7 +65,9 @@ def document(report: Report) -> ReportDocument:
         recording=seen.recording,
         interrupted=seen.interrupted,
         probe_failures=seen.probe_failures,
-        left_out=seen.left_out,
+        left_out=each_deselected(seen),
+        deselected=seen.deselected,
+        static=seen.static,
         assumed=assumed(seen.facts),
         gone=report.gone,
     )
@@ -86,7 +89,10 @@ def summary(report: Report) -> SummaryDocument:
 
 def _finding(found: Finding, *, windows: bool) -> FindingDocument:
     fixes = tuple(_fix(fix, windows=windows) for fix in found.fixes)
-    return msgspec.convert({**msgspec.structs.asdict(found), "fixes": fixes}, FindingDocument)
+    settles = ", ".join(found.missing_facts)
+    return msgspec.convert(
+        {**msgspec.structs.asdict(found), "fixes": fixes, "settles": settles}, FindingDocument
+    )
 
 
 def _fix(fix: Fix, *, windows: bool) -> FixDocument:

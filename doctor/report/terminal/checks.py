@@ -23,6 +23,7 @@ from doctor.report.terminal.page import (
     span,
     verbatim,
 )
+from doctor.report.view.deselected import deselected, each_deselected
 from doctor.report.view.newer_tables import beyond
 from doctor.report.view.outcomes import (
     WORDS,
@@ -30,7 +31,6 @@ from doctor.report.view.outcomes import (
     devices,
     grouped,
     innermost,
-    left_out,
     partly,
     told,
 )
@@ -176,7 +176,7 @@ def _devices(alike: Sequence[Outcome], how: Look) -> str:
 def not_checked(report: Report, how: Look) -> Lines:
     """Yield what was not looked at, and why."""
     seen = report.observation
-    less = seen.left_out if how.wordy else left_out(seen.left_out)
+    less = each_deselected(seen) if how.wordy else deselected(seen)
     rows = [
         *cached(seen),
         *unreached(seen.facts, seen.outcomes),

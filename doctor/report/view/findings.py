@@ -101,11 +101,6 @@ def finding(
     )
 
 
-def missing_facts(found: ModelFinding) -> tuple[str, ...]:
-    """Return the names of the facts that would make a finding sure."""
-    return tuple(name for name in found.settles.split(", ") if name)
-
-
 def _causes(counted: tuple[ModelFinding, ...]) -> dict[int, int]:
     """Map each finding that is a consequence to its cause, by their places.
 
@@ -163,7 +158,7 @@ def _note(
 ) -> Iterator[Block]:
     if found.fixes:
         yield fix(found.fixes[0], detail, label="fix", windows=windows)
-    elif missing_facts(found):
+    elif found.missing_facts:
         yield from _unsure(found, detail)
     else:
         yield from _cause(found, detail)
@@ -204,7 +199,7 @@ def _source(piece: ModelEvidence, detail: Detail) -> str:
 
 
 def _unsure(found: ModelFinding, detail: Detail) -> Iterator[Paragraph]:
-    if names := missing_facts(found):
+    if names := found.missing_facts:
         shown = names[:_FACTS] if detail.brief else names
         more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
         text = flat(f"not known here: {facts_wanted(shown)}{more}", detail.text)

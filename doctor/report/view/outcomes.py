@@ -17,7 +17,6 @@ from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.report.view.words import count
 
 _TOLD_LINES = 8
-_DEEP = re.compile(r"\(--tier deep, up to (?P<seconds>\d{1,9}) s\)$")
 
 WORDS = {
     Verdict.PASSED: "passed",
@@ -157,21 +156,3 @@ def _age(then: str, now: str) -> str:
         if seconds > 5400
         else count(max(round(seconds / 60), 1), "minute")
     )
-
-
-def left_out(items: Sequence[str]) -> list[str]:
-    """Say in one line which checks were left to the deep tier, and how long they take.
-
-    As they are where some are left out otherwise.
-    """
-    found = [(item.partition(": ")[0], _DEEP.search(item)) for item in items]
-    known = [(name, end) for name, end in found if end is not None]
-    if len(known) < len(found):
-        return list(items)
-    if not known:
-        return []
-    minutes = sum(int(end["seconds"]) for _, end in known) / 60
-    them = "it" if len(known) == 1 else "them"
-    return [
-        f"{', '.join(name for name, _ in known)}: --tier deep runs {them}, in {minutes:.0f} min at most"
-    ]
