@@ -8,6 +8,9 @@ _HERE = Path(__file__).resolve().parents[1]
 
 
 def bundled(name: str) -> Path:
-    """Return the folder `name` (`checks` or `matrices`): inside the wheel where it exists, else at the top of the checkout."""
+    """Return the folder `checks` or `matrices`.
+
+    It lies inside the wheel, or else at the top of the checkout.
+    """
     packed = _HERE / "_bundled" / name
     return packed if packed.is_dir() else _HERE.parent / name

@@ -25,6 +25,9 @@ def _matches(name: str, glob: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _start(glob: str) -> str | None:
-    """Return what a glob wants a name to begin with, or to be, where it wants no more: most do, and thousands of them may be asked for."""
+    """Return the literal prefix, or name, that a glob stands for; None for any other glob.
+
+    Most globs are of this kind, and a configuration may name thousands of them.
+    """
     start = glob.removesuffix("*")
     return None if any(sign in start for sign in "*?[") else start

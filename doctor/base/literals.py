@@ -1,4 +1,7 @@
-"""The texts that a regular expression cannot match without: looking for them first is what makes hundreds of expressions affordable."""
+"""Find the literals that each match of a regular expression contains.
+
+A search for them comes first. It makes hundreds of expressions affordable.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from itertools import pairwise
 
 _SHORTEST = 3
 _PIECE = re.compile(
-    r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]{0,100}\}|[0-7]{1,3}|.)|\[\^?\]?(?:\\.|[^\]\\]){0,1000}\]"
+    r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]{0,100}\}|[0-7]{1,3}|.)"
+    r"|\[\^?\]?(?:\\.|[^\]\\]){0,1000}\]"
     r"|\((?:\?:|\?P<\w+>)?|[)|.^$]|[*+?]\??|\{\d{0,9},?\d{0,9}\}\??|[^\\\[()|.^$*+?{]",
     re.DOTALL,
 )
@@ -57,7 +61,10 @@ def _either(pieces: deque[str]) -> tuple[str, ...]:
 
 
 def _sequence(pieces: deque[str]) -> tuple[str, ...]:
-    """Read one alternative; return the best of what it cannot do without: the longest run of plain text, or the texts of a group."""
+    """Read one alternative, and return the literals that it requires.
+
+    That is the longest run of plain text, or the texts of a group.
+    """
     offers: list[tuple[str, ...]] = []
     run = ""
     while pieces and pieces[0] not in ("|", ")"):

@@ -1,4 +1,7 @@
-"""What this machine does not grant, told apart from what is wrong with a patient and with doctor."""
+"""Recognize resources that this machine refuses: memory, disk, files, processes, permissions.
+
+Such a refusal is no fault of doctor, and none of the target.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _NO_LIMIT = 1 << 50
 
 
 class Refusal(NamedTuple):
-    """What is refused (`room`, `files`, `memory`, `processes` or `rights`), and a sentence about it."""
+    """The refused resource (`room`, `files`, `memory`, `processes`, `rights`), and a sentence."""
 
     what: str
     words: str

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 
 
 def suggest(word: str, known: Iterable[str], otherwise: str = "; doctor list shows them") -> str:
-    """Return the end of a sentence that names the id most like a mistyped one, or says where they are to be found."""
+    """Return "; did you mean X?" for the known word nearest to a mistyped one.
+
+    Return `otherwise` where none is near.
+    """
     from difflib import get_close_matches
 
     close = get_close_matches(word, list(known), n=1)

@@ -1,4 +1,4 @@
-"""Make foreign text safe to show: nothing in it controls a terminal, or commands a runner of continuous integration."""
+"""Make foreign text safe to show to a terminal and to a CI runner, and cut it to size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 _ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]|[@-Z\\-_])"
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]"
+    r"|[@-Z\\-_])"
 )
 _COMMAND = re.compile(r"(?m)^[^\S\n]*:(:)|#(#\w{0,32}\[)|section_(?:start|end)(:)")
 """What runners take for a command: GitHub `::`.
@@ -46,7 +47,7 @@ def neutralize_commands(text: str) -> str:
 
 
 def spell_commands(text: str, how: Callable[[str], str]) -> str:
-    """Return a text in which the character that each command of a runner cannot do without is spelled as `how` says."""
+    """Respell the character that makes a text a command of a CI runner."""
     parts, at = [], 0
     for place in command_places(text):
         parts += [text[at:place], how(text[place])]

@@ -1,4 +1,4 @@
-"""Bound what doctor does by itself, as checks and probes are bounded: whatever it reads, it comes to an end."""
+"""Bound the time of doctor's own work, as that of checks and probes is bounded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupt(seconds: float) -> Iterator[None]:
-    """Let a thread interrupt this one, for Windows has no clock that does: any step of Python's is reached."""
+    """Let a thread interrupt this one: Windows has no interval timer that raises a signal."""
     before, over = signal.getsignal(signal.SIGINT), threading.Event()
 
     def interrupted(number: int, frame: FrameType | None) -> None:

@@ -31,5 +31,8 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _is_endless(line: str) -> bool:
-    """Say whether a key has so many parts (a.a.a…) that the parser, whose time is their square, would take minutes over it."""
+    """Say whether a key has too many parts (a.a.a…).
+
+    The parser takes quadratic time over them, which is minutes here.
+    """
     return "x." * _PARTS in _BLANKS.sub("", _WORD.sub("x", line))

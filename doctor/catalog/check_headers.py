@@ -15,7 +15,10 @@ from doctor.model.checks import Check, Header
 
 _BLOCK = re.compile(r"(?m)^# /// script\s*$\n(?P<body>(?:^#(?: .*)?$\n)+?)^# ///\s*$")
 _DOCSTRING = re.compile(r'(?s)^(?:#[^\n]*\n|\s)*"""(.*?)"""')
-"""Parsing every script to read its first string would cost more than all probes of a small environment."""
+"""A script's docstring, found by a pattern.
+
+To parse every script costs more than all probes of a small environment.
+"""
 
 
 class ScriptError(DoctorError):
@@ -23,7 +26,7 @@ class ScriptError(DoctorError):
 
 
 def load_checks(folder: Path | None = None) -> dict[str, Check]:
-    """Return every check script under `folder` (doctor's own by default) by id, in the order of their paths."""
+    """Return every check script under `folder` by its id, in the order of paths."""
     folder = folder or bundled("checks")
     found = [
         read_check(path)

@@ -21,7 +21,7 @@ from doctor.model.issues import Condition, KnownIssue, Recipe
 
 COMPILED = "catalog.msgpack"
 _COMPILED_BESIDE = ".catalog.msgpack"
-"""In a checkout: what was compiled of the folder, so that not every command parses hundreds of files."""
+"""The compiled catalog of a checkout, so that not every command parses hundreds of files."""
 _MAX_FILE = 256 << 10
 _T = TypeVar("_T")
 
@@ -34,7 +34,9 @@ class CatalogError(DoctorError):
 
 
 def load(extra: Sequence[Path] = ()) -> Catalog:
-    """Load the catalog that came with doctor and then those of `extra`, whose entries win over entries of the same id.
+    """Load doctor's own catalog, and then those of `extra`.
+
+    Their entries win over entries of the same id.
 
     Raises CatalogError for a folder that is not there, for entries that do not fit the schema, and
     for patterns that cannot be searched in linear time, all of them at once. What came with doctor
@@ -108,7 +110,10 @@ def _load_own() -> Catalog:
 
 
 def _of_checkout(folder: Path) -> Catalog:
-    """Read the YAML of a checkout, or what was compiled of it when it was last read, beside it, while no file has changed since."""
+    """Read the catalog of a checkout, compiled or from YAML.
+
+    The compiled file lies beside the folder and counts while no file has changed.
+    """
     beside, state = folder.parent / _COMPILED_BESIDE, _state(folder)
     with contextlib.suppress(OSError, ValueError):
         kept = msgspec.msgpack.decode(beside.read_bytes(), type=_Kept)
@@ -132,7 +137,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _state(folder: Path) -> str:
-    """Say in which state the files are that a catalog is made of: its own, and the model that they are read by."""
+    """Return a digest of the files of a catalog and of the model that reads them."""
     import hashlib
 
     told = hashlib.sha256()
@@ -222,7 +227,7 @@ def _text(path: Path) -> str:
 
 
 def lines_of(path: Path) -> dict[str, int]:
-    """Return the line of each place in a YAML file that can be parsed, as `fixes[0].title` names it."""
+    """Return the line number of each path, `fixes[0].title`, in a YAML file that parses."""
     import yaml
 
     root = yaml.compose(_text(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -1,4 +1,7 @@
-"""A process of the target that has done the dear imports and forks for every check (its own side: checks/fork_server.py)."""
+"""Fork checks from a process of the target that has imported torch once.
+
+The target's side, and the protocol, are in checks/fork_server.py.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _NEWS_LIMIT = 4096
 _MOST_JUNK = 1000
 """Messages that are no news, after which nobody listens any more."""
 _LOST = -9
-"""The exit code of a child whose fork server is gone: nobody can tell its own any more, and it is killed."""
+"""The exit code of a child whose fork server is gone; the child is killed."""
 _Pid = Annotated[int, msgspec.Meta(gt=1, lt=1 << 31)]
 
 
@@ -114,7 +117,7 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The process that the first script runs in: the root until it has settled, then its first child."""
+        """The process of the first script: the root until it forks, then the root's first child."""
         first = self._first
         return first.pid if first else self._root.pid if self._root else 0
 

@@ -194,7 +194,10 @@ class _Guard:
         return bool(got)
 
     def _end(self, pid: int, mark: str, spare: list[str]) -> None:
-        """Kill a descendant with its own, and what it has left: that carries its mark, is of its session, or can be nobody else's."""
+        """Kill a descendant, its children and its orphans.
+
+        An orphan carries its mark, is of its session, or can belong to nobody else.
+        """
         for _ in range(_PASSES):
             children = children_by_parent()
             mine = descendants(os.getpid(), children)

@@ -39,7 +39,7 @@ class HeadAndTail:
 
 
 def _whole_head(head: bytes) -> bytes:
-    """Return a text without the part of a line that it ends with: half a line may be half a secret, which nobody could tell any more."""
+    """Return a text without its last, cut line: half a secret could not be recognized."""
     near = max(len(head) - _LINE, 0)
     place = head.rfind(b"\n", near)
     return head[: place if place >= 0 else max(head.rfind(b" ", near), 0) or len(head)]

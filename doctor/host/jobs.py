@@ -1,4 +1,9 @@
-"""What Windows has for process trees: a job, which whatever its processes start belongs to, and which ends with its last handle."""
+"""Hold a process tree in a Windows job object.
+
+Each process that starts inside belongs to the job, and ends with its last handle.
+
+https://learn.microsoft.com/windows/win32/procthread/job-objects
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     health: dict[str, Any] | None = None
 
     def told(self) -> dict[str, Any]:
-        """Return it as a fact carries it: what is not known is left out, but for what every GPU has."""
+        """Return the value of a fact: unknown fields are dropped, but for those of every GPU."""
         always = ("name", "capability", "memory_bytes")
         told = {
             name: value

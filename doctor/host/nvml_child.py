@@ -1,4 +1,7 @@
-"""Asks NVML in a process of its own, which may be killed: one JSON object per line, so that a hang keeps what came before it.
+"""Query NVML in a process of its own, which may hang and be killed.
+
+It prints one JSON object per line, so that a hang keeps the lines before it. The API is that of
+https://docs.nvidia.com/deploy/nvml-api/.
 
 Started as a script with the folder that holds `pynvml` as its only argument; it imports nothing of
 doctor.
@@ -44,7 +47,7 @@ def text(value: Any) -> str:
 
 
 def reason(nvml: Any, error: Any) -> str:
-    """Return the library's own words for an error, which are the ones that people know, else the bindings'."""
+    """Return NVML's own text for an error, which people search for, else the bindings'."""
     try:
         return text(nvml.nvmlErrorString(error.value))
     except nvml.NVMLError:
@@ -52,7 +55,10 @@ def reason(nvml: Any, error: Any) -> str:
 
 
 class GpuQuery:
-    """One GPU and the calls to it: an error costs one answer, and is kept where it speaks of the GPU itself."""
+    """Query one GPU. An error costs one answer.
+
+    It is kept where it says that the GPU itself is lost.
+    """
 
     def __init__(self, nvml: Any, device: Any) -> None:
         self.nvml, self.device = nvml, device

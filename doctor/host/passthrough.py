@@ -39,11 +39,13 @@ Every other one is meant for the command.
 _TO_END = ("HUP", "INT", "QUIT", "TERM")
 _OF_TERMINALS = ("INT", "QUIT", "TSTP", "WINCH")
 _JOIN_SECONDS = 2.0
-"""How long to read on after the end: something that the command left running may hold the stream open for ever."""
+"""Seconds to read on after the end. A process in the background may hold the stream open."""
 
 
 class PassThroughResult(NamedTuple):
-    """How a command ended, in the words of a shell (128 and the signal), and what it printed: beginning and end, where that was much.
+    """The exit code of a command as a shell gives it (128 + signal), and its output.
+
+    Of a long output the beginning and the end are kept.
 
     `was_told` says that somebody wished the end: by a signal, or by reading no further.
     """
@@ -220,7 +222,10 @@ class _Command:
                 self._send(number)
 
     def _told(self) -> tuple[int, bool]:
-        """Wait for a signal; say whether the command has got it as well: what the terminal sends goes to all of the foreground."""
+        """Wait for a signal, and say whether the command received it as well.
+
+        A terminal sends its signals to the whole foreground process group.
+        """
         if hasattr(signal, "sigwaitinfo"):
             told = signal.sigwaitinfo(self._orders)
             return (
@@ -240,7 +245,10 @@ class _Command:
 
 
 def _terminal() -> tuple[int, int] | None:
-    """Open a terminal for the command where both our streams are one, of the same size: else it would print without colour, and late."""
+    """Open a pseudo-terminal where both our streams are one terminal.
+
+    Else the command would print without colour, and late. The size is the same.
+    """
     if sys.stdout is None or sys.stderr is None or not (os.isatty(1) and os.isatty(2)):
         return None
     import termios

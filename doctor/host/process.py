@@ -1,4 +1,4 @@
-"""Run one command in its own process group, bounded in time, in output and in what it may leave behind."""
+"""Run one command in its own process group, within bounds of time, output and memory."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def run(
 
 
 def follow(leader: RunningProcess, pipes: Sequence[IO[bytes]], bounds: Bounds) -> CompletedCommand:
-    """Stay with a command to its end, or kill its whole process tree when it goes beyond its bounds.
+    """Follow a command to its end; kill its process tree when it exceeds its bounds.
 
     The beginning and the end of each stream are kept. A command with a `tick`, which is called some
     fifty times a second, leaves nothing behind even where it ended well. Whatever `tick` raises, or
@@ -271,7 +271,7 @@ def _start(
 
 
 def _deadline(drains: Sequence[_PipeReader], started: float, bounds: Bounds) -> float:
-    """Return when a command has had its time, which every word puts off where silence is bounded."""
+    """Return the deadline of a command; output puts it off where silence is bounded."""
     end = started + bounds.timeout
     if bounds.silence is None:
         return end

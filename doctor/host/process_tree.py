@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 POSIX = os.name == "posix"
 _PROC = Path("/proc")
 MARK = "CANARY_RUN"
-"""Set for every command, so that what it leaves behind can be told from everything else, whatever its session and its parent."""
+"""Set in the environment of every command. Orphans are found by it, whatever their parent."""
 
 
 class ProcessStat(NamedTuple):
@@ -150,7 +150,7 @@ def end_of_job(process: object) -> Callable[[], object]:
 
 
 def kill_tree(leader: int, mark: str) -> None:
-    """Kill the process group that `leader` leads, every descendant that left it, and every orphan that carries `mark`.
+    """Kill the process group of `leader`, its descendants, and each orphan that carries `mark`.
 
     What nobody could mean is refused: init, this process, and what this process descends from.
     """
@@ -174,7 +174,7 @@ def kill_marked(mark: str) -> None:
 
 
 def may_be_child(pid: int, parent: int) -> bool:
-    """Say whether a process is a child of another, as the kernel has it, or has been gone since it was spoken of."""
+    """Say whether the kernel calls a process a child of another, or does not know it any more."""
     return pid > 1 and ((seen := process_stat(pid)) is None or seen.parent == parent)
 
 

@@ -1,8 +1,8 @@
-"""The one reader of files that are not doctor's own: regular files only, and of each no more than its reader names.
+"""Read files that are not doctor's own: regular files only, and each within a bound.
 
-Whoever reads names a bound. A file beyond it is refused as a whole (`read_whole`), or its beginning is
-all that is looked at (`read_regular`). What is no file is not opened at all: opening some devices
-already does something, and a pipe may never be filled.
+Whoever reads names a bound. A file beyond it is refused as a whole (`read_whole`), or its beginning
+is all that is looked at (`read_regular`). What is no file is not opened at all: opening some
+devices already does something, and a pipe may never be filled.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FLAGS = (
 
 
 class UnreadableFile(DoctorError):
-    """A file is there and was not read: it is no regular file, larger than what is read of its kind, or closed to this user."""
+    """A file exists and was not read: not regular, too large, or not permitted."""
 
 
 def read_beginning(path: str | Path, limit: int) -> bytes | None:
@@ -66,7 +66,8 @@ def read_whole(path: str | Path, limit: int) -> bytes | None:
     data = read_beginning(path, limit + 1)
     if data is not None and len(data) > limit:
         raise UnreadableFile(
-            f"{path} is larger than {_spoken(limit)}, which is more than doctor reads of such a file"
+            f"{path} is larger than {_spoken(limit)}, which is more than doctor reads of such a "
+            f"file"
         )
     return data
 
@@ -104,7 +105,10 @@ def read_given(path: Path, limit: int) -> bytes:
 
 @contextmanager
 def descriptor_of(path: str | Path) -> Iterator[int]:
-    """Open a regular file; raises UnreadableFile for what is none, OSError where it cannot be opened."""
+    """Open a regular file.
+
+    Raises UnreadableFile for what is none, OSError where it cannot be opened.
+    """
     # Looked at by its name first, since opening a device may be an act (a watchdog), and then as
     # what was opened.
     if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a thousand times, and a Path costs more than the call

@@ -1,4 +1,7 @@
-"""Remove a folder that holds whatever a check has left. Stands alone: the supervisor's own side leans on it."""
+"""Remove a folder tree, whatever a check has left in it.
+
+The module imports nothing of doctor: the supervisor's child runs it as a script.
+"""
 
 from __future__ import annotations
 

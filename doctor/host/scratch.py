@@ -1,4 +1,4 @@
-"""The temporary folder of one run, and the supervisor that starts what runs in it and clears up behind it."""
+"""Keep the temporary folder of one run, and the supervisor of its processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class ScratchError(DoctorError):
 
 
 class Scratch:
-    """Use it with `with`: whatever was started or written there is gone afterwards, also after SIGKILL (where there is a /proc)."""
+    """A context manager: processes and files of the run are gone at its end.
+
+    Where there is a /proc, this holds after SIGKILL as well.
+    """
 
     def __init__(self) -> None:
         self._mark, self._numbers = uuid.uuid4().hex, itertools.count()
@@ -86,7 +89,7 @@ def _make_folder(env: Mapping[str, str]) -> Path:
 
 
 def temporary_folders(env: Mapping[str, str], platform: str = sys.platform) -> Iterator[str]:
-    """Yield where temporary files may go: what the environment names, as a whole path, then what the system keeps for them."""
+    """Yield the folders for temporary files: those of the environment, then the system's."""
     named = (env.get(name, "") for name in ("TMPDIR", "TEMP", "TMP"))
     yield from (name for name in named if Path(name).is_absolute())
     if platform == "win32":

@@ -1,4 +1,7 @@
-"""The process that starts the commands of a run, adopts what they leave and ends it (its own side: doctor/host/supervisor_child.py)."""
+"""Start the commands of a run in a process that adopts their orphans and ends them.
+
+The other side is doctor/host/supervisor_child.py.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _CHILD = Path(__file__).with_name("supervisor_child.py")
 _START_SECONDS = 20.0
 """How long the guard of a command may take to start it; a machine that swaps needs a while."""
 _LOST = -9
-"""The exit code of a command whose guard is gone: nobody can tell its own any more, and it was killed."""
+"""The exit code of a command whose guard is gone; the command was killed."""
 _NEWS_LIMIT = 1 << 16
 
 
@@ -39,7 +42,10 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SupervisedProcess:
-    """A command that a guard started. Its number is the guard's: what descends from that is all the command's."""
+    """A command that a guard started.
+
+    `pid` is the guard's: the command and its orphans descend from that.
+    """
 
     def __init__(self, control: socket.socket, pipes: Sequence[IO[bytes]], mark: str) -> None:
         self.pid, self.command, self.pipes = 0, 0, pipes

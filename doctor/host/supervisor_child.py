@@ -1,4 +1,4 @@
-"""The supervisor of a run: has a guard for each of its commands, and puts away what doctor could not where that is killed.
+"""Supervise a run: one guard per command, and a clean-up if doctor is killed.
 
     python supervisor_child.py FOLDER MARK
 

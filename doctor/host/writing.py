@@ -1,4 +1,4 @@
-"""The one writer of the files that a person asks for: reports, snapshots, summaries, what `doctor init` begins.
+"""Write the files that a person asks for: reports, snapshots, summaries, configuration.
 
 A file is written whole or not at all. A pipe, a device and a descriptor are written to as what they
 are, and never replaced. A checkout can bring links along, so links decide nothing: the last name of
@@ -121,7 +121,8 @@ def _place(path: Path) -> Path:
         if not folder.is_relative_to(os.path.realpath(Path(*upwards))):
             _refuse(
                 path,
-                f"a link in it leads elsewhere, and a checkout may bring links; to mean that file, name it {folder / path.name}",
+                f"a link in it leads elsewhere, and a checkout may bring links; to mean that "
+                f"file, name it {folder / path.name}",
             )
     return folder / path.name
 
@@ -146,7 +147,8 @@ def _as_it_is(place: Path, path: Path) -> int | None:
     if stat.S_ISLNK(seen.st_mode) or (of_system and stat.S_ISREG(seen.st_mode)):
         _refuse(
             path,
-            f"it is a link, and a checkout may bring links; to mean that file, name it {os.path.realpath(place)}",
+            f"it is a link, and a checkout may bring links; to mean that file, name it "
+            f"{os.path.realpath(place)}",
             _Link,
         )
     if stat.S_ISREG(seen.st_mode):
@@ -166,7 +168,10 @@ def _takes_text(mode: int) -> bool:
 
 
 def _descriptor(place: Path) -> int | None:
-    """Return which descriptor of this process a path of /dev or /proc stands for, so that what it leads to is not opened again."""
+    """Return the descriptor that a path of /dev or /proc names; None for another path.
+
+    Its target is then not opened again.
+    """
     found = _DESCRIPTOR.fullmatch(str(place))
     if found and found["pid"] in (None, "self", "thread-self", str(os.getpid())):
         return int(found["number"])
@@ -268,7 +273,7 @@ def _replace(place: Path, data: bytes, *, private: bool) -> None:
 
 
 def _give(descriptor: int, before: os.stat_result) -> None:
-    """Give a new file the owner and the mode of the one that it stands for, as far as this user and the file system let it."""
+    """Copy owner and mode of a file to the one that replaces it, as far as permitted."""
     with contextlib.suppress(OSError, AttributeError):
         if (before.st_uid, before.st_gid) != (
             os.fstat(descriptor).st_uid,

@@ -1,1 +1,4 @@
-"""What people paste: the text of an environment report, the log of something that failed. Pure: text in, facts out."""
+"""Read what people paste: environment reports and logs of failures.
+
+No module here touches the machine: text in, facts out.
+"""

@@ -1,4 +1,4 @@
-"""The text that `python -m torch.utils.collect_env` prints, and vLLM's that is built on it, as facts."""
+"""Turn the output of `python -m torch.utils.collect_env`, and vLLM's, into facts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _LISTED = re.compile(
     r"^[\s>]{0,8}\[(?:pip3?|conda)\]\s+([A-Za-z0-9._-]{1,80})(?:==|\s+)(\d\S{0,60})"
 )
 _GPU = re.compile(
-    r"^(?:[\s>]{0,8}GPU models and configuration\s{0,8}:)?[\s>]{0,8}GPU (\d{1,3}): (.{1,80}?)\s{0,8}$"
+    r"^(?:[\s>]{0,8}GPU models and configuration\s{0,8}:)?[\s>]{0,8}GPU (\d{1,3}): "
+    r"(.{1,80}?)\s{0,8}$"
 )
 _NOTHING = frozenset({"n/a", "none", "no cuda", "no rocm", "no"})
 _TELLTALE = ("pytorch version", "cuda used to build pytorch")

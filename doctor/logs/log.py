@@ -1,4 +1,4 @@
-"""What a log itself tells of the machine that it comes from, and which of its lines owns the failure."""
+"""Find in a log the facts of its machine, and the line that reports the root failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from doctor.model.facts import Fact, present
 from doctor.model.observation import Log
 
 _PREFIX = re.compile(
-    r"^(?:\d{4}-\d\d-\d\dT[\d:.]{8,20}Z? ?|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]? ?|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?\]? "
+    r"^(?:\d{4}-\d\d-\d\dT[\d:.]{8,20}Z? ?|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]? ?"
+    r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?\]? "
     r"|#\d{1,4} \d{1,5}\.\d{1,4} |[\w.-]{1,40}\s{1,8}\| |(?:> ?){1,4})"
 )
 _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -25,7 +26,10 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("cuda.version", "cuda.nvcc_version"),
     ),
     (
-        r"detected CUDA version \((\d+\.\d+)\) mismatches the version that was used to compile\s*PyTorch \((\d+\.\d+)\)",
+        (
+            r"detected CUDA version \((\d+\.\d+)\) mismatches the version that was used to "
+            r"compile\s*PyTorch \((\d+\.\d+)\)"
+        ),
         ("cuda.version", "torch.cuda_version"),
     ),
     (r"\btorch\.__version__\s{0,4}[=:]{1,2}\s{0,4}['\"]?(\d[\w.+]{2,40})", ("torch.version",)),
@@ -57,16 +61,19 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _CAPABILITY = re.compile(r"with CUDA capability sm_(\d{1,2})(\d) is not compatible")
 _ARCHS = re.compile(
-    r"PyTorch install(?:ation)? supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]? ?){1,40})"
+    r"PyTorch install(?:ation)? supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]? "
+    r"?){1,40})"
 )
 _GPU = re.compile(
-    r"(?:^\|\s{1,6}\d{1,2}\s{1,4}|\bGPU \d{1,2}: |\bDevice: cuda:\d{1,2} )(NVIDIA [A-Za-z][\w -]{2,40}?)(?: ?\.\.\.|\s{2}| \(| : |$)"
+    r"(?:^\|\s{1,6}\d{1,2}\s{1,4}|\bGPU \d{1,2}: |\bDevice: cuda:\d{1,2} )(NVIDIA "
+    r"[A-Za-z][\w -]{2,40}?)(?: ?\.\.\.|\s{2}| \(| : |$)"
 )
 _SYSTEMS = {
     "windows": re.compile(r"\b[A-Z]:\\{1,2}[\w.]|\bwin_amd64\b"),
     "macos": re.compile(r"(?:^|[\s'\"(=:])/(?:opt/homebrew|Users)/|\bmacosx[_-]\d"),
     "linux": re.compile(
-        r"(?:^|[\s'\"(=:])/(?:usr/lib|usr/local|home|root|opt/conda|mnt)/|\blinux[-_](?:gnu|x86_64|aarch64)\b"
+        r"(?:^|[\s'\"(=:])/(?:usr/lib|usr/local|home|root|opt/conda|mnt)/|\blinux[-_](?:gnu|x86_64"
+        r"|aarch64)\b"
     ),
 }
 _CIRCUMSTANCES: Mapping[str, tuple[re.Pattern[str], Any]] = {
@@ -88,8 +95,10 @@ _CIRCUMSTANCES: Mapping[str, tuple[re.Pattern[str], Any]] = {
 }
 """What the lines of a log show of where they were printed."""
 _ERROR = re.compile(
-    r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: |$)|\bCUDA error: |\bundefined symbol: "
-    r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread '.{1,60}' panicked at |\bKilled$"
+    r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: "
+    r"|$)|\bCUDA error: |\bundefined symbol: "
+    r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread "
+    r"'.{1,60}' panicked at |\bKilled$"
     r"|\bFATAL: |\bERROR: "
 )
 _WORDS = (
@@ -106,10 +115,14 @@ _WORDS = (
 )
 """One of them stands in every complaint."""
 WRAPPER = re.compile(
-    r"ninja: build stopped|Error compiling objects|command '.{1,400}' (?:failed|returned non-zero)|Failed to build|Failed building wheel"
-    r"|metadata-generation-failed|subprocess-exited-with-error|CalledProcessError|returned non-zero exit status|could not compile `"
-    r"|Process completed with exit code|make.{0,6}: \*\*\*|PassManager::run failed|BackendCompilerFailed|build failed|aborting due to"
-    r"|failed to run custom build command|process didn't exit successfully|Could not build wheels|failed-wheel-build|ChildFailedError"
+    r"ninja: build stopped|Error compiling objects|command '.{1,400}' (?:failed|returned non-zero)"
+    r"|Failed to build|Failed building wheel"
+    r"|metadata-generation-failed|subprocess-exited-with-error|CalledProcessError|returned "
+    r"non-zero exit status|could not compile `"
+    r"|Process completed with exit code|make.{0,6}: \*\*\*|PassManager::run failed"
+    r"|BackendCompilerFailed|build failed|aborting due to"
+    r"|failed to run custom build command|process didn't exit successfully|Could not build wheels"
+    r"|failed-wheel-build|ChildFailedError"
     r"|exited with code|exit code: [1-9]|executor failed running|did not complete successfully",
     re.IGNORECASE,
 )
@@ -128,7 +141,7 @@ WORDS = frozenset(
 
 
 class Owner(NamedTuple):
-    """The line that owns a failure: its place among the lines that were kept, its number, from 1, and its text."""
+    """The line of a root failure: its index among the lines, its number from 1, and its text."""
 
     at: int
     line: int
@@ -136,7 +149,10 @@ class Owner(NamedTuple):
 
 
 def bare(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return lines without what a CI system, a container runtime or a quotation puts before each of them; their numbers stay."""
+    """Strip the prefixes that CI systems, containers and quotations put before lines.
+
+    Line numbers stay.
+    """
     return tuple(_PREFIX.sub("", line, count=1) for line in lines)
 
 
@@ -227,7 +243,9 @@ def _complains(line: str) -> bool:
 
 
 def owner(log: Log) -> Owner | None:
-    """Return the line that most likely owns the failure: the first complaint that is none about another one's failure.
+    """Return the line that most likely reports the root failure.
+
+    That is the first complaint that is not about another one's failure.
 
     Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks
     of.

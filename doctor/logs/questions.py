@@ -10,35 +10,60 @@ from doctor.logs.log import WRAPPER, Owner
 _QUESTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(r"\bNCCL|ncclSystemError|ncclUnhandled"),
-        "Run it once more with NCCL_DEBUG=INFO: the line of NCCL above the error names the call that failed.",
+        (
+            "Run it once more with NCCL_DEBUG=INFO: the line of NCCL above the error names the call "
+            "that failed."
+        ),
     ),
     (
         re.compile(
             r"\bCUDA error|device-side assert|CUBLAS_STATUS|CUDNN_STATUS|illegal memory access"
         ),
-        "Run it once more with CUDA_LAUNCH_BLOCKING=1: CUDA reports an error later than it happens, and then the traceback shows where.",
+        (
+            "Run it once more with CUDA_LAUNCH_BLOCKING=1: CUDA reports an error later than it "
+            "happens, and then the traceback shows where."
+        ),
     ),
     (
         re.compile(r"torch\._(?:dynamo|inductor)|BackendCompilerFailed|InductorError"),
-        "Run it once more with TORCHDYNAMO_VERBOSE=1 and look for the first error above the wrappers of torch.compile.",
+        (
+            "Run it once more with TORCHDYNAMO_VERBOSE=1 and look for the first error above the "
+            "wrappers of torch.compile."
+        ),
     ),
     (
         re.compile(
-            r"Segmentation fault|SIGSEGV|core dumped|Fatal Python error|exit(?:ed with)? code -?1?39\b"
+            r"Segmentation fault|SIGSEGV|core dumped|Fatal Python error|exit(?:ed with)? code "
+            r"-?1?39\b"
         ),
-        "Run it once more with PYTHONFAULTHANDLER=1, which prints where each thread was when the process crashed.",
+        (
+            "Run it once more with PYTHONFAULTHANDLER=1, which prints where each thread was when the "
+            "process crashed."
+        ),
     ),
     (
         re.compile(r"DLL load failed|WinError 126|WinError 127"),
-        "Windows does not name the library that is missing: `dumpbin /dependents`, or the program Dependencies, on that file does.",
+        (
+            "Windows does not name the library that is missing: `dumpbin /dependents`, or the "
+            "program Dependencies, on that file does."
+        ),
     ),
     (
         re.compile(r"cargo|rustc|error\[E\d{4}\]|panicked at"),
-        "Run it once more with RUST_BACKTRACE=1, and cargo with -vv, which shows what build scripts print.",
+        (
+            "Run it once more with RUST_BACKTRACE=1, and cargo with -vv, which shows what build "
+            "scripts print."
+        ),
     ),
 )
-_BUILD = "That line reports the failure of something else, above it: show the log from its beginning, or build with MAX_JOBS=1 and -v."
-_MORE = "--env FILE (a snapshot, or the text of collect_env) may tell it more, and so may the log from its beginning."
+_BUILD = (
+    "That line reports the failure of something else, above it: show the log from its beginning, "
+    "or build with MAX_JOBS=1 and -v."
+)
+_MORE = (
+    "--env FILE (a snapshot, or the text of collect_env) may tell it more, and so may the log "
+    "from its beginning."
+)
 
 
 def question(owner: Owner | None, lines: Sequence[str]) -> str:

@@ -1,4 +1,7 @@
-"""Read a log of any size in bounded memory: a long one is cut down to the lines that could matter, each with its number."""
+"""Read a log of any size in bounded memory.
+
+A long one is reduced to the lines that could matter, each with its number.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _FEW = 500
 _ESCAPE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 _ODD = re.compile(r"[^\t -~]")
 _ENVIRONMENT, _ABOVE, _BELOW = b"CUDA used to build PyTorch", 4, 250
-"""In the middle of a report of collect_env: how many of its lines stand above this one, and below it at most."""
+"""Lines of a report of collect_env above and below a line of it, at most."""
 
 
 _GZIP, _GZIP_FORM = b"\x1f\x8b\x08", 31
@@ -52,7 +55,7 @@ _MARKED = {
 
 
 class Part(NamedTuple):
-    """Neighbouring lines of a text: where they begin, in bytes, the number of the first, and what they say."""
+    """Adjacent lines of a text: their offset in bytes, the number of the first, and the text."""
 
     start: int
     number: int
@@ -115,7 +118,8 @@ def _gunzipped(blocks: Iterable[bytes], source: str) -> Iterator[bytes]:
                 size += len(piece)
                 if size > _UNPACKED:
                     raise InputError(
-                        f"{source}: gzip packed more than {_UNPACKED >> 30} GiB into it; hand in the part that failed"
+                        f"{source}: gzip packed more than {_UNPACKED >> 30} GiB into it; hand in "
+                        f"the part that failed"
                     )
                 if piece:
                     yield piece

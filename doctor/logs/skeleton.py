@@ -1,4 +1,7 @@
-"""A known issue begun from a log: what the log gives is filled in, what only its author knows is asked for."""
+"""Begin the YAML of a known issue from a log.
+
+The log fills in some fields, and comments ask the author for the rest.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _LONGEST = 140
 _UNPRINTABLE = re.compile(
     "[^\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
-"""What YAML does not take in a text as it is, or takes for the end of a line (YAML 1.1, 4.1.1 and 4.2)."""
+"""Characters that YAML 1.1 refuses in a text, or reads as a line break (4.1.1 and 4.2)."""
 _ODD = "\ufffd"
 _VARIABLE = re.compile(
     r"0x[0-9a-fA-F]+|(?:[A-Za-z]:)?[\\/](?:[\w.+@-]+[\\/])+[\w.+@-]*|\d+(?:\.\d+)*"
@@ -50,12 +53,15 @@ def skeleton(lines: Sequence[str], owner: Owner, today: date) -> str:
     first = max(0, owner.at - _AROUND)
     shown = [_printable(line[:300].rstrip()) for line in lines[first : owner.at + 1 + _AROUND]]
     log = "\n".join(f"      {line}" if line else "" for line in shown)
-    head = f"title: {_quoted(_printable(owner.text[:100]))}\n{_ASKED}signatures:\n  - pattern: {_quoted(pattern(owner.text))}\n"
+    head = (
+        f"title: {_quoted(_printable(owner.text[:100]))}\n{_ASKED}signatures:\n  - pattern: "
+        f"{_quoted(pattern(owner.text))}\n"
+    )
     return head + _FIX.format(today=today.isoformat(), log=log)
 
 
 def pattern(text: str) -> str:
-    """Return an expression for a line in which versions, numbers, addresses and paths may be others."""
+    """Return a pattern for a line that leaves versions, numbers, addresses and paths open."""
     parts, at = [], 0
     shortened = text.strip()[:_LONGEST]
     for found in _VARIABLE.finditer(shortened):
@@ -68,7 +74,7 @@ def pattern(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape what means something in an expression, and nothing else: a pattern is read by people."""
+    """Escape the characters that have a meaning in a pattern, and no other: people read it."""
     return re.sub(r"[\\.^$*+?{}\[\]|()]", lambda found: "\\" + found[0], _printable(text)).replace(
         _ODD, "."
     )

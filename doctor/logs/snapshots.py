@@ -1,4 +1,4 @@
-"""What doctor wrote and is handed back: snapshots and JSON reports, told apart from what only looks like one."""
+"""Read snapshots and JSON reports that doctor wrote, and recognize texts that only look so."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def decoded(
     ):
         told = repr(head.schema_version)[:40]
         raise InputError(
-            f"{name}: its schema_version is {told}; this doctor, {__version__}, reads {FORM}.{_advice(head)}"
+            f"{name}: its schema_version is {told}; this doctor, {__version__}, reads "
+            f"{FORM}.{_advice(head)}"
         )
     try:
         return msgspec.json.decode(content, type=kind)
@@ -106,7 +107,7 @@ def observation(content: bytes, name: str) -> Observation | None:
 
 
 def is_report(content: bytes) -> bool:
-    """Say whether a text is a JSON object that has findings, as a report does and a snapshot does not."""
+    """Say whether a text is a JSON object with findings: a report has them, a snapshot not."""
     head = _head(content)
     return head is not None and head.is_report
 
@@ -132,5 +133,8 @@ def _advice(head: _Head) -> str:
     wrote, here = parse(head.version), parse(__version__)
     newer = wrote is not None and here is not None and wrote > here
     if newer or (type(head.schema_version) is int and head.schema_version > FORM):
-        return f" A newer doctor wrote it{f' ({head.version[:40]})' if head.version else ''}: upgrade this one."
+        return (
+            f" A newer doctor wrote it{f' ({head.version[:40]})' if head.version else ''}: "
+            f"upgrade this one."
+        )
     return ""

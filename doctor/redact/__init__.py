@@ -1,4 +1,7 @@
-"""What may not be seen: secrets anywhere, and in what is made to be shared the names of people and machines. Pure."""
+"""Hide secrets everywhere, and names of people and machines in reports to be shared.
+
+No module here touches the machine.
+"""
 
 from doctor.redact.forms import is_secret, may_name_secret
 from doctor.redact.secrets import load_rules, texts_with_keywords, without_secrets

@@ -1,4 +1,4 @@
-"""Names and passwords in addresses: `https://user:password@host`, with whatever stands in the password, and `user:password@host`."""
+"""Find credentials in addresses: `https://user:password@host` and `user:password@host`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _HOST = Pattern(
     r"(?:[A-Za-z0-9_](?:[\w.-]{0,253}\w)?|\[[0-9A-Fa-f:]{2,45}\])(?::\d{1,5})?(?:[/?#,;)\]}]|$)"
 )
 _NAMED_HOST = Pattern(
-    r"(?:localhost|[A-Za-z][\w-]{0,62}|\d{1,3}(?:\.\d{1,3}){3})(?:\.[A-Za-z][\w-]{0,62}){0,8}(:\d{1,5})?(?:[/?#,;)\]}\s]|$)"
+    r"(?:localhost|[A-Za-z][\w-]{0,62}"
+    r"|\d{1,3}(?:\.\d{1,3}){3})(?:\.[A-Za-z][\w-]{0,62}){0,8}(:\d{1,5})?(?:[/?#,;)\]}\s]|$)"
 )
 _PORT = Pattern(r"\d{0,5}(?:[/?#,;).\]}]|$)")
 _PASSWORD = Pattern(r"""[^\s"'<>`:/@|\\]{3,128}$""")
@@ -89,7 +90,7 @@ def _of_user(run: str) -> int:
 
 
 def pairs(text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Yield the password of `user:password@host`, with no scheme before it, for each @ at `places`."""
+    """Yield the password of `user:password@host` without a scheme, for each @ at `places`."""
     for place, behind in places:
         colon = text.rfind(":", max(place - 129, 0), place)
         password = text[colon + 1 : place] if colon >= 0 else ""

@@ -13,11 +13,13 @@ _WORD = r"""(?:\\?["'])?([^\s"'\\,]{3,1024})"""
 _BEHIND = 700
 """Characters before and behind a keyword in which a command is looked for."""
 _LEAST = 350
-"""Characters behind a keyword that a window holds at least: another window begins where an earlier one ends sooner, and they overlap."""
+"""Characters that a window holds behind its keyword at least; windows overlap for that."""
 
 
 class Carrier(NamedTuple):
-    """A pattern whose first group is a secret, and the texts in small letters one of which has to stand in its line.
+    """A pattern whose first group is a secret, and its lower-case keywords.
+
+    One of the keywords has to occur in the line.
 
     `of` are commands one of which has to stand there as well. `random` secrets have to look as if
     nobody had chosen them; with `below` the line below belongs to it.
@@ -56,13 +58,15 @@ CARRIERS = (
     Carrier(
         ("curl", "wget", "http ", "xh "),
         Pattern(
-            rf"{_GAP}(?:-u|-U|-a|--user|--proxy-user|--auth)(?:{_GAP}|=)?(?:\\?[\"'])?[^\s\"':,]{{1,128}}:([^\s\"',]{{3,512}})"
+            rf"{_GAP}(?:-u|-U|-a|--user|--proxy-user|--auth)(?:{_GAP}"
+            rf"|=)?(?:\\?[\"'])?[^\s\"':,]{{1,128}}:([^\s\"',]{{3,512}})"
         ),
     ),
     Carrier(
         ("login",),
         Pattern(
-            r"\b(?:wandb|huggingface-cli|hf|vault|neptune|comet|clearml|ngc|kaggle|gh|npm|cargo|replicate|modal)\b"
+            r"\b(?:wandb|huggingface-cli|hf|vault|neptune|comet|clearml|ngc|kaggle|gh|npm|cargo"
+            r"|replicate|modal)\b"
             rf"(?:{_GAP}auth)?{_GAP}(?:re)?login(?:{_GAP}--?[\w-]{{1,32}}){{0,6}}{_GAP}{_WORD}"
         ),
         random=True,
@@ -97,7 +101,8 @@ CARRIERS = (
     Carrier(
         ("value",),
         Pattern(
-            rf"""(?i)\bname["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?[\w.-]{{0,64}}{_NAMING}["']?[,\s]{{1,40}}"""
+            rf"""(?i)\bname["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?[\w.-]{{0,64}}{_NAMING}"""
+            r"""["']?[,\s]{1,40}"""
             r"""["']?value["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([^\s"',}]{4,512})"""
         ),
         of=("name",),
@@ -111,7 +116,8 @@ CARRIERS = (
     Carrier(
         ("password", "passphrase", "passwd"),
         Pattern(
-            r"(?i)\b(?:password|passphrase|passwd)[ \t]{1,4}(?:is|was|=|to|of)[ \t]{1,4}[\"'`]?([^\s\"'`]{3,512})"
+            r"(?i)\b(?:password|passphrase|passwd)[ \t]{1,4}(?:is|was|=|to"
+            r"|of)[ \t]{1,4}[\"'`]?([^\s\"'`]{3,512})"
         ),
     ),
     Carrier(
@@ -133,13 +139,15 @@ CARRIERS = (
     Carrier(
         ("password for", "passphrase for", "token for", "password of"),
         Pattern(
-            r"(?i)\b(?:password|passphrase|token) (?:for|of)\b[^\n]{1,200}?:[ \t]{1,4}[\"']?([^\s\"']{3,512})"
+            r"(?i)\b(?:password|passphrase|token) (?:for"
+            r"|of)\b[^\n]{1,200}?:[ \t]{1,4}[\"']?([^\s\"']{3,512})"
         ),
     ),
     Carrier(
         ("password", "passphrase"),
         Pattern(
-            r"(?i)\b(?:with|using|and|the|wrong|bad) (?:password|passwd|passphrase) ([^\s\"',;]{4,256})"
+            r"(?i)\b(?:with|using|and|the|wrong|bad) (?:password|passwd|passphrase) "
+            r"([^\s\"',;]{4,256})"
         ),
         random=True,
     ),

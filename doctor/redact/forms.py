@@ -1,4 +1,4 @@
-"""Secrets that a name tells: assignments of every spelling, options of a command line, headers of HTTP, sentences."""
+"""Find secrets by the name of their value: assignments, options, HTTP headers, sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from doctor.redact.values import Span, is_code, is_placeholder, is_prose, looks_
 _LONGEST_NAME = 64
 _NAME_END = Pattern(r"[\w.-]{0,64}")
 _ASSIGNED = Pattern(
-    r"""(?:\\{0,3}["'`])?[\])]{0,2}[ \t]{0,16}(=>|:=|==|=|:)[ \t]{0,16}[\[({]{0,3}(?:SecretStr\()?"""
+    r"""(?:\\{0,3}["'`])?[\])]{0,2}[ \t]{0,16}(=>|:=|==|=|:)"""
+    r"""[ \t]{0,16}[\[({]{0,3}(?:SecretStr\()?"""
 )
 _OPTION = Pattern(r"""["']?(?:[ \t]{1,8}|[ \t]{0,4},[ \t]{0,4})""")
 _QUOTED = Pattern(
@@ -33,7 +34,10 @@ _TRAIL = """.,;:!?)]}>"'`"""
 
 
 def assigned(text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Yield the values of telling names, whose words stand at `places`: `NAME=…`, `"name": "…"`, `name => …`, `--name …`."""
+    """Yield the secret values of names whose keywords stand at `places`.
+
+    The forms are `NAME=…`, `"name": "…"`, `name => …` and `--name …`.
+    """
     done = -1
     for place, behind in places:
         if behind <= done:
@@ -119,7 +123,10 @@ def _others(text: str, start: int) -> list[Span]:
 
 
 def _is_sure(name: str, sign: re.Match[str] | None, *, quoted: bool) -> bool:
-    """Say whether a name and its value are an assignment for sure, and no sentence: `X_TOKEN=…`, `token="…"`; not `token: …`."""
+    """Say whether a name and its value are an assignment, and no sentence.
+
+    `X_TOKEN=…` and `token="…"` are, `token: …` is not.
+    """
     if sign is None:
         return True
     return quoted or "=" in sign[1] or is_variable(name)
@@ -153,7 +160,7 @@ def _is_number(value: str) -> bool:
 
 
 def _repeats(name: str, value: str) -> bool:
-    """Say whether a value is the name again, as in the help of an option (`--token TOKEN`), or another telling name (`password=token`)."""
+    """Say whether a value repeats its name (`--token TOKEN`) or is another such name."""
     if len(value) > _LONGEST_NAME:
         return False
     own = "".join(words_of_name(name))
@@ -175,7 +182,7 @@ def may_name_secret(name: str) -> bool:
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Say whether a value is a secret for what it is the value of, in a table or behind an option."""
+    """Say whether a value is a secret by its name, in a table or behind an option."""
     return (kind := kind_of_name(name)) is not NameKind.NOTHING and _hides(
         kind, name, value, sure=True
     )
@@ -186,14 +193,18 @@ _HEADER = Pattern(
     r"""(?i)(authorization|cookie)(\\{0,3}["'])?\s{0,4}[:=,]\s{0,4}(?:b?\\{0,3}["'])?([^"'\\\n]{4,4096})"""
 )
 _SCHEME = Pattern(
-    r"(?i)(bearer|basic|token|digest|negotiate|apikey|api-key|key|jwt|aws4-hmac-sha256|sharedkey|sso-key)[ =:]+(\S.*)"
+    r"(?i)(bearer|basic|token|digest|negotiate|apikey|api-key|key|jwt|aws4-hmac-sha256|sharedkey"
+    r"|sso-key)[ =:]+(\S.*)"
 )
 _BEARER = Pattern(r"(?i)\bbearer[ \t:=]{1,4}[\"']?([\w.~+/=-]{8,4096})")
 _BASIC = Pattern(r"(?i)\bbasic[ \t]{1,4}([\w+/=-]{8,4096})")
 
 
 def headers(text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Yield what headers of HTTP carry: all of a cookie, what stands behind the scheme of an authorization, bearers anywhere."""
+    """Yield the secrets of HTTP headers.
+
+    These are all of a cookie, the part of an authorization behind its scheme, and bearers anywhere.
+    """
     done = -1
     for place, _ in places:
         if place < done:
@@ -227,7 +238,7 @@ def _is_bearer(value: str) -> bool:
 
 
 def _is_basic(value: str) -> bool:
-    """Say whether a text is `user:password` in base64 (RFC 7617), and not the next word of a sentence."""
+    """Say whether a text is `user:password` in base64 (RFC 7617), and no word of a sentence."""
     bare = value.rstrip("=")
     try:
         return b":" in binascii.a2b_base64(bare + "=" * (-len(bare) % 4))

@@ -1,4 +1,6 @@
-"""Turn the rules of gitleaks into the shapes of `gitleaks.json`: `python -m doctor.site.generate shapes GITLEAKS.toml`.
+"""Convert the rules of gitleaks into `gitleaks.json`.
+
+The command is `python -m doctor.site.generate shapes GITLEAKS.toml`.
 
 gitleaks looks for secrets in source, and would rather miss one than ring for nothing; here a token
 that is cut short, or that a bracket follows, has to go as well. So what a pattern wants behind a
@@ -27,8 +29,10 @@ LEFT_OUT = {
     "sidekiq-sensitive-url": "addresses are judged by doctor.redact.addresses",
     "flutterwave-public-key": "made to be public",
     "jwt": "its keyword, `ey`, stands in every text; doctor.redact.shapes has one of its own",
-    "twilio-api-key": "its keyword, `sk`, stands in every text, and it is a name more than a secret",
-    "vault-service-token": "its keyword, `s.`, stands in every text; doctor.redact.shapes has one of its own",
+    "twilio-api-key": "its keyword, `sk`, stands in every text, and it is a name more than a "
+    "secret",
+    "vault-service-token": "its keyword, `s.`, stands in every text; doctor.redact.shapes has "
+    "one of its own",
     "sourcegraph-access-token": "takes any commit for a token",
 }
 _BEHIND = (
@@ -43,7 +47,7 @@ _CLASSES = {"[[:alnum:]]": "[0-9A-Za-z]", "[:alnum:]": "0-9A-Za-z"}
 
 
 def shapes(config: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the rules of a configuration of gitleaks as shapes: an id, a pattern, its keywords, the least entropy of what it finds."""
+    """Yield the rules of a gitleaks configuration: id, pattern, keywords, least entropy."""
     for rule in config["rules"]:
         if rule["id"] not in LEFT_OUT:
             shape = {
@@ -55,7 +59,10 @@ def shapes(config: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def pattern(regex: str) -> str:
-    """Return a pattern of Go as one that Python's `re` and RE2 read alike, without what it wants around the secret."""
+    """Translate a pattern of Go into one that `re` and RE2 read alike.
+
+    The context that it wants around the secret is dropped.
+    """
     for behind in _BEHIND:
         regex = regex.removesuffix(behind)
     for before in _BEFORE:
@@ -68,12 +75,15 @@ def pattern(regex: str) -> str:
 
 
 def _exact(regex: str) -> bool:
-    """Say whether a pattern leans on a name and ends in a fixed number of letters, so that a longer word is something else."""
+    """Say whether a pattern ends in a fixed number of letters behind a name.
+
+    A longer word is then something else.
+    """
     return r"(?:=|>|" in regex and regex.endswith("})")
 
 
 def _scoped(regex: str) -> str:
-    """Write `(?i)` within a pattern as a group up to where it holds: the end of the group that it stands in."""
+    """Write an inner `(?i)` as a group that ends where the enclosing group ends."""
     while (place := regex.find("(?i)", 1)) > 0:
         end = _end_of_group(regex, place + 4)
         regex = f"{regex[:place]}(?i:{regex[place + 4 : end]}){regex[end:]}"

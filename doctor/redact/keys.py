@@ -25,7 +25,10 @@ _BODY = Pattern(r"([A-Za-z0-9+/=]{20,200})[^\n\w]{0,4}$")
 
 
 def private(text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Yield the bodies of private keys, whose `-----BEGIN`, or `-----END` where the log begins within one, stands at `places`."""
+    """Yield the bodies of private keys, whose `-----BEGIN` or `-----END` stands at `places`.
+
+    Only the end is there where the log begins within a key.
+    """
     done = 0
     for place, _ in places:
         if place < done:

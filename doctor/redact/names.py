@@ -1,4 +1,7 @@
-"""What a name says of its value: `HF_TOKEN=…`, `--api-key …`, `"password": …` are telling, `eos_token_id=2` and `cache_key=…` are not."""
+"""Classify names by the secrets that they announce.
+
+`HF_TOKEN`, `--api-key` and `"password"` announce one; `eos_token_id` and `cache_key` do not.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,10 @@ _NEVER = frozenset(
 
 
 def words_of_name(name: str) -> list[str]:
-    """Return the words of a name, in small letters: `accessToken`, `ACCESS_TOKEN` and `access-token` are two words each."""
+    """Return the words of a name in lower case.
+
+    `accessToken`, `ACCESS_TOKEN` and `access-token` have two words each.
+    """
     return _PARTS.sub(" ", _CAMEL.sub(r"\1 \2", name)).lower().split()
 
 

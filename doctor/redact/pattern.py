@@ -1,4 +1,4 @@
-"""Regular expressions that cost nothing until a text needs them: most reports hold nothing that any of them looks for.
+"""Compile a regular expression when it is first used: most reports need none of these.
 
 They are searched near keywords that an automaton found, in parts of the text that do not overlap,
 and each bounds what it repeats before a text that has to be there: so the time grows with the text

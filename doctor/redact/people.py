@@ -1,4 +1,4 @@
-"""Mask what names a person or a machine: the names of this machine, and those of others that logs bring along."""
+"""Mask the names of people and machines: those of this machine, and those in logs."""
 
 from __future__ import annotations
 
@@ -14,47 +14,59 @@ _STAYING = ("127.", "0.0.0.0", "255.")  # noqa: S104
 
 _EMAIL = Pattern(r"\b[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 _PROMPT = Pattern(
-    r"(^|[\s\"'(\[])([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})(:[~/]|:\S{0,100}[$#%](?:\s|$)|\s[\w~./-]{1,60}\][$#%])",
+    r"(^|[\s\"'(\[])([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})(:[~/]|:\S{0,100}[$#%](?:\s|$)"
+    r"|\s[\w~./-]{1,60}\][$#%])",
     re.MULTILINE,
 )
 _SSH = Pattern(
-    r"\b((?:ssh|scp|sftp|rsync|mosh|srun|pdsh)\b[^\n]{0,160}?\s)([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})"
+    r"\b((?:ssh|scp|sftp|rsync|mosh|srun"
+    r"|pdsh)\b[^\n]{0,160}?\s)([a-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,62})"
 )
 _HOME = Pattern(
-    r"(/(?:home|Users|export/home|data/home|nfs/home|gpfs/home|mnt/c/Users|c/Users)/)([^/\s\"'`:;,<>|$\[\](){}*?\\]{1,64})"
+    r"(/(?:home|Users|export/home|data/home|nfs/home|gpfs/home|mnt/c/Users"
+    r"|c/Users)/)([^/\s\"'`:;,<>|$\[\](){}*?\\]{1,64})"
 )
 _WINDOWS_HOME = Pattern(
-    r"(?i)\b([A-Z]:(?:\\{1,4}|/)(?:Users|Documents and Settings)(?:\\{1,4}|/))([^\\/\n\"':;<>|*?]{1,64})"
+    r"(?i)\b([A-Z]:(?:\\{1,4}|/)(?:Users|Documents and Settings)(?:\\{1,4}"
+    r"|/))([^\\/\n\"':;<>|*?]{1,64})"
 )
 _IPV4 = Pattern(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 _NETWORK = Pattern(
-    r"(?i)(?:://|@|\b(?:ip|inet|inet6|addr|addrs|address|host|hosts|hostname|server|peer|client|node|from|to|via|at|on|gateway|dns|endpoint|remote|master_addr|nodes"
-    r"|connect|connected|connecting|listening|bind|bound|ping|ssh|route|interface|socket|rank\d{0,4}|eth\d|bond\d|ib\d|is|rhost|refused)[\"'\s:=(\[/<]{1,4})$"
+    r"(?i)(?:://|@|\b(?:ip|inet|inet6|addr|addrs|address|host|hosts|hostname|server|peer|client"
+    r"|node|from|to|via|at|on|gateway|dns|endpoint|remote|master_addr|nodes"
+    r"|connect|connected|connecting|listening|bind|bound|ping|ssh|route|interface|socket"
+    r"|rank\d{0,4}|eth\d|bond\d|ib\d|is|rhost|refused)[\"'\s:=(\[/<]{1,4})$"
 )
 _PORT = Pattern(r":\d{2,5}\b|/\d{1,2}\b|<\d{2,5}>")
 _RELEASE = Pattern(
-    r"(?i)(?:==|>=|<=|~=|[-_@+]|\bv|\b(?:version|release|driver|cudnn|cublas|cufft|curand|cusolver|cusparse|nccl|npp|toolkit)[\s:=]{1,3})$"
+    r"(?i)(?:==|>=|<=|~=|[-_@+]|\bv|\b(?:version|release|driver|cudnn|cublas|cufft|curand|cusolver"
+    r"|cusparse|nccl|npp|toolkit)[\s:=]{1,3})$"
 )
 _IPV6 = Pattern(
-    r"\b[0-9A-Fa-f]{1,4}:(?:[0-9A-Fa-f]{0,4}:){2,6}[0-9A-Fa-f]{1,4}\b|\b(?:fe80|f[cd][0-9a-f]{2}|2[0-9a-f]{3})::[0-9A-Fa-f:]{1,32}\b"
+    r"\b[0-9A-Fa-f]{1,4}:(?:[0-9A-Fa-f]{0,4}:){2,6}[0-9A-Fa-f]{1,4}\b|\b(?:fe80|f[cd][0-9a-f]{2}"
+    r"|2[0-9a-f]{3})::[0-9A-Fa-f:]{1,32}\b"
 )
 _MAC = Pattern(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
 _OF_AWS = Pattern(
     r"\bip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}\b(?:\.[\w.-]{1,64}(?:internal|amazonaws\.com))?"
 )
 _URL_HOST = Pattern(
-    r"(?i)(\b[a-z][a-z0-9+.-]{1,20}://(?:\[hidden\]@|[^\s/@:\"'<>]{1,64}@)?)([A-Za-z0-9][\w.-]{0,253})"
+    r"(?i)(\b[a-z][a-z0-9+.-]{1,20}://(?:\[hidden\]@"
+    r"|[^\s/@:\"'<>]{1,64}@)?)([A-Za-z0-9][\w.-]{0,253})"
 )
 _INTERNAL = Pattern(
-    r"\b(?:[A-Za-z0-9][\w-]{0,62}\.){1,8}(?:local|internal|intranet|lan|corp|localdomain|cluster|intra|home\.arpa)\b"
+    r"\b(?:[A-Za-z0-9][\w-]{0,62}\.){1,8}(?:local|internal|intranet|lan|corp|localdomain|cluster"
+    r"|intra|home\.arpa)\b"
 )
 _TOLD_HOST = Pattern(
-    r"(?i)\b((?:hostnames?|host|node|nodename|nodelist|master_addr|slurmd_nodename|rhost|server)[\"']?[ \t]{0,8}"
+    r"(?i)\b((?:hostnames?|host|node|nodename|nodelist|master_addr|slurmd_nodename|rhost"
+    r"|server)[\"']?[ \t]{0,8}"
     r"[=:][ \t]{0,4}[\"']?)([A-Za-z][\w.-]{2,62})"
 )
 _NCCL = Pattern(r"(?m)^([A-Za-z][\w.-]{1,62})(:\d{1,8}:\d{1,8} \[)")
 _SYSLOG = Pattern(
-    r"(?m)^((?:\w{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+Z-]{8,26}) )([A-Za-z][\w.-]{1,62})( [\w./-]{1,40}(?:\[\d{1,8}\])?:)"
+    r"(?m)^((?:\w{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+Z-]{8,26}) "
+    r")([A-Za-z][\w.-]{1,62})( [\w./-]{1,40}(?:\[\d{1,8}\])?:)"
 )
 _NO_HOST = frozenset(
     {
@@ -84,7 +96,7 @@ def _whole(name: str) -> re.Pattern[str]:
 
 
 class Mask:
-    """Replaces what names the person or the machine: the home folder by `$HOME`, user and host names by placeholders.
+    """Replace the home folder by `$HOME`, and user and host names by placeholders.
 
     Of others too: mail addresses, addresses of networks, hosts that are not public, the names in
     `/home/NAME` and its kin.

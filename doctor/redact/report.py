@@ -1,4 +1,4 @@
-"""Make a report fit to be shown, and fit to be given away: secrets blanked in every text of it, then names masked."""
+"""Blank the secrets in every text of a report, and mask names in one that is shared."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def who(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def shareable(value: _T, names: Mapping[str, str]) -> _T:
-    """Return a copy of a model value in which every text is masked (`doctor.redact.people.Mask`) and free of secrets."""
+    """Return a copy of a model value with every text masked and free of secrets."""
     from doctor.redact.people import Mask
 
     clean = msgspec.to_builtins(without_any_secrets(value))
@@ -112,7 +112,7 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _parted(value: Any, names: frozenset[str]) -> Any:
-    """Blank values that stand apart from the name that tells them: in a table, or behind an option in the words of a command."""
+    """Blank secrets that stand apart from their name: in a table, or behind an option."""
     if isinstance(value, dict):
         changed = {
             key: HIDDEN if _told_by(key, item, names) else _parted(item, names)

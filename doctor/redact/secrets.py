@@ -1,4 +1,4 @@
-"""Blank out what looks like a credential: the one place that every text passes before it is cut, and before it goes out."""
+"""Blank out credentials. Every text passes here before it is cut or printed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _BLANKED = HIDDEN.strip("[]")
 _Finds: TypeAlias = Callable[[str, Sequence[Span]], Iterator[Span]]
 _SEAM = Pattern(r"[\w+/=.~%-]\n[\w+/=.~%-]")
 _NARROW, _AROUND = 40, 200
-"""Characters that a line has at least where a terminal wrapped it, and how many of them are looked at."""
+"""Least length of a line that a terminal wrapped, and characters examined on each side."""
 
 
 class _Rules(NamedTuple):
-    """All rules: which of them a keyword wakes, in the order of the automaton's texts, and what they find."""
+    """All rules: the automaton of keywords, the rules of each keyword, and their functions."""
 
     automaton: Any
     woken: tuple[tuple[int, ...], ...]
@@ -109,7 +109,10 @@ def _small(text: str) -> str:
 
 
 def _wrapped(text: str) -> Iterator[Span]:
-    """Yield the halves of secrets that a terminal wrapped: those that are seen where the line end is taken out."""
+    """Yield the halves of secrets that a terminal wrapped.
+
+    Such a secret is found where the line end is taken out.
+    """
     seams = [
         (start, place, end)
         for start, place, end in map(partial(_around, text), _SEAM.finditer(text))
@@ -127,7 +130,10 @@ def _wrapped(text: str) -> Iterator[Span]:
 
 
 def _goes_on(text: str, start: int, place: int, end: int) -> bool:
-    """Say whether a secret goes on behind a line end: it is none without what follows, or what follows looks like the rest of one."""
+    """Say whether a secret continues behind a line end.
+
+    It does where it is none without the next line, or that line looks like its rest.
+    """
     whole = any(last == place - start for _, last in _found(text[start:place]))
     return not whole or looks_random(text[place + 1 : end], 4)
 

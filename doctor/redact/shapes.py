@@ -1,4 +1,4 @@
-"""Tokens that are known by their shape, wherever they stand: those that gitleaks knows, and those that its rules miss in a log.
+"""Find tokens by their shape: those of gitleaks, and those that its rules miss in a log.
 
 A log is cut by tools before anybody reads it, so a token is known by its prefix and by a part of
 its length.
@@ -221,7 +221,7 @@ def found(shape: Shape, text: str, places: Sequence[tuple[int, int]]) -> Iterato
 
 
 def _windows(places: Sequence[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
-    """Yield what lies around places, without overlaps, so that many of them cost no more than the text is long."""
+    """Yield windows around places, without overlaps, so that the cost is linear in the text."""
     begun = done = -1
     for start, end in places:
         if begun < 0 or start - _BEFORE > done:

@@ -1,4 +1,4 @@
-"""Whether a value looks like a secret, like a word, or like something that only stands in its place."""
+"""Tell secrets from words, from code and from placeholders."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ Span: TypeAlias = tuple[int, int]
 HIDDEN = "[hidden]"
 
 _PLACEHOLDER = Pattern(
-    r"(?i)^(?:<.*|\[(?:hidden|masked|redacted|filtered|removed|secret|pad|unk|cls|sep|mask|bos|eos|inst)\].*|\*+|x{3,}|\.{2,}|…+|-+|_+"
-    r"|[$%@]\S*|\{.*|\\u[0-9a-f]{4}.*|none|null|nil|true|false|yes|no|not|empty|undefined|unset|missing|redacted|dummy|changeme|n/a"
-    r"|str|string|int|bool|bytes|float|any|object|optional\b.*|list\b.*|dict\b.*|tuple\b.*|union\b.*|callable\b.*|secretstr)$"
+    r"(?i)^(?:<.*|\[(?:hidden|masked|redacted|filtered|removed|secret|pad|unk|cls|sep|mask|bos|eos"
+    r"|inst)\].*|\*+|x{3,}|\.{2,}|…+|-+|_+"
+    r"|[$%@]\S*|\{.*|\\u[0-9a-f]{4}.*|none|null|nil|true|false|yes|no|not|empty|undefined|unset"
+    r"|missing|redacted|dummy|changeme|n/a"
+    r"|str|string|int|bool|bytes|float|any|object|optional\b.*|list\b.*|dict\b.*|tuple\b.*"
+    r"|union\b.*|callable\b.*|secretstr)$"
 )
 _PROSE = words("prose")
 _PATH = Pattern(r"^(?:~|\.{0,2}/|[A-Za-z]:[\\/]|\w{1,20}://|[\w.-]+/[\w./-]+\.\w{1,8}$)")
 _DOTTED = Pattern(
-    r"^(?:self|cls|args|config|cfg|os|kwargs|settings|[a-z_]\w*)(?:\.[A-Za-z_]\w*)+(?:[(\[].*)?$|^[a-z_]\w*[(\[].*$"
+    r"^(?:self|cls|args|config|cfg|os|kwargs|settings|[a-z_]\w*)(?:\.[A-Za-z_]\w*)+(?:[(\[].*)?$"
+    r"|^[a-z_]\w*[(\[].*$"
 )
 _NUMBER = Pattern(r"^[-+]?[\d.,_:%]{1,400}(?:e[-+]?\d+)?[a-zA-Z%/]{0,8}$|^0x[0-9a-fA-F]+$")
 _LETTER, _DIGIT = Pattern(r"[A-Za-z]"), Pattern(r"\d")
@@ -31,7 +35,7 @@ _SECRET_LETTERS = Pattern(r"^[\w+/=.~:@!#$%^&*-]+$")
 
 
 def is_placeholder(value: str) -> bool:
-    """Say whether a value only stands in the place of one: None, `<pad>`, `$NAME`, `***`, the name of a type."""
+    """Say whether a value is a placeholder: None, `<pad>`, `$NAME`, `***`, a type's name."""
     return _PLACEHOLDER.match(value.strip()) is not None
 
 
@@ -59,7 +63,7 @@ def entropy(value: str) -> float:
 
 
 def looks_random(value: str, least: int = 8) -> bool:
-    """Say whether nobody would choose such a word: letters with digits, or of both cases, and no name of a program's part."""
+    """Say whether a word looks random: letters with digits or in both cases, and no identifier."""
     if len(value) < least or not _SECRET_LETTERS.match(value) or is_placeholder(value):
         return False
     if _DIGIT.search(value) and _LETTER.search(value):

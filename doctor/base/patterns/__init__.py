@@ -1,4 +1,6 @@
-"""Search for the patterns of a catalog in time that grows with the text alone: by RE2, and by our own automaton where its wheel is not.
+"""Search for the patterns of a catalog in linear time.
+
+RE2 does it, and our own automaton where RE2 has no wheel.
 
 Both simulate an automaton and never go back, so that no text, and no pattern of somebody's catalog,
 costs more than the product of their lengths (https://swtch.com/~rsc/regexp/regexp1.html). What
@@ -22,7 +24,7 @@ _WORD = (
     r"\w\x{AA}\x{B5}\x{BA}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1FFF}\x{2C00}-\x{2DFF}\x{3040}-\x{D7FF}"
     r"\x{F900}-\x{FDFF}\x{FE70}-\x{FEFC}\x{FF10}-\x{FF19}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{FF66}-\x{FFDC}\x{10000}-\x{1EFFF}\x{20000}-\x{3FFFF}"
 )
-"""ASCII's, and the letters of other scripts by their blocks: people have names, and homes are called after them.
+"""ASCII's letters, and those of other scripts by their blocks: home folders have people's names.
 
 RE2's own classes would do, but a hundred repetitions of `[\\pL\\pN_]` take it a tenth of a second
 to compile.
@@ -37,11 +39,11 @@ _CHOICES = 3
 
 
 class PatternError(DoctorError):
-    """A pattern is no regular expression, or one that only an engine that goes back can search for."""
+    """A pattern is no regular expression, or needs a backtracking engine."""
 
 
 class PatternMatch(NamedTuple):
-    """Where a pattern matched first: the place of its beginning, in characters, its text, and what its named groups caught."""
+    """The first match of a pattern: its offset in characters, its text and its named groups."""
 
     start: int
     text: str
@@ -80,7 +82,9 @@ def compile_pattern(pattern: str) -> Searcher:
 
 @lru_cache(maxsize=8192)
 def compile_for_fact(pattern: str) -> Searcher:
-    """Return what searches a fact for a pattern: `re` for one without repetition, so that the check of files loads no engine for it.
+    """Return a searcher for the value of a fact.
+
+    `re` does for a pattern without repetition, so that the check of files loads no engine.
 
     Without repetition, and with no more than three choices, each place of a text is left again
     after a number of steps that the pattern alone decides.
@@ -97,7 +101,10 @@ def compile_for_fact(pattern: str) -> Searcher:
 
 
 def pattern_error(pattern: str) -> str:
-    """Say why a pattern cannot be used: it has to mean something to `re`, by whose rules authors write, and to the engine; else empty."""
+    """Say why a pattern cannot be used; empty where it can.
+
+    `re`, by whose rules authors write, and the engine must both accept it.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -109,12 +116,18 @@ def pattern_error(pattern: str) -> str:
     try:
         compile_pattern(pattern)
     except PatternError as error:
-        return f"{error} (a pattern is searched in linear time: no look-around, back-reference or repetition above 1000)"
+        return (
+            f"{error} (a pattern is searched in linear time: no look-around, back-reference or "
+            f"repetition above 1000)"
+        )
     return ""
 
 
 def to_re2(pattern: str) -> str:
-    r"""Write a pattern of Python's in the words of RE2: `\w` and `\s` as far as Python's reach, `\Z` for the end."""
+    r"""Translate a pattern of Python's into RE2's syntax.
+
+    `\w` and `\s` reach as far as Python's, and `\Z` becomes `\z`.
+    """
     parts, inside = [], False
     for piece in _PIECE.findall(pattern):
         if piece[0] == "[" and not inside:

@@ -28,7 +28,11 @@ _Places: TypeAlias = tuple[int, ...]
 
 
 class _Step(NamedTuple):
-    """One step: read a character that passes a `test`, note the place in a `slot`, stand `at` an edge, or go on at each of `ways`."""
+    """One instruction of the automaton.
+
+    It reads a character that passes `test`, stores the offset in `slot`, asserts the position `at`,
+    or forks to each of `ways`.
+    """
 
     test: _Test | None = None
     slot: int = -1
@@ -229,7 +233,8 @@ class Automaton:
                 yield self._set(value)
             else:
                 raise PatternError(
-                    f"{self._pattern!r}: {name.lower().replace('_', '-')} needs an engine that goes back"
+                    f"{self._pattern!r}: {name.lower().replace('_', '-')} needs an engine that "
+                    f"goes back"
                 )
 
     def _set(self, parts: list[tuple[Any, Any]]) -> _Test:

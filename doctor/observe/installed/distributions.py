@@ -256,8 +256,8 @@ def _requires(distribution: Distribution) -> Iterator[str]:
 def _headers(distribution: Distribution) -> str:
     """Return the headers of METADATA, whose text ends with the first empty line.
 
-    A description may follow, of any length. Raises UnreadableFile where the file cannot be read, or the
-    headers alone go beyond the bound.
+    A description may follow, of any length. Raises UnreadableFile where the file cannot be read, or
+    the headers alone go beyond the bound.
     """
     for name in ("METADATA", "PKG-INFO"):
         path = f"{distribution.folder}/{name}"

@@ -43,7 +43,8 @@ _OF_TORCH = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-bindings")
 def probe(scene: Scene) -> FactStream:
     """Give files.* and cuda_packages.*; each is absent where nothing of the kind was found.
 
-    Raises UnreadableFile, once it has told what it found, where a RECORD or a file could not be looked at.
+    Raises UnreadableFile, once it has told what it found, where a RECORD or a file could not be
+    looked at.
     """
     if scene.interpreter is None:
         return
