@@ -1,4 +1,7 @@
-"""A checkout: the Cargo workspace in it, and what came with it, which git tracks (read from its index; git is not started)."""
+"""Find the Cargo workspace of a checkout, and the files that git tracks.
+
+Git's index is read, and git is not started.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,17 @@ from doctor.host.reading import SOURCE
 _WORKSPACE = re.compile(r"^[ \t]*\[workspace[.\]]", re.MULTILINE)
 _LIMIT = 64 << 20
 _HEADER, _ENTRY, _EXTENDED = 12, 62, 0x4000
-"""Bytes of the header and of the fixed part of an entry, and the flag of a longer one (gitformat-index(5))."""
+"""Bytes of the header and of an entry's fixed part, and the flag of a longer entry.
+
+https://git-scm.com/docs/index-format
+"""
 
 
 def find_workspace(project: Path) -> Path | None:
-    """Return the folder of the Cargo workspace that holds `project`: never above its git repository, nor the home folder."""
+    """Return the folder of the Cargo workspace around `project`.
+
+    It lies neither above the git repository nor is it the home folder.
+    """
     crate = None
     for folder in _upwards(project if project.is_absolute() else current_folder() / project):
         manifest = folder / "Cargo.toml"
@@ -68,7 +77,10 @@ def _git(folder: Path) -> Path:
 
 
 def _names(data: bytes, needle: bytes) -> bool:
-    """Say whether an entry begins with a name: its length stands in front of it, or two bytes before that where more flags do."""
+    """Say whether an entry begins with a name.
+
+    Its length stands before it, or two bytes earlier in an extended entry.
+    """
     at = data.find(needle, _HEADER)
     while at >= 0:
         length = min(data.find(b"\0", at) - at, 0xFFF)

@@ -51,7 +51,7 @@ FRAMEWORKS = ("torch", "jax", "tensorflow", "onnxruntime-gpu")
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How far to go: whether to run checks at all, which tier of them, and the seconds for each check and for the whole run.
+    """The bounds of an examination: whether to run checks, their tier, and their seconds.
 
     `fresh` runs every check, also one whose verdict is known from an earlier run in the same
     environment.
@@ -86,7 +86,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def left_to_judge(budget: float | None, begun: float) -> float:
-    """Return the seconds that a run leaves to its judgement, which began at a time of the monotonic clock: a few in any case."""
+    """Return the seconds left for the diagnosis, which began at `started`; a few in any case."""
     return (
         TIME_LIMIT
         if budget is None

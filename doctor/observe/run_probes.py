@@ -1,4 +1,4 @@
-"""Run every probe, each bounded in time, so that one that raises or hangs costs its own facts only."""
+"""Run every probe within a time limit; one that raises or hangs costs its own facts only."""
 
 from __future__ import annotations
 

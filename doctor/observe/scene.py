@@ -41,7 +41,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
-    """A Python interpreter under examination, as it describes itself when started bare (no framework imported)."""
+    """The interpreter under examination, as it describes itself without a framework."""
 
     executable: str
     version: str
@@ -60,7 +60,7 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """What a probe may look at: the host, the interpreter if there is one, its distributions, the Cargo workspace if there is one.
+    """The inputs of a probe: host, interpreter if any, distributions, Cargo workspace if any.
 
     `project` is the folder of `--project`; `features` are those of the workspace that it is to be
     judged with (`--features`).

@@ -1,4 +1,4 @@
-"""What is asked for, in the words of the options of `doctor check`, made into what the other rooms understand."""
+"""Turn the options of `doctor check` into checks, devices and bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
 
 MOST_SECONDS = 1e7
-"""What a bound in seconds may be at most: the timers of some systems take no more than some months."""
+"""Longest bound in seconds; the timers of some systems take no more than months."""
 NONE = ("",)
 """The globs of checks where `--only` names known issues alone."""
 
@@ -34,7 +34,8 @@ def chosen(
     for glob in only:
         if glob not in (*issues, *runs):
             raise UsageError(
-                f"{named} {glob}: no check and no known issue has such an id{suggest(glob, [*checks, *known.issues])}"
+                f"{named} {glob}: no check and no known issue has such an "
+                f"id{suggest(glob, [*checks, *known.issues])}"
             )
     return issues, runs or (NONE if only else ())
 
@@ -48,7 +49,7 @@ def sources(flash_attn: Path | None, *, network: bool) -> dict[str, str]:
 
 
 def features(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the Cargo features that are named, with commas or spaces between them, as cargo takes them."""
+    """Return the named Cargo features; commas or spaces separate them, as for cargo."""
     return tuple(feature for text in texts for feature in text.replace(",", " ").split())
 
 

@@ -76,7 +76,7 @@ while data:
 
 
 class TargetError(DoctorError):
-    """The interpreter to examine is not there, does not start, or is no Python that can be examined."""
+    """The interpreter does not exist, does not start, or cannot be examined."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 def choose_interpreter(
     host: Host, python: str | None, project: Path | None, *, own: Path | None = None
 ) -> Choice:
-    """Choose the interpreter to examine: what was asked for, else the active or the project's environment, else PATH.
+    """Choose the interpreter: by option, the active or the project's environment, or PATH.
 
     `own` is the prefix of doctor's own environment, which is taken only where nothing else is
     found. An environment that git tracks came with the project: it is somebody else's program, and
@@ -119,7 +119,8 @@ def choose_interpreter(
         path=Path(sys.executable), chosen_by="nothing else was found", own=True, by_chance=True
     )
     why = (
-        f"; {brought[0]} came with the repository, so it is examined with --python {brought[0]} alone"
+        f"; {brought[0]} came with the repository, so it is examined with --python {brought[0]} "
+        f"alone"
         if brought
         else ""
     )
@@ -142,11 +143,13 @@ def _asked(host: Host, python: str) -> Path:
         return Path(found).absolute()
     if path.is_dir():
         raise TargetError(
-            f"--python {python}: the folder holds no bin/python. Give an interpreter or a virtual environment."
+            f"--python {python}: the folder holds no bin/python. Give an interpreter or a virtual "
+            f"environment."
         )
     here = f" Say ./{python} for the file of this folder." if path.is_file() else ""
     raise TargetError(
-        f"--python {python}: neither a file, nor an environment, nor a command on PATH. Check the spelling.{here}"
+        f"--python {python}: neither a file, nor an environment, nor a command on PATH. Check the "
+        f"spelling.{here}"
     )
 
 
@@ -164,7 +167,8 @@ def _named(host: Host, variable: str) -> Choice | None:
         return None
     if (path := _inside(Path(prefix))) is None:
         raise TargetError(
-            f"{variable} is {prefix}, which holds no interpreter. Unset it, or say which with --python."
+            f"{variable} is {prefix}, which holds no interpreter. Unset it, or say which with "
+            f"--python."
         )
     return Choice(path=path, chosen_by=variable)
 
@@ -196,7 +200,7 @@ def _in_project(project: Path, own: Path) -> dict[str, Path]:
 
 
 def _is_only_ours(prefix: Path, own: Path) -> bool:
-    """Say whether an environment is the one doctor was put into, and holds nothing that doctor is about."""
+    """Say whether an environment is doctor's own, with nothing to examine in it."""
     same = prefix.is_dir() and prefix.resolve() == own.resolve()
     return same and not any(
         any(prefix.glob(f"{lib}/site-packages/{name}"))
@@ -245,12 +249,14 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
         if isinstance(value, str) and (len(value) > _LONGEST or _UNSPEAKABLE.search(value))
     ]:
         raise TargetError(
-            f"{executable} described itself in a way that makes no sense: {', '.join(odd)[:200]} cannot be written as UTF-8."
+            f"{executable} described itself in a way that makes no sense: {', '.join(odd)[:200]} "
+            f"cannot be written as UTF-8."
         )
     version = str(told.get("version", ""))[:40]
     if tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:2]) < _OLDEST:
         raise TargetError(
-            f"{executable} is Python {version}; doctor examines 3.8 and newer. Choose another with --python."
+            f"{executable} is Python {version}; doctor examines 3.8 and newer. Choose another "
+            f"with --python."
         )
     try:
         interpreter = msgspec.convert(told, Interpreter)
@@ -301,7 +307,10 @@ def _silence(ran: CompletedCommand, timeout: float) -> str:
         case Termination.NOT_STARTED:
             return f"could not be started: {ran.why}."
         case Termination.TIMEOUT:
-            return f"did not answer within {timeout:g} seconds; a sitecustomize or a dead network drive may hold it up{said}"
+            return (
+                f"did not answer within {timeout:g} seconds; a sitecustomize or a dead network "
+                f"drive may hold it up{said}"
+            )
         case Termination.MEMORY:
             return "took too much memory while starting."
         case Termination.ITSELF if ran.code is not None and ran.code < 0:
@@ -309,7 +318,10 @@ def _silence(ran: CompletedCommand, timeout: float) -> str:
         case Termination.ITSELF if ran.code:
             return f"failed while starting, with exit code {ran.code}{said}"
         case Termination.ITSELF:
-            return "ended without describing itself: it is no Python interpreter, or only a wrapper around one."
+            return (
+                "ended without describing itself: it is no Python interpreter, or only a wrapper "
+                "around one."
+            )
 
 
 def _signal(number: int) -> str:

@@ -1,4 +1,4 @@
-"""What a 64-bit little-endian ELF file says about itself: libraries, search paths, versions, symbols."""
+"""Read 64-bit little-endian ELF files: libraries, search paths, versions, symbols."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Elf:
         return found
 
     def version_owners(self) -> dict[int, str]:
-        """Return, for each number that stands for a version in its table of symbols, the library that the version is asked of."""
+        """Return the library of each version number in the symbol table (DT_VERNEED)."""
         return {number: library for library, _, _, number in self._needs()}
 
     def _needs(self) -> Iterator[tuple[str, str, int, int]]:

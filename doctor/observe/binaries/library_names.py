@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _CUDA = re.compile(
-    r"lib(cudart|cublas|cublasLt|cudnn\w*|nvJitLink|nvrtc|nvrtc-builtins|nccl|cusparse|cusparseLt|cufft|curand|cusolver|cusolverMg"
+    r"lib(cudart|cublas|cublasLt|cudnn\w*|nvJitLink|nvrtc|nvrtc-builtins|nccl|cusparse|cusparseLt"
+    r"|cufft|curand|cusolver|cusolverMg"
     r"|cupti|cufile|nvToolsExt|nvtx3interop|nvshmem_host|cudss)\.(alt\.)?so[.\d]*"
 )
 _TORCH = re.compile(r"lib(torch|c10|caffe2|shm)\w*\.so")

@@ -1,4 +1,4 @@
-"""Which file the dynamic loader would take for each library that a file needs, by the rules of ld.so(8)."""
+"""Resolve the libraries of an ELF file as the dynamic loader does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_LIBRARIES = 2000
 
 
 class Object(NamedTuple):
-    """A library as the loader holds it: its file, what it needs, where it looks, and the chain of RPATHs that it hands down."""
+    """A loaded library: its file, its dependencies, its search paths, and the RPATHs it inherits."""
 
     path: Path
     needed: tuple[str, ...]
@@ -38,7 +38,7 @@ class Object(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Where a library would come from: the file if any, the rule that found it, and the library that asked first."""
+    """A resolved library: its file if any, the rule that found it, and the first dependent."""
 
     path: Path | None
     how: str

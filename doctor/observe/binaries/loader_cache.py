@@ -1,4 +1,4 @@
-"""Where the dynamic loader of a host would find a library, read from its cache file instead of from `ldconfig -p`."""
+"""Look up libraries in the dynamic loader's cache file, without starting `ldconfig -p`."""
 
 from __future__ import annotations
 
@@ -55,13 +55,16 @@ def loader_cache(host: Host) -> Mapping[str, tuple[str, ...]]:
 
 
 def search_folders(host: Host, variable: str) -> tuple[str, ...]:
-    """Return the folders that an environment variable such as LD_LIBRARY_PATH lists, without its empty parts."""
+    """Return the non-empty folders of an environment variable such as LD_LIBRARY_PATH."""
     separator = f"[{re.escape(os.pathsep)};]"
     return tuple(part for part in re.split(separator, host.env.get(variable, "")) if part)
 
 
 def find_library(host: Host, name: str) -> str | None:
-    """Return the path that `dlopen(name)` would take: LD_LIBRARY_PATH, then the loader's cache, then its default folders."""
+    """Return the file that `dlopen(name)` takes.
+
+    The order is LD_LIBRARY_PATH, the loader's cache, the default folders.
+    """
     candidates = (
         *(f"{folder.rstrip('/')}/{name}" for folder in search_folders(host, "LD_LIBRARY_PATH")),
         *loader_cache(host).get(name, ()),

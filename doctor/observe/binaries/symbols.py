@@ -1,4 +1,4 @@
-"""Which dynamic symbols an ELF file asks of others, and whether a library gives one, by its hash table."""
+"""Read the dynamic symbols of an ELF file: those that it needs, and those that it defines."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def wanted(elf: Elf, versions: Container[int] | None = None) -> Iterator[Wanted]
 
 
 class Exports:
-    """The symbols that a library defines, looked up one by one in its hash table, GNU's or the older one of System V.
+    """The symbols that a library defines, looked up in its hash table (GNU's or System V's).
 
     Raises `ElfError` where it has neither, or one that makes no sense.
     """
@@ -106,7 +106,10 @@ class Exports:
 
     @property
     def tells_where_its_own_begin(self) -> bool:
-        """Whether `first` is the number of the first symbol that it defines: not where it defines none, nor in the older table."""
+        """Whether `first` is the index of the first defined symbol.
+
+        False where none is defined, and in a table of System V.
+        """
         return not self._is_old and any(self._elf.take(self._buckets_at, 4 * self._buckets))
 
     def has(self, name: bytes) -> bool:

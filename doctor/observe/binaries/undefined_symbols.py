@@ -1,4 +1,4 @@
-"""Which symbols an extension asks of torch and of CUDA libraries that these do not have, and what that tells."""
+"""Find the symbols of torch and CUDA that an extension needs and that are not there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _MOST_UNDEFINED = 200
 # and its two C interfaces. A function of the extension's own that merely takes a tensor is not
 # among them: it may be defined in a file that the package loads first.
 _OF_TORCH = re.compile(
-    rb"_Z(?:T[VTIS]|GV)?N[KVRO]*(?:2at|3c10|5torch|6caffe2)\d|_ZT[VTIS]N(?:2at|3c10|5torch)|aoti_torch_\w+|torch_\w+"
+    rb"_Z(?:T[VTIS]|GV)?N[KVRO]*(?:2at|3c10|5torch|6caffe2)\d|_ZT[VTIS]N(?:2at|3c10|5torch)"
+    rb"|aoti_torch_\w+|torch_\w+"
 )
 _OLD_TEXT = re.compile(rb"(?:E|RK|K|_|[a-z])Ss(?:[A-Z_a-z]|$)")
 _NEW_TEXT = b"NSt7__cxx11"
@@ -32,7 +33,10 @@ _NEW_ABI, _OLD_ABI = (
 
 
 class Undefined(NamedTuple):
-    """A symbol that nothing gives; `means` is cxx11-abi, torch or cuda: which of the three the extension was built for another of."""
+    """A symbol that no library defines.
+
+    `means` is cxx11-abi, torch or cuda: what the extension was built for another of.
+    """
 
     name: str
     means: str

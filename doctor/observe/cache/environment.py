@@ -1,4 +1,4 @@
-"""One digest of everything that a check on the processor depends on: files, variables, facts, this boot of this machine."""
+"""Digest everything that a CPU check depends on: files, variables, facts, this boot."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _SECONDS = 3.0
 
 
 def fingerprint(scene: Scene, facts: Facts) -> str:
-    """Return a digest that differs once anything differs that a check on the processor could notice; empty where that cannot be told.
+    """Return a digest of all that a CPU check can notice; empty where that is not known.
 
     Files count by path, inode, size and time of change of their content, so that nothing is read.
     They are those of every folder on the interpreter's path, of projects that are installed in
@@ -143,7 +143,7 @@ def _files(scene: Scene, interpreter: Interpreter) -> Iterator[str]:
 
 
 def _in_place(distributions: tuple[Distribution, ...]) -> Iterator[str]:
-    """Yield the folders of projects that are installed in place (PEP 610): not all of them stand on the path."""
+    """Yield the folders of editable installs (PEP 610), some of which are not on the path."""
     for one in distributions:
         try:
             told = json.loads(one.direct_url) if one.direct_url else {}

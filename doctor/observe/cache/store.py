@@ -1,4 +1,4 @@
-"""The file of kept verdicts, one for each fingerprint, in a folder of this user's that nobody else can write."""
+"""Keep verdicts in a file per fingerprint, in a folder that only this user can write."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def folder(env: Mapping[str, str]) -> Path | None:
-    """Return where verdicts are kept: DOCTOR_CACHE_DIR, else below XDG_CACHE_HOME, else below ~/.cache.
+    """Return the folder of verdicts: DOCTOR_CACHE_DIR, below XDG_CACHE_HOME, or below ~/.cache.
 
     None where DOCTOR_CACHE_DIR is empty, which switches this off, and where the place is not an
     absolute path.
@@ -98,7 +98,7 @@ class Store:
             self._changed = True
 
     def save(self, fingerprint: Callable[[], str]) -> None:
-        """Write what is new, where the environment still has the fingerprint that the checks began with.
+        """Write the new verdicts, if the environment still has the fingerprint of the start.
 
         Does nothing where that cannot be written: the next run does without.
         """
@@ -127,7 +127,7 @@ def _read(where: Path, name: str) -> Mapping[str, _Entry]:
 
 
 def _key(unit: Unit) -> str:
-    """Return what tells a unit from all others: the source of its check, its device, and everything that the check is told."""
+    """Return the key of a unit: a digest of its script, its device and all its inputs."""
     plan = unit.plan
     told = (
         __version__,
@@ -161,7 +161,10 @@ def _is_green(batch: Batch) -> bool:
 
 
 def _is_private(where: Path) -> bool:
-    """Say whether a folder is this user's own and nobody else can write it: elsewhere a verdict could have been planted."""
+    """Say whether this user owns a folder and nobody else can write it.
+
+    Elsewhere somebody could plant a verdict.
+    """
     try:
         state = where.lstat()
     except OSError:

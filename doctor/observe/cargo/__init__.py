@@ -1,1 +1,1 @@
-"""A Cargo workspace: the toolchain that it would use, its lock, cargo's own resolution of it, and what its Rust sources say."""
+"""Examine a Cargo workspace: its toolchain, its lock, cargo's resolution, its sources."""

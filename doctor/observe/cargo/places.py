@@ -17,7 +17,8 @@ _SKIPPED = frozenset({"target", "tests", "benches", "node_modules", "vendor"})
 _MOST_FILES, _LARGEST, _MOST_BYTES = 4000, 1 << 20, 64 << 20
 _MOST_PLACES, _MOST_GIVERS = 100, 20
 _OPENS = re.compile(
-    r"\bDevice\s*::\s*(?:new_metal|metal_if_available)\s*\(|\bMetalDevice\s*::\s*new\s*\(|\bcandle_examples\s*::\s*device\s*\("
+    r"\bDevice\s*::\s*(?:new_metal"
+    r"|metal_if_available)\s*\(|\bMetalDevice\s*::\s*new\s*\(|\bcandle_examples\s*::\s*device\s*\("
 )
 _OPENERS = (b"new_metal", b"metal_if_available", b"MetalDevice", b"candle_examples")
 """What stands in every opening: reading Rust properly is for files that hold one of these."""
@@ -45,7 +46,9 @@ class _Opening(NamedTuple):
 
 
 def metal_places(root: Path, members: Iterable[Path]) -> tuple[str, ...]:
-    """Return the places, `src/main.rs:12`, where programs (not tests) of these members open a Metal device, in their order.
+    """Return the places, `src/main.rs:12`, where programs open a Metal device.
+
+    Tests of these members do not count.
 
     A function that opens a device and returns it stands for the places that call it.
     """
@@ -157,7 +160,7 @@ def _end_of_string(code: str, at: int) -> int:
 
 
 def _giver(code: str, at: int) -> str:
-    """Return the name of the function around a place, where that returns a device and its name tells it from others."""
+    """Return the function around a place, if it returns a device and has a unique name."""
     found = next(iter(deque(_FUNCTION.finditer(code, max(0, at - 20_000), at), maxlen=1)), None)
     if found is None or found[1] in _EVERYWHERE:
         return ""

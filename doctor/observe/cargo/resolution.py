@@ -83,7 +83,7 @@ class Metadata(msgspec.Struct, frozen=True, dict=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Cargo's answer: with all packages, or (`why` says why) with the members alone, or without anything."""
+    """Cargo's answer: with all packages, with the members alone, or empty; `why` says why."""
 
     metadata: Metadata | None = None
     why: str = ""
@@ -95,7 +95,10 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What to ask: of which workspace, for which machine (a target triple) and features; `fetched`: whether there can be sources here."""
+    """A question to cargo: the workspace, the target triple, the features.
+
+    `fetched` says whether sources can be here.
+    """
 
     workspace: Path
     triple: str

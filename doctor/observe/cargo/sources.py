@@ -1,4 +1,4 @@
-"""Where the source of a locked package lies: as cargo tells it, else where cargo would have put it."""
+"""Find the source of a locked package, by cargo's answer or by cargo's own layout."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cargo_home(host: Host) -> Path:
 
 
 def has_sources(host: Host, workspace: Path) -> bool:
-    """Say whether cargo can have any source here: it has fetched something, or the workspace brings its own.
+    """Say whether cargo can have sources here: fetched ones, or those of the workspace.
 
     Asked in vain, cargo would make folders in the home folder only to say so.
     """

@@ -1,4 +1,7 @@
-"""Which rustc and cargo a workspace would use, found without asking rustup, which would download what is missing."""
+"""Find the rustc and cargo of a workspace.
+
+rustup is not asked: it would download a missing toolchain.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ def find_toolchain(host: Host, workspace: Path | None) -> Toolchain:
     home = host.env.get("RUSTUP_HOME") or f"{host.env.get('HOME') or own_home() or ''}/.rustup"
     name, source = _wanted(host, workspace, home)
     if "/" in name and source.endswith(_FILES):
-        why = f"{source} names a folder, {name}, and a file of the project does not say which programs are started"
+        why = (
+            f"{source} names a folder, {name}, and a file of the project does not say "
+            "which programs are started"
+        )
         return Toolchain(
             name=name,
             chosen_by=source,

@@ -1,4 +1,7 @@
-"""The distributions of another interpreter, read from their folders, and what they ask of each other."""
+"""Read the distributions of another interpreter, and what they require of each other.
+
+https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,20 @@ _SYSTEMS = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
 _IMPLEMENTATIONS = {"cpython": "CPython", "pypy": "PyPy"}
 
 _STACK = re.compile(
-    r"torch|torch-(geometric|scatter|sparse|cluster|tensorrt)|torchvision|torchaudio|torchao|torchtext|torchdata|torchtune"
-    r"|torchtitan|torchcodec|torchmetrics|functorch|pytorch-.*|triton.*|nvidia-.*|cuda-(toolkit|bindings|pathfinder|python|core)"
-    r"|cupy.*|xformers|flash-attn.*|flash-linear-attention|fla-core|flashinfer.*|vllm.*|sglang.*|sgl-kernel|bitsandbytes"
-    r"|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d|xfuser|yunchang|ring-flash-attn|jax.*|onnxruntime.*"
-    r"|tensorrt.*|tensorflow.*|transformers|accelerate|diffusers|peft|trl|unsloth.*|kernels|liger-kernel|auto-gptq|gptqmodel"
-    r"|autoawq|lightning.*|numpy|openai-whisper|openai-triton|ultralytics|timm|spconv.*|pytorch3d|nerfacc|gsplat"
-    r"|intel-extension-for-pytorch|mlx.*|sageattention|magi-attention|llama-cpp-python|ctranslate2|faster-whisper|numba.*"
+    r"torch|torch-(geometric|scatter|sparse|cluster|tensorrt)|torchvision|torchaudio|torchao"
+    r"|torchtext|torchdata|torchtune"
+    r"|torchtitan|torchcodec|torchmetrics|functorch|pytorch-.*|triton.*|nvidia-.*|cuda-(toolkit"
+    r"|bindings|pathfinder|python|core)"
+    r"|cupy.*|xformers|flash-attn.*|flash-linear-attention|fla-core|flashinfer.*|vllm.*|sglang.*"
+    r"|sgl-kernel|bitsandbytes"
+    r"|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d|xfuser|yunchang|ring-flash-attn"
+    r"|jax.*|onnxruntime.*"
+    r"|tensorrt.*|tensorflow.*|transformers|accelerate|diffusers|peft|trl|unsloth.*|kernels"
+    r"|liger-kernel|auto-gptq|gptqmodel"
+    r"|autoawq|lightning.*|numpy|openai-whisper|openai-triton|ultralytics|timm|spconv.*|pytorch3d"
+    r"|nerfacc|gsplat"
+    r"|intel-extension-for-pytorch|mlx.*|sageattention|magi-attention|llama-cpp-python|ctranslate2"
+    r"|faster-whisper|numba.*"
 )
 _GROUND = frozenset(
     {
@@ -58,7 +68,8 @@ _GROUND = frozenset(
 )
 
 _BESIDE = re.compile(
-    r"pandas|datasets|pyarrow|scikit-learn|opencv-(contrib-)?python(-headless)?|optimum|sentence-transformers|evaluate|keras|einops"
+    r"pandas|datasets|pyarrow|scikit-learn|opencv-(contrib-)?python(-headless)?|optimum"
+    r"|sentence-transformers|evaluate|keras|einops"
 )
 
 
@@ -82,12 +93,12 @@ def in_stack(name: str) -> bool:
 
 
 def asks_beside_stack(name: str) -> bool:
-    """Say whether programs of the stack stand on this distribution, so that what it asks for in vain stops them."""
+    """Say whether the stack depends on this distribution, so that its unmet needs matter."""
     return in_stack(name) or name in _GROUND or _BESIDE.fullmatch(name) is not None
 
 
 def matters_to_stack(name: str) -> bool:
-    """Say whether the stack breaks over this distribution: a member, or one of the few that members stand on."""
+    """Say whether a distribution is of the stack, or one of the few that members depend on."""
     return name in _GROUND or in_stack(name)
 
 
@@ -125,7 +136,10 @@ def _better(one: Distribution, other: Distribution) -> Distribution:
 
 
 def installed_as(folder: Path) -> tuple[tuple[str, str], ...]:
-    """Return name and version that the METADATA of a dist-info folder says, whatever the folder is called; empty where it says none."""
+    """Return name and version in the METADATA of a dist-info folder; empty where it has none.
+
+    The folder's own name does not count.
+    """
     head = _head(f"{folder}/METADATA")
     name, version = _NAME.search(head), _VERSION.search(head)
     return ((normalize_name(name[1]), version[1]),) if name and version else ()
@@ -166,7 +180,7 @@ def _size(path: Path) -> int | None:
 
 
 def duplicates(path: Sequence[str], known: Sequence[Distribution]) -> dict[str, tuple[str, ...]]:
-    """Return the other copies of each of the `known` distributions that lie on the path, as `version in folder`."""
+    """Return the other copies of `known` distributions on the path, as `version in folder`."""
     chosen = {one.name: one.folder for one in known}
     found: dict[str, tuple[str, ...]] = {}
     for folder in _folders(path):
@@ -342,7 +356,7 @@ def _head(path: str) -> str:
 
 
 def _conda_names(folder: str) -> frozenset[str]:
-    """Return the names that conda says it installed into the prefix that holds this site-packages folder."""
+    """Return the names that conda installed into the prefix of a site-packages folder."""
     parents = Path(folder).parents
     for prefix in parents[1:3]:
         if names := [name for name in _names(prefix / "conda-meta") if name.endswith(".json")]:

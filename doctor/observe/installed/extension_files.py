@@ -17,12 +17,13 @@ _OWN = re.compile(r"torch|(pytorch-)?triton.*|nvidia-.*|cuda-(bindings|core|pyth
 # One of several builds in one wheel: libbitsandbytes_cuda118.so, nccl/ep/lib/cu12/libnccl_ep.so,
 # libtorch_c_dlpack_addon_torch24-cpu.so.
 _VARIANT = re.compile(
-    r"(?:^|[/_.-])(?:(?:cuda|cu)_?(?P<cuda>\d{2,3})|torch_?(?P<torch>\d{2,3})|rocm\d*|hip|xpu\d*|ffmpeg\d+)(?=[/_.-]|$)"
+    r"(?:^|[/_.-])(?:(?:cuda|cu)_?(?P<cuda>\d{2,3})|torch_?(?P<torch>\d{2,3})|rocm\d*|hip|xpu\d*"
+    r"|ffmpeg\d+)(?=[/_.-]|$)"
 )
 
 
 class Compiled(NamedTuple):
-    """A compiled file: its path, relative to the folder that holds its distribution, and that distribution."""
+    """A compiled file: its path below the folder of its distribution, and that distribution."""
 
     owner: Distribution
     name: str
@@ -88,7 +89,10 @@ def _libraries(record: bytes) -> Iterator[str]:
 def _is_loaded(
     name: str, interpreter: Interpreter, torch: Mapping[str, str], *, bundled: bool
 ) -> bool:
-    """Say whether this interpreter would load a file of this name: not one for another Python, nor the build for another CUDA."""
+    """Say whether this interpreter loads a file of this name.
+
+    It does not load one for another Python, nor the build for another CUDA.
+    """
     tag, _, last = interpreter.tag.removeprefix("cp"), *name.rpartition("/")[1:]
     if name.startswith(("..", "/")) or (
         not bundled and (not name.endswith(".so") or ".libs/" in name)

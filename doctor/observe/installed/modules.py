@@ -1,4 +1,4 @@
-"""Packages of another interpreter, looked at as files: where a module lies, and which constants its source assigns."""
+"""Find the modules of another interpreter as files, and the constants that they assign."""
 
 from __future__ import annotations
 

@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of manifest, and its rank: of two that pin a package, the lower one is that which people edit."""
+    """A kind of manifest, and its rank.
+
+    Of two that pin a package, people edit the one of lower rank.
+    """
 
     rank: int
     module: str
     reader: str
 
     def read(self, text: str) -> Iterator[Pin]:
-        """Yield what a manifest asks for. Its reader is loaded here: patterns cost more to compile than to use."""
+        """Yield the pins of a manifest.
+
+        Its reader is imported here: its patterns cost more to compile than to use.
+        """
         pins: Iterator[Pin] = getattr(
             importlib.import_module(f"doctor.observe.manifests.{self.module}"), self.reader
         )(text)

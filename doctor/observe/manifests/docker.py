@@ -24,14 +24,15 @@ _INSTALLS = re.compile(
 )
 _AND = re.compile(r"&&|\|\||;|\|")
 _OPTIONS = """
--c --channel -i --index-url --extra-index-url -f --find-links -r --requirement -t --target -n --name -p --python --prefix --constraint
+-c --channel -i --index-url --extra-index-url -f --find-links -r --requirement -t --target -n --name
+-p --python --prefix --constraint
 --override --index
 """
 _TAKES_VALUE = frozenset(_OPTIONS.split())
 
 
 def dockerfile(text: str) -> Iterator[Pin]:
-    """Yield the packages that base images bring, and those that `RUN pip install` and its kin name."""
+    """Yield the packages of base images, and those that `RUN pip install` and the like name."""
     running = installing = False
     for number, line in lines(text):
         bare = line.strip()

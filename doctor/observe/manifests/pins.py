@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 _LONGEST, _MOST = 2000, 100_000
 _NAMED = re.compile(
-    r"([A-Za-z0-9](?:[\w.-]{0,98}[A-Za-z0-9])?)(?:\s{0,4}\[[\w., -]{0,200}\])?\s{0,40}(@|[=<>!~]|(?=[;#,\s\\]|$))"
+    r"([A-Za-z0-9](?:[\w.-]{0,98}[A-Za-z0-9])?)(?:\s{0,4}\[[\w., -]{0,200}\])?\s{0,40}(@|[=<>!~]"
+    r"|(?=[;#,\s\\]|$))"
 )
 _WHEEL = re.compile(r"(?:^|[/\\])([A-Za-z0-9][A-Za-z0-9_.]{0,98})-\d[^/\s]{0,300}\.whl\b")
 _EGG = re.compile(r"#egg=([A-Za-z0-9][\w.-]{0,98})")
@@ -28,7 +29,7 @@ class Pin(NamedTuple):
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers, bounded, and without those that are too long to be written by hand."""
+    """Yield the lines of a file with their numbers, but for very long ones."""
     return (
         (number, line.rstrip("\r"))
         for number, line in enumerate(text.split("\n", _MOST)[:_MOST], 1)

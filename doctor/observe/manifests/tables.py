@@ -1,4 +1,7 @@
-"""Manifests and locks in TOML, read line by line: a parser would not say on which line a name stands."""
+"""Read manifests and locks in TOML line by line.
+
+`tomllib` does not tell on which line a name stands.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,19 @@ _LOCKED = re.compile(r'name = "([\w.-]{1,100})"$')
 
 
 class _Shape(NamedTuple):
-    """Where a file lists what it needs: tables whose keys are names, and lists of requirements by table and key."""
+    """The dependency lists of a file: tables whose keys are names, and lists in tables."""
 
     tables: str
     lists: str = r"(?!)"
 
 
 _PYPROJECT = _Shape(
-    r"tool\.poetry\.(?:group\.[\w-]{1,100}\.)?(?:dev-)?dependencies|tool\.pixi\.(?:[\w.-]{1,100}\.)?(?:pypi-)?dependencies",
-    r"project/dependencies|project\.optional-dependencies/.*|dependency-groups/.*|tool\.pdm\.dev-dependencies/.*"
-    r"|tool\.uv/(?:constraint|override|dev)-dependencies|tool\.hatch\.envs\.[\w.-]{1,200}/(?:extra-)?dependencies",
+    r"tool\.poetry\.(?:group\.[\w-]{1,100}\.)?(?:dev-)?dependencies"
+    r"|tool\.pixi\.(?:[\w.-]{1,100}\.)?(?:pypi-)?dependencies",
+    r"project/dependencies|project\.optional-dependencies/.*|dependency-groups/.*"
+    r"|tool\.pdm\.dev-dependencies/.*"
+    r"|tool\.uv/(?:constraint|override|dev)-dependencies"
+    r"|tool\.hatch\.envs\.[\w.-]{1,200}/(?:extra-)?dependencies",
 )
 _PIPFILE = _Shape(r"(?:dev-)?packages")
 _PIXI = _Shape(r"(?:[\w.-]{1,100}\.)?(?:pypi-)?dependencies")

@@ -1,4 +1,4 @@
-"""Where this user's compiled kernels and extensions are kept: whether they can be written, on which disk, and locks nobody holds."""
+"""Examine the caches of compiled kernels: whether writable, on which disk, stale locks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ Few builds take longer.
 _MOST = 500
 _NETWORK = re.compile(
     r"nfs\d?|cifs|smb\w*|lustre|gpfs|beegfs|ceph|glusterfs|afs|panfs|wekafs|pvfs2|orangefs|ocfs2"
-    r"|fuse\.(sshfs|glusterfs|juicefs|ceph(-fuse)?|gcsfuse|s3fs|rclone|goofys|mount-s3|blobfuse2|davfs2?)"
+    r"|fuse\.(sshfs|glusterfs|juicefs|ceph(-fuse)?|gcsfuse|s3fs|rclone|goofys|mount-s3|blobfuse2"
+    r"|davfs2?)"
 )
 _RUN_FROM = ("inductor", "triton", "extensions")
 """Caches that hold libraries, which are loaded from there.
@@ -37,7 +38,7 @@ CUDA does without its own where it cannot be written.
 
 
 class _Cache(NamedTuple):
-    """A cache, the folder it goes to, the nearest folder above that exists (the same where it exists), and what names the folder."""
+    """A cache: its folder, the nearest existing folder above, and what names the folder."""
 
     name: str
     path: Path
@@ -184,7 +185,7 @@ def _flagged(host: Host, folder: Path) -> bool:
 
 
 def _mounts(host: Host) -> list[tuple[str, str]]:
-    """Return mount point and kind of file system of every mount, in the order in which they were made."""
+    """Return mount point and file system of every mount, in mount order (proc_pid_mountinfo(5))."""
     found = []
     for line in (host.read("/proc/self/mountinfo", limit=1 << 20) or "").splitlines():
         before, _, after = line.partition(" - ")
@@ -209,7 +210,10 @@ def _holds(point: str, path: str) -> bool:
 
 
 def _stale(scene: Scene, extensions: list[_Cache]) -> Fact:
-    """List lock files of extension builds that are old and that no process of this user holds open, as their builder does."""
+    """List old lock files of extension builds that no process of this user holds open.
+
+    The builder, torch.utils.file_baton, looks at nothing else.
+    """
     locks = [
         lock
         for one in extensions

@@ -70,7 +70,10 @@ def _chosen(host: Host, variable: str, names: tuple[str, ...]) -> Tool:
 
 
 def _named(host: Host, value: str, source: str) -> Tool:
-    """Return the compiler that a variable names: a path, a folder (`-ccbin` takes one), or words that begin with ccache."""
+    """Return the compiler that a variable names.
+
+    It is a path, a folder (`-ccbin` takes one), or words that begin with ccache.
+    """
     if Path(value).is_dir():
         path = next(
             (found for name in ("gcc", "g++", "clang") if (found := host.which(f"{value}/{name}"))),
@@ -102,7 +105,10 @@ def cuda_host(host: Host) -> Tool:
 
 
 def _build_tool(scene: Scene, name: str) -> tuple[str | None, str]:
-    """Return path and, where a file tells it, version: the wheels' own commands are slow Python scripts, and cmake is slow."""
+    """Return the path, and the version if a file gives it.
+
+    The wheels' commands are slow Python scripts, and so is cmake.
+    """
     python = scene.interpreter
     folder = Path(python.executable).parent if python else None
     if folder and (inside := scene.host.which(str(folder / name))):

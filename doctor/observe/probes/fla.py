@@ -1,4 +1,7 @@
-"""flash-linear-attention: whether its own file keeps the operator that torch 2.5 cannot compile out of compiled graphs."""
+"""Check whether flash-linear-attention keeps an operator out of compiled graphs.
+
+torch 2.5 cannot compile that operator.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,10 @@ _DRIVERS = ("libze_intel_gpu.so.1", "libze_intel_gpu_legacy1.so.1")
 _IN_PROCESSOR = "0000:00:02.0"
 """Where a GPU sits that is part of the processor."""
 _COMPUTES = ("0x7d", "0x64", "0xb0")
-"""How the device numbers of such GPUs begin that torch serves: Core Ultra of the first (Meteor and Arrow Lake), second and third series."""
+"""First digits of the PCI device numbers of GPUs that torch serves.
+
+Core Ultra of the first (Meteor and Arrow Lake), second and third series.
+"""
 
 
 def probe(scene: Scene) -> FactStream:

@@ -1,4 +1,4 @@
-"""Where the project says which packages it wants: file and line, so that a finding can be shown at what to change."""
+"""Find the file and line where a project pins its packages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _File(NamedTuple):
 
 
 def probe(scene: Scene) -> FactStream:
-    """Give project.manifests, and manifest.* for each package of the stack that one of them asks for.
+    """Give project.manifests, and manifest.* for each package of the stack with a pin.
 
     Raises UnreadableFile, once it has told the others, where a manifest cannot be read.
     """
@@ -153,7 +153,10 @@ def _real(path: Path) -> Path | None:
 
 
 def _root(project: Path, env: Mapping[str, str]) -> Path:
-    """Return the folder that paths are told from: the checkout that a runner names, the repository around the project, the project."""
+    """Return the folder that shown paths start from.
+
+    That is the checkout of a CI runner, the repository around the project, or the project.
+    """
     whole = _real(project) or project
     for name in _ROOTS:
         if (given := env.get(name)) and (real := _real(Path(given))) and whole.is_relative_to(real):
@@ -181,7 +184,7 @@ def _members(workspace: Path) -> list[Path]:
 
 
 def _matching(workspace: Path, pattern: str) -> list[Path]:
-    """Return the folders that a pattern of members names, each once, and none that a link leads out of the workspace."""
+    """Return the folders that a members pattern matches, within the workspace."""
     inside, level = os.path.realpath(workspace), {os.path.realpath(workspace): workspace}
     for part in pattern.split("/"):
         if part in ("", "."):

@@ -1,4 +1,6 @@
-"""Distributions whose own module is gone: uninstalling one of two packages that share a folder takes the files of the other away.
+"""Find distributions whose own module is gone.
+
+Uninstalling one of two packages that share a folder takes the files of the other away.
 
 Half an uninstall leaves the folder. Python imports one without __init__.py all the same, as a
 package with nothing in it (PEP 420).

@@ -1,4 +1,4 @@
-"""The way between two GPUs: bridges that redirect what devices send each other (ACS), and a virtual machine around it all."""
+"""Examine the PCI path between two GPUs: bridges that redirect (ACS), virtual machines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ BOUND = 2.0
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ACS = 0x000D
 _REDIRECTS = 0x0D
-"""Source validation, request redirect and completion redirect, of the ACS control register (PCI Express, extended capability 13)."""
+"""ACS control bits: source validation, request redirect, completion redirect.
+
+PCI Express Base Specification, Access Control Services extended capability.
+"""
 _SPACE = 4096
 _VENDORS = (
     "qemu",

@@ -1,4 +1,4 @@
-"""What installers leave behind that were stopped: renamed folders, half of a package, and metadata of a release that is gone."""
+"""Find leftovers of interrupted installs: renamed folders, half packages, old metadata."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _entries(folder: str, beginning: str = "") -> Iterator[Path]:
 
 
 def _stale(folder: str, real: Mapping[Path, Distribution]) -> Iterator[Path]:
-    """Yield the dist-info folders beside the one of the same distribution whose RECORD fits the files; none where none is proved."""
+    """Yield the stale dist-info folders beside one whose RECORD fits the files."""
     beside = {
         normalize_name(path.name.partition("-")[0]): one
         for path, one in real.items()

@@ -57,7 +57,10 @@ def probe(scene: Scene) -> FactStream:
 def _asked(
     members: list[Distribution], interpreter: Interpreter, unread: list[str]
 ) -> list[tuple[Distribution, Requirement]]:
-    """Collect the requirements of all members, with the extras that members ask of each other (`cuda-toolkit[cublas]`)."""
+    """Collect the requirements of all members, with the extras that members request.
+
+    `cuda-toolkit[cublas]` is one.
+    """
     extras: dict[str, frozenset[str]] = {}
     asked: dict[str, tuple[Distribution, tuple[Requirement, ...]]] = {}
     for one in members:

@@ -1,4 +1,4 @@
-"""What the machine grants: processors, memory and its limits, shared memory, space for temporary files, the IOMMU."""
+"""Examine resource limits: processors, memory, shared memory, temporary space, IOMMU."""
 
 from __future__ import annotations
 

@@ -61,7 +61,10 @@ def probe(scene: Scene) -> FactStream:
 
 
 def _companion(scene: Scene, name: str) -> Fact:
-    """Read the CUDA that a companion of torch was compiled with: its file says 2.11.0+cu130, where METADATA may say 2.11.0."""
+    """Read the CUDA version that a companion of torch was compiled with.
+
+    Its version.py says 2.11.0+cu130 where METADATA may say 2.11.0.
+    """
     folder = folder_of(scene.interpreter, name) if scene.interpreter else None
     try:
         told = constants(scene.host, folder / "version.py") if folder else None
@@ -164,7 +167,7 @@ def _sources(host: Host, folder: Path) -> FactStream:
 
 
 def _source(host: Host, path: Path) -> tuple[str | None, str]:
-    """Return the text of a file of torch's sources, and why it cannot be read where it is there and cannot."""
+    """Return the text of a source file of torch, and why it cannot be read."""
     try:
         return host.whole(path, SOURCE), ""
     except UnreadableFile as error:

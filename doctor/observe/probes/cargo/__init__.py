@@ -1,4 +1,4 @@
-"""A Cargo workspace: its lock, what cargo itself resolves here and offline, and what the sources of candle and cudarc say."""
+"""Examine a Cargo workspace: its lock, cargo's offline resolution, candle's sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ WAITS = True
 BOUND = 12.0
 
 _LIST = """
-candle-core candle-nn candle-transformers candle-kernels candle-metal-kernels candle-flash-attn candle-ug
+candle-core candle-nn candle-transformers candle-kernels candle-metal-kernels candle-flash-attn
+candle-ug
 cudarc bindgen_cuda cudaforge half rand gemm metal objc2-metal intel-mkl-src accelerate-src
 """
 _CRATES = tuple(_LIST.split())
@@ -65,7 +66,10 @@ def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
 
 
 def _asked(scene: Scene, folder: Path, lock: Lock, patience: float) -> Answer:
-    """Ask cargo where the lock lists anything that doctor is about: many a Python project has a small crate beside it."""
+    """Ask cargo if the lock lists a crate of interest.
+
+    Many a Python project has a small crate beside it.
+    """
     if not any(name.startswith("candle-") or name == "cudarc" for name in lock.packages):
         return Answer(None, "cargo was not asked: Cargo.lock lists nothing of Candle")
     fetched = has_sources(scene.host, folder) or not any(
@@ -82,7 +86,10 @@ def _asked(scene: Scene, folder: Path, lock: Lock, patience: float) -> Answer:
 
 
 def _triple(scene: Scene) -> str:
-    """Return the target triple of this machine: without one cargo wants the sources of every platform there is."""
+    """Return the target triple of this machine.
+
+    Without one, cargo wants the sources of every platform.
+    """
     machine = {"arm64": "aarch64", "AMD64": "x86_64"}.get(platform.machine(), platform.machine())
     system = {
         "linux": "unknown-linux-gnu",

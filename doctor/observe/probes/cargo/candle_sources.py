@@ -1,4 +1,4 @@
-"""What the sources of candle and cudarc say, as this workspace takes them: so a fork, a path and a vendored copy are known as well."""
+"""Read the sources of candle and cudarc that this workspace uses, forks and paths included."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ _QUESTIONS: dict[str, dict[str, _Question]] = {
 
 
 def _known_cuda(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Fact:
-    """Return the CUDA versions that every copy of cudarc knows that a build takes in: the least of them stops it."""
+    """Return the CUDA versions that every copy of cudarc in a build knows."""
     copies = lock.packages.get("cudarc", ())
     if told := answer.resolved:
         copies = tuple(

@@ -1,4 +1,4 @@
-"""Whether the compiled files that stand on torch, CUDA and the C++ library find what they ask for, as the loader would look."""
+"""Check that compiled extensions find their libraries, symbols and C++ versions."""
 
 from __future__ import annotations
 

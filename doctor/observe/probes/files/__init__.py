@@ -1,4 +1,4 @@
-"""Files of the stack's packages that are gone, cut short, or not what they are called, by their RECORD."""
+"""Compare the files of the stack's packages with their RECORD."""
 
 from __future__ import annotations
 
@@ -28,11 +28,16 @@ _MOST_UNREAD = 3
 _POINTER = b"version https://git-lfs"
 _LARGEST_POINTER = 1024
 _LARGE = 256 << 10
-"""Bytes of all RECORDs from which on another process looks first: 12,000 files take longer than its start."""
+"""Bytes of all RECORDs above which a helper process checks first.
+
+12,000 files take longer than its start.
+"""
 _PATIENCE = 8.0
 _CHECKED = re.compile(
-    r"torch|torchvision|torchaudio|torchao|(pytorch-)?triton.*|nvidia-.*|cuda-bindings|numpy|xformers|flash-attn.*|bitsandbytes"
-    r"|flashinfer.*|vllm|sgl-kernel|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d|jaxlib|jax-.*|cupy-.*"
+    r"torch|torchvision|torchaudio|torchao|(pytorch-)?triton.*|nvidia-.*|cuda-bindings|numpy"
+    r"|xformers|flash-attn.*|bitsandbytes"
+    r"|flashinfer.*|vllm|sgl-kernel|deepspeed|apex|transformer-engine.*|mamba-ssm|causal-conv1d"
+    r"|jaxlib|jax-.*|cupy-.*"
     r"|onnxruntime.*|sageattention|opencv-.*"
 )
 
@@ -157,7 +162,9 @@ def _wrong(one: Distribution, unread: list[str]) -> Iterator[Wrong]:
 
 
 def _intact(host: Host, checked: Iterable[Distribution]) -> frozenset[str]:
-    """Return the distributions that another process finds whole, while this one does something else; the others are looked at here.
+    """Return the distributions that a helper process finds intact.
+
+    This process works meanwhile, and examines the others itself.
 
     That process is doctor's own interpreter. Where it cannot be started, or does not answer,
     nothing is known of anything.

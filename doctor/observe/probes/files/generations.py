@@ -1,4 +1,6 @@
-"""NVIDIA's packages of several CUDA generations in one environment: nvidia-cudnn-cu12 and nvidia-cudnn-cu13 unpack into one folder.
+"""Find NVIDIA's packages of several CUDA generations in one environment.
+
+nvidia-cudnn-cu12 and nvidia-cudnn-cu13 unpack into one folder.
 
 When torch moves from one generation to the next, the packages of the earlier one stay behind, and
 the later one's files lie in their place.
@@ -52,7 +54,7 @@ def generation_of(name: str) -> str:
 
 
 def needs_of(scene: Scene) -> Needs:
-    """Find out who needs NVIDIA's packages: by the metadata of all distributions, and by what their compiled files name."""
+    """Find the dependents of NVIDIA's packages, by metadata and by compiled files."""
     packages = {one.name: one for one in scene.distributions if generation_of(one.name)}
     if scene.interpreter is None or not packages:
         return Needs({}, frozenset())
@@ -118,7 +120,7 @@ def _close(
 def _loaded(
     scene: Scene, spare: Sequence[Distribution], kept: Sequence[Distribution]
 ) -> dict[str, set[str]]:
-    """Say which of the spare packages bring a library that a compiled file here names, and whose file that is."""
+    """Return the spare packages whose libraries a compiled file names, with its owner."""
     others = frozenset(name for one in kept for name in _libraries(one))
     bringers = {name: one.name for one in spare for name in _libraries(one) if name not in others}
     found: dict[str, set[str]] = {}
@@ -176,7 +178,10 @@ def told(
 
 
 def _sharing(spare: Iterable[Distribution], kept: Iterable[Distribution]) -> Iterator[Distribution]:
-    """Yield those that list a file which one of the spare packages lists too: uninstalling that one removes it."""
+    """Yield the packages that share a file with a spare one.
+
+    Uninstalling the spare one removes that file.
+    """
     paths = {(one.folder.parent, path) for one in spare for path, size, _ in _rows(one) if size}
     yield from (
         one for one in kept if any((one.folder.parent, path) in paths for path, _, _ in _rows(one))

@@ -1,4 +1,4 @@
-"""Which distribution a file belongs to where several list it: the one whose RECORD its bytes fit."""
+"""Find the owner of a file that several distributions list: the one whose RECORD fits."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _record(one: Distribution) -> str:
 
 
 def owner_of(one: Wrong, others: Iterable[Claim]) -> Distribution | None:
-    """Return the distribution that a file belongs to by its size, and by its hash where several sizes fit; None where it fits none."""
+    """Return the owner of a file by size, and by hash where several sizes fit, or None."""
     fitting = [
         each
         for each in others

@@ -1,4 +1,4 @@
-"""What the RECORD of a distribution lists of files that matter: modules, libraries, headers and programs.
+"""Read the files that matter in a RECORD: modules, libraries, headers, programs.
 
 Also a script, which says of RECORDs whether every such file is there in its size: `python -I -S
 records.py RECORD…`. It is started for each look at a large environment, so it imports next to

@@ -1,4 +1,4 @@
-"""Which file each CUDA library that torch needs would come from, by the rules of the dynamic loader (ld.so(8))."""
+"""Resolve the CUDA libraries that torch needs by the rules of ld.so(8)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: 
 
 
 def _rest(host: Host, shadowed: Fact) -> Fact:
-    """Return LD_LIBRARY_PATH without the folders that the loader would take another library from."""
+    """Return LD_LIBRARY_PATH without the folders that shadow a library of the target."""
     taken = {
         Path(one["by"]).parent for one in shadowed.value or () if one["how"] == "LD_LIBRARY_PATH"
     }
@@ -119,7 +119,7 @@ def _holds_cuda(host: Host, folder: str) -> bool:
 
 
 def owned(interpreter: Interpreter, torch: Path) -> dict[str, list[Path]]:
-    """Find the CUDA libraries that the environment brings itself: in the nvidia packages, beside torch, in conda's lib."""
+    """Find the CUDA libraries in the nvidia packages, beside torch, and in conda's lib."""
     site, prefix = torch.parent, Path(interpreter.prefix)
     folders = [
         torch / "lib",

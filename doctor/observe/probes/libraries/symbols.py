@@ -1,4 +1,4 @@
-"""Whether torch's CUDA libraries, as the loader would put them together, have the symbols that they ask of each other."""
+"""Check that torch's CUDA libraries define the symbols that they need of each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doctor.observe.binaries.undefined_symbols import Scope
 
 
 def in_vain(found: Mapping[str, Resolved]) -> Iterator[tuple[str, Path]]:
-    """Yield the symbols that none of these libraries gives, each with the library that asks for it."""
+    """Yield the symbols that none of these libraries defines, with the library that needs each."""
     scope = Scope({})
     try:
         for path in [one.path for one in found.values() if one.path is not None]:

@@ -1,4 +1,4 @@
-"""Of which release the parts of cuDNN are that torch would load, held against each other and against the one it was built with."""
+"""Compare the releases of the parts of cuDNN that torch loads."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _wanted(scene: Scene) -> Version | None:
 
 
 def _version(host: Host, path: Path) -> Version | None:
-    """Return the version of a cuDNN: by the name of its file where that says it, else by the header that came with it."""
+    """Return the version of a cuDNN, by its file name or by the header beside it."""
     named = _CUDNN.fullmatch(path.resolve().name)
     if named and named[2]:
         return tuple(int(part) for part in named.groups())

@@ -1,4 +1,4 @@
-"""NVIDIA's driver and GPUs: /proc and /sys first, NVML only where they show a driver, nvidia-smi last."""
+"""Examine NVIDIA's driver and GPUs: /proc and /sys first, then NVML, nvidia-smi last."""
 
 from __future__ import annotations
 

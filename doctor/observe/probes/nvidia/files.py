@@ -1,4 +1,4 @@
-"""What files show of NVIDIA's driver: kernel module, PCI, WSL, device nodes, libcuda, fabric manager."""
+"""Read the files of NVIDIA's driver: kernel module, PCI, WSL, device nodes, libcuda."""
 
 from __future__ import annotations
 
@@ -40,14 +40,17 @@ def outside_linux(host: Host) -> bool:
     """Say whether Windows drives the GPU: for WSL, through /dev/dxg, or because this is Windows."""
     if host.platform == "win32":
         return smi_path(host) is not None
-    # /dev/dxg serves GPUs of every maker; containers are given the libraries in folders of their own.
+    # /dev/dxg serves GPUs of every vendor. A container gets the libraries in folders of its own.
     return host.exists("/dev/dxg") and (
         host.exists(f"{_WSL}/libcuda.so.1") or nvml_library(host) is not None
     )
 
 
 def shows_driver(host: Host) -> bool:
-    """Say whether something beside its version shows a driver: gVisor has no version file, Windows none of it."""
+    """Say whether a file other than its version file shows a driver.
+
+    gVisor has no version file, and Windows has none of these files.
+    """
     return any(map(host.exists, ("/dev/nvidiactl", "/proc/driver/nvidia"))) or outside_linux(host)
 
 
@@ -176,7 +179,7 @@ def _uvm(host: Host) -> Fact:
 
 
 def _refused(host: Host) -> tuple[list[str], list[str]]:
-    """Return the nodes that their mode closes to this user, and those that are closed though their mode is open: by a control group."""
+    """Return the device nodes closed by their mode, and those closed by a control group."""
     nodes = [
         f"/dev/{name}"
         for name in host.list("/dev")
@@ -188,7 +191,10 @@ def _refused(host: Host) -> tuple[list[str], list[str]]:
 
 
 def _stale(host: Host) -> str:
-    """Say where /dev/nvidia-uvm is of another number than the kernel's: the number is given anew whenever the module is loaded."""
+    """Say whether /dev/nvidia-uvm has another major number than the kernel's.
+
+    The kernel assigns it anew whenever the module is loaded.
+    """
     listed = re.search(
         r"^ {0,3}(\d{1,4}) nvidia-uvm$",
         host.read("/proc/devices", limit=1 << 16) or "",
@@ -200,7 +206,10 @@ def _stale(host: Host) -> str:
         return ""
     if listed is None or not stat.S_ISCHR(node.st_mode) or os.major(node.st_rdev) == int(listed[1]):
         return ""
-    return f"/dev/nvidia-uvm has the number {os.major(node.st_rdev)}, and nvidia-uvm is {listed[1]} in /proc/devices"
+    return (
+        f"/dev/nvidia-uvm has the number {os.major(node.st_rdev)}, and nvidia-uvm is {listed[1]} "
+        f"in /proc/devices"
+    )
 
 
 def _mode_allows(path: Path) -> bool:
@@ -214,7 +223,7 @@ def _mode_allows(path: Path) -> bool:
 
 
 def _modprobe(host: Host) -> Fact:
-    """Return the program with which libcuda loads modules and makes device nodes by itself: setuid, or started by root."""
+    """Return nvidia-modprobe, with which libcuda loads modules, if setuid or run by root."""
     for path in ("/usr/bin/nvidia-modprobe", "/usr/sbin/nvidia-modprobe"):
         try:
             status = host.at(path).stat()

@@ -1,4 +1,4 @@
-"""Facts about the GPUs that NVML or nvidia-smi lists: all of them, those that do not answer, those that CUDA is shown."""
+"""Give facts about the GPUs that NVML or nvidia-smi lists."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _unknown(host: Host, why: str, source: str) -> FactStream:
 
 
 def _located(gpus: tuple[Gpu, ...], addresses: list[str]) -> tuple[Gpu, ...]:
-    """Return GPUs with the addresses that NVML did not tell, where the kernel's list leaves no doubt."""
+    """Return GPUs with missing PCI addresses filled in from the kernel's list."""
     nameless = [gpu for gpu in gpus if not gpu.pci_bus_id]
     left = sorted(set(addresses) - {gpu.pci_bus_id for gpu in gpus})
     if len(left) != len(nameless):

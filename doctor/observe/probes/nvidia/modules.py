@@ -1,4 +1,4 @@
-"""Why a GPU on PCI is not driven: which kernel module is there, what keeps it from being loaded, and which cards wait for it."""
+"""Find why no driver serves a GPU on PCI: the kernel module, and what blocks it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _kind(host: Host) -> Fact:
 
 
 def _forbidding(host: Host) -> Iterator[str]:
-    """Yield the files of modprobe that keep the module away, and the kernel's command line where it does."""
+    """Yield the files of modprobe, and the kernel command line, that block the module."""
     seen: set[str] = set()
     for folder in _CONFIGURATION:
         for name in host.list(folder):
@@ -86,7 +86,7 @@ def _forbidding(host: Host) -> Iterator[str]:
 
 
 def _forbids(line: str) -> bool:
-    """Say whether a line of modprobe's configuration keeps the module from being loaded (modprobe.d(5))."""
+    """Say whether a line of modprobe's configuration blocks the module (modprobe.d(5))."""
     match line.partition("#")[0].split():
         case ["blacklist", name] | ["alias", name, "off"]:
             return name in _NAMES

@@ -38,7 +38,7 @@ class Visible(msgspec.Struct, frozen=True):
 
 
 class _Choice(msgspec.Struct, frozen=True):
-    """What the list comes to: GPUs by their place, the entry that ended it, and an entry that stands twice."""
+    """The meaning of the list: indices of GPUs, the entry that ended it, a repeated entry."""
 
     places: tuple[int, ...]
     bad: str | None = None
@@ -65,7 +65,10 @@ def visible(gpus: Sequence[Gpu], environ: Mapping[str, str]) -> Visible:
     if by_uuid and chosen.bad is not None and any(not gpu.uuid for gpu in here):
         return Visible(None, why="NVML does not tell the UUID of every GPU")
     if not by_uuid and _numbers_are_a_guess(here, chosen.places, environ):
-        why = f"{VARIABLE}={value} counts GPUs by their speed, as CUDA guesses it, unless CUDA_DEVICE_ORDER=PCI_BUS_ID"
+        why = (
+            f"{VARIABLE}={value} counts GPUs by their speed, as CUDA guesses it, unless "
+            f"CUDA_DEVICE_ORDER=PCI_BUS_ID"
+        )
         return Visible(None, error=error, why=why)
     return Visible(tuple(here[place] for place in sorted(set(chosen.places))), error=error)
 
@@ -119,7 +122,10 @@ def _whole(entry: str, gpus: Sequence[Gpu]) -> list[tuple[int, str]]:
 
 
 def _mig(entry: str, gpus: Sequence[Gpu]) -> list[tuple[int, str]]:
-    """Find a MIG device by its UUID, or by GPU, GPU instance and compute instance, as drivers before 470 name it."""
+    """Find a MIG device by UUID, or by the three parts of a name before driver 470.
+
+    The parts are GPU, GPU instance and compute instance.
+    """
     old = _OLD_MIG.match(entry)
     found = []
     for place, gpu in enumerate(gpus):
@@ -144,8 +150,14 @@ def _error(value: str, chosen: _Choice, gpus: Sequence[Gpu], *, by_uuid: bool) -
         else ", so CUDA shows no GPU"
     )
     if by_uuid:
-        return f"{VARIABLE}={value}: no {'MIG device' if chosen.bad.startswith('MIG-') else 'GPU'} here is {chosen.bad}{left}"
+        return (
+            f"{VARIABLE}={value}: no {'MIG device' if chosen.bad.startswith('MIG-') else 'GPU'} "
+            f"here is {chosen.bad}{left}"
+        )
     if not re.match(r"\s*[+-]?\d", chosen.bad):
-        return f"{VARIABLE}={value}: {chosen.bad.strip() or 'an empty entry'} is neither a number nor a UUID{left}"
+        return (
+            f"{VARIABLE}={value}: {chosen.bad.strip() or 'an empty entry'} is neither a number "
+            f"nor a UUID{left}"
+        )
     numbers = "GPU 0" if len(gpus) == 1 else f"GPUs 0 to {len(gpus) - 1}"
     return f"{VARIABLE}={value}, but this machine has {numbers}{left}"

@@ -23,17 +23,26 @@ _LOCKS = {"uv": "uv.lock", "poetry": "poetry.lock", "pdm": "pdm.lock", "pixi": "
 # What `import torch` imports of the standard library, less what is frozen, built in or imported
 # before the script starts.
 _STDLIB = (
-    "argparse array ast asyncio base64 binascii bisect bz2 calendar cmath collections concurrent contextlib contextvars copy"
-    " copyreg csv ctypes dataclasses datetime difflib dis email enum fnmatch functools gettext glob grp gzip hashlib heapq"
-    " html http importlib inspect json keyword linecache locale logging lzma math mmap multiprocessing numbers opcode operator"
-    " optparse pathlib pdb pickle pickletools pkgutil platform pprint profile queue quopri random re reprlib secrets select"
-    " selectors shutil signal socket ssl statistics string struct subprocess sysconfig tarfile tempfile textwrap threading"
-    " timeit token tokenize traceback types typing unittest urllib uuid warnings weakref zipfile zlib"
+    "argparse array ast asyncio base64 binascii bisect bz2 calendar cmath collections concurrent "
+    "contextlib contextvars copy"
+    " copyreg csv ctypes dataclasses datetime difflib dis email enum fnmatch functools gettext "
+    "glob grp gzip hashlib heapq"
+    " html http importlib inspect json keyword linecache locale logging lzma math mmap "
+    "multiprocessing numbers opcode operator"
+    " optparse pathlib pdb pickle pickletools pkgutil platform pprint profile queue quopri random "
+    "re reprlib secrets select"
+    " selectors shutil signal socket ssl statistics string struct subprocess sysconfig tarfile "
+    "tempfile textwrap threading"
+    " timeit token tokenize traceback types typing unittest urllib uuid warnings weakref zipfile "
+    "zlib"
 )
 _MODULES = (
-    "torch torchvision torchaudio torchao torchgen triton numpy transformers diffusers accelerate peft trl datasets tokenizers"
-    " safetensors huggingface_hub xformers flash_attn flashinfer vllm sglang bitsandbytes deepspeed apex mamba_ssm fla sympy"
-    " networkx jinja2 filelock fsspec typing_extensions jax jaxlib onnxruntime cupy xfuser yunchang scipy PIL yaml einops"
+    "torch torchvision torchaudio torchao torchgen triton numpy transformers diffusers accelerate "
+    "peft trl datasets tokenizers"
+    " safetensors huggingface_hub xformers flash_attn flashinfer vllm sglang bitsandbytes "
+    "deepspeed apex mamba_ssm fla sympy"
+    " networkx jinja2 filelock fsspec typing_extensions jax jaxlib onnxruntime cupy xfuser "
+    "yunchang scipy PIL yaml einops"
     " packaging setuptools cuda nvidia"
 )
 _HIDEABLE = frozenset(_MODULES.split())
@@ -111,7 +120,7 @@ def _installed_with(scene: Scene, interpreter: Interpreter) -> FactStream:
 
 
 def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:
-    """Tell what manages the environment, from the most to the least specific sign: name and where it is seen."""
+    """Return what manages the environment, by the most specific sign: name and evidence."""
     prefix, host = Path(interpreter.prefix), scene.host
     if host.exists(prefix / "conda-meta"):
         pixi = ".pixi" in prefix.parts or host.exists(prefix / "conda-meta/pixi")
@@ -195,7 +204,7 @@ def _details(one: Distribution) -> FactStream:
 
 
 def local_parts(version: str) -> Iterator[tuple[str, Any]]:
-    """Read what wheels of the stack write into the local part of their version: `2.8.3+cu12torch2.8cxx11abiTRUE`."""
+    """Read the local version of a wheel of the stack: `2.8.3+cu12torch2.8cxx11abiTRUE`."""
     local = version.partition("+")[2].lower()
     if not local:
         return

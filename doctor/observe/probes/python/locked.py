@@ -15,7 +15,7 @@ from doctor.observe.scene import Scene
 
 
 def departed(scene: Scene, lock: Path) -> Fact:
-    """Give the packages of which the lock names one version, and another is installed: name and locked version."""
+    """Give the packages whose installed version differs from the lock: name and version."""
     try:
         text = scene.host.whole(lock, LOCK)
     except UnreadableFile as error:

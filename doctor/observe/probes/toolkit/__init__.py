@@ -23,14 +23,16 @@ BOUND = 8.0
 
 _NONE = "no CUDA toolkit was found"
 _LIST = """
-    home home_origin selected packaging version headers_version nvcc nvcc_version missing missing_owners
-    missing_requirements missing_system_packages unlinkable link_source lib_dir gcc_max clang_max toolkits
+    home home_origin selected packaging version headers_version nvcc nvcc_version missing
+    missing_owners
+    missing_requirements missing_system_packages unlinkable link_source lib_dir gcc_max clang_max
+    toolkits
 """
 _FACTS = tuple(_LIST.split())
 
 
 def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
-    """Yield `cuda.*` for the toolkit that torch's own search would take, else for the first one that lies there.
+    """Yield `cuda.*` for the toolkit that torch finds, else for the first one on disk.
 
     nvcc may take `patience` seconds.
     """

@@ -1,4 +1,4 @@
-"""What a CUDA toolkit must hold to build and link a torch extension, who owns each part, and what of it is not there.
+"""Find the parts of a CUDA toolkit that a build of a torch extension lacks.
 
 Each file was removed once from a CUDA 13.0 toolkit to see what breaks. libdevice and
 libcudart_static are not here because nothing did. nvlink, link.stub and libcudadevrt.a matter to
@@ -40,7 +40,10 @@ _LINKER_FOLDERS = (
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a toolkit lacks: files with the component that owns each, libraries the linker does not find, and where they lie."""
+    """Missing parts of a toolkit: files with their component, and libraries.
+
+    Misplaced libraries have their place.
+    """
 
     missing: Mapping[str, str]
     unlinkable: tuple[str, ...]
@@ -111,7 +114,7 @@ def _lacking_tools(host: Host, root: str) -> dict[str, str]:
 
 
 def _is_wrapper(host: Host, root: str) -> bool:
-    """Say whether bin/nvcc is a script or another program (ccache) that starts the real one, whose parts lie elsewhere."""
+    """Say whether bin/nvcc is a wrapper (a script, ccache) around the real one."""
     nvcc, names = f"{root}/bin/nvcc", ("ptxas", "cudafe++", "fatbinary", "nvcc.profile")
     if host.exists(f"{root}/{_DEBIAN}") or any(host.exists(f"{root}/bin/{name}") for name in names):
         return False

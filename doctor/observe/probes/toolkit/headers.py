@@ -1,4 +1,4 @@
-"""Which of CUDA's headers a build of a torch extension reads, who owns each, and which of them are not there.
+"""Find the CUDA headers that a build of a torch extension lacks.
 
 Each was taken away from a CUDA 13.0 toolkit once, to see a build stop. include/nv, nvtx3,
 cuda_fp4.h, cuda_fp6.h and cuda_fp8.h are not here: nothing did.
@@ -57,10 +57,12 @@ _COMPANIONS = {"cublas_v2.h": "cublas_api.h", "cusolverDn.h": "cusolver_common.h
 _ASKED_FOR = {
     "builtin_types.h": "device_types.h surface_types.h texture_types.h",
     "crt/device_double_functions.h": "crt/device_double_functions.hpp",
-    "crt/device_functions.h": "crt/cudacc_ext.h crt/device_functions.hpp crt/sm_100_rt.h crt/sm_70_rt.h crt/sm_80_rt.h crt/sm_90_rt.h "
+    "crt/device_functions.h": "crt/cudacc_ext.h crt/device_functions.hpp crt/sm_100_rt.h "
+    "crt/sm_70_rt.h crt/sm_80_rt.h crt/sm_90_rt.h "
     "device_atomic_functions.h sm_20_atomic_functions.h sm_20_intrinsics.h sm_30_intrinsics.h "
     "sm_32_atomic_functions.h sm_32_intrinsics.h sm_35_atomic_functions.h sm_35_intrinsics.h "
-    "sm_60_atomic_functions.h sm_61_intrinsics.h surface_indirect_functions.h texture_indirect_functions.h",
+    "sm_60_atomic_functions.h sm_61_intrinsics.h surface_indirect_functions.h "
+    "texture_indirect_functions.h",
     "crt/math_functions.h": "crt/math_functions.hpp",
     "crt/sm_100_rt.h": "crt/sm_100_rt.hpp",
     "crt/sm_70_rt.h": "crt/sm_70_rt.hpp",
@@ -71,7 +73,8 @@ _ASKED_FOR = {
     "cuda_fp4.h": "cuda_fp4.hpp",
     "cuda_fp6.h": "cuda_fp6.hpp",
     "cuda_fp8.h": "cuda_fp8.hpp",
-    "cuda_runtime.h": "channel_descriptor.h device_launch_parameters.h driver_functions.h vector_functions.h",
+    "cuda_runtime.h": "channel_descriptor.h device_launch_parameters.h driver_functions.h "
+    "vector_functions.h",
     "cuda_runtime_api.h": "cuda_device_runtime_api.h",
     "device_atomic_functions.h": "device_atomic_functions.hpp",
     "device_double_functions.h": "crt/device_double_functions.h",
@@ -93,7 +96,7 @@ _FOR_TORCH = ("cuda_fp", "cuda_bf")
 
 @lru_cache(maxsize=32)
 def include_dirs(host: Host, root: str) -> tuple[str, ...]:
-    """Return the folders where nvcc of this toolkit, or the environment, looks for CUDA's headers."""
+    """Return the folders where nvcc, or the environment, looks for CUDA's headers."""
     own = [f"{root}/include", *(str(path) for path in host.glob(f"{root}/targets", "*/include"))]
     named = [
         folder

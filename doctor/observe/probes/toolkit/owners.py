@@ -1,4 +1,4 @@
-"""Which package owns a part of a CUDA toolkit, in the words of pip, of conda, and of NVIDIA's repositories for apt and dnf."""
+"""Name the package that owns a part of a CUDA toolkit, for pip, conda, apt and dnf."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def from_pip(components: Sequence[str]) -> list[str]:
 
 
 def requirements(scene: Scene, components: Sequence[str], cuda: str | None) -> list[str]:
-    """Return exact requirements: the installed version, or any of this CUDA where the package is not installed.
+    """Return requirements: the installed version, else any version of this CUDA.
 
     The libraries count their versions apart from CUDA's; one that is not installed is named without
     a version.

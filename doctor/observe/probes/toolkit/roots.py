@@ -1,4 +1,4 @@
-"""Every CUDA toolkit on a machine and in an environment, in the order in which a torch build would take one."""
+"""Find every CUDA toolkit, in the order in which a torch build searches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _COMPILER = "nvidia-cuda-nvcc"
 
 
 class Toolkit(msgspec.Struct, frozen=True, kw_only=True):
-    """A toolkit: where, how it is found, and how it was packaged: pip, conda, distribution (in /usr) or nvidia."""
+    """A toolkit: its folder, how it was found, and its packaging.
+
+    The packaging is pip, conda, distribution (in /usr) or nvidia.
+    """
 
     root: str
     origin: str
@@ -51,7 +54,7 @@ def toolkits(scene: Scene) -> list[Toolkit]:
 
 
 def broken_home(host: Host) -> tuple[str, str] | None:
-    """Return name and value of a CUDA_HOME or CUDA_PATH that is no folder, or holds no nvcc, and that torch would take."""
+    """Return name and value of a CUDA_HOME or CUDA_PATH without nvcc that torch would take."""
     for name in ("CUDA_HOME", "CUDA_PATH"):
         if value := host.env.get(name):
             return None if host.which(str(host.at(f"{value}/bin/nvcc"))) else (name, value)
@@ -73,7 +76,7 @@ def _roots(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _holds_a_part(host: Host, root: str) -> bool:
-    """Say whether a folder holds nvcc, headers or libraries: with nothing but `compat` it is no toolkit."""
+    """Say whether a folder holds nvcc, headers or libraries; `compat` alone is no toolkit."""
     parts = (
         "bin/nvcc",
         "nvvm",
@@ -131,7 +134,7 @@ def version_json(host: Host, root: str, component: str) -> str | None:
 
 
 def filed_nvcc_version(scene: Scene, kit: Toolkit) -> tuple[str, str] | None:
-    """Return version and source of a toolkit's nvcc where a file tells it, so that nvcc need not be started."""
+    """Return version and source of a toolkit's nvcc from a file, without starting nvcc."""
     host = scene.host
     if version := version_json(host, kit.root, "cuda_nvcc"):
         return version, f"{kit.root}/version.json"
