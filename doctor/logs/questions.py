@@ -11,8 +11,8 @@ _QUESTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(r"\bNCCL|ncclSystemError|ncclUnhandled"),
         (
-            "Run it once more with NCCL_DEBUG=INFO: the line of NCCL above the error names the call "
-            "that failed."
+            "Run it once more with NCCL_DEBUG=INFO: the line of NCCL above the error names the "
+            "call that failed."
         ),
     ),
     (
@@ -37,8 +37,8 @@ _QUESTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
             r"-?1?39\b"
         ),
         (
-            "Run it once more with PYTHONFAULTHANDLER=1, which prints where each thread was when the "
-            "process crashed."
+            "Run it once more with PYTHONFAULTHANDLER=1, which prints where each thread was when "
+            "the process crashed."
         ),
     ),
     (

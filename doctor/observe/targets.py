@@ -59,7 +59,9 @@ told = {{
     'prefix': sys.prefix,
     'base_prefix': getattr(sys, 'base_prefix', sys.prefix),
     'path': list(sys.path),
-    'site_packages': [p for p in sys.path if os.path.basename(p) in ('site-packages', 'dist-packages')],
+    'site_packages': [
+        p for p in sys.path if os.path.basename(p) in ('site-packages', 'dist-packages')
+    ],
     'include': sysconfig.get_path('include') or '',
     'platform': sys.platform,
     'machine': uname()[4] if uname else os.environ.get('PROCESSOR_ARCHITECTURE', ''),

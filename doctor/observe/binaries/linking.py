@@ -28,7 +28,7 @@ _MOST_LIBRARIES = 2000
 
 
 class Object(NamedTuple):
-    """A loaded library: its file, its dependencies, its search paths, and the RPATHs it inherits."""
+    """A loaded library: its file, dependencies, search paths, and inherited RPATHs."""
 
     path: Path
     needed: tuple[str, ...]
