@@ -64,7 +64,7 @@ class _ForkedChild:
             self._code = code
             self._over.set()
 
-    def within(self, seconds: float | None) -> int | None:
+    def wait(self, seconds: float | None) -> int | None:
         """Wait for its end."""
         return self._code if self._over.wait(seconds) else None
 
@@ -112,7 +112,7 @@ class ForkServer:
             self._first is not None
             and not self._is_lost
             and self._root is not None
-            and self._root.within(0) is None
+            and self._root.wait(0) is None
         )
 
     @property
@@ -121,12 +121,12 @@ class ForkServer:
         first = self._first
         return first.pid if first else self._root.pid if self._root else 0
 
-    def within(self, seconds: float | None) -> int | None:
+    def wait(self, seconds: float | None) -> int | None:
         """Wait for the end of the first script."""
         first = self._first
         if first is not None:
-            return first.within(seconds)
-        code = self._root.within(seconds) if self._root else _LOST
+            return first.wait(seconds)
+        code = self._root.wait(seconds) if self._root else _LOST
         return None if self._first is not None else code
 
     def kill(self) -> None:
@@ -202,7 +202,7 @@ class ForkServer:
         """End it, with whatever is left of its children."""
         if self._root is not None:
             self._root.kill()
-            self._root.within(_ANSWER_SECONDS)
+            self._root.wait(_ANSWER_SECONDS)
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
         self._channel.close()

@@ -40,7 +40,10 @@ _END_SECONDS = 5.0
 """How long what was killed may take to end; what hangs in the kernel is left to it."""
 _PAUSE = 0.005
 _SUBREAPER = 36
-"""PR_SET_CHILD_SUBREAPER of linux/prctl.h."""
+"""PR_SET_CHILD_SUBREAPER of linux/prctl.h: this process, not init, becomes the parent of orphans.
+
+https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html
+"""
 
 
 def adopt() -> None:

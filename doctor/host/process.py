@@ -71,7 +71,7 @@ class RunningProcess(Protocol):
     def pid(self) -> int:
         """Its number."""
 
-    def within(self, seconds: float | None) -> int | None:
+    def wait(self, seconds: float | None) -> int | None:
         """Wait for its end, and return its exit code (negative for a signal).
 
         None where that takes longer.
@@ -103,7 +103,7 @@ class ChildProcess:
         self._child, self._mark, self.pid = child, mark, child.pid
         self._end_job = end_of_job(child)
 
-    def within(self, seconds: float | None) -> int | None:
+    def wait(self, seconds: float | None) -> int | None:
         """Wait for its end."""
         if (
             seconds is not None
@@ -133,6 +133,7 @@ def _wait_on_descriptor(pid: int, seconds: float) -> bool:
     `Popen.wait` looks again after ever longer naps, of up to 50 ms; a descriptor of the process is
     told (pidfd_open(2), Linux 5.3).
     """
+    # https://man7.org/linux/man-pages/man2/pidfd_open.2.html; a container's filter may refuse it.
     try:
         descriptor = os.pidfd_open(pid) if sys.platform == "linux" else -1
     except OSError:
@@ -236,7 +237,7 @@ def follow(leader: RunningProcess, pipes: Sequence[IO[bytes]], bounds: Bounds) -
         ended = _wait(leader, drains, started, bounds)
     except BaseException:
         leader.kill()
-        leader.within(_REAP_SECONDS)
+        leader.wait(_REAP_SECONDS)
         for drain in drains:
             drain.text()
         raise
@@ -247,7 +248,7 @@ def follow(leader: RunningProcess, pipes: Sequence[IO[bytes]], bounds: Bounds) -
         or not all(drain.ended() for drain in drains)
     ):
         leader.kill()
-    code = leader.within(_REAP_SECONDS)
+    code = leader.wait(_REAP_SECONDS)
     output, errors = ([drain.text() for drain in drains] + [""])[:2]
     return CompletedCommand(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
 
@@ -285,7 +286,7 @@ def _wait(
     while True:
         now, deadline = time.monotonic(), _deadline(drains, started, bounds)
         if (
-            leader.within(_POLL_SECONDS if bounds.tick or bounds.memory else max(deadline - now, 0))
+            leader.wait(_POLL_SECONDS if bounds.tick or bounds.memory else max(deadline - now, 0))
             is not None
         ):
             return Termination.ITSELF

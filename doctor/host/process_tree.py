@@ -1,8 +1,8 @@
-"""Process trees: who descends from whom, who carries a mark, and how to end them all.
+"""Find and kill process trees, by parent and by a mark in the environment.
 
-As /proc shows them, elsewhere psutil.
-
-Stands alone: psutil is asked where there is no /proc, and where it is.
+/proc answers on Linux (proc_pid_stat(5), proc_pid_environ(5)): psutil would need 20 ms to import
+for the same files. psutil answers on macOS and Windows. The module imports nothing of doctor, and
+psutil only where there is no /proc: the supervisor's child runs it in a bare interpreter.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def process_stat(pid: int) -> ProcessStat | None:
         fields = (
             Path(f"{_PROC}/{pid}/stat")
             .read_text(encoding="utf-8", errors="replace")
-            .rpartition(")")[2]
+            .rpartition(")")[2]  # the name of the program, in brackets, may hold any byte
             .split()
         )
         return ProcessStat(fields[0], int(fields[1]), int(fields[3]))

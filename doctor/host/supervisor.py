@@ -53,7 +53,7 @@ class SupervisedProcess:
         self._code, self._over, self._made = _LOST, threading.Event(), threading.Event()
         self._why = ""
 
-    def within(self, seconds: float | None) -> int | None:
+    def wait(self, seconds: float | None) -> int | None:
         """Wait for its end: nothing of it is left then."""
         return self._code if self._over.wait(seconds) else None
 

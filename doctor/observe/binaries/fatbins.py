@@ -1,4 +1,16 @@
-"""For which GPUs an ELF file holds code: the headers of the fat binaries that nvcc put into it."""
+"""Read from an ELF file the GPU architectures that it holds code for.
+
+nvcc puts fat binaries into the section `.nv_fatbin`, and into `__nv_relfatbin` where device code is
+linked apart. NVIDIA does not document the format. These are the fields that open readers name, as
+ZLUDA's (https://github.com/vosen/ZLUDA). `cuobjdump --list-elf --list-ptx` shows the same contents
+(https://docs.nvidia.com/cuda/cuda-binary-utilities/):
+
+- a container: magic 0xBA55ED50, version (u16), bytes of the header (u16), bytes behind it (u64);
+- in it entries: kind (u16; 1 PTX, 2 machine code), version (u16), bytes of the header (u32), bytes
+  of the body (u64), and at offset 28 the architecture as a number (u32), 90 for sm_90.
+
+Containers are aligned to eight bytes; zeros lie between them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Resolve the libraries of an ELF file as the dynamic loader does."""
+"""Resolve the libraries of an ELF file as the dynamic loader does.
+
+The rules are those of ld.so(8) (https://man7.org/linux/man-pages/man8/ld.so.8.html): DT_RPATH
+of the file and of those that led to it, unless the file has a DT_RUNPATH; LD_LIBRARY_PATH;
+DT_RUNPATH of the file alone; the cache; the default folders. A library is identified by the name by which it was
+first asked for, so a second file of that name is not loaded. Starting `ldd` instead would run the
+loader of the file, which may be anything.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +22,7 @@ from doctor.host import Host
 from doctor.observe.binaries.elf import ElfError, opened
 from doctor.observe.binaries.loader_cache import loader_cache, search_folders
 
+# Debian's loader is built with the multiarch folders, that of others with lib64.
 _DEFAULTS = (
     "/lib/{}-linux-gnu",
     "/usr/lib/{}-linux-gnu",

@@ -1,4 +1,9 @@
-"""Look up libraries in the dynamic loader's cache file, without starting `ldconfig -p`."""
+"""Look up libraries in the dynamic loader's cache file, without starting `ldconfig -p`.
+
+The layout is that of `struct cache_file_new` and `struct file_entry_new` in glibc's dl-cache.h
+(https://sourceware.org/git/?p=glibc.git;a=blob;f=sysdeps/generic/dl-cache.h).
+musl has no such file, and its loader none of these rules: there the answer is empty.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +19,12 @@ from doctor.host.access import Host
 
 _CACHE = "/etc/ld.so.cache"
 _MAGIC = b"glibc-ld.so.cache1.1"
+# Magic and version, number of entries, bytes of strings; flags and reserved words are skipped.
 _HEADER = struct.Struct("<20sII20x")
+# Flags, name, path, OS version (unused since glibc 2.33), hardware capabilities. Name and path are
+# offsets from the header.
 _ENTRY = struct.Struct("<iIIIQ")
+# FLAG_X8664_LIB64 and FLAG_AARCH64_LIB64: a cache lists the 32-bit libraries as well.
 _WIDTHS = {"x86_64": 0x0300, "aarch64": 0x0A00}
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
@@ -25,7 +34,8 @@ def _text(data: bytes, at: int) -> str:
 
 
 def _entries(data: bytes, machine: str) -> Iterator[tuple[str, str]]:
-    # The older layout comes first in some caches; offsets count from the newer header behind it.
+    # `ldconfig -c compat`, the default before glibc 2.32, writes the older layout first. Offsets
+    # count from the newer header behind it.
     start = data.find(_MAGIC)
     if start < 0:
         return

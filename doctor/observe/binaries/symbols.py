@@ -1,4 +1,10 @@
-"""Read the dynamic symbols of an ELF file: those that it needs, and those that it defines."""
+"""Read the dynamic symbols of an ELF file: those that it needs, and those that it defines.
+
+A name is looked up in the hash table of the library, as the loader does it, because a CUDA library
+defines 100,000 symbols and an extension needs a few hundred. The table of System V is in the gABI
+(https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.dynamic.html#hash). GNU's has no specification
+but its readers: glibc's elf/dl-lookup.c, and https://flapenguin.me/elf-dt-gnu-hash in words.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +15,19 @@ from typing import NamedTuple
 
 from doctor.observe.binaries.elf import Elf, ElfError
 
+# GNU: buckets, index of the first symbol in the table, words of the Bloom filter, its shift. System
+# V: buckets, chains.
 _HASH_HEAD, _OLD_HEAD, _WORD = struct.Struct("<IIII"), struct.Struct("<II"), struct.Struct("<I")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _HASH, _SYMTAB, _GNU_HASH, _VERSYM = 4, 6, 0x6FFFFEF5, 0x6FFFFFF0
+# STB_GLOBAL. A weak symbol (STB_WEAK) may stay undefined: its address is then 0.
 _GLOBAL = 1
 _MOST_SYMBOLS = 1 << 18
 _LONGEST_CHAIN = 1 << 16
 
 
 def elf_hash(name: bytes) -> int:
-    """Return the hash under which the older tables of System V keep a name."""
+    """Return the hash of a name in tables of System V (gABI, figure 5-13)."""
     value = 0
     for byte in name:
         value = (value << 4) + byte
@@ -38,7 +47,7 @@ class Wanted(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def gnu_hash(name: bytes) -> int:
-    """Return the hash under which GNU hash tables keep a name."""
+    """Return the hash of a name in GNU hash tables: Bernstein's, h * 33 + c, in 32 bits."""
     value = 5381
     for byte in name:
         value = value * 33 + byte & 0xFFFFFFFF
@@ -68,7 +77,7 @@ def wanted(elf: Elf, versions: Container[int] | None = None) -> Iterator[Wanted]
     for (name, info, _, section, _, _), number in zip(
         _SYMBOL.iter_unpack(table), numbers, strict=True
     ):
-        version = number & 0x7FFF
+        version = number & 0x7FFF  # the highest bit of DT_VERSYM says "hidden"
         if (
             name
             and section == 0
@@ -135,6 +144,7 @@ class Exports:
         word = int.from_bytes(
             self._elf.take(self._bloom_at + 8 * (value // 64 % self._words), 8), "little"
         )
+        # The Bloom filter answers most lookups of absent names with one read: both bits are needed.
         if not (word >> value % 64) & (word >> (value >> (self._shift & 31)) % 64) & 1:
             return False
         index = self._number(self._buckets_at + 4 * (value % self._buckets))
@@ -142,10 +152,11 @@ class Exports:
 
     def _stands_in_chain(self, index: int, value: int, name: bytes) -> bool:
         for place in range(index, index + _LONGEST_CHAIN):
-            kept = self._number(self._chains_at + 4 * (place - self.first))
-            if kept | 1 == value | 1 and self._is(place, name):
+            # A chain holds hashes whose lowest bit marks the last of the chain.
+            stored = self._number(self._chains_at + 4 * (place - self.first))
+            if stored | 1 == value | 1 and self._is(place, name):
                 return True
-            if kept & 1:
+            if stored & 1:
                 return False
         raise ElfError("a chain of symbols without an end")
 

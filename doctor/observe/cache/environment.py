@@ -179,8 +179,8 @@ def _tree(
                 yield f"{entry.path} leads nowhere"
                 continue
             if not entry.is_dir():
-                size, time = state.st_size, state.st_mtime_ns
-                yield f"{entry.path} {state.st_ino} {size} {time} {state.st_mode}"
+                size, modified = state.st_size, state.st_mtime_ns
+                yield f"{entry.path} {state.st_ino} {size} {modified} {state.st_mode}"
             elif deep and (state.st_dev, state.st_ino) not in seen:
                 seen.add((state.st_dev, state.st_ino))
                 waiting.append(entry.path)
