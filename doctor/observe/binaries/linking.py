@@ -2,9 +2,9 @@
 
 The rules are those of ld.so(8) (https://man7.org/linux/man-pages/man8/ld.so.8.html): DT_RPATH
 of the file and of those that led to it, unless the file has a DT_RUNPATH; LD_LIBRARY_PATH;
-DT_RUNPATH of the file alone; the cache; the default folders. A library is identified by the name by which it was
-first asked for, so a second file of that name is not loaded. Starting `ldd` instead would run the
-loader of the file, which may be anything.
+DT_RUNPATH of the file alone; the cache; the default folders. A library is identified by the name by
+which it was first asked for, so a second file of that name is not loaded. Starting `ldd` instead
+would run the loader of the file, which may be anything.
 """
 
 from __future__ import annotations
