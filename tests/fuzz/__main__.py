@@ -1,22 +1,34 @@
-"""Fuzzes targets one after another and prints what each did: `python -m tests.fuzz [--seconds 60 | --runs N] [--keep FOLDER] [TARGET…]`.
+"""Fuzz targets and print a line for each.
 
-Each has a process of its own and begins with its corpus. A crash, an input that takes more than
-five seconds or a process of more than 200 MB ends that target, leaves the input in the folder
-`crashes` and makes the exit code 1. Without atheris nothing is fuzzed, and the code is 0.
+`python -m tests.fuzz [--seconds 60 | --runs N] [--keep FOLDER] [TARGET…]`
+
+One process imports doctor; each target runs in a fork of it and begins with its corpus, as many at
+once as there are processors. A crash, an input that takes more than five seconds or a process of
+more than 200 MB ends that target, leaves the input in the folder `crashes` and makes the exit code
+1. Without atheris nothing is fuzzed, and the code is 0.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
+import io
+import math
+import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
-from tests.fuzz.targets import CORPUS, TARGETS
+HAS_ATHERIS = importlib.util.find_spec("atheris") is not None
+if HAS_ATHERIS:
+    # Comes before all that imports doctor, so that libFuzzer sees which lines an input reaches.
+    with contextlib.redirect_stderr(io.StringIO()):  # a line for each module
+        from tests.fuzz.one import fuzz
+from tests.fuzz.targets import CORPUS, TARGETS  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
 _STATISTIC = re.compile(r"(?m)^stat::(\w+):\s+(\d+)$")
@@ -25,7 +37,7 @@ _HEAD = "| target | executions | per second | peak MB | end |\n| --- | --- | ---
 
 
 def main() -> int:
-    """Fuzz what was asked for."""
+    """Fuzz the targets of the command line; return the exit code."""
     asked = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description=(__doc__ or "").split("\n", maxsplit=1)[0]
     )
@@ -38,55 +50,75 @@ def main() -> int:
     wanted = asked.parse_args()
     if strange := set(wanted.targets) - TARGETS.keys():
         asked.error(f"no target {', '.join(sorted(strange))}")
-    if importlib.util.find_spec("atheris") is None:
+    if not HAS_ATHERIS:
         print("atheris is not installed here (it has no wheel for every Python): nothing is fuzzed")
         return 0
-    print(_HEAD)
     names = wanted.targets or [*TARGETS]
-    limit = (
-        [f"-runs={wanted.runs}"]
-        if wanted.runs
-        else [f"-max_total_time={max(round(wanted.seconds / len(names)), 1)}"]
-    )
-    return 1 if sum([not _fuzzed(name, limit, wanted.keep) for name in names]) else 0
-
-
-def _fuzzed(name: str, limit: list[str], keep: Path | None) -> bool:
-    """Fuzz one target and print its line; false where it crashed, took too long or too much."""
-    crashes = _ROOT / "crashes"
-    crashes.mkdir(exist_ok=True)
+    at_once = min(os.cpu_count() or 1, len(names))
+    seconds = wanted.seconds / math.ceil(len(names) / at_once)
+    limit = f"-runs={wanted.runs}" if wanted.runs else f"-max_total_time={max(int(seconds), 1)}"
+    (_ROOT / "crashes").mkdir(exist_ok=True)
+    print(_HEAD, flush=True)
     with tempfile.TemporaryDirectory() as temporary:
-        found = (keep or Path(temporary)) / name
-        found.mkdir(parents=True, exist_ok=True)
-        bounds = [
-            f"-timeout={_CLOCK}",
-            f"-rss_limit_mb={_MEGABYTES}",
-            f"-artifact_prefix={crashes}/{name}-",
-            "-print_final_stats=1",
-        ]
-        command = [
-            sys.executable,
-            "-m",
-            "tests.fuzz.one",
-            name,
-            *limit,
-            *bounds,
-            str(found),
-            str(CORPUS / name),
-        ]
-        begun = time.monotonic()
-        ran = subprocess.run(command, cwd=_ROOT, capture_output=True, check=False)
-    said = ran.stderr.decode("utf-8", "replace") + ran.stdout.decode("utf-8", "replace")
-    told = dict(_STATISTIC.findall(said))
-    runs, rate = (
-        int(told.get("number_of_executed_units", 0)),
-        round(int(told.get("number_of_executed_units", 0)) / (time.monotonic() - begun)),
-    )
-    end = "well" if ran.returncode == 0 else f"exit code {ran.returncode}"
-    print(f"| {name} | {runs} | {rate} | {told.get('peak_rss_mb', '?')} | {end} |", flush=True)
-    if ran.returncode:
+        return _fuzz_all(names, limit, wanted.keep or Path(temporary), Path(temporary), at_once)
+
+
+def _fuzz_all(names: list[str], limit: str, keep: Path, outputs: Path, at_once: int) -> int:
+    """Fork for each target, a few at a time; return 1 where one did not end well, else 0."""
+    running: dict[int, tuple[str, float]] = {}
+    waiting, failed = list(names), False
+    while waiting or running:
+        while waiting and len(running) < at_once:
+            name = waiting.pop(0)
+            running[_fork(name, limit, keep / name, outputs / f"{name}.txt")] = (
+                name,
+                time.monotonic(),
+            )
+        pid, status = os.wait()
+        name, begun = running.pop(pid)
+        code = os.waitstatus_to_exitcode(status)
+        _print_line(name, code, outputs / f"{name}.txt", time.monotonic() - begun)
+        failed = failed or code != 0
+    return int(failed)
+
+
+def _fork(name: str, limit: str, found: Path, output: Path) -> int:
+    """Start a target in a fork whose output goes to a file; return its process number."""
+    found.mkdir(parents=True, exist_ok=True)
+    arguments = [
+        limit,
+        f"-timeout={_CLOCK}",
+        f"-rss_limit_mb={_MEGABYTES}",
+        f"-artifact_prefix={_ROOT / 'crashes'}/{name}-",
+        "-print_final_stats=1",
+        str(found),
+        str(CORPUS / name),
+    ]
+    sys.stdout.flush()
+    if pid := os.fork():
+        return pid
+    with output.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        fuzz(name, arguments)
+    except BaseException:  # noqa: BLE001 - a fork must not return into the loop of its parent
+        traceback.print_exc()
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
+    os._exit(1)  # libFuzzer ends the process itself
+
+
+def _print_line(name: str, code: int, output: Path, seconds: float) -> None:
+    """Print what a target did, and the end of its output where it did not end well."""
+    said = output.read_bytes().decode("utf-8", "replace")
+    stats = dict(_STATISTIC.findall(said))
+    runs = int(stats.get("number_of_executed_units", 0))
+    end = "well" if code == 0 else f"exit code {code}"
+    peak = stats.get("peak_rss_mb", "?")
+    print(f"| {name} | {runs} | {round(runs / seconds)} | {peak} | {end} |", flush=True)
+    if code:
         print(said[-4000:], file=sys.stderr)
-    return ran.returncode == 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""Fuzzes one target in this process: `python -m tests.fuzz.one TARGET [options of libFuzzer] FOLDER…`. The process ends with it."""
+"""Fuzz one target in this process.
+
+`python -m tests.fuzz.one TARGET [options of libFuzzer] FOLDER…`; the process ends with it.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 
 import atheris
 
@@ -11,16 +15,19 @@ with atheris.instrument_imports(include=["doctor"]):
     from tests.fuzz.targets import TARGETS
 
 _LONGEST = 5.0
-"""Seconds of processor time: libFuzzer's own bound is one of the clock, which runs on while others have the processor."""
+"""Seconds of processor time.
+
+libFuzzer's own bound is one of the clock, which runs on while others have the processor.
+"""
 
 
 class TooLongError(Exception):
     """A target took too long over one input."""
 
 
-def main() -> None:
-    """Fuzz until libFuzzer's options say that it is enough."""
-    target = TARGETS[sys.argv.pop(1)]
+def fuzz(name: str, arguments: Sequence[str]) -> None:
+    """Fuzz a target until the options of libFuzzer say that it is enough, and end the process."""
+    target = TARGETS[name]
 
     def bounded(data: bytes) -> None:
         begun = time.process_time()
@@ -28,9 +35,9 @@ def main() -> None:
         if (took := time.process_time() - begun) > _LONGEST:
             raise TooLongError(f"{took:.1f} s for {len(data)} bytes")
 
-    atheris.Setup(sys.argv, bounded)
+    atheris.Setup([sys.argv[0], *arguments], bounded)
     atheris.Fuzz()
 
 
 if __name__ == "__main__":
-    main()
+    fuzz(sys.argv[1], sys.argv[2:])
