@@ -296,6 +296,8 @@ def user_triton_constant(device: str, rng: random.Random, data: dict[str, Any]) 
     forward = REPORT.results[-1]["cases"]["forward"]
     if forward["verdict"] == "skipped" and device != "cpu":
         raise CaseEnded("skipped", forward["reason"])
+    if os.environ.get("CANARY_OWN_KERNELS") == "0":
+        data["matters"] = {"user-triton-constant": "warning"}
     load_triton()
     data["triton"] = triton.__version__
     data["how"] = "dynamo-only" if device == "cpu" else "end-to-end"

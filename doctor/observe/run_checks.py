@@ -66,6 +66,7 @@ def _plan(target: Target, host: Host, facts: Facts) -> Plan:
     settings = {
         "CANARY_TOOLKIT": value_of(facts, "cuda.home"),
         "CANARY_TOOLKIT_SELECTED": "0" if value_of(facts, "cuda.selected") is False else None,
+        "CANARY_OWN_KERNELS": "0" if _has_no_triton_kernels(facts) else None,
         **_gpu_settings(target.kind, facts),
     }
     if target.kind is TargetKind.CARGO:
@@ -97,6 +98,13 @@ def _gpu_settings(kind: TargetKind, facts: Facts) -> dict[str, str | None]:
         "CANARY_ARCH": target_arch(facts, torch=kind is TargetKind.INTERPRETER),
         "CANARY_GPUS": str(count) if count else None,
     }
+
+
+def _has_no_triton_kernels(facts: Facts) -> bool:
+    """Say whether nothing here is known to compile a program around a Triton kernel of its own."""
+    own = facts.get("project.triton_kernels")
+    at_risk = value_of(facts, "fla.delta_rule_disabled") is False
+    return own is not None and own.state is State.ABSENT and not at_risk
 
 
 def _takes_one_process(facts: Facts) -> bool:

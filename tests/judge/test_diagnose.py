@@ -464,3 +464,30 @@ def test_a_package_that_asks_for_nothing_is_not_told_to_lack_it() -> None:
         toy.seen({**NEW, "package.torchaudio.version": "2.11.0"}).facts,
     ).text
     assert told == "torchaudio 2.11.0 names no release of torch"
+
+
+def test_a_check_may_say_of_single_cases_that_their_failure_matters_less() -> None:
+    """A canary can prove a fault of the release that nothing here uses; beside it another case may fail."""
+    data: dict[str, object] = {"matters": {"sum": "warning"}}
+    one, both = (
+        msgspec.structs.replace(toy.outcome("failed", **cases), data=data)
+        for cases in (
+            {"sum": "failed", "product": "passed"},
+            {"sum": "failed", "product": "failed"},
+        )
+    )
+    assert [found.severity for found in diagnose(toy.seen(OLD, one), CATALOG).findings] == [
+        Severity.WARNING
+    ]
+    found = {entry.id: entry.severity for entry in diagnose(toy.seen(OLD, both), CATALOG).findings}
+    assert found == {"canary/toy-add": Severity.ERROR, "torch/wrong-sum": Severity.WARNING}
+    (logged,) = diagnose(toy.seen(OLD, one, log="the sum is off by 3"), CATALOG).findings
+    assert logged.severity is Severity.ERROR
+
+
+def test_a_finding_that_explains_a_failed_check_is_no_note() -> None:
+    """The report marks the check as failed; a note beside it would end in success."""
+    mild = toy.issue(milder=(Milder(severity=Severity.NOTE, when=()),))
+    red = msgspec.structs.replace(toy.outcome(sum="failed"), data={"matters": "warning"})
+    (found,) = diagnose(toy.seen(OLD, red), toy.catalog(torch__wrong_sum=mild)).findings
+    assert found.severity is Severity.WARNING

@@ -152,7 +152,9 @@ def _stakes(
         (ref.check, ref.device): {r.case for r in failed if r[:2] == ref[:2]} for ref in failed
     }
     severities = [
-        Severity.ERROR if match.text.outcome is None else severity_of(match.text.outcome)
+        severity_of(match.text.outcome, [ref.case for ref in cases_of([match])])
+        if match.text.outcome
+        else Severity.ERROR
         for match in matches
     ]
     severities += [

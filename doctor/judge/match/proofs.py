@@ -40,7 +40,8 @@ def severity_of(outcome: Outcome, cases: Collection[str] = ()) -> Severity:
     says = outcome.data.get("matters")
     if not isinstance(says, dict):
         return _severity(says)
-    meant = [name for name in cases if name] or [ref.case for ref in _failed_in(outcome)]
+    failed = [ref.case for ref in _failed_in(outcome)]
+    meant = [name for name in failed if name in cases] or failed
     return max(_severity(says.get(name)) for name in meant)
 
 

@@ -172,6 +172,7 @@ FACTS: dict[str, str] = {
     "cache.stale_locks": "lock files of interrupted extension builds, an hour old and held by no process: the next build waits for ever",
     **FILES,
     # the project
+    "project.triton_kernels": "places in the project's own files that define a Triton kernel, up to three, ops/copy.py:4; looked for beside torch before 2.6",
     "project.manifests": "files of the project that say which packages it wants, those that people edit first",
     "manifest.*": "where the project asks for a package, a crate or, as cuda, an image with CUDA: {path, line}",
     # Metal
