@@ -37,6 +37,21 @@ def sanitize(text: str) -> str:
     return text.translate(bad) if bad else text
 
 
+def one_line(text: str, most: int, more: str = "…") -> str:
+    """Return foreign text as one line without control characters, cut to `most` characters.
+
+    Runs of blanks become one. Of a text of megabytes only the beginning is looked at.
+    """
+    line = " ".join(sanitize(text[: 4 * most]).split())
+    return line if len(line) <= most else line[:most].rstrip() + more
+
+
+def shorten(text: str, most: int, more: str = " …") -> str:
+    """Return foreign text without control characters, cut to `most`; blanks and lines stay."""
+    whole = sanitize(text[: 2 * most])
+    return whole if len(whole) <= most else whole[:most] + more
+
+
 def neutralize_commands(text: str) -> str:
     """Break with a blank what a runner of continuous integration takes for a command."""
     return (

@@ -23,14 +23,13 @@ _BOUND = 20.0
 """Seconds for a probe that names no bound of its own."""
 
 _Messages: TypeAlias = "queue.SimpleQueue[tuple[str, Fact] | str]"
-"""What a probe says: facts, and at last why it did not finish, or an empty text."""
+"""Messages of a probe: facts, and at last why it did not finish, or an empty text."""
 
 
 def probes() -> tuple[ModuleType, ...]:
-    """Return every module in the folder of probes that holds one."""
+    """Return every probe: each module and package of doctor.observe.probes is one."""
     names = sorted(info.name for info in pkgutil.iter_modules(doctor.observe.probes.__path__))
-    modules = [importlib.import_module(f"doctor.observe.probes.{name}") for name in names]
-    return tuple(module for module in modules if hasattr(module, "probe"))
+    return tuple(importlib.import_module(f"doctor.observe.probes.{name}") for name in names)
 
 
 def run_probes(
@@ -41,10 +40,9 @@ def run_probes(
 ) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
     """Run probes; those that wait for tools each have a thread, and the rest shares one.
 
-    Reading files holds the interpreter's lock: side by side, such probes would only hand it to and
-    fro, some ten thousand times. Once the files are read and tools may still be waited for, there
-    is time for what is to be done `meanwhile`. At the `deadline`, a time of the monotonic clock,
-    whatever has not ended is left behind.
+    Probes that read files hold the interpreter's lock. Parallel threads would only pass it to and
+    fro, some ten thousand times. `meanwhile` is called once the files are read, while tools may
+    still run. At the `deadline`, a time of the monotonic clock, running probes are abandoned.
     """
     chosen = probes() if modules is None else tuple(modules)
     waiting = [module for module in chosen if getattr(module, "WAITS", False)]
@@ -57,8 +55,8 @@ def run_probes(
     meanwhile()
     facts: dict[str, Fact] = {}
     failures = []
-    for name, seen, failure in (*(result for lane in tools for result in lane.results()), *read):
-        facts |= seen
+    for name, found, failure in (*(result for lane in tools for result in lane.results()), *read):
+        facts |= found
         if failure:
             failures.append(ProbeFailure(probe=name, why=failure))
     return facts, tuple(failures)
@@ -72,8 +70,8 @@ class _Lane:
 
     def __init__(self, modules: Sequence[ModuleType], scene: Scene, deadline: float) -> None:
         self._modules, self._scene, self._deadline = modules, scene, deadline
-        self._said: list[_Messages] = [queue.SimpleQueue() for _ in modules]
-        self._begun = time.monotonic()
+        self._messages: list[_Messages] = [queue.SimpleQueue() for _ in modules]
+        self._started = time.monotonic()
         self._turn = 0
         self._start(0)
 
@@ -84,21 +82,21 @@ class _Lane:
         for number in range(first, len(self._modules)):
             if number < self._turn:
                 return
-            _run_probe(self._modules[number], self._scene, self._said[number])
+            _run_probe(self._modules[number], self._scene, self._messages[number])
 
     def results(self) -> Iterator[tuple[str, dict[str, Fact], str]]:
         """Yield, for each probe, its name, its facts, and why it did not finish, if it did not."""
         for number, module in enumerate(self._modules):
             facts, failure = self._collect(number, float(getattr(module, "BOUND", _BOUND)))
             yield module.__name__.rpartition(".")[2], facts, failure
-            self._begun = time.monotonic()
+            self._started = time.monotonic()
 
     def _collect(self, number: int, bound: float) -> tuple[dict[str, Fact], str]:
         facts: dict[str, Fact] = {}
         while True:
             try:
-                end = min(self._begun + bound, self._deadline)
-                item = self._said[number].get(timeout=max(end - time.monotonic(), 0.001))
+                end = min(self._started + bound, self._deadline)
+                item = self._messages[number].get(timeout=max(end - time.monotonic(), 0.001))
             except queue.Empty:
                 if time.monotonic() >= self._deadline:
                     return facts, "the time budget of the whole run was used up"
@@ -110,14 +108,16 @@ class _Lane:
             facts[item[0]] = item[1]
 
 
-def _run_probe(module: ModuleType, scene: Scene, said: _Messages) -> None:
+def _run_probe(module: ModuleType, scene: Scene, messages: _Messages) -> None:
     try:
         for item in module.probe(scene):
-            said.put(item)
+            messages.put(item)
     except DoctorError as error:
-        said.put(str(error))
+        messages.put(str(error))
     except Exception as error:  # noqa: BLE001 - the border of one probe: whatever goes wrong here is data
         no = refusal_of(error)
-        said.put(refused(*no) if no and no.what != "rights" else f"{type(error).__name__}: {error}")
+        messages.put(
+            refused(*no) if no and no.what != "rights" else f"{type(error).__name__}: {error}"
+        )
     else:
-        said.put("")
+        messages.put("")

@@ -1,10 +1,9 @@
-"""What a probe is.
+"""Define a probe and its inputs.
 
-A probe is a module in this folder with a function `probe(scene: Scene) -> Iterator[tuple[str,
-Fact]]`. It may raise: then it becomes one failed probe, and the facts it gave before stay. It must
-bound every tool it runs (`Host.run` does) and must not import a framework. `BOUND` is the seconds
-after which the rest of it is given up; `WAITS = True` says that it waits for tools, and so may run
-beside those that read files.
+A probe is a module or a package in doctor/observe/probes with a function `probe(scene: Scene) ->
+FactStream`. It may raise: it then counts as failed, and the facts that it gave before stay. It
+bounds every tool that it runs (`Host.run` does) and imports no framework. `BOUND` is its time limit
+in seconds. `WAITS = True` says that it waits for tools: it runs in parallel with the others.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.base.text import neutralize_commands, sanitize
+from doctor.base.text import neutralize_commands, one_line, sanitize, shorten
 
 
 def test_escapes_and_control_characters_go() -> None:
@@ -64,3 +64,15 @@ def test_sequences_of_every_kind_go() -> None:
 def test_nothing_commands_a_runner(text: str, broken: str) -> None:
     assert neutralize_commands(text) == broken
     assert neutralize_commands(broken) == broken
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a\n b\t c", "a b c"), ("\x1b[31mred\x1b[0m", "red"), ("abcdef ghij", "abcdef…"), ("", "")],
+)
+def test_foreign_text_becomes_one_short_line(text: str, line: str) -> None:
+    assert one_line(text, 7) == line
+
+
+def test_a_shortened_text_keeps_its_lines() -> None:
+    assert shorten("a\n  b\n  c", 6) == "a\n  b\n …"

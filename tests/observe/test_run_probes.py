@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import time
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import doctor.observe.probes
 from doctor.host import Host
 from doctor.model.facts import FactStream, present
 from doctor.model.observation import ProbeFailure
-from doctor.observe.run_probes import run_probes
+from doctor.observe.run_probes import probes, run_probes
 from doctor.observe.scene import Scene
 
 SCENE = Scene(host=Host(env={}))
@@ -33,6 +36,19 @@ def module(
     made.WAITS = waits  # type: ignore[attr-defined]
     made.BOUND = bound  # type: ignore[attr-defined]
     return made
+
+
+@pytest.mark.parametrize("entry", probes(), ids=lambda module: module.__name__)
+def test_each_entry_of_the_folder_is_a_probe(entry: ModuleType) -> None:
+    assert len(inspect.signature(entry.probe).parameters) == 1
+    assert 0 < getattr(entry, "BOUND", 20) <= 120
+    assert getattr(entry, "WAITS", False) in (False, True)
+
+
+def test_helpers_live_inside_packages() -> None:
+    folder = Path(doctor.observe.probes.__file__ or "").parent
+    names = {path.stem for path in folder.iterdir() if path.stem[:2] != "__"}
+    assert names == {module.__name__.rpartition(".")[2] for module in probes()}
 
 
 @pytest.mark.parametrize("waits", [False, True])

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from rich.console import Console
 from rich.text import Text
 
-from doctor.base.text import command_places, sanitize
+from doctor.base.text import command_places, one_line, sanitize
 from doctor.facts.placeholders import HOLE
 from doctor.model.scales import Severity
 
@@ -100,8 +100,7 @@ def glyph(name: str, how: Look) -> str:
 
 def said(text: str, how: Look, *, most: int = _LONGEST) -> str:
     """Make foreign text fit for a paragraph: one line, no control characters, no more than `most` characters."""
-    flat = " ".join(sanitize(text[: 4 * most]).split())
-    return _spelled(flat if len(flat) <= most else flat[:most].rstrip() + glyph("more", how), how)
+    return _spelled(one_line(text, most, glyph("more", how)), how)
 
 
 def kept(text: str, how: Look, *, most: int = 500) -> str:

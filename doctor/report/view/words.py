@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from doctor.base.text import sanitize
+from doctor.base.text import one_line, shorten
 from doctor.model.facts import State, value_of
 from doctor.model.fixes import Fix
 from doctor.model.issues import Recipe
@@ -27,14 +27,12 @@ def count(number: int, what: str) -> str:
 
 def flat(text: str, most: int = 4000) -> str:
     """Make foreign text one line without control characters, of no more than `most` characters."""
-    line = " ".join(sanitize(text[: 4 * most]).split())
-    return line if len(line) <= most else line[:most].rstrip() + "…"
+    return one_line(text, most)
 
 
 def cut(text: str, most: int) -> str:
     """Make a command or a line of code fit to be shown: it keeps its blanks and its lines."""
-    whole = sanitize(text[: 2 * most])
-    return whole if len(whole) <= most else whole[:most] + " …"
+    return shorten(text, most)
 
 
 def facts_wanted(names: Iterable[str]) -> str:
