@@ -40,7 +40,9 @@ def module(
 
 @pytest.mark.parametrize("entry", probes(), ids=lambda module: module.__name__)
 def test_each_entry_of_the_folder_is_a_probe(entry: ModuleType) -> None:
-    assert len(inspect.signature(entry.probe).parameters) == 1
+    scene, *options = inspect.signature(entry.probe).parameters.values()
+    assert scene.name == "scene"
+    assert all(one.kind is inspect.Parameter.KEYWORD_ONLY for one in options)
     assert 0 < getattr(entry, "BOUND", 20) <= 120
     assert getattr(entry, "WAITS", False) in (False, True)
 
