@@ -1,4 +1,4 @@
-"""Patterns are searched in linear time, by RE2 and by the automaton that stands in for it, and mean what they mean to `re`."""
+"""Patterns are searched in linear time, by RE2 or the automaton, and mean what `re` means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What doctor does by itself ends in time, and at once when it is interrupted, whatever it hangs in."""
+"""Doctor's own work ends in time, and at once when it is interrupted."""
 
 from __future__ import annotations
 

@@ -53,7 +53,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         '#include <stdio.h>\nint one(void) { return puts("sm_75 sm_90"); }\n', encoding="utf-8"
     )
     script.write_text("ONE_1.0 { global: one; local: *; };\n", encoding="utf-8")
-    linker = f"-Wl,-soname,libone.so.1,--version-script={script},--enable-new-dtags,-rpath,$ORIGIN/../x:/opt/y"
+    linker = (
+        f"-Wl,-soname,libone.so.1,--version-script={script}"
+        ",--enable-new-dtags,-rpath,$ORIGIN/../x:/opt/y"
+    )
     argv = [
         compiler,
         "-shared",

@@ -1,4 +1,4 @@
-"""Where libraries come from: the real loader is asked in a process of its own, over every mixture of search paths."""
+"""Libraries are resolved as the real loader does it, over every mixture of search paths."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ try:
 except OSError as error:
     print(error)
 else:
-    print(next((line.split()[-1] for line in open('/proc/self/maps') if line.rstrip().endswith('/libfar.so')), ''))
+    lines = map(str.rstrip, open('/proc/self/maps'))
+    print(next((line.split()[-1] for line in lines if line.endswith('/libfar.so')), ''))
 """
 
 
@@ -38,7 +39,10 @@ def build(needs: Callable[[str], str]) -> Build:
 
 @pytest.fixture(scope="module")
 def libraries(build: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with libfar.so at three places, and a libfirst.so and a libsecond.so for each way to look for them."""
+    """Return a folder with libfar.so at three places.
+
+    A libfirst.so and a libsecond.so look for them in each way.
+    """
     root = tmp_path_factory.mktemp("libraries")
     far, *_ = [
         build(root / place / "libfar.so") for place in ("by_first", "by_second", "by_environment")

@@ -1,4 +1,4 @@
-"""Symbols one by one: what a library gives, what it cannot do without, and bytes that make no sense."""
+"""Symbols one by one: defined, required, and tables that make no sense."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ pytestmark = pytest.mark.skipif(
 _FATBIN = """
 __asm__(".section .nv_fatbin,\\"a\\"\\n .balign 8\\n"
   ".long 0xba55ed50\\n .short 1, 16\\n .quad 160\\n"
-  ".short 2, 0x101\\n .long 64\\n .quad 16\\n .quad 0\\n .long 0\\n .long 90\\n .fill 32\\n .fill 16\\n"
-  ".short 1, 0x101\\n .long 64\\n .quad 16\\n .quad 0\\n .long 0\\n .long 90\\n .fill 32\\n .fill 16\\n"
+  ".short 2, 0x101\\n .long 64\\n .quad 16\\n .quad 0\\n .long 0\\n .long 90\\n .fill 32\\n .fill "
+  "16\\n"
+  ".short 1, 0x101\\n .long 64\\n .quad 16\\n .quad 0\\n .long 0\\n .long 90\\n .fill 32\\n .fill "
+  "16\\n"
   ".fill 24\\n"
   ".long 0xba55ed50\\n .short 1, 16\\n .quad 80\\n"
-  ".short 2, 0x101\\n .long 64\\n .quad 16\\n .quad 0\\n .long 0\\n .long 120\\n .fill 32\\n .fill 16\\n .previous");
+  ".short 2, 0x101\\n .long 64\\n .quad 16\\n .quad 0\\n .long 0\\n .long 120\\n .fill 32\\n"
+  ".fill 16\\n .previous");
 """
 
 
@@ -86,7 +89,10 @@ def test_weak_symbols_are_not_wanted(made: Path) -> None:
 
 
 def test_a_library_that_gives_nothing_still_asks(build: Build, tmp_path: Path) -> None:
-    code = '__attribute__((constructor)) static void begin(void) { extern int asked(void) __asm__("asked_for"); asked(); }'
+    code = (
+        "__attribute__((constructor)) static void begin(void) { extern int asked(void) "
+        '__asm__("asked_for"); asked(); }'
+    )
     with opened(build(tmp_path / "silent.so", code=code, flags=["-fvisibility=hidden"])) as elf:
         assert not Exports(elf).tells_where_its_own_begin
         assert b"asked_for" in {one.name for one in wanted(elf)}

@@ -58,7 +58,10 @@ _MATMUL = """impl MatMul {{
 }}
 """
 _ONE = "[_, stride] if rhs_l.dims()[0] == 1 => stride,"
-_METAL = "impl BackendDevice for MetalDevice {{\n    fn same_device(&self, rhs: &Self) -> bool {{\n        {body}\n    }}\n}}\n"
+_METAL = (
+    "impl BackendDevice for MetalDevice {{\n    fn same_device(&self, rhs: &Self) -> bool "
+    "{{\n        {body}\n    }}\n}}\n"
+)
 
 
 def _seen(folder: Path, files: dict[str, str]) -> dict[str, Fact]:
@@ -81,7 +84,10 @@ def test_a_builder_that_is_not_mutable(tmp_path: Path, mut: str, expected: bool)
 
 
 def test_a_builder_that_is_assigned_once_is_fine(tmp_path: Path) -> None:
-    script = "fn main() {\n    let builder = bindgen_cuda::Builder::default();\n    builder.build_lib(out);\n}\n"
+    script = (
+        "fn main() {\n    let builder = bindgen_cuda::Builder::default();\n    "
+        "builder.build_lib(out);\n}\n"
+    )
     assert (
         _seen(tmp_path, {"candle-flash-attn/build.rs": script})[
             "candle.flash_attn_builder_immutable"

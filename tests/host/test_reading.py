@@ -1,4 +1,4 @@
-"""Files that are no files, or larger than they may be, cost what depends on them and nothing else: no memory, no time, no wrong fact."""
+"""Odd files and huge files cost bounded memory and time, and give no wrong fact."""
 
 from __future__ import annotations
 
@@ -223,7 +223,8 @@ def test_a_manifest_of_cargo_that_is_none_is_no_workspace(tmp_path: Path, odd: O
 _WEIGH = """
 import resource, subprocess, sys
 code = subprocess.call(sys.argv[2:])
-with open(sys.argv[1], "w") as file: file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+with open(sys.argv[1], "w") as file: file.write(str(most))
 sys.exit(code)
 """
 
@@ -326,7 +327,8 @@ def test_a_version_file_that_would_break_a_parser_costs_nothing(tmp_path: Path, 
     program = (
         "import sys\nfrom pathlib import Path\nfrom doctor.host import Host, UnreadableFile\n"
         "from doctor.observe.installed.modules import constants\n"
-        "try: print(constants(Host(), Path(sys.argv[1])))\nexcept UnreadableFile as error: print(error)\n"
+        "try: print(constants(Host(), Path(sys.argv[1])))\n"
+        "except UnreadableFile as error: print(error)\n"
     )
     argv = [
         sys.executable,
@@ -365,13 +367,17 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 _VERSION_FILES = {
-    "torch": "from typing import Optional\n\n__all__ = ['__version__', 'debug']\n__version__ = '2.13.0+cu130'\ndebug = False\n"
+    "torch": "from typing import Optional\n\n__all__ = ['__version__', 'debug']\n"
+    "__version__ = '2.13.0+cu130'\ndebug = False\n"
     "cuda: Optional[str] = '13.0'\ngit_version = 'cf30153'\nhip: Optional[str] = None\n",
-    "setuptools_scm": '# file generated\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n    x = 1\nversion: str\n__version__ = version = "1.2"\n'
+    "setuptools_scm": "# file generated\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n    x = 1\n"
+    'version: str\n__version__ = version = "1.2"\n'
     "__version_tuple__ = version_tuple = (1, 2)\n__commit_id__ = commit_id = None  # none\n",
-    "a docstring": '"""Says\n__version__ = "0"\n"""\n__version__ = "1"\ndef f(a=1):\n    """x"""\n    b = 2\n__version__ += "x"\n'
+    "a docstring": '"""Says\n__version__ = "0"\n"""\n__version__ = "1"\ndef f(a=1):\n'
+    '    """x"""\n    b = 2\n__version__ += "x"\n'
     "y = 1.5\nz = -3\n",
-    "comparisons": 'a = 1 == 1\nb = "x" "y"\nc = "a" if a else "b"\nd = "#"  # "\nclass C: e = 1\nf: dict[str, int] = {}\n',
+    "comparisons": 'a = 1 == 1\nb = "x" "y"\nc = "a" if a else "b"\nd = "#"  # "\nclass C: e = 1\n'
+    "f: dict[str, int] = {}\n",
 }
 
 

@@ -1,4 +1,4 @@
-"""Where reports go: files as a whole, pipes and devices as what they are, nothing through links that a checkout may have brought."""
+"""Reports go to whole files, pipes and devices, and through no link of a checkout."""
 
 from __future__ import annotations
 
@@ -106,7 +106,10 @@ def test_a_pipe_whose_reader_takes_nothing_more_is_given_up(
 
 
 def test_a_process_substitution_gets_the_report(project: Path) -> None:
-    script = f"{sys.executable} -m doctor diagnose failed.log --report json=>(cat >got) >/dev/null; wait; sleep 0.5; cat got"
+    script = (
+        f"{sys.executable} -m doctor diagnose failed.log --report json=>(cat >got) >/dev/null; "
+        f"wait; sleep 0.5; cat got"
+    )
     ran = subprocess.run(
         ["bash", "-c", script],
         cwd=project,

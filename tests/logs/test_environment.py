@@ -88,11 +88,18 @@ def test_a_report_that_somebody_quoted() -> None:
     ("lines", "build"),
     [
         (
-            "PyTorch version: 1.3.1\nCUDA used to build PyTorch: Could not collect\n\nOS: Ubuntu 18.04.4 LTS",
+            (
+                "PyTorch version: 1.3.1\nCUDA used to build PyTorch: Could not collect\n\nOS: "
+                "Ubuntu "
+                "18.04.4 LTS"
+            ),
             "cpu",
         ),
         (
-            "PyTorch version: 2.5.1\nCUDA used to build PyTorch: None\n\nOS: Microsoft Windows 11 Pro",
+            (
+                "PyTorch version: 2.5.1\nCUDA used to build PyTorch: None\n\nOS: Microsoft Windows "
+                "11 Pro"
+            ),
             "cpu",
         ),
         (
@@ -101,7 +108,10 @@ def test_a_report_that_somebody_quoted() -> None:
         ),
         ("PyTorch version: N/A\nCUDA used to build PyTorch: N/A\n\nOS: Ubuntu 22.04", None),
         (
-            "PyTorch version: 2.5.1\nCUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 6.2\nOS: Ubuntu 22.04",
+            (
+                "PyTorch version: 2.5.1\nCUDA used to build PyTorch: N/A\nROCM used to build "
+                "PyTorch: 6.2\nOS: Ubuntu 22.04"
+            ),
             "rocm",
         ),
     ],

@@ -53,7 +53,8 @@ def test_a_sentence_over_two_lines_tells_both_versions() -> None:
 
 
 def test_banners_wheels_and_paths_tell_versions() -> None:
-    text = """| NVIDIA-SMI 535.104.05             Driver Version: 535.104.05   CUDA Version: 12.2     |
+    text = """\
+| NVIDIA-SMI 535.104.05             Driver Version: 535.104.05   CUDA Version: 12.2     |
 Cuda compilation tools, release 12.4, V12.4.131
 /usr/lib/python3.11/site-packages/torch
 flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp311-cp311-linux_x86_64.whl
@@ -133,11 +134,17 @@ def test_a_report_in_a_log_counts() -> None:
     ("text", "line"),
     [
         (
-            "ok\nx.cu(3): error: no\nninja: build stopped: subcommand failed.\nERROR: Failed building wheel for y",
+            (
+                "ok\nx.cu(3): error: no\nninja: build stopped: subcommand failed.\nERROR: Failed "
+                "building wheel for y"
+            ),
             2,
         ),
         (
-            "Traceback (most recent call last):\nImportError: libcudart.so.12: cannot open shared object file\nCalledProcessError: x",
+            (
+                "Traceback (most recent call last):\nImportError: libcudart.so.12: cannot open "
+                "shared object file\nCalledProcessError: x"
+            ),
             2,
         ),
         ("error[E0384]: cannot assign\nerror: could not compile `x` (build script)", 1),
@@ -177,7 +184,10 @@ def test_hostile_logs_take_linear_time(piece: str) -> None:
     [
         ("Dockerfile:12", "host.container", "docker"),
         (
-            'process "/bin/sh -c pip install flash-attn" did not complete successfully: exit code: 1',
+            (
+                'process "/bin/sh -c pip install flash-attn" did not complete successfully: exit '
+                "code: 1"
+            ),
             "host.container",
             "docker",
         ),

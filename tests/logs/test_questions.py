@@ -23,7 +23,10 @@ from doctor.model.observation import Log
         ("ImportError: DLL load failed while importing x", "dumpbin"),
         ("thread 'main' panicked at src/main.rs:3", "RUST_BACKTRACE=1"),
         (
-            "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
+            (
+                "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit "
+                "status 1."
+            ),
             "MAX_JOBS=1",
         ),
         ("ValueError: frobnicated", "--env FILE"),

@@ -1,4 +1,4 @@
-"""Logs of any size and encoding: what could matter is kept, with its line number, in bounded memory."""
+"""Logs of any size and encoding are read in bounded memory, with line numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What doctor wrote and gets back: a form of another day, parts of a newer doctor, and what only looks like it."""
+"""Doctor reads its old and newer documents, and refuses what only looks like one."""
 
 from __future__ import annotations
 

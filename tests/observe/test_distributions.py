@@ -200,7 +200,8 @@ def test_requirements_are_those_of_the_target(tmp_path: Path) -> None:
         "torch",
         "2.5.1",
         "Requires-Dist: filelock",
-        'Requires-Dist: triton (==3.1.0) ; platform_system == "Linux" and platform_machine == "x86_64"',
+        'Requires-Dist: triton (==3.1.0) ; platform_system == "Linux" and platform_machine == '
+        '"x86_64"',
         'Requires-Dist: sympy (==1.12.1) ; python_version == "3.8"',
         'Requires-Dist: sympy (==1.13.1) ; python_version >= "3.9"',
         "Requires-Dist: torch nonsense here",

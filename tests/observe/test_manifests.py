@@ -193,7 +193,10 @@ def test_pipenv_and_pixi() -> None:
     assert _pins("Pipfile", '[packages]\ntorch = "==2.7.1"\n[scripts]\ntriton = "x"\n') == {
         "torch": (2, True)
     }
-    text = '[feature.gpu.dependencies]\npytorch-gpu = "2.7.*"\n[feature.gpu.pypi-dependencies]\nvllm = "*"\n'
+    text = (
+        '[feature.gpu.dependencies]\npytorch-gpu = "2.7.*"\n[feature.gpu.pypi-dependencies]\nvllm '
+        '= "*"\n'
+    )
     assert _pins("pixi.toml", text) == {"torch": (2, True), "vllm": (4, False)}
 
 

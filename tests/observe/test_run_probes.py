@@ -22,7 +22,7 @@ SCENE = Scene(host=Host(env={}))
 def module(
     name: str, *, hang: float = 0, fail: bool = False, waits: bool = False, bound: float = 0.3
 ) -> ModuleType:
-    """Make a module that holds a probe: it gives one fact, and then hangs, fails or gives a second one."""
+    """Make a probe module that gives one fact, and then hangs, fails or gives a second one."""
 
     def probe(_scene: Scene) -> FactStream:
         yield f"{name}.first", present(1, name)

@@ -1,4 +1,4 @@
-"""Choosing and describing an interpreter: real ones, and shell scripts that hang, crash or babble."""
+"""Interpreters are chosen and described: real ones, and scripts that hang or crash."""
 
 from __future__ import annotations
 

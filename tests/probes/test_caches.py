@@ -20,7 +20,10 @@ from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put, python_at, values
 
 HOUR = 3600
-MOUNTS = "21 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 21 0:40 / {home} rw,relatime shared:1 - {kind} server:/home rw\n"
+MOUNTS = (
+    "21 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 21 0:40 / {home} rw,relatime shared:1 - {kind} "
+    "server:/home rw\n"
+)
 
 
 def _facts(host: Host) -> dict[str, Fact]:

@@ -23,8 +23,14 @@ from tests.hosts import (
     values,
 )
 
-_GCC_12 = "echo 'g++ (Debian 12.2.0-14+deb12u1) 12.2.0'; echo 'Copyright (C) 2022 Free Software Foundation, Inc.'"
-_GCC_14 = "echo 'gcc (GCC) 14.2.1 20240912 (Red Hat 14.2.1-3)'; echo 'Copyright (C) 2024 Free Software Foundation, Inc.'"
+_GCC_12 = (
+    "echo 'g++ (Debian 12.2.0-14+deb12u1) 12.2.0'; echo 'Copyright (C) 2022 Free Software "
+    "Foundation, Inc.'"
+)
+_GCC_14 = (
+    "echo 'gcc (GCC) 14.2.1 20240912 (Red Hat 14.2.1-3)'; echo 'Copyright (C) 2024 Free Software "
+    "Foundation, Inc.'"
+)
 _CLANG = "echo 'Ubuntu clang version 18.1.3 (1ubuntu1)'; echo 'Target: x86_64-pc-linux-gnu'"
 
 
@@ -32,12 +38,19 @@ _CLANG = "echo 'Ubuntu clang version 18.1.3 (1ubuntu1)'; echo 'Target: x86_64-pc
     ("text", "kind", "version"),
     [
         (
-            "g++ (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.",
+            (
+                "g++ (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software "
+                "Foundation, "
+                "Inc."
+            ),
             "gcc",
             "12.2.0",
         ),
         (
-            "c++ (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0\nCopyright (C) 2023 Free Software Foundation, Inc.",
+            (
+                "c++ (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0\nCopyright (C) 2023 Free Software "
+                "Foundation, Inc."
+            ),
             "gcc",
             "13.3.0",
         ),

@@ -1,4 +1,4 @@
-"""What compiled files ask for in vain: libraries made here, beside a torch made here, with the real loader as the oracle."""
+"""Compiled files lack libraries and symbols; the real loader is the oracle."""
 
 from __future__ import annotations
 
@@ -317,7 +317,8 @@ def test_a_newer_cxx_library_is_asked_for_by_version_even_without_torch(
 ) -> None:
     source = put(
         tmp_path / "one.cc",
-        "#include <string>\n#include <iostream>\nvoid say(std::string text) { std::cout << text; }\n",
+        "#include <string>\n#include <iostream>\nvoid say(std::string text) { std::cout << text; "
+        "}\n",
     )
     path = put(site_of(tmp_path) / "words/_words.cpython-312-x86_64-linux-gnu.so")
     subprocess.run(
@@ -339,7 +340,7 @@ def test_a_newer_cxx_library_is_asked_for_by_version_even_without_torch(
 
 
 def _rename(path: Path, old: bytes, new: bytes) -> None:
-    """Ask for another version: its name in the table of names, and the hash of the name beside it."""
+    """Require another version: its name in the string table, and the hash beside it."""
     body = path.read_bytes()
     assert body.count(old + b"\0") >= 1
     path.write_bytes(body.replace(old + b"\0", new + b"\0").replace(_elf_hash(old), _elf_hash(new)))

@@ -45,7 +45,10 @@ _REMOVED_ON_PURPOSE = (
 
 @pytest.fixture(autouse=True, params=["small", "large"])
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Have an environment count as small, which this process looks at, or as large, where another one looks first."""
+    """Make an environment count as small or large.
+
+    A helper process looks at a large one first.
+    """
     monkeypatch.setattr(files, "_LARGE", 0 if request.param == "large" else 1 << 30)
     monkeypatch.setattr(files, "_processors", lambda: 2)
     return str(request.param)

@@ -1,4 +1,4 @@
-"""Where CUDA libraries would come from, by the loader's rules: small libraries made here, and real ones."""
+"""CUDA libraries are resolved by the loader's rules: small ones made here, and real ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def link(needs: Callable[[str], str]) -> Link:
 
 @pytest.fixture
 def stack(tmp_path: Path, link: Link) -> Path:
-    """Return an environment whose torch needs cusparse, by RPATH, which needs nvJitLink, by RUNPATH."""
+    """Return an environment whose torch needs cusparse (RPATH), which needs nvJitLink (RUNPATH)."""
     install(tmp_path, "torch", "2.5.1", files={"torch/__init__.py": ""})
     site = site_of(tmp_path)
     nvidia = site / "nvidia"
@@ -217,7 +217,10 @@ _HEADER = "#define CUDNN_MAJOR {}\n#define CUDNN_MINOR {}\n#define CUDNN_PATCHLE
 
 @pytest.fixture
 def cudnn(tmp_path: Path, link: Link) -> Path:
-    """Return an environment whose torch asks for cuDNN 9.20 and has it, in two parts that find each other by RUNPATH."""
+    """Return an environment whose torch needs cuDNN 9.20.
+
+    It is there, in two parts that find each other by RUNPATH.
+    """
     install(
         tmp_path,
         "torch",
@@ -239,7 +242,7 @@ def cudnn(tmp_path: Path, link: Link) -> Path:
 
 
 def _other(prefix: Path, link: Link, version: str) -> Path:
-    """Put a cuDNN of another release beside the environment, as a package of the system names its files."""
+    """Put a cuDNN of another release beside the environment, named as a system package does."""
     folder = prefix / "other"
     link(folder / f"libcudnn_graph.so.{version}")
     (folder / "libcudnn_graph.so.9").symlink_to(f"libcudnn_graph.so.{version}")

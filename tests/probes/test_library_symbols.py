@@ -1,4 +1,4 @@
-"""Libraries of two CUDA releases under one torch: the older one lacks what the newer one asks for."""
+"""Libraries of two CUDA releases under one torch: the older lacks symbols of the newer."""
 
 from __future__ import annotations
 

@@ -85,7 +85,8 @@ def test_an_ubuntu_machine(tmp_path: Path) -> None:
         "/etc/os-release": _UBUNTU,
         "/proc/sys/kernel/osrelease": "5.15.0-91-generic\n",
         "/proc/version": "Linux version 5.15.0-91-generic",
-        "/lib64/libc.so.6": b"\0GNU C Library (Ubuntu GLIBC 2.35-0ubuntu3.8) stable release version 2.35.\n",
+        "/lib64/libc.so.6": b"\0GNU C Library (Ubuntu GLIBC 2.35-0ubuntu3.8) stable release "
+        b"version 2.35.\n",
         "/lib64/libstdc++.so.6": b"\0GLIBCXX_3.4\0GLIBCXX_3.4.9\0GLIBCXX_3.4.30\0GLIBCXX_3.4.31x\0",
     }
     seen = values(facts_of(machine.probe(Scene(host=made_host(tmp_path, files)))))

@@ -93,7 +93,8 @@ def test_a_workspace_and_its_members(tmp_path: Path) -> None:
     put(tmp_path / "Cargo.toml", '[workspace]\nmembers = [\n  "crates/*", "../out", "/etc",\n]\n')
     put(
         tmp_path / "Cargo.lock",
-        '[[package]]\nname = "candle-core"\n\n[[package]]\nname = "serde"\n\n[[package]]\nname = "cudarc"\n',
+        '[[package]]\nname = "candle-core"\n\n[[package]]\nname = "serde"\n\n[[package]]\nname = '
+        '"cudarc"\n',
     )
     put(tmp_path / "crates" / "app" / "Cargo.toml", '[dependencies]\ncandle-core = "0.9"\n')
     seen = _seen(tmp_path / "crates" / "app", workspace=tmp_path)

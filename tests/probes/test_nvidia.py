@@ -19,10 +19,19 @@ from doctor.observe.probes import nvidia
 from doctor.observe.scene import Scene
 from tests.hosts import BABBLE, HANG, facts_of, made_host, put, script, values
 
-_CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023\nGCC version:  gcc 12.3.0\n"
-_OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (dvs-builder@U22)\n"
+_CLOSED = (
+    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC "
+    "2023\nGCC version:  gcc 12.3.0\n"
+)
+_OPEN = (
+    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  "
+    "(dvs-builder@U22)\n"
+)
 _DRIVER: dict[str, str | bytes] = {"/proc/driver/nvidia/version": _CLOSED}
-_SMI = "echo '0, NVIDIA H100 80GB HBM3, 9.0, 81559, Disabled, 535.104.05'; echo '1, NVIDIA A100, 8.0, 40960, Enabled, 535.104.05'"
+_SMI = (
+    "echo '0, NVIDIA H100 80GB HBM3, 9.0, 81559, Disabled, 535.104.05'; echo '1, NVIDIA A100, "
+    "8.0, 40960, Enabled, 535.104.05'"
+)
 
 # A library that answers as NVML does. NVML_HANGS_AT and NVML_FAILS_AT name a GPU, or -1 for the
 # start; NVML_CODE is the error. NVML_REFUSES names a call that fails for every GPU, NVML_SLEEPS the
@@ -33,9 +42,12 @@ _NVML = r"""
 #include <stdio.h>
 #include <unistd.h>
 typedef unsigned long long u64;
-static int number(const char *name, int otherwise) { const char *v = getenv(name); return v ? atoi(v) : otherwise; }
-static int at(const char *name, int index) { const char *v = getenv(name); return v && atoi(v) == index; }
-static int gate(int index) { if (at("NVML_HANGS_AT", index)) sleep(60); return at("NVML_FAILS_AT", index) ? number("NVML_CODE", 18) : 0; }
+static int number(const char *name, int otherwise) { const char *v = getenv(name);
+    return v ? atoi(v) : otherwise; }
+static int at(const char *name, int index) { const char *v = getenv(name);
+    return v && atoi(v) == index; }
+static int gate(int index) { if (at("NVML_HANGS_AT", index)) sleep(60);
+    return at("NVML_FAILS_AT", index) ? number("NVML_CODE", 18) : 0; }
 static int refused(const char *call) {
   const char *v = getenv("NVML_REFUSES");
   return v && !strcmp(v, call) ? number("NVML_CODE", 999) : 0;
@@ -48,27 +60,36 @@ const char *nvmlErrorString(int code) {
   return code == 12 ? "NVML Shared Library Not Found" : "Driver/library version mismatch";
 }
 int nvmlSystemGetDriverVersion(char *out, unsigned n) { strcpy(out, "570.124.06"); return 0; }
-int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 12080; return refused("CudaDriverVersion"); }
+int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 12080;
+    return refused("CudaDriverVersion"); }
 int nvmlDeviceGetCount_v2(unsigned *out) { *out = number("NVML_GPUS", 2); return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **out) {
   usleep(1000 * number("NVML_SLEEPS", 0));
   *out = (void *)(long)(i + 1);
   return gate(i);
 }
-int nvmlDeviceGetName(void *d, char *out, unsigned n) { strcpy(out, d == (void *)1 ? "NVIDIA B200" : "NVIDIA L4"); return refused("Name"); }
-int nvmlDeviceGetUUID(void *d, char *out, unsigned n) { sprintf(out, "GPU-%ld", (long)d); return 0; }
+int nvmlDeviceGetName(void *d, char *out, unsigned n) { strcpy(out,
+    d == (void *)1 ? "NVIDIA B200" : "NVIDIA L4"); return refused("Name"); }
+int nvmlDeviceGetUUID(void *d, char *out, unsigned n) { sprintf(out, "GPU-%ld", (long)d);
+    return 0; }
 struct pci { char old[16]; unsigned domain, bus, device, id, sub; char bus_id[32]; };
-int nvmlDeviceGetPciInfo_v3(void *d, struct pci *out) { sprintf(out->bus_id, "00000000:%02lX:00.0", 9 + (long)d); return 0; }
-int nvmlDeviceGetCudaComputeCapability(void *d, int *a, int *b) { *a = d == (void *)1 ? 10 : 8; *b = d == (void *)1 ? 0 : 9; return 0; }
-int nvmlDeviceGetMemoryInfo(void *d, u64 *out) { out[0] = 1ULL << 34; out[1] = 0; out[2] = 1ULL << 30; return 0; }
-int nvmlDeviceGetMigMode(void *d, unsigned *a, unsigned *b) { if (d == (void *)1) { *a = *b = 1; return 0; } return 3; }
+int nvmlDeviceGetPciInfo_v3(void *d, struct pci *out) { sprintf(out->bus_id,
+    "00000000:%02lX:00.0", 9 + (long)d); return 0; }
+int nvmlDeviceGetCudaComputeCapability(void *d, int *a, int *b) { *a = d == (void *)1 ? 10 : 8;
+    *b = d == (void *)1 ? 0 : 9; return 0; }
+int nvmlDeviceGetMemoryInfo(void *d, u64 *out) { out[0] = 1ULL << 34; out[1] = 0;
+    out[2] = 1ULL << 30; return 0; }
+int nvmlDeviceGetMigMode(void *d, unsigned *a, unsigned *b) { if (d == (void *)1) { *a = *b = 1;
+    return 0; } return 3; }
 int nvmlDeviceGetMaxMigDeviceCount(void *d, unsigned *out) { *out = 7; return 0; }
-int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **out) { *out = (void *)100; return i == 3 ? 0 : 6; }
+int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **out) { *out = (void *)100;
+    return i == 3 ? 0 : 6; }
 int nvmlDeviceGetGpuInstanceId(void *d, unsigned *out) { *out = 5; return 0; }
 int nvmlDeviceGetComputeInstanceId(void *d, unsigned *out) { *out = 0; return 0; }
 int nvmlDeviceGetComputeMode(void *d, int *out) { *out = d == (void *)1 ? 3 : 0; return 0; }
 int nvmlDeviceGetPersistenceMode(void *d, int *out) { *out = 1; return 0; }
-int nvmlDeviceGetRemappedRows(void *d, unsigned *a, unsigned *b, unsigned *pending, unsigned *failed) {
+int nvmlDeviceGetRemappedRows(void *d, unsigned *a, unsigned *b, unsigned *pending,
+    unsigned *failed) {
   *a = 0; *b = 2; *pending = 1; *failed = 0; return d == (void *)1 ? 0 : 3;
 }
 int nvmlDeviceGetTotalEccErrors(void *d, int kind, int counter, u64 *out) {
@@ -80,8 +101,10 @@ int nvmlDeviceGetPowerManagementLimit(void *d, unsigned *out) { *out = 300000; r
 int nvmlDeviceGetPowerManagementDefaultLimit(void *d, unsigned *out) { *out = 700000; return 0; }
 int nvmlDeviceGetCurrPcieLinkWidth(void *d, unsigned *out) { *out = 8; return 0; }
 int nvmlDeviceGetMaxPcieLinkWidth(void *d, unsigned *out) { *out = 16; return 0; }
-struct fabric { unsigned version; unsigned char cluster[16]; int status; unsigned clique; unsigned char state; unsigned mask; };
-int nvmlDeviceGetGpuFabricInfoV(void *d, struct fabric *out) { out->state = 2; out->status = 0; return 0; }
+struct fabric { unsigned version; unsigned char cluster[16]; int status; unsigned clique;
+    unsigned char state; unsigned mask; };
+int nvmlDeviceGetGpuFabricInfoV(void *d, struct fabric *out) { out->state = 2; out->status = 0;
+    return 0; }
 struct process { unsigned pid; u64 bytes; unsigned gpu, compute; };
 int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, struct process *out) {
   if (d != (void *)1) { *count = 0; return 0; }
@@ -105,7 +128,7 @@ def fake_nvml(needs: Callable[[str], str], tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def no_nvml(tmp_path: Path) -> str:
-    """Return an LD_LIBRARY_PATH that hides this machine's own NVML behind a file that is no library."""
+    """Return an LD_LIBRARY_PATH that hides this machine's NVML behind a file of text."""
     return str(put(tmp_path / "broken/libnvidia-ml.so.1", "no library").parent)
 
 

@@ -122,7 +122,8 @@ def test_which_module_is_loaded(tmp_path: Path, line: str, kind: str) -> None:
     seen = _seen(
         tmp_path,
         {
-            "/proc/driver/nvidia/version": f"NVRM version: NVIDIA UNIX {line}  580.95.05  Release Build\n"
+            "/proc/driver/nvidia/version": f"NVRM version: NVIDIA UNIX {line}  580.95.05  Release "
+            "Build\n"
         },
     )
     assert seen["nvidia.module_kind"] == kind

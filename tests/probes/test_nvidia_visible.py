@@ -63,7 +63,10 @@ def test_what_is_chosen_is_left(value: str | None, expected: list[int]) -> None:
         (
             "1,7,0",
             [1],
-            "CUDA_VISIBLE_DEVICES=1,7,0, but this machine has GPUs 0 to 2, so CUDA shows the first 1 of the list alone",
+            (
+                "CUDA_VISIBLE_DEVICES=1,7,0, but this machine has GPUs 0 to 2, so CUDA shows the "
+                "first 1 of the list alone"
+            ),
         ),
         ("1,1", [], "CUDA_VISIBLE_DEVICES=1,1 names 1 twice, so CUDA shows no GPU"),
         (
@@ -81,17 +84,27 @@ def test_what_is_chosen_is_left(value: str | None, expected: list[int]) -> None:
         (
             "MIG-GPU-1abc/1/0",
             [],
-            "CUDA_VISIBLE_DEVICES=MIG-GPU-1abc/1/0: no MIG device here is MIG-GPU-1abc/1/0, so CUDA shows no GPU",
+            (
+                "CUDA_VISIBLE_DEVICES=MIG-GPU-1abc/1/0: no MIG device here is MIG-GPU-1abc/1/0, so "
+                "CUDA shows no GPU"
+            ),
         ),
         (
             "GPU-2abc,0",
             [2],
-            "CUDA_VISIBLE_DEVICES=GPU-2abc,0: no GPU here is 0, so CUDA shows the first 1 of the list alone",
+            (
+                "CUDA_VISIBLE_DEVICES=GPU-2abc,0: no GPU here is 0, so CUDA shows the first 1 of "
+                "the "
+                "list alone"
+            ),
         ),
         (
             "0,GPU-2abc",
             [0],
-            "CUDA_VISIBLE_DEVICES=0,GPU-2abc: GPU-2abc is neither a number nor a UUID, so CUDA shows the first 1 of the list alone",
+            (
+                "CUDA_VISIBLE_DEVICES=0,GPU-2abc: GPU-2abc is neither a number nor a UUID, so CUDA "
+                "shows the first 1 of the list alone"
+            ),
         ),
         (
             "-2",
@@ -101,7 +114,10 @@ def test_what_is_chosen_is_left(value: str | None, expected: list[int]) -> None:
         (
             "cuda:1",
             [],
-            "CUDA_VISIBLE_DEVICES=cuda:1: cuda:1 is neither a number nor a UUID, so CUDA shows no GPU",
+            (
+                "CUDA_VISIBLE_DEVICES=cuda:1: cuda:1 is neither a number nor a UUID, so CUDA shows "
+                "no GPU"
+            ),
         ),
     ],
 )

@@ -19,7 +19,8 @@ _PCI = "/sys/bus/pci/devices"
 SERVER = {
     "/sys/class/kfd/kfd/topology/nodes/0/properties": CPU,
     "/sys/class/kfd/kfd/topology/nodes/1/properties": MI300X,
-    "/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties": "heap_type 1\nsize_in_bytes 206141652992\n",
+    "/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties": "heap_type 1\nsize_in_bytes "
+    "206141652992\n",
     f"{_PCI}/0000:05:00.0/vendor": "0x1002\n",
     f"{_PCI}/0000:05:00.0/class": "0x120000\n",
     f"{_PCI}/0000:05:00.0/product_name": "AMD Instinct MI300X OAM\n",

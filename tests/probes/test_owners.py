@@ -1,4 +1,4 @@
-"""Whose file it is where several packages list it: NVIDIA's packages of two CUDA generations, and any two that share a folder."""
+"""Files have one owner where several packages list them, as NVIDIA's of two generations."""
 
 from __future__ import annotations
 

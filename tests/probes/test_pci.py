@@ -1,4 +1,4 @@
-"""The way between GPUs on made-up machines: bridges that redirect, bridges that may not be read, virtual machines."""
+"""The PCI path between GPUs on made-up machines: bridges that redirect, virtual machines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTEL = "processor\t: 0\nflags\t\t: fpu vme de pse\nvmx flags\t: vnmi\n"
 
 
 def _space(control: int, *, before: int = 0) -> bytes:
-    """Make a configuration of 4096 bytes whose ACS capability stands first, or after another one."""
+    """Make a PCI configuration of 4096 bytes with an ACS capability, first or second."""
     space, place = bytearray(4096), 0x100
     if before:
         space[place : place + 4] = (before | 1 << 16 | 0x140 << 20).to_bytes(4, "little")

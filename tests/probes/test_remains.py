@@ -1,4 +1,4 @@
-"""What a stopped installer leaves behind: renamed folders, half of a package, and metadata of a release that is gone."""
+"""A stopped installer leaves renamed folders, half a package, or old metadata behind."""
 
 from __future__ import annotations
 

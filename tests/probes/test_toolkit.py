@@ -29,13 +29,19 @@ from tests.hosts import (
     values,
 )
 
-_CONTEXT = "#include <cuda_runtime_api.h>\n#include <cusparse.h>\n#include <cublas_v2.h>\n#include <cudss.h>\n#include <map>\n"
+_CONTEXT = (
+    "#include <cuda_runtime_api.h>\n#include <cusparse.h>\n#include <cublas_v2.h>\n#include "
+    "<cudss.h>\n#include <map>\n"
+)
 _LIMITS = "#if __GNUC__ > 13\n#error\n#if (__clang_major__ >= 18) || (__clang_major__ < 3)\n"
 _TOOLS = ("ptxas", "cudafe++", "fatbinary", "nvlink", "nvcc.profile", "crt/link.stub")
 _HEADERS = """
-cuda_runtime.h cuda_runtime_api.h builtin_types.h driver_types.h library_types.h vector_types.h fatbinary_section.h
-crt/host_defines.h crt/host_runtime.h crt/storage_class.h crt/func_macro.h crt/common_functions.h crt/device_functions.h
-crt/math_functions.h cuda_fp16.h cuda_bf16.h cuComplex.h cuda/std/version thrust/complex.h cub/config.cuh cusparse.h cublas_v2.h
+cuda_runtime.h cuda_runtime_api.h builtin_types.h driver_types.h library_types.h vector_types.h
+fatbinary_section.h
+crt/host_defines.h crt/host_runtime.h crt/storage_class.h crt/func_macro.h crt/common_functions.h
+crt/device_functions.h
+crt/math_functions.h cuda_fp16.h cuda_bf16.h cuComplex.h cuda/std/version thrust/complex.h
+cub/config.cuh cusparse.h cublas_v2.h
 cublas_api.h
 """
 

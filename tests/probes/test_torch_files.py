@@ -15,7 +15,10 @@ from doctor.observe.probes import torch
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, seen_of, site_of
 
-_VERSION = "__version__ = '2.5.1+cu124'\ndebug = False\ncuda: Optional[str] = '12.4'\ngit_version = 'abc'\nhip: Optional[str] = None\n"
+_VERSION = (
+    "__version__ = '2.5.1+cu124'\ndebug = False\ncuda: Optional[str] = '12.4'\ngit_version = "
+    "'abc'\nhip: Optional[str] = None\n"
+)
 _NEW = "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 _OLD = "_ZN3c105ErrorC2ENS_14SourceLocationESs"
 

@@ -27,7 +27,10 @@ SECRETS = (
     ),
     (
         "conda-channel",
-        "HTTP 401 UNAUTHORIZED for url <https://conda.anaconda.org/t/«da-<h36>»/acme/linux-64/repodata.json>",
+        (
+            "HTTP 401 UNAUTHORIZED for url "
+            "<https://conda.anaconda.org/t/«da-<h36>»/acme/linux-64/repodata.json>"
+        ),
     ),
     # Shapes
     ("aws-key-id", "using key «AKIA<v16>» from the environment"),
@@ -59,7 +62,10 @@ SECRETS = (
     ("hugging-face", "huggingface: «hf_<a34>» is invalid"),
     (
         "openai",
-        "openai.AuthenticationError: Incorrect API key provided: «sk-<w48>». You can find your API key",
+        (
+            "openai.AuthenticationError: Incorrect API key provided: «sk-<w48>». You can find your "
+            "API key"
+        ),
     ),
     ("openrouter", "router «sk-or-v1-<h64>»"),
     ("anthropic", "claude «sk-ant-api03-<w93>AA»"),
@@ -95,11 +101,18 @@ SECRETS = (
     # PEM
     (
         "pem",
-        "-----BEGIN RSA PRIVATE KEY-----\n«MIIE<b60>»\n«<b64>»\n«<b20>»==\n-----END RSA PRIVATE KEY-----",
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\n«MIIE<b60>»\n«<b64>»\n«<b20>»==\n-----END RSA "
+            "PRIVATE "
+            "KEY-----"
+        ),
     ),
     (
         "pem-escaped",
-        'key = "-----BEGIN PRIVATE KEY-----\\n«MIIE<b60>»\\n«<b64>»\\n-----END PRIVATE KEY-----\\n"',
+        (
+            'key = "-----BEGIN PRIVATE KEY-----\\n«MIIE<b60>»\\n«<b64>»\\n-----END PRIVATE '
+            'KEY-----\\n"'
+        ),
     ),
     (
         "pem-one-line",
@@ -107,16 +120,27 @@ SECRETS = (
     ),
     (
         "pem-cut",
-        "-----BEGIN OPENSSH PRIVATE KEY-----\n«b3Bl<b66>»\n«<b70>»\nTraceback (most recent call last):",
+        (
+            "-----BEGIN OPENSSH PRIVATE KEY-----\n«b3Bl<b66>»\n«<b70>»\nTraceback (most recent "
+            "call "
+            "last):"
+        ),
     ),
     (
         "pem-prefixed",
-        "app-1  | -----BEGIN PRIVATE KEY-----\napp-1  | «MIIE<b60>»\napp-1  | «<b64>»\napp-1  | -----END PRIVATE KEY-----",
+        (
+            "app-1  | -----BEGIN PRIVATE KEY-----\napp-1  | «MIIE<b60>»\napp-1  | «<b64>»\napp-1  "
+            "| "
+            "-----END PRIVATE KEY-----"
+        ),
     ),
     ("pem-begun", "«<b64>»\n«<b64>»\n«<b24>»==\n-----END RSA PRIVATE KEY-----"),
     (
         "pgp",
-        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n«lQOY<b60>»\n«<b64>»\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----",
+        (
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n«lQOY<b60>»\n«<b64>»\n=abcd\n-----END PGP "
+            "PRIVATE KEY BLOCK-----"
+        ),
     ),
     # Azure, presigned addresses
     ("account-key", "AccountName=store;AccountKey=«<b86>==»;"),
@@ -196,15 +220,26 @@ SECRETS = (
     # Across lines and escapes
     (
         "wrapped",
-        "RUN pip install --no-cache-dir -r requirements.txt && export HF_TOKEN=hf_«<w14>\n<w20>» done",
+        (
+            "RUN pip install --no-cache-dir -r requirements.txt && export "
+            "HF_TOKEN=hf_«<w14>\n<w20>» "
+            "done"
+        ),
     ),
     (
         "wrapped-name",
-        "  WARNING: the environment of the process that failed was: USER=x HF_TOK\nEN=«hf_<w34>» PATH=/usr/bin",
+        (
+            "  WARNING: the environment of the process that failed was: USER=x "
+            "HF_TOK\nEN=«hf_<w34>» "
+            "PATH=/usr/bin"
+        ),
     ),
     (
         "wrapped-url",
-        "Looking in indexes: https://pypi.org/simple, https://ci-reader:«S3cret\nPassw0rd<d4>»@nexus.example.org/simple",
+        (
+            "Looking in indexes: https://pypi.org/simple, "
+            "https://ci-reader:«S3cret\nPassw0rd<d4>»@nexus.example.org/simple"
+        ),
     ),
 )
 
@@ -258,7 +293,10 @@ HARMLESS = (
     "git+https://github.com/NVIDIA/apex@23.05",
     "git@github.com:pytorch/pytorch.git",
     "ssh://git@github.com/pytorch/pytorch.git",
-    "image nvcr.io/nvidia/pytorch:24.10-py3@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    (
+        "image nvcr.io/nvidia/pytorch:24.10-py3"
+        "@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+    ),
     "http://localhost:8000/v1/models",
     "tcp://127.0.0.1:29500",
     "https://unpkg.com/@scope/pkg@1.2.3/index.js",
@@ -271,7 +309,10 @@ HARMLESS = (
     "auth: no credentials found, continuing anonymously",
     "Authorization: required",
     "author='PyTorch Team', author_email='packages@pytorch.org'",
-    "cookiecutter==2.6.0 keyring==25.0 keyutils==1.6 secretstorage==3.3 tokenizers==0.20.1 passlib==1.7.4",
+    (
+        "cookiecutter==2.6.0 keyring==25.0 keyutils==1.6 secretstorage==3.3 tokenizers==0.20.1 "
+        "passlib==1.7.4"
+    ),
     "Requirement already satisfied: python-jose[cryptography] in ./lib",
     "monkeypatch.setattr(os, 'environ', {})",
     "compat.cuda-driver.driver = violated",
@@ -294,6 +335,9 @@ HARMLESS = (
     "Token is valid (permission: read).",
     "Your token has been saved to /root/.cache/huggingface/token",
     "You have selected `sigmoid` as scoring; sig=0.5",
-    "FAILED tests/test_modeling_llama.py::test_generate_with_static_cache_2 - live_range_analysis_v2 ext_modules_v2_list",
+    (
+        "FAILED tests/test_modeling_llama.py::test_generate_with_static_cache_2 - "
+        "live_range_analysis_v2 ext_modules_v2_list"
+    ),
     "num_key_value_heads=8, head_dim=128, key_dim: 64",
 )

@@ -1,4 +1,4 @@
-"""Lines with made-up secrets: what stands between « and » must not come out, and is assembled when a test runs.
+"""Lines with made-up secrets. The text between « and » must not come out.
 
 `<a20>` stands for twenty random characters of a kind: a letters of either case, l small letters, u
 capitals, w letters and digits, h hex digits, d digits, b base64, v capitals and digits. So no file
@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 def pieces(secret: str) -> Iterator[str]:
-    """Yield the parts of a secret that are telling: every eight characters in a row, or all of a shorter one."""
+    """Yield the telling parts of a secret: every eight characters, or all of a shorter one."""
     parts = [part for part in re.split(r"[\s\\]+", secret) if len(part) >= _WINDOW] or [secret]
     for part in parts:
         yield from (

@@ -40,8 +40,8 @@ def test_a_line_without_end_is_cut_between_words() -> None:
     for shift in range(0, 9000, 149):
         around = "x " * 40_000
         text = (
-            f"{around}{_LINE.text} {'y' * shift} no kernel image is available {_LINE.text} {around}\n{'z' * 80}\n"
-            + "filler line\n" * 100_000
+            f"{around}{_LINE.text} {'y' * shift} no kernel image is available {_LINE.text} "
+            f"{around}\n{'z' * 80}\n" + "filler line\n" * 100_000
         )
         log = reading.read(io.BytesIO(text.encode()), "log", ["no kernel image is available"])
         assert not _LINE.left("\n".join(log.lines))

@@ -1,4 +1,4 @@
-"""The rules of gitleaks become shapes that Python reads, and that find what gitleaks finds and more."""
+"""The rules of gitleaks become shapes that find what gitleaks finds, and more."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from doctor.site.generate import ROOT, SHAPES
             "patAb1.0f",
         ),
         (
-            r"""(?i)[\w.-]{0,50}?(?:snyk)(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:)[\x60'"\s=]{0,5}([a-f0-9]{4})(?:[\x60'"\s;]|\\[nr]|$)""",
+            (
+                r"""(?i)[\w.-]{0,50}?(?:snyk)(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:)"""
+                r"""[\x60'"\s=]{0,5}([a-f0-9]{4})(?:[\x60'"\s;]|\\[nr]|$)"""
+            ),
             r"""(?i)(?:snyk)(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|>|:)[\x60'"\s=]{0,5}([a-f0-9]{4})""",
             "MY_SNYK_TOKEN = 'beef', x",
         ),

@@ -49,13 +49,25 @@ MASKED = (
 STAYING = (
     "/home/runner/work/x/x /home/ubuntu/venv /home/jovyan /Users/Shared",
     "127.0.0.1:29500 0.0.0.0:8000 http://localhost:8000 http://127.0.0.1:8888/lab ::1",
-    "nvidia-curand-cu12==10.3.5.147 cudnn 8.9.2.26 nvidia_cublas_cu12-12.4.5.8-py3-none-manylinux2014_x86_64.whl",
+    (
+        "nvidia-curand-cu12==10.3.5.147 cudnn 8.9.2.26 "
+        "nvidia_cublas_cu12-12.4.5.8-py3-none-manylinux2014_x86_64.whl"
+    ),
     "libcudnn.so.9.1.0.70: version 12.8.0.1",
     "cuFFT version: 11.2.1.3 driver 535.104.12.1",
-    "https://download.pytorch.org/whl/cu128 https://pypi.org/simple https://files.pythonhosted.org/packages/a/b",
-    "https://github.com/pytorch/pytorch/issues/1 git@github.com:pytorch/pytorch.git nvcr.io/nvidia/pytorch:24.10-py3",
+    (
+        "https://download.pytorch.org/whl/cu128 https://pypi.org/simple "
+        "https://files.pythonhosted.org/packages/a/b"
+    ),
+    (
+        "https://github.com/pytorch/pytorch/issues/1 git@github.com:pytorch/pytorch.git "
+        "nvcr.io/nvidia/pytorch:24.10-py3"
+    ),
     "GPU-8f3d1c5e-1a2b-4c3d-9e8f-0a1b2c3d4e5f 0000:41:00.0 12:34:56",
-    "memcpy@GLIBC_2.14 __cxa_throw@CXXABI_1.3 flash_attn@v2.7.4 uuid@3.4.0: Please upgrade to version 7 or higher > x",
+    (
+        "memcpy@GLIBC_2.14 __cxa_throw@CXXABI_1.3 flash_attn@v2.7.4 uuid@3.4.0: Please upgrade to "
+        "version 7 or higher > x"
+    ),
     "std::vector<c10::SymInt> at::native::fa::ce",
     "threading.local torch.distributed.nn /usr/local/cuda",
     "host: linux, device: cuda:0, node: None",

@@ -99,5 +99,6 @@ def test_a_command_far_along_a_line_is_read_as_one_at_its_start() -> None:
     command = "echo goose96432 | docker login -u bob --password-stdin"
     for between in range(560, 760, 3):
         assert "goose" not in without_secrets(
-            f"{command} {'passwd: files systemd '[:9] * (between // 9)}{' ' * (between % 9)}{command}"
+            f"{command} "
+            f"{'passwd: files systemd '[:9] * (between // 9)}{' ' * (between % 9)}{command}"
         )

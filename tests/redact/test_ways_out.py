@@ -1,4 +1,4 @@
-"""No secret of any kind leaves by any way out: every format, every command that shows what others wrote, standard error."""
+"""No secret leaves: by no format, no command that shows others' text, no standard error."""
 
 from __future__ import annotations
 
@@ -173,7 +173,10 @@ def test_what_is_made_of_a_log_holds_no_secret(log: Path, tmp_path: Path) -> Non
 def test_a_known_issue_that_is_begun_holds_no_secret_and_no_name(tmp_path: Path) -> None:
     for number, group in enumerate(_groups()):
         lines = "\n".join(line.text for line in group)
-        owner = f"some.tool: error: the flux of /home/alice/x is off {group[0].text}\nalice@gpu-7:~$ at 10.1.2.3:22 by bob@corp-mail.io"
+        owner = (
+            f"some.tool: error: the flux of /home/alice/x is off {group[0].text}\nalice@gpu-7:~$ "
+            f"at 10.1.2.3:22 by bob@corp-mail.io"
+        )
         text = f"{lines}\n{owner}\n{lines}\n"
         (tmp_path / f"{number}.log").write_text(text, encoding="utf-8")
         said = doctor("new-issue", f"{number}.log", cwd=tmp_path)
@@ -225,7 +228,10 @@ def test_settings_show_no_secret(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [*_FORMATS, "summary"])
 def test_no_format_commands_a_runner(kind: str, tmp_path: Path) -> None:
-    text = "RuntimeError: x ##vso[task.complete]a\n##teamcity[x]\na ##[group]b\nsection_start:17:a\n::error::x"
+    text = (
+        "RuntimeError: x ##vso[task.complete]a\n##teamcity[x]\na "
+        "##[group]b\nsection_start:17:a\n::error::x"
+    )
     outcome = msgspec.structs.replace(
         _outcome(0, LINES[0]),
         reason=text,
