@@ -18,7 +18,7 @@ from doctor.base import refusals
 from doctor.base.errors import DoctorError, UsageError
 from doctor.cli.completion import answer_shells
 from doctor.cli.console import fault, say
-from doctor.cli.help import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, told
+from doctor.cli.help import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, epilog
 from doctor.cli.program_names import shadow
 from doctor.cli.start import is_debugging
 
@@ -69,7 +69,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=told(
+    epilog=epilog(
         (*EXAMPLES["check"][:2], EXAMPLES["diagnose"][0], EXAMPLES["explain"][0]), EXIT_CODES
     ),
 )

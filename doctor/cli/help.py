@@ -103,19 +103,19 @@ class Command(TyperCommand):
         shown = copy(self)
         shown.help, shown.params = (
             _plain(_unwrapped(self.help or "")),
-            [self._told(parameter) for parameter in self.params],
+            [self._with_help(parameter) for parameter in self.params],
         )
         super(Command, shown).format_help(ctx, formatter)
 
-    def _told(self, parameter: Any) -> Any:
-        told = copy(parameter)
+    def _with_help(self, parameter: Any) -> Any:
+        shown = copy(parameter)
         argument = parameter.param_type_name == "argument"
-        told.help = _plain(
+        shown.help = _plain(
             getattr(parameter, "help", None)
             or (_meaning(self.callback, parameter.name) if argument else None)
             or ""
         )
-        return told
+        return shown
 
 
 def _meaning(callback: Any, name: str | None) -> str | None:
@@ -174,7 +174,7 @@ def _taught(name: str, lesson: Lesson) -> Any:
     how = {
         "cls": Command,
         "rich_help_panel": lesson.panel,
-        "epilog": told(EXAMPLES.get(name, ())),
+        "epilog": epilog(EXAMPLES.get(name, ())),
         **lesson.more,
     }
     alone.command(name, **how)(getattr(importlib.import_module(module), function))
@@ -195,7 +195,7 @@ def _debug() -> TyperOption:
     )
 
 
-def told(examples: Iterable[tuple[str, str]], *more: str) -> str:
+def epilog(examples: Iterable[tuple[str, str]], *more: str) -> str:
     """Return examples as the end of a help text: a line each, with its purpose."""
     rows = list(examples)
     column = max((len(line) for line, _ in rows if len(line) <= _BESIDE), default=0) + 3

@@ -78,7 +78,7 @@ def observe(request: ObserveRequest, progress: Progress = silent) -> Observation
 
 
 def demo() -> Report:
-    """Judge the recording of a sick machine that comes with doctor."""
+    """Judge the recording of a broken machine that comes with doctor."""
     recorded = msgspec.structs.replace(read_observation(RECORDING), recording=True)
     return assess(recorded, loading.load())
 

@@ -10,8 +10,10 @@ import pytest
 import typer
 import yaml
 
+from doctor.catalog.check_headers import load_checks
 from doctor.cli.app import app
 from doctor.cli.templates import PLACES, filled
+from doctor.lint import lint
 from tests.command import doctor
 from tests.promises.sources import ROOT
 
@@ -117,3 +119,14 @@ def test_the_readme_shows_the_main_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = {found[1].split()[0] for line in shell_lines(text) if (found := _LINE.match(line))}
     assert {"check", "diagnose", "run", "snapshot", "diff", "explain"} <= shown
+
+
+def test_the_known_issue_of_the_contributing_page_passes_lint(tmp_path: Path) -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = re.search(r"^```yaml\n(title: .*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert found
+    entry = tmp_path / "issues" / "torchvision" / "other-torch.yaml"
+    entry.parent.mkdir(parents=True)
+    (tmp_path / "compat").mkdir()
+    entry.write_text(found[1], encoding="utf-8")
+    assert lint(tmp_path, load_checks()) == ()
