@@ -48,6 +48,8 @@ _DECISIONS = (
     "0014-interrupted-runs-report",
     "0015-suppressions-expire",
     "0016-typer",
+    "0017-weights",
+    "0018-fixes-are-sequences",
 )
 
 COPIES = {
