@@ -26,8 +26,7 @@ cause: >-
   (In words that a newcomer understands: what does not fit, and why that shows as this message.)
 """
 _FIX = """fixes:
-  - kind: upgrade
-    title: (What to do first; which of install, env, run, edit or system does it?)
+  - title: (What to do first; which steps does it take, of install, run, env, edit and system?)
 references:
   - url: https://
     what: (what is to be found there)

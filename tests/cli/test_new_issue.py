@@ -32,8 +32,8 @@ def test_a_skeleton_is_unfinished_until_it_is_filled(tmp_path: Path) -> None:
             "The flux is off.",
         ),
         (
-            "title: (What to do first; which of install, env, run, edit or system does it?)",
-            "title: Turn it on\n    env: {FLUX: full}",
+            "title: (What to do first; which steps does it take, of install, run, env, edit and system?)",
+            "title: Turn it on\n    steps: [{env: {FLUX: full}}]",
         ),
         ("https://\n", "https://example.org/1\n"),
         ("(what is to be found there)", "the report"),
