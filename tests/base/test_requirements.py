@@ -144,9 +144,10 @@ def test_plain_requirements_import_nothing_of_packaging_but_versions() -> None:
     program = """
 import sys
 from doctor.base.requirements import applies, meets, read_line
-line = read_line('cuda-toolkit[cublas]>=13.0,!=13.1.*; platform_system == "Linux" '
-                 'and python_version < "3.13"')
-print(applies(line.marker, {"platform_system": "Linux", "python_version": "3.11"}),
+line = read_line('cuda-toolkit[cublas]>=13.0,!=13.1.*,~=13.0; (platform_system == "Linux" '
+                 'or sys_platform == "win32") and python_version < "3.13"')
+print(applies(line.marker, {"platform_system": "Linux", "python_version": "3.11",
+                            "sys_platform": "linux"}),
       meets("13.0.3+cu1", line.specifier), line.specifier,
       [name for name in sys.modules if name.startswith("packaging.")
        and name.partition(".")[2] not in ("version", "_structures")])
@@ -154,7 +155,7 @@ print(applies(line.marker, {"platform_system": "Linux", "python_version": "3.11"
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
-    assert ran.stdout == "True True >=13.0,!=13.1.* []\n", ran.stderr
+    assert ran.stdout == "True True >=13.0,!=13.1.*,~=13.0 []\n", ran.stderr
 
 
 @pytest.mark.parametrize(
