@@ -52,12 +52,14 @@ def style(stream: object = None) -> Style:
 
 
 def put(text: str) -> None:
-    """Write the report to standard output.
+    """Write the report to standard output; raise WriteError where that fails.
 
-    Raises WriteError where that fails, and is silent where the reader has gone.
+    A reader that has gone is no failure. Nor is a closed output (`>&-`): the caller wants the exit
+    code alone.
     """
     if sys.stdout is None:
-        raise WriteError("the report cannot be written: standard output is closed")
+        say("doctor: nothing is printed: standard output is closed")
+        return
     try:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
@@ -71,6 +73,13 @@ def put(text: str) -> None:
         raise WriteError(f"the report cannot be written to standard output: {error}") from None
 
 
+def _put_named(text: str) -> None:
+    """Write to the standard output that the command line names as its file."""
+    if sys.stdout is None:
+        raise WriteError("the report cannot be written: standard output is closed")
+    put(text)
+
+
 def _close_quietly() -> None:
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -82,7 +91,7 @@ def write(path: Path, text: str, *, private: bool = False) -> bool:
     Say whether it was a file. Raises WriteError.
     """
     if str(path) == "-":
-        put(text)
+        _put_named(text)
         return False
     from doctor.host import writing
 
@@ -96,7 +105,7 @@ def create(path: Path, text: str) -> bool:
     Raises FileExistsError where it is there, else WriteError.
     """
     if str(path) == "-":
-        put(text)
+        _put_named(text)
         return False
     from doctor.host import writing
 

@@ -115,8 +115,11 @@ def _set_apart() -> None:
     if aside or sys.flags.ignore_environment or not (theirs or inspect):
         return
     if os.name == "posix" and _is_our_program():
-        env = {name: value for name, value in os.environ.items() if name not in theirs}
-        env |= {_ASIDE + name: os.environ.get(name, "") for name in ("PYTHONPATH", *theirs)}
+        given = _given()
+        env = {
+            name: value for name, value in given.items() if name not in (*theirs, "PYTHONINSPECT")
+        }
+        env |= {_ASIDE + name: given.get(name, "") for name in ("PYTHONPATH", *theirs)}
         with contextlib.suppress(OSError):
             os.execve(  # noqa: S606
                 sys.executable,
@@ -129,6 +132,20 @@ def _set_apart() -> None:
 
         warnings.resetwarnings()
         warnings.simplefilter("ignore")
+
+
+def _given() -> dict[str, str]:
+    """Return the environment that this process was started with, where the system keeps it.
+
+    A `sitecustomize` on PYTHONPATH may have changed `os.environ`: PATH, for one. See
+    proc_pid_environ(5).
+    """
+    try:
+        with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 - see above
+            entries = os.fsdecode(file.read()).split("\0")
+    except OSError:
+        return dict(os.environ)
+    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
 def _entries() -> tuple[list[str], set[str]]:

@@ -50,7 +50,7 @@ def write(path: Path, text: str, *, private: bool = False) -> None:
         if descriptor is None:
             _replace(place, _bytes(text), private=private)
         else:
-            _pour(descriptor, _bytes(text))
+            _pour(place, descriptor, _bytes(text))
 
 
 def create(path: Path, text: str) -> None:
@@ -70,7 +70,7 @@ def create(path: Path, text: str) -> None:
             with _undone_by_failure(place):
                 _put(descriptor, _bytes(text))
         else:
-            _pour(descriptor, _bytes(text))
+            _pour(place, descriptor, _bytes(text))
 
 
 def append(path: Path, text: str) -> None:
@@ -79,7 +79,7 @@ def append(path: Path, text: str) -> None:
         place = _place(path)
         descriptor = _as_it_is(place, path)
         if descriptor is not None:
-            _pour(descriptor, _bytes(text))
+            _pour(place, descriptor, _bytes(text))
             return
         with os.fdopen(os.open(place, _FILE | os.O_APPEND, 0o666), "ab", buffering=0) as file:
             before, whole = os.fstat(file.fileno()).st_size, False
@@ -203,8 +203,13 @@ def _opened_for_reader(place: Path, path: Path, flags: int) -> int:
         time.sleep(0.05)
 
 
-def _pour(descriptor: int, data: bytes) -> None:
-    with contextlib.suppress(BrokenPipeError):  # whoever reads it has enough
+def _pour(place: Path, descriptor: int, data: bytes) -> None:
+    """Write to what is no file; raise BrokenPipeError where the reader of a named pipe has gone.
+
+    Whoever reads a stream of this process (`/dev/stdout`, `>(head)`) and goes has read enough.
+    """
+    is_own = _descriptor(place) is not None
+    with contextlib.suppress(BrokenPipeError) if is_own else contextlib.nullcontext():
         _put(descriptor, data)
 
 

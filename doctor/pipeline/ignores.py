@@ -22,6 +22,10 @@ _SAYS = {
 }
 
 
+_FILLERS = "\u115f\u1160\u3164\uffa0"
+"""Letters without a shape (Unicode, Default_Ignorable_Code_Point)."""
+
+
 def ignores_of(project: Path) -> tuple[Ignore, ...]:
     """Return the ignores of a project: those of the nearest pyproject.toml with `[tool.doctor]`.
 
@@ -63,7 +67,11 @@ def _ignore(entry: dict[str, Any], path: Path, place: Place) -> Ignore:
             )
     for key, says in _SAYS.items():
         value = entry.get(key, "" if key == "match" else None)
-        if not isinstance(value, str) or (key != "match" and not value.strip()):
+        if (
+            not isinstance(value, str)
+            or (key != "match" and not value.strip())
+            or (key == "reason" and not _has_words(value))
+        ):
             raise UsageError(f"{where}.{key} has to be there as a text: {says}")
     return Ignore(
         id=entry["id"],
@@ -72,6 +80,11 @@ def _ignore(entry: dict[str, Any], path: Path, place: Place) -> Ignore:
         match=entry.get("match", ""),
         place=place,
     )
+
+
+def _has_words(reason: str) -> bool:
+    """Say whether a reader sees a letter or a digit."""
+    return any(letter.isalnum() and letter not in _FILLERS for letter in reason)
 
 
 def _day(entry: dict[str, Any], where: str) -> date:

@@ -235,13 +235,27 @@ def test_a_reader_that_goes_away_is_no_error(saved: Path) -> None:
     assert ran.stderr == ""
 
 
-def test_a_standard_output_that_is_closed_is_said(saved: Path) -> None:
-    shell = f"{sys.executable} -m doctor check --from {saved} >&-"
+def test_a_closed_standard_output_keeps_the_exit_code(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text('{"facts": {}}', encoding="utf-8")
+    codes = {}
+    for snapshot in (saved, tmp_path / "empty.json"):
+        for output in ("/dev/null", "&-"):
+            shell = f"{sys.executable} -m doctor check --from {snapshot} >{output}"
+            ran = subprocess.run(
+                ["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60
+            )
+            codes[snapshot.name, output] = ran.returncode
+            assert ("standard output is closed" in ran.stderr) == (output == "&-")
+    assert codes[saved.name, "&-"] == codes[saved.name, "/dev/null"] == 1
+    assert codes["empty.json", "&-"] == codes["empty.json", "/dev/null"] == 4
+
+
+def test_a_snapshot_for_a_closed_standard_output_is_refused() -> None:
+    shell = f"{sys.executable} -m doctor snapshot --no-canaries --python {sys.executable} -o - >&-"
     ran = subprocess.run(
         ["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60
     )
-    assert ran.returncode == 3
-    assert "standard output is closed" in ran.stderr
+    assert (ran.returncode, "standard output is closed" in ran.stderr) == (3, True)
 
 
 def test_a_full_disk_behind_standard_output_is_said(saved: Path) -> None:

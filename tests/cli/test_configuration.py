@@ -128,6 +128,21 @@ def test_lists_in_a_variable_are_parted_by_spaces(
             'ignore = [{id = "x", reason = " ", until = 2027-01-31}]',
             "tool.doctor.ignore.reason has to be there",
         ),
+        *(
+            (
+                f'ignore = [{{id = "*", reason = "{blank}", until = 2027-01-31}}]',
+                "tool.doctor.ignore.reason has to be there",
+            )
+            for blank in (
+                "\u200b",
+                "\u2060\u00ad",
+                "\u00a0\u3000",
+                "\u3164",
+                "\u2800",
+                "\ufe0f",
+                "-",
+            )
+        ),
         (
             'ignore = [{id = "x", reason = "y"}]',
             "tool.doctor.ignore.until has to be there as a day",

@@ -80,7 +80,12 @@ ODD: Mapping[str, Odd] = {
     ),
     "no input": Odd("exec <&-", commands="input run", also=frozenset({2})),
     "an empty input": Odd("exec </dev/null", commands="input"),
-    "no output": Odd("exec >&-", commands="check from list version", also=frozenset({0, 3})),
+    "no output": Odd("exec >&-", commands="check from diff diagnose list", also=frozenset()),
+    "no output for the version": Odd("exec >&-", commands="version"),
+    "few processes": Odd(f"ulimit -u 8; {_OTHER}", commands="check run", root=True, also=_NO_ENTRY),
+    "a group without a name": Odd(
+        "exec setpriv --regid=61235 --clear-groups", commands="check from", root=True
+    ),
     "no errors": Odd("exec 2>&-", commands="github run"),
     "no streams": Odd("exec <&- >&- 2>&-", commands="check input", also=_NO_ENTRY),
     "a full output": Odd("exec >/dev/full", commands="from explain version"),

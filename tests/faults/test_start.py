@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Said, doctor
-from tests.faults.standins import bare
+from tests.faults.standins import bare, on_path, program
 from tests.promises.sources import ROOT
 
 _SCRIPT = (
@@ -93,6 +93,26 @@ def test_a_sitecustomize_of_the_patient_does_no_harm(
     _judged(tmp_path, command, {"PYTHONPATH": str(tmp_path / "theirs")})
 
 
+def test_a_sitecustomize_of_the_target_changes_no_path(
+    tmp_path: Path, command: tuple[str, str]
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "sitecustomize.py").write_text(
+        "import os\nos.environ['PATH'] = '/nowhere'\nos.environ['DOCTOR_FAIL_ON'] = 'nosuch'\n",
+        encoding="utf-8",
+    )
+    tool = program(
+        tmp_path / "cuda" / "bin" / "nvcc", "echo 'Cuda compilation tools, release 12.4, V12.4.1'"
+    )
+    env = {**on_path(tool.parent), "PYTHONPATH": str(tmp_path / "theirs")}
+    said = doctor(
+        "snapshot", "--no-canaries", "--python", sys.executable, "-o", "-",
+        cwd=tmp_path, env=env, command=command,
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    assert str(tool.parents[1]) in said.out
+
+
 _VARIABLES = {
     "PYTHONWARNINGS": "error",
     "PYTHONOPTIMIZE": "2",
@@ -112,7 +132,7 @@ def test_a_variable_for_python_does_no_harm(
 ) -> None:
     said = doctor("check", "--help", cwd=tmp_path, env={name: _VARIABLES[name]}, command=command)
     assert said.code == 0
-    assert "Examine an interpreter and a Cargo workspace" in said.out
+    assert "Examine an environment and a Cargo workspace" in said.out
     assert "Warning" not in said.err
 
 

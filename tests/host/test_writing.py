@@ -105,6 +105,21 @@ def test_a_pipe_whose_reader_takes_nothing_more_is_given_up(
         os.close(held)
 
 
+def test_a_pipe_whose_reader_leaves_early_is_named(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def read_a_little() -> None:
+        with pipe.open("rb", buffering=0) as stream:
+            stream.read(10)
+
+    reader = threading.Thread(target=read_a_little, daemon=True)
+    reader.start()
+    with pytest.raises(WriteError, match=r"pipe cannot be written: Broken pipe"):
+        writing.write(pipe, "text" * 100_000)
+    reader.join(20)
+
+
 def test_a_process_substitution_gets_the_report(project: Path) -> None:
     script = (
         f"{sys.executable} -m doctor diagnose failed.log --report json=>(cat >got) >/dev/null; "
