@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.promises.sources import ROOT, modules
 
-_MODULE_LINES = 360
+_MODULE_LINES = 380
 _CHECK_LINES = 500
 """More for a check script, which may import little of ours."""
 _FUNCTION_LINES = 60
