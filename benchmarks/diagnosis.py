@@ -69,7 +69,7 @@ def main() -> int:
 def judged(log: str) -> Sequence[Finding]:
     """Return the ranked findings for a text that somebody pasted, as `doctor diagnose` gives them."""
     seen = observation_from_logs([read_log("log", io.BytesIO(log.encode()), known())])
-    return assess(seen, known(), command="diagnose").diagnosis.findings
+    return assess(seen, known(), command="diagnose").findings
 
 
 def checked(environment: str) -> Sequence[Finding]:
@@ -81,7 +81,7 @@ def checked(environment: str) -> Sequence[Finding]:
         path = Path(folder) / "environment"
         path.write_text(environment, encoding="utf-8")
         try:
-            return assess(read_observation(path), known()).diagnosis.findings
+            return assess(read_observation(path), known()).findings
         except InputError:
             return ()
 

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator
-
-import msgspec
+from collections.abc import Iterator, Sequence
 
 from doctor.base.requirements import normalize_name
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Finding, Place
-from doctor.model.report import Diagnosis
+from doctor.model.findings import Evidence, Place
+from doctor.model.fixes import Fix
 
 _IN_NAMES = string.ascii_letters + string.digits + "._-"
 _ABOUT = ("requires.", "package.", "extension.", "crate.")
 _TORCH = frozenset({"torch.version", "torch.release", "torch.minor", "torch.local", "torch.build"})
 
 
-def placed(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
-    """Return the diagnosis with the place of each finding that has one in this project."""
+def location(
+    id_: str, fixes: Sequence[Fix], evidence: Sequence[Evidence], facts: Facts
+) -> Place | None:
+    """Return where in the project a finding is fixed; None where no manifest asks for its package."""
     if not any(name.startswith("manifest.") for name in facts):
-        return diagnosis
-    findings = tuple(
-        msgspec.structs.replace(found, place=found.place or _place(found, facts))
-        for found in diagnosis.findings
-    )
-    return msgspec.structs.replace(diagnosis, findings=findings)
-
-
-def _place(found: Finding, facts: Facts) -> Place | None:
-    culprits = [name for name in _culprits(found, facts) if _pinned(name, facts)]
-    # Of several that a fix moves, the one that the finding is called after is the one that does not
-    # fit.
-    own = [name for name in culprits if name in found.id.split("/")]
+        return None
+    culprits = [name for name in _culprits(fixes, evidence, facts) if _pinned(name, facts)]
+    # Of several that a fix moves, the one in the id of the finding is the one that does not fit.
+    own = [name for name in culprits if name in id_.split("/")]
     return next((_pinned(name, facts) for name in (*own, *culprits)), None)
 
 
@@ -44,20 +35,20 @@ def _pinned(name: str, facts: Facts) -> Place | None:
             return None
 
 
-def _culprits(found: Finding, facts: Facts) -> Iterator[str]:
+def _culprits(fixes: Sequence[Fix], evidence: Sequence[Evidence], facts: Facts) -> Iterator[str]:
     """Yield what the first fix that installs anything moves.
 
     Where none does, what the evidence speaks of.
     """
     moved = [
         names
-        for fix in found.fixes
+        for fix in fixes
         if (names := _moved([word for one in fix.commands for word in _arguments(one.argv)], facts))
     ]
     if moved:
         yield from moved[0]
     else:
-        yield from (name for piece in found.evidence if (name := _about(piece.fact)))
+        yield from (name for piece in evidence if (name := _about(piece.fact)))
 
 
 def _arguments(argv: tuple[str, ...]) -> tuple[str, ...]:

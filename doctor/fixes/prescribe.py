@@ -14,33 +14,14 @@ from doctor.fixes.effect import changes, is_idle, joined, pinned_by, unlisted
 from doctor.fixes.environments import above, closed
 from doctor.fixes.project import kept_to_lock
 from doctor.model.facts import Facts, present, value_of
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.fixes import Command, Fix, Step
 from doctor.model.issues import Action, Condition, Edit, Option, Recipe, Snippet
-from doctor.model.report import Diagnosis
-
-_IDLE = "The packages of every known fix are installed already, so no fix is shown: none would change anything."
 
 Captures = Mapping[str, str]
 
 
-def prescribe(diagnosis: Diagnosis, facts: Facts) -> Diagnosis:
-    """Return the diagnosis with the fixes of each finding, in the order of preference of their authors."""
-    return msgspec.structs.replace(
-        diagnosis, findings=tuple(_prescribed(found, facts) for found in diagnosis.findings)
-    )
-
-
-def _prescribed(found: Finding, facts: Facts) -> Finding:
-    fixes = tuple(fixes_for(found, facts))
-    idle = not fixes and any(
-        _fits(recipe, facts) and is_idle(recipe, facts, found.captures) for recipe in found.recipes
-    )
-    message = f"{found.message} {_IDLE}" if idle else found.message
-    return msgspec.structs.replace(found, fixes=fixes, message=message)
-
-
-def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
+def fixes_for(found: Detection, facts: Facts) -> list[Fix]:
     """Return the fixes of one finding that apply here, change something and have every placeholder filled.
 
     A fix that breaks the exact pin of another package comes last.
@@ -55,6 +36,13 @@ def fixes_for(found: Finding, facts: Facts) -> list[Fix]:
     kept = kept_to_lock(found, [fix for fix in written if fix is not None], facts)
     workspace = value_of(facts, "cargo.workspace")
     return [_in_workspace(fix, str(workspace)) if workspace else fix for fix in kept]
+
+
+def is_done(found: Detection, facts: Facts) -> bool:
+    """Say whether the packages of a fix that applies here are installed already."""
+    return any(
+        _fits(recipe, facts) and is_idle(recipe, facts, found.captures) for recipe in found.recipes
+    )
 
 
 def _conditions(recipe: Recipe) -> Iterator[Condition]:

@@ -8,7 +8,7 @@ import msgspec
 
 from doctor.base.requirements import normalize_name
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.fixes import Command, Fix, Step
 
 _UNDONE = (
@@ -18,7 +18,7 @@ _UNDONE = (
 _ABOUT = ("requires.", "package.", "extension.")
 
 
-def kept_to_lock(found: Finding, fixes: Sequence[Fix], facts: Facts) -> tuple[Fix, ...]:
+def kept_to_lock(found: Detection, fixes: Sequence[Fix], facts: Facts) -> tuple[Fix, ...]:
     """Return the fixes of a finding in a project of uv: first what the lock says, where the environment departed from it."""
     lock = str(value_of(facts, "python.lock") or "")
     if not lock.endswith("uv.lock"):
@@ -59,12 +59,12 @@ def _is_install(step: Command) -> bool:
     return "pip" in step.argv and ("install" in step.argv or "uninstall" in step.argv)
 
 
-def _about(found: Finding, fixes: Sequence[Fix]) -> frozenset[str]:
+def _about(found: Detection, fixes: Sequence[Fix]) -> frozenset[str]:
     """Name the packages that a finding is about: those of its evidence, and what its fixes move."""
     return frozenset(normalize_name(name) for name in (*_cited(found), *_moved(fixes)))
 
 
-def _cited(found: Finding) -> Iterator[str]:
+def _cited(found: Detection) -> Iterator[str]:
     for piece in found.evidence:
         if piece.fact.startswith(_ABOUT):
             yield from piece.fact.split(".")[1:3]

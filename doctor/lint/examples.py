@@ -10,7 +10,7 @@ import msgspec
 from doctor.base.globs import matches_any
 from doctor.catalog.loading import load_folder
 from doctor.facts.derive import derive
-from doctor.fixes.prescribe import prescribe
+from doctor.fixes.plan import plan
 from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, absent, present
@@ -48,7 +48,7 @@ def _fixes(name: str, example: Example, catalog: Catalog) -> bool:
     seen = _observation(example, catalog)
     return any(
         found.fixes
-        for found in prescribe(diagnose(seen, catalog), seen.facts).findings
+        for found in plan(diagnose(seen, catalog).findings, seen.facts)
         if found.id == name
     )
 

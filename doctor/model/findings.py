@@ -51,11 +51,12 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     until: str = ""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to act on.
+class Detection(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem as it was judged, before its fixes are planned.
 
-    It carries its own words, so that a report can be read without the catalog. `missing_facts` are
-    facts that would decide whether it is true.
+    It carries its own words, so that a report can be read without the catalog. `recipes` are the
+    fixes of its author, `captures` fill their placeholders. `missing_facts` are facts that would
+    decide whether it is true.
     """
 
     id: str
@@ -67,6 +68,24 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     recipes: tuple[Recipe, ...] = ()
     captures: dict[str, str] = msgspec.field(default_factory=dict)
+    references: tuple[str, ...] = ()
+    symptoms: tuple[str, ...] = ()
+    missing_facts: tuple[str, ...] = ()
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem to act on: a detection with its fixes, its location and its suppression.
+
+    `symptoms` are the ids of findings that it explains.
+    """
+
+    id: str
+    target: str
+    title: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    evidence: tuple[Evidence, ...] = ()
     fixes: tuple[Fix, ...] = ()
     references: tuple[str, ...] = ()
     symptoms: tuple[str, ...] = ()

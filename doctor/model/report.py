@@ -1,10 +1,10 @@
-"""The report: what was seen, what was judged, and against what."""
+"""The report: what was observed, what was judged of it, and against what."""
 
 from __future__ import annotations
 
 import msgspec
 
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection, Finding
 from doctor.model.observation import Observation
 
 
@@ -27,14 +27,9 @@ class RuledOut(msgspec.Struct, frozen=True, kw_only=True):
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement of an observation; findings are ranked, the first is what to do first."""
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Detection, ...] = ()
     undecided: tuple[Undecided, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
-
-    @property
-    def counted(self) -> tuple[Finding, ...]:
-        """The findings that count: neither ignored nor known to a baseline."""
-        return tuple(found for found in self.findings if found.suppressed is None)
 
 
 class CatalogStamp(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,23 +41,23 @@ class CatalogStamp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """An observation with its diagnosis; stands alone.
+    """An observation with what was judged of it; stands alone.
 
-    `gone` are ids that a baseline had and that were not found again.
+    `findings` are ranked: the first is what to do first. `fixed` are ids of the baseline that were
+    not found again.
     """
 
     command: str
     doctor_version: str
     catalog: CatalogStamp
     observation: Observation
-    diagnosis: Diagnosis
+    findings: tuple[Finding, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    fixed: tuple[str, ...] = ()
     exit_code: int = 0
-    gone: tuple[str, ...] = ()
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The findings, ranked: the first is what to do first.
-
-        One that is `suppressed` does not count.
-        """
-        return self.diagnosis.findings
+    def counted(self) -> tuple[Finding, ...]:
+        """The findings that no suppression covers."""
+        return tuple(found for found in self.findings if found.suppressed is None)

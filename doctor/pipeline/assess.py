@@ -11,10 +11,10 @@ from doctor.facts.derive import derive
 from doctor.judge.expectations import unmet
 from doctor.judge.match import diagnose
 from doctor.judge.match.unfinished import NOT_JUDGED, unfinished, without_texts
-from doctor.judge.suppressions import Suppressed, suppress
+from doctor.judge.suppressions import suppress
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection, Finding, Suppression
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Verdict
 from doctor.model.report import CatalogStamp, Diagnosis, Report
@@ -58,22 +58,25 @@ def _assess(
     policy: Policy,
     selection: Selection,
     command: str,
-    first: tuple[Finding, ...] = (),
+    first: tuple[Detection, ...] = (),
 ) -> Report:
     selected = _selected(catalog, selection)
     observation = without_any_secrets(observation)  # before evidence is cut out of it
     facts = derive(observation.facts, selected)
     seen = msgspec.structs.replace(observation, facts=facts)
     diagnosis = diagnose(seen, selected)
-    planned = _planned(diagnosis, facts)
-    partial = command != "check" or selection.is_partial or _is_static(seen)
+    partial = command != "check" or selection.is_partial or seen.static or seen.interrupted
     is_idle = partial or not policy.suppressions
-    open_ids = None if is_idle else _open_ids(seen, selected, diagnosis)
-    suppressed = suppress(planned, policy.suppressions, open_ids=open_ids)
+    suppressed = suppress(
+        diagnosis.findings,
+        policy.suppressions,
+        open_ids=None if is_idle else _open_ids(seen, selected, diagnosis),
+    )
+    planned = _planned(diagnosis.findings, facts, suppressed.decisions)
     findings = (
-        *_planned(Diagnosis(findings=first), facts),
+        *_planned(first, facts),
         *unmet(policy.expect, seen),
-        *_in_order(planned, suppressed, selection),
+        *_in_order(planned, suppressed.remarks, selection),
     )
     return Report(
         command=command,
@@ -82,8 +85,10 @@ def _assess(
             digest=catalog.digest, issues=len(catalog.issues), newest_source=catalog.newest_source
         ),
         observation=seen,
-        diagnosis=msgspec.structs.replace(diagnosis, findings=findings),
-        gone=suppressed.fixed,
+        findings=findings,
+        undecided=diagnosis.undecided,
+        ruled_out=diagnosis.ruled_out,
+        fixed=suppressed.fixed,
         exit_code=exit_code(command, seen, findings, policy, selection),
     )
 
@@ -97,33 +102,26 @@ def _selected(catalog: Catalog, selection: Selection) -> Catalog:
     return msgspec.structs.replace(catalog, issues=issues)
 
 
-def _planned(diagnosis: Diagnosis, facts: Facts) -> tuple[Finding, ...]:
-    """Return the findings with their fixes and locations."""
-    if not diagnosis.findings:
+def _planned(
+    detections: tuple[Detection, ...],
+    facts: Facts,
+    suppressions: tuple[Suppression | None, ...] | None = None,
+) -> tuple[Finding, ...]:
+    if not detections:
         return ()
-    from doctor.fixes.locations import placed
-    from doctor.fixes.prescribe import prescribe
+    from doctor.fixes.plan import plan  # a healthy machine does without
 
-    return placed(prescribe(diagnosis, facts), facts).findings
+    return plan(detections, facts, suppressions)
 
 
 def _in_order(
-    findings: tuple[Finding, ...], suppressed: Suppressed, selection: Selection
+    planned: tuple[Finding, ...], remarks: tuple[Finding, ...], selection: Selection
 ) -> tuple[Finding, ...]:
     """Put the remarks about ignores before the notes, and drop what `--skip` names."""
-    decided = [
-        found if by is None else msgspec.structs.replace(found, suppressed=by)
-        for found, by in zip(findings, suppressed.decisions, strict=True)
-    ]
-    graver = [n for n, found in enumerate(decided, 1) if found.severity > Severity.NOTE]
+    graver = [n for n, found in enumerate(planned, 1) if found.severity > Severity.NOTE]
     notes = graver[-1] if graver else 0
-    ordered = (*decided[:notes], *suppressed.remarks, *decided[notes:])
+    ordered = (*planned[:notes], *remarks, *planned[notes:])
     return tuple(found for found in ordered if not matches_any(found.id, selection.skip))
-
-
-def _is_static(seen: Observation) -> bool:
-    """Say whether the run left checks out, so that nothing can be called fixed."""
-    return seen.interrupted or seen.static
 
 
 def _open_ids(seen: Observation, known: Catalog, diagnosis: Diagnosis) -> frozenset[str]:

@@ -20,7 +20,7 @@ from doctor.catalog import loading as catalogs
 from doctor.catalog.check_headers import load_checks
 from doctor.catalog.schemas import KINDS, schema
 from doctor.host import writing
-from doctor.model.report import Diagnosis, Report
+from doctor.model.report import Report
 from doctor.pipeline.assess import assess
 from doctor.pipeline.snapshots import read_observation
 from doctor.redact import gitleaks
@@ -61,9 +61,9 @@ def readme() -> str:
 def _report() -> Report:
     seen = msgspec.structs.replace(read_observation(RECORDING), recording=True)
     report = assess(seen, catalogs.load())
-    found = next(found for found in report.diagnosis.findings if found.id == _SHOWN)
+    found = next(found for found in report.findings if found.id == _SHOWN)
     shown = msgspec.structs.replace(found, fixes=found.fixes[:1], symptoms=())
-    return msgspec.structs.replace(report, diagnosis=Diagnosis(findings=(shown,)))
+    return msgspec.structs.replace(report, findings=(shown,), undecided=(), ruled_out=())
 
 
 def schemas() -> dict[Path, str]:

@@ -123,7 +123,7 @@ def test_a_judgement_that_takes_too_long_is_made_without_what_was_printed() -> N
     begun = time.monotonic()
     report = assess(_seen(), load(), seconds=3)
     assert time.monotonic() - begun < 30
-    found = {each.id: each for each in report.diagnosis.findings}
+    found = {each.id: each for each in report.findings}
     assert found["judging/unfinished"].severity is Severity.WARNING
     assert "within 3 s" in found["judging/unfinished"].evidence[0].text
     assert found["judging/unfinished"].fixes

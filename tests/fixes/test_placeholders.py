@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from doctor.catalog.loading import load
-from doctor.fixes.prescribe import prescribe
+from doctor.fixes.plan import plan
 from doctor.fixes.shell import Shell, line
 from doctor.judge.match.reach_fixes import FIXES
 from doctor.lint.issue import lint_recipe
 from doctor.model.facts import present
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.fixes import Command, Fix
 from doctor.model.issues import Action, Option, Recipe
-from doctor.model.report import Diagnosis
 from doctor.model.scales import Confidence, Severity
 from doctor.report.view.words import flags
 
@@ -39,7 +38,7 @@ def _fix(*recipes: Recipe, uv: bool = False) -> Fix:
     }
     if uv:
         facts["python.uv"] = present("uv", "test")
-    found = Finding(
+    found = Detection(
         id="x/y",
         target="",
         title="",
@@ -49,7 +48,7 @@ def _fix(*recipes: Recipe, uv: bool = False) -> Fix:
         evidence=(),
         recipes=recipes,
     )
-    return prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes[0]
+    return plan([found], facts)[0].fixes[0]
 
 
 def _upgrade(
@@ -83,7 +82,7 @@ def test_pip_is_made_once_for_both_commands() -> None:
             Action(install=("b",)),
         ),
     )
-    found = Finding(
+    found = Detection(
         id="x/y",
         target="",
         title="",
@@ -92,10 +91,7 @@ def test_pip_is_made_once_for_both_commands() -> None:
         message="",
         recipes=(recipe,),
     )
-    steps = [
-        command.argv[2:4]
-        for command in prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes[0].commands
-    ]
+    steps = [command.argv[2:4] for command in plan([found], facts)[0].fixes[0].commands]
     assert steps == [("ensurepip", "--upgrade"), ("pip", "uninstall"), ("pip", "install")]
 
 
@@ -109,7 +105,7 @@ def test_what_takes_a_release_from_a_package_that_pins_it_comes_last_and_says_so
             steps=(Action(install=("numpy<2.3",)),),
         ),
     )
-    found = Finding(
+    found = Detection(
         id="x/y",
         target="",
         title="",
@@ -118,17 +114,14 @@ def test_what_takes_a_release_from_a_package_that_pins_it_comes_last_and_says_so
         message="",
         recipes=recipes,
     )
-    told = prescribe(Diagnosis(findings=(found,)), facts).findings[0].fixes
+    told = plan([found], facts)[0].fixes
     pinned = "vllm asks for numba==0.61.2 and has to move as well."
     assert [(one.title, one.note) for one in told] == [("y", ""), ("Take another", pinned)]
     moved_on = {
         **facts,
         "packages": present({"numba": "0.68.1", "numpy": "2.4.6", "vllm": "0.8.5"}, "test"),
     }
-    assert (
-        prescribe(Diagnosis(findings=(found,)), moved_on).findings[0].fixes[0].title
-        == "Take another"
-    )
+    assert plan([found], moved_on)[0].fixes[0].title == "Take another"
 
 
 def test_with_uv_the_package_that_is_put_in_is_the_one_that_moves() -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from doctor.fixes.locations import placed
+from doctor.fixes.locations import location
 from doctor.model.facts import Fact, present
-from doctor.model.findings import Evidence, EvidenceKind, Finding, Place
+from doctor.model.findings import Evidence, EvidenceKind, Finding
 from doctor.model.fixes import Command, Fix, Step
-from doctor.model.report import Diagnosis
 from tests.report import reports
 
 _PINS = {"torch": 1, "torchvision": 2, "flash-attn": 3, "triton": 4, "candle-core": 5, "cuda": 6}
@@ -40,8 +39,8 @@ def _finding(id_: str, *argvs: str, seen: tuple[str, ...] = (), **changes: Any) 
 
 
 def _line(found: Finding, **more: Any) -> int | None:
-    (judged,) = placed(Diagnosis(findings=(found,)), _facts(**more)).findings
-    return judged.place.line if judged.place else None
+    place = location(found.id, found.fixes, found.evidence, _facts(**more))
+    return place.line if place else None
 
 
 @pytest.mark.parametrize(
@@ -98,20 +97,14 @@ def test_without_such_a_fix_the_evidence_tells(fact: str, line: int | None) -> N
     assert _line(_finding("x/y", "export A=b", seen=("host.os", fact))) == line
 
 
-def test_a_place_that_is_known_stays() -> None:
-    found = _finding("x/y", "pip install torch", place=Place(path="pyproject.toml", line=9))
-    assert _line(found) == 9
-
-
 @pytest.mark.parametrize(
     "value",
     [None, 7, "requirements.txt", {}, {"path": 3, "line": 1}, {"path": "x", "line": "1"}, [1]],
 )
 def test_a_fact_out_of_a_foreign_snapshot_may_be_anything(value: Any) -> None:
-    diagnosis = Diagnosis(findings=(_finding("x/y", "pip install torch"),))
-    assert placed(diagnosis, {"manifest.torch": present(value, "test")}).findings[0].place is None
+    fixes = _finding("x/y", "pip install torch").fixes
+    assert location("x/y", fixes, (), {"manifest.torch": present(value, "test")}) is None
 
 
-def test_where_nothing_is_pinned_nothing_changes() -> None:
-    diagnosis = Diagnosis(findings=(_finding("x/y", "pip install torch"),))
-    assert placed(diagnosis, {}) is diagnosis
+def test_without_a_pin_there_is_no_location() -> None:
+    assert location("x/y", _finding("x/y", "pip install torch").fixes, (), {}) is None

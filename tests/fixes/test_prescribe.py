@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doctor.fixes.prescribe import prescribe
+from doctor.fixes.plan import plan
 from doctor.judge.match import diagnose
 from doctor.model.fixes import Command, Fix, Step
 from doctor.model.issues import Action, Edit, Option, Recipe, Snippet
@@ -23,7 +23,7 @@ FACTS = {
 def fixes(*recipes: Recipe, **facts: Any) -> list[Fix]:
     observation = toy.seen({**FACTS, **facts}, log="the sum is off by 3")
     diagnosis = diagnose(observation, toy.catalog(torch__wrong_sum=toy.issue(fixes=recipes)))
-    return list(prescribe(diagnosis, observation.facts).findings[0].fixes)
+    return list(plan(diagnosis.findings, observation.facts)[0].fixes)
 
 
 def recipe(*steps: Action, **changes: Any) -> Recipe:
@@ -136,7 +136,7 @@ def test_where_every_fix_is_met_already_the_finding_says_so() -> None:
             log="the sum is off by 3",
         )
         diagnosis = diagnose(observation, toy.catalog(torch__wrong_sum=toy.issue(fixes=recipes)))
-        return prescribe(diagnosis, observation.facts).findings[0].message
+        return plan(diagnosis.findings, observation.facts)[0].message
 
     met = installs("torch==1.13.1")
     assert told(met).endswith("none would change anything.")

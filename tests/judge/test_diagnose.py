@@ -10,7 +10,7 @@ import pytest
 from doctor.judge.match import diagnose
 from doctor.judge.match.evidence import fact_evidence
 from doctor.model.compat import Column, Origin, Source, Table
-from doctor.model.findings import EvidenceKind, Finding
+from doctor.model.findings import Detection, EvidenceKind
 from doctor.model.issues import Action, Affected, Milder, Proof, Range, Recipe, Signature
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.scales import Confidence, Severity
@@ -20,7 +20,7 @@ OLD, NEW = {"torch.version": "1.13.1"}, {"torch.version": "2.13.0"}
 CATALOG = toy.catalog(torch__wrong_sum=toy.issue())
 
 
-def only(observation: Observation) -> Finding:
+def only(observation: Observation) -> Detection:
     findings = diagnose(observation, CATALOG).findings
     assert len(findings) == 1, [found.id for found in findings]
     return findings[0]

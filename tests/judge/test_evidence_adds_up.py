@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from doctor.judge.match import diagnose
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.issues import Affected, KnownIssue, Milder, Range
 from doctor.model.observation import Observation
 from doctor.model.scales import Confidence, Severity
@@ -77,7 +77,7 @@ def observation(evidence: Evidence, *, elsewhere: bool, matters: str) -> Observa
     )
 
 
-def judged(author: Author, seen: Observation) -> Finding | None:
+def judged(author: Author, seen: Observation) -> Detection | None:
     catalog = toy.catalog(torch__wrong_sum=issue(author))
     findings = diagnose(seen, catalog).findings
     return next((found for found in findings if found.id == "torch/wrong-sum"), None)

@@ -9,7 +9,7 @@ import pytest
 
 from doctor.judge.match import diagnose
 from doctor.model.facts import present
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.issues import Affected, Option, Proof
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome
@@ -24,7 +24,7 @@ GONE = {
 CATALOG = toy.catalog(torch__wrong_sum=toy.issue())
 
 
-def _findings(observation: Observation) -> dict[str, Finding]:
+def _findings(observation: Observation) -> dict[str, Detection]:
     return {found.id: found for found in diagnose(observation, CATALOG).findings}
 
 

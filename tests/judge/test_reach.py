@@ -10,7 +10,7 @@ import pytest
 from doctor.facts.derive import derive
 from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.issues import Affected, Signature
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
@@ -39,7 +39,7 @@ SKIPPED = toy.outcome("skipped", check="torch-runtime", device="cuda")
 
 def found(
     *outcomes: Outcome, catalog: Catalog | None = None, **changes: Any
-) -> tuple[Finding, ...]:
+) -> tuple[Detection, ...]:
     known = catalog or toy.catalog()
     seen = toy.seen(
         MISSED | {name.replace("__", "."): value for name, value in changes.items()}, *outcomes
@@ -340,7 +340,7 @@ _OTHERS = {
 }
 
 
-def _missed_by(framework: str, **changes: Any) -> tuple[Finding, ...]:
+def _missed_by(framework: str, **changes: Any) -> tuple[Detection, ...]:
     fact, words, _ = _OTHERS[framework]
     facts: dict[str, Any] = {
         "nvidia.gpus": GPUS,

@@ -10,7 +10,7 @@ import pytest
 from doctor.catalog.loading import load
 from doctor.facts.derive import derive
 from doctor.judge.match import diagnose
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.observation import Target, TargetKind
 from doctor.model.scales import Severity
 from tests import toy
@@ -34,7 +34,7 @@ def found(
     device: str = "cuda:0",
     check: str = "candle-noncontiguous-matmul",
     **changes: Any,
-) -> tuple[Finding, ...]:
+) -> tuple[Detection, ...]:
     """Judge a workspace one check of which ended so on the GPU, and passed on the processor."""
     facts = _MACHINE | {name.replace("__", "."): value for name, value in changes.items()}
     ended = msgspec.structs.replace(toy.outcome(verdict, check=check, device=device), reason=reason)

@@ -10,7 +10,7 @@ import pytest
 from doctor.catalog.loading import load
 from doctor.facts.derive import derive
 from doctor.judge.match import diagnose
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.scales import Severity
 from tests import toy
 
@@ -59,7 +59,7 @@ _MACHINE: dict[str, Any] = {
 }
 
 
-def found(words: str, verdict: str, **changes: Any) -> tuple[Finding, ...]:
+def found(words: str, verdict: str, **changes: Any) -> tuple[Detection, ...]:
     """Judge a machine on which torch says these words, and torch-runtime ends with the verdict."""
     driver = "550.54.15" if "too old" in words else "580.65.06"
     facts = (

@@ -13,11 +13,11 @@ import pytest
 from doctor.base.bundled import bundled
 from doctor.catalog.loading import load_folder
 from doctor.facts.derive import derive
-from doctor.fixes.prescribe import prescribe
+from doctor.fixes.plan import plan
 from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import value_of
-from doctor.model.report import Diagnosis
+from doctor.model.findings import Finding
 from tests import toy
 
 PIP: dict[str, Any] = {
@@ -292,10 +292,10 @@ def catalog() -> Catalog:
     return Catalog(issues={}, tables=known.tables, digest="", newest_source="")
 
 
-def judged(given: dict[str, Any], catalog: Catalog) -> Diagnosis:
+def judged(given: dict[str, Any], catalog: Catalog) -> tuple[Finding, ...]:
     seen = toy.seen(given)
     facts = derive(seen.facts, catalog)
-    return prescribe(diagnose(msgspec.structs.replace(seen, facts=facts), catalog), facts)
+    return plan(diagnose(msgspec.structs.replace(seen, facts=facts), catalog).findings, facts)
 
 
 def test_every_column_that_judges_is_held_against_an_environment(catalog: Catalog) -> None:
@@ -312,13 +312,13 @@ def test_every_column_that_judges_is_held_against_an_environment(catalog: Catalo
 def test_what_fits_is_silent(column: str, catalog: Catalog) -> None:
     given, _ = JUDGED[column]
     assert value_of(derive(toy.seen(given).facts, catalog), column) == "fits"
-    assert [found.id for found in judged(given, catalog).findings] == []
+    assert [found.id for found in judged(given, catalog)] == []
 
 
 @pytest.mark.parametrize("column", JUDGED)
 def test_what_does_not_fit_is_told_with_what_to_do(column: str, catalog: Catalog) -> None:
     _, given = JUDGED[column]
-    told = {found.id: found for found in judged(given, catalog).findings}
+    told = {found.id: found for found in judged(given, catalog)}
     assert list(told) == [column.replace(".", "/")]
     (found,) = told.values()
     assert "?" not in found.title
@@ -337,7 +337,7 @@ def test_no_table_of_cuda_speaks_of_another_build(
     column: str, build: str, catalog: Catalog
 ) -> None:
     _, given = JUDGED[column]
-    assert judged({**given, "torch.build": build}, catalog).findings == ()
+    assert judged({**given, "torch.build": build}, catalog) == ()
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_where_a_table_must_not_speak_it_does_not(
     column: str, changed: dict[str, Any], catalog: Catalog
 ) -> None:
     _, given = JUDGED[column]
-    assert judged({**given, **changed}, catalog).findings == ()
+    assert judged({**given, **changed}, catalog) == ()
 
 
 def test_a_release_that_is_not_out_yet_is_beyond_and_no_finding(catalog: Catalog) -> None:
@@ -374,7 +374,7 @@ def test_a_release_that_is_not_out_yet_is_beyond_and_no_finding(catalog: Catalog
         value_of(facts, "compat.torchvision.beyond")["ends"]
         == catalog.tables["torchvision"].newest.release  # type: ignore[union-attr]
     )
-    assert judged(given, catalog).findings == ()
+    assert judged(given, catalog) == ()
 
 
 def test_what_is_wanted_with_each_torch_fits_the_tables_of_the_other_packages(

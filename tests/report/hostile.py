@@ -10,7 +10,7 @@ from doctor.model.fixes import Command, Fix, Step
 from doctor.model.issues import Edit, Snippet
 from doctor.model.observation import Deselected, ProbeFailure, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
-from doctor.model.report import Diagnosis, Report, RuledOut, Undecided
+from doctor.model.report import Report, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
 from tests.report import reports
 
@@ -84,14 +84,11 @@ def all_of(text: str) -> Report:
         log=text,
         cases={text: Case(verdict=Verdict.SKIPPED, reason=text)},
     )
-    rest = Diagnosis(
-        undecided=(Undecided(id=text, title=text, missing_facts=(text,)),),
-        ruled_out=(RuledOut(id=text, title=text, why=text),),
-    )
     return reports.report(
         finding,
         command=text,
-        diagnosis=rest,
+        undecided=(Undecided(id=text, title=text, missing_facts=(text,)),),
+        ruled_out=(RuledOut(id=text, title=text, why=text),),
         outcomes=(outcome, msgspec.structs.replace(outcome, verdict=Verdict.SKIPPED)),
         facts={
             name: unknown(text) if name.startswith("torch.c") else present(text, text)
@@ -115,7 +112,7 @@ def hostile() -> Report:
             references=("https://example.org/" + text, "https://example.org/a%20b#c"),
         )
         for text, part in zip(TEXTS, parts, strict=True)
-        for found in part.diagnosis.findings
+        for found in part.findings
         for severity in Severity
     ]
     ignored = msgspec.structs.replace(

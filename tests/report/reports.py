@@ -10,7 +10,7 @@ from doctor.model.fixes import Command, Fix, Step
 from doctor.model.issues import Snippet
 from doctor.model.observation import Deselected, Observation, Target, TargetKind
 from doctor.model.outcomes import Case, Outcome, Verdict
-from doctor.model.report import CatalogStamp, Diagnosis, Report, RuledOut, Undecided
+from doctor.model.report import CatalogStamp, Report, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
 
 PYTHON = Target(
@@ -85,7 +85,8 @@ def report(
     *findings: Finding,
     exit_code: int = 0,
     command: str = "check",
-    diagnosis: Any = None,
+    undecided: tuple[Undecided, ...] = (),
+    ruled_out: tuple[RuledOut, ...] = (),
     **seen: Any,
 ) -> Report:
     """Make a report; keywords go to its observation."""
@@ -101,15 +102,11 @@ def report(
         doctor_version="0.1.0",
         catalog=CatalogStamp(digest="toy", issues=7, newest_source="2026-11-20"),
         observation=Observation(**fields),
-        diagnosis=_beside(diagnosis, findings),
+        findings=findings,
+        undecided=undecided,
+        ruled_out=ruled_out,
         exit_code=exit_code,
     )
-
-
-def _beside(diagnosis: Diagnosis | None, findings: tuple[Finding, ...]) -> Diagnosis:
-    """Return a diagnosis with these findings beside what else it holds."""
-    rest = diagnosis or Diagnosis()
-    return Diagnosis(findings=findings, undecided=rest.undecided, ruled_out=rest.ruled_out)
 
 
 def outcome(
@@ -261,16 +258,14 @@ def no_gpu() -> Report:
         outcome("toy-add", cases=partly),
         outcome("toy-compile"),
     )
-    undecided = Diagnosis(
-        undecided=(
-            Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact", "toy.other")),
-        )
+    undecided = (
+        Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact", "toy.other")),
     )
     deselected = (
         Deselected(id="toy-build", summary="Builds a toy", seconds=600),
         Deselected(id="toy-crate", summary="Builds a crate", seconds=900),
     )
-    return report(facts=without, outcomes=outcomes, deselected=deselected, diagnosis=undecided)
+    return report(facts=without, outcomes=outcomes, deselected=deselected, undecided=undecided)
 
 
 def sick() -> Report:
@@ -312,10 +307,6 @@ def sick() -> Report:
             missing_facts=("toy.fact", "torch.version"),
         ),
     )
-    rest = Diagnosis(
-        undecided=(Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact",)),),
-        ruled_out=(RuledOut(id="toy/not", title="Not this", why="toy-add sum passed"),),
-    )
     toolkit = facts(
         cuda__home=f"{SITE}/nvidia/cu12",
         cuda__home_origin="CUDA_HOME",
@@ -330,7 +321,8 @@ def sick() -> Report:
         *findings,
         exit_code=1,
         outcomes=outcomes,
-        diagnosis=rest,
+        undecided=(Undecided(id="toy/maybe", title="Perhaps", missing_facts=("toy.fact",)),),
+        ruled_out=(RuledOut(id="toy/not", title="Not this", why="toy-add sum passed"),),
         facts=toolkit,
         recording=True,
         targets=(PYTHON, CARGO),

@@ -55,9 +55,7 @@ def test_the_recording_is_a_sick_machine_and_names_nobody() -> None:
     seen = read_observation(generate.RECORDING)
     report = assess(msgspec.structs.replace(seen, recording=True), catalog.load())
     assert report.exit_code == 1
-    assert all(
-        found.fixes for found in report.diagnosis.findings if found.severity.value == "error"
-    )
+    assert all(found.fixes for found in report.findings if found.severity.value == "error")
     assert not re.search(
         r"/(root|home|work|Users)\b", generate.RECORDING.read_text(encoding="utf-8")
     )

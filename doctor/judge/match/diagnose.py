@@ -37,7 +37,7 @@ from doctor.judge.match.table import Decision, Result
 from doctor.judge.match.weights import raised
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import EvidenceKind, Finding
+from doctor.model.findings import Detection, EvidenceKind
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation, Target, TargetKind
 from doctor.model.report import Diagnosis, RuledOut, Undecided
@@ -78,10 +78,10 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
 
 def common_causes(
     decided: Sequence[tuple[Evaluation, Result]],
-    findings: Sequence[Finding],
+    findings: Sequence[Detection],
     facts: Facts,
     targets: Sequence[Target],
-) -> list[Finding]:
+) -> list[Detection]:
     """Return the causes that only their symptoms speak for, where enough of them were found."""
     sure = [
         one
@@ -113,8 +113,8 @@ def _generic(
     observation: Observation,
     catalog: Catalog,
     positive: Sequence[tuple[Evaluation, Result]],
-    issues: Sequence[Finding],
-) -> Iterable[Finding]:
+    issues: Sequence[Detection],
+) -> Iterable[Detection]:
     """Yield the findings of the rules that need no catalog entry."""
     explaining = [
         evaluation
@@ -150,7 +150,7 @@ def _cases(explaining: Iterable[Evaluation]) -> frozenset[CaseRef]:
     return frozenset(ref for one in explaining for ref in (*one.failed, *cases_of(one.matches)))
 
 
-def _cited(findings: Iterable[Finding]) -> Iterable[str]:
+def _cited(findings: Iterable[Detection]) -> Iterable[str]:
     return (evidence.fact for found in findings for evidence in found.evidence if evidence.fact)
 
 
@@ -168,8 +168,8 @@ def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
 
 
 def ranked(
-    findings: Sequence[Finding], *, general: frozenset[str] = frozenset(), owner: Any = None
-) -> tuple[Finding, ...]:
+    findings: Sequence[Detection], *, general: frozenset[str] = frozenset(), owner: Any = None
+) -> tuple[Detection, ...]:
     """Order findings by what to do first.
 
     The order is: severity, a cause before its symptoms, devices that do not answer, specific before
@@ -182,7 +182,7 @@ def ranked(
     symptoms = {symptom for one in linked for symptom in one.symptoms}
     worst = {one.id: one.severity for one in sorted(linked, key=lambda one: one.severity)}
 
-    def key(one: Finding) -> tuple[int, bool, bool, bool, int, bool, int, str]:
+    def key(one: Detection) -> tuple[int, bool, bool, bool, int, bool, int, str]:
         severity = max([one.severity, *(worst[symptom] for symptom in one.symptoms)])
         return (
             severity.rank,
@@ -198,7 +198,7 @@ def ranked(
     return tuple(sorted(linked, key=key))
 
 
-def _is_about_device(found: Finding) -> bool:
+def _is_about_device(found: Detection) -> bool:
     """Say whether a finding is about a device, or a torch, that does not even add two tensors.
 
     Whatever leans on that comes after it.
@@ -209,7 +209,7 @@ def _is_about_device(found: Finding) -> bool:
     )
 
 
-def _distance(found: Finding, owner: Any) -> int:
+def _distance(found: Detection, owner: Any) -> int:
     """Return the number of lines between the evidence and the line that owns the failure."""
     if not isinstance(owner, dict):
         return 0
@@ -221,7 +221,7 @@ def _distance(found: Finding, owner: Any) -> int:
     return min((abs(line - owner.get("line", 0)) for line in lines), default=_FAR)
 
 
-def _with_symptoms(found: Finding, findings: Sequence[Finding]) -> Finding:
+def _with_symptoms(found: Detection, findings: Sequence[Detection]) -> Detection:
     ids = [
         other.id
         for other in findings

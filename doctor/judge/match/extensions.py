@@ -9,7 +9,7 @@ from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.requirements import newer, restore
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome
@@ -52,7 +52,7 @@ _MEANINGS = {
 
 def broken_extensions(
     observation: Observation, cited: frozenset[str], target: str
-) -> Iterator[Finding]:
+) -> Iterator[Detection]:
     """Yield a finding for each package whose compiled files cannot work here.
 
     It is an error where the package did not load when that was tried, or where a file is a module
@@ -75,7 +75,7 @@ def broken_extensions(
             yield _broken(package, names, facts, is_red=package in failed, target=target)
 
 
-def accounted(observation: Observation, found: Sequence[Finding]) -> frozenset[CaseRef]:
+def accounted(observation: Observation, found: Sequence[Detection]) -> frozenset[CaseRef]:
     """Return the red cases of the check that these findings explain: those of their packages, and `others` where it speaks of no other."""
     told = {finding.id.partition("/")[2] for finding in found}
     cases = {
@@ -99,7 +99,7 @@ def _failed(outcomes: Sequence[Outcome]) -> frozenset[str]:
 
 def _broken(
     package: str, names: Sequence[str], facts: Facts, *, is_red: bool, target: str
-) -> Finding:
+) -> Detection:
     kind = names[0].rpartition(".")[2]
     wish = f"requires.{package}.torch.met"
     wishes = (wish,) if value_of(facts, wish) is False else ()
@@ -108,7 +108,7 @@ def _broken(
         if is_red
         else []
     )
-    return Finding(
+    return Detection(
         id=f"extension/{package}",
         target=target,
         title=_title(package, kind, facts),

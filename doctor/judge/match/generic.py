@@ -12,7 +12,7 @@ from doctor.judge.match.signatures import label
 from doctor.model.catalog import Catalog
 from doctor.model.compat import Column, Table
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Condition, Option, Recipe
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.outcomes import RED, Outcome, Verdict, refused_what
@@ -44,7 +44,7 @@ _ENDED = {
 
 def unexplained_checks(
     observation: Observation, explained: frozenset[CaseRef]
-) -> Iterator[Finding]:
+) -> Iterator[Detection]:
     """Yield a finding for each failed check with a case that no other finding explains."""
     for outcome in observation.outcomes:
         if outcome.verdict in RED:
@@ -60,7 +60,7 @@ def unexplained_checks(
 
 def _failed_check(
     outcome: Outcome, unexplained: Sequence[str], observation: Observation
-) -> Finding:
+) -> Detection:
     cases = [
         f"{name}: {outcome.cases[name].reason}"
         for name in unexplained
@@ -74,7 +74,7 @@ def _failed_check(
     ]
     in_import = outcome.id == _IMPORT and outcome.device is None
     what = "import torch" if in_import else where
-    return Finding(
+    return Detection(
         id=f"canary/{outcome.id}",
         target=outcome.target,
         title=" ".join(
@@ -116,11 +116,11 @@ def _look_again(outcome: Outcome) -> Recipe:
     )
 
 
-def broken_checks(observation: Observation) -> Iterator[Finding]:
+def broken_checks(observation: Observation) -> Iterator[Detection]:
     """Yield a warning for each check whose own script broke."""
     for outcome in observation.outcomes:
         if outcome.verdict is Verdict.BROKEN:
-            yield Finding(
+            yield Detection(
                 id=f"check/{outcome.id}",
                 target=outcome.target,
                 title=f"{label(outcome, observation.facts)} is broken and says nothing about this stack",
@@ -138,15 +138,15 @@ def broken_checks(observation: Observation) -> Iterator[Finding]:
             )
 
 
-def failed_probes(observation: Observation, target: str) -> Iterator[Finding]:
+def failed_probes(observation: Observation, target: str) -> Iterator[Detection]:
     """Yield a note for each probe that crashed or hung of its own accord."""
     for failure in observation.probe_failures:
         if not refused_what(failure.why):
             yield _failed_probe(failure, target)
 
 
-def _failed_probe(failure: ProbeFailure, target: str) -> Finding:
-    return Finding(
+def _failed_probe(failure: ProbeFailure, target: str) -> Detection:
+    return Detection(
         id=f"probe/{failure.probe}",
         target=target,
         title=f"The probe {failure.probe} did not finish",
@@ -159,7 +159,7 @@ def _failed_probe(failure: ProbeFailure, target: str) -> Finding:
 
 def violated_tables(
     catalog: Catalog, facts: Facts, cited: frozenset[str], target: str
-) -> Iterator[Finding]:
+) -> Iterator[Detection]:
     """Yield a finding for each compatibility table that is violated and that no known issue speaks of.
 
     What a package itself asks for counts for more than a table: where that is known of the two, the
@@ -190,7 +190,7 @@ def _package(fact: str) -> str:
     return parts[1] if parts[0] == "package" else parts[0]
 
 
-def _violated(name: str, table: Table, column: Column, facts: Facts, target: str) -> Finding:
+def _violated(name: str, table: Table, column: Column, facts: Facts, target: str) -> Detection:
     captures = {
         "seen": as_text(value_of(facts, column.fact)),
         "wanted": as_text(value_of(facts, f"{name}.wanted")),
@@ -198,7 +198,7 @@ def _violated(name: str, table: Table, column: Column, facts: Facts, target: str
     }
     says = column.says or "{seen} stands where {wanted} is wanted"
     title = fill_known(says.replace("{", "{log."), {}, captures)
-    return Finding(
+    return Detection(
         id=name.replace(".", "/"),
         target=target,
         title=title,

@@ -9,7 +9,7 @@ from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.requirements import newer, restore
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import RED
@@ -27,8 +27,8 @@ _LOOK = Recipe(
 
 
 def broken_imports(
-    observation: Observation, explained: frozenset[CaseRef], told: Sequence[Finding], target: str
-) -> Iterator[Finding]:
+    observation: Observation, explained: frozenset[CaseRef], told: Sequence[Detection], target: str
+) -> Iterator[Detection]:
     """Yield an error for each package whose import fails, unless something else speaks of that package or of the same failure."""
     failed = _failed(observation)
     if any(one.id.startswith("reach/") or matches_any("reach/cuda", one.symptoms) for one in told):
@@ -89,12 +89,14 @@ def _core(said: str) -> str:
     return said.partition(" (raised in ")[0].partition(" (it began with ")[0].partition(": ")[2]
 
 
-def _broken(name: str, words: str, followers: Sequence[str], facts: Facts, target: str) -> Finding:
+def _broken(
+    name: str, words: str, followers: Sequence[str], facts: Facts, target: str
+) -> Detection:
     wishes = [
         fact for fact in sorted(facts) if _is_wish(fact, name) and value_of(facts, fact) is False
     ]
     short = words.partition(" (raised in ")[0]
-    return Finding(
+    return Detection(
         id=f"import/{name}",
         target=target,
         title=f"{name} does not import: {short[:_SHOWN]}{'…' if len(short) > _SHOWN else ''}",

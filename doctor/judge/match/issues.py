@@ -21,7 +21,7 @@ from doctor.judge.match.table import (
 )
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Affected, KnownIssue
 from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
@@ -202,13 +202,13 @@ def cases_of(matches: Iterable[Match]) -> Iterable[CaseRef]:
             )
 
 
-def finding(evaluation: Evaluation, result: Result, facts: Facts, target: str) -> Finding:
+def finding(evaluation: Evaluation, result: Result, facts: Facts, target: str) -> Detection:
     """Return the finding for an issue that was decided to be one."""
     captures = {
         name: value for match in evaluation.matches for name, value in match.captures.items()
     }
     applies = evaluation.applies
-    return Finding(
+    return Detection(
         id=evaluation.id,
         target=target,
         title=fill_known(evaluation.title, facts, captures),

@@ -15,7 +15,7 @@ from doctor.judge.match.reach_some import all_taken
 from doctor.judge.match.reach_words import known_of, shown
 from doctor.judge.match.said import FRAMEWORKS, Framework, error_fact, taken
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation
 from doctor.model.outcomes import RED, Outcome
 from doctor.model.scales import Confidence, Severity
@@ -24,7 +24,7 @@ _AT_START = "The container was started without GPUs: whoever starts it decides, 
 _SPELLED = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (XPU)"}
 
 
-def missed_gpus(observation: Observation, told: Sequence[Finding]) -> Iterator[Finding]:
+def missed_gpus(observation: Observation, told: Sequence[Detection]) -> Iterator[Detection]:
     """Yield an error for each framework that reaches none of the GPUs it was built for, unless a known issue says why."""
     facts = observation.facts
     for framework in FRAMEWORKS:
@@ -50,7 +50,7 @@ def missed_gpus(observation: Observation, told: Sequence[Finding]) -> Iterator[F
     yield from _hidden(facts, observation)
 
 
-def explains(found: Finding, name: str, facts: Iterable[str]) -> bool:
+def explains(found: Detection, name: str, facts: Iterable[str]) -> bool:
     """Say whether a finding accounts for GPUs that are not reached: it cites them, or names the rule among its symptoms."""
     if found.confidence is Confidence.LOW:
         return False
@@ -69,7 +69,7 @@ def _weight(build: str, facts: Facts) -> Severity:
     )
 
 
-def _is_as_grave(found: Finding, weight: Severity) -> bool:
+def _is_as_grave(found: Detection, weight: Severity) -> bool:
     return found.severity >= weight
 
 
@@ -81,7 +81,9 @@ def _is_red(framework: Framework, outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-def _none_reached(name: str, framework: Framework, build: str, observation: Observation) -> Finding:
+def _none_reached(
+    name: str, framework: Framework, build: str, observation: Observation
+) -> Detection:
     facts = observation.facts
     said = as_text(value_of(facts, error_fact(framework, facts)) or "").strip()
     chosen = value_of(facts, "nvidia.visible_error") if build == "cuda" else None
@@ -99,7 +101,7 @@ def _none_reached(name: str, framework: Framework, build: str, observation: Obse
         if said
         else []
     )
-    return Finding(
+    return Detection(
         id=name,
         target=observation.targets[0].name if observation.targets else "",
         title=f"{but}: {as_text(chosen)}"
@@ -120,12 +122,12 @@ def _message(framework: Framework, said: str) -> str:
     return f"Programs run on the CPU, or end as soon as they ask for the GPU. {why}"
 
 
-def _hidden(facts: Facts, observation: Observation) -> Iterator[Finding]:
+def _hidden(facts: Facts, observation: Observation) -> Iterator[Detection]:
     """Yield a note where somebody keeps all GPUs from torch on purpose: nothing was checked on them."""
     by = value_of(facts, "gpu.hidden_by")
     at_start = as_text(by or "").startswith("NVIDIA_VISIBLE_DEVICES")
     if by and value_of(facts, "torch.cuda_available") is False:
-        yield Finding(
+        yield Detection(
             id="reach/hidden",
             target=observation.targets[0].name if observation.targets else "",
             title=f"{as_text(by)} keeps the GPUs of this machine from torch",

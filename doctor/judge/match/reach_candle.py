@@ -11,7 +11,7 @@ from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.reach_fixes import FIXES
 from doctor.judge.match.reach_words import known_of, shown
 from doctor.model.facts import value_of
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation, TargetKind
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.scales import Confidence, Severity
@@ -20,7 +20,7 @@ _CLOSED = re.compile(r"the device does not open|there is no NVIDIA GPU on this m
 """How a check says that the GPU is the reason; any other one (no nvcc) is about the build."""
 
 
-def candle_missed(observation: Observation) -> Iterator[Finding]:
+def candle_missed(observation: Observation) -> Iterator[Detection]:
     """Yield a finding for the kind of GPU that candle is built for, where every check of candle was skipped on it."""
     facts = observation.facts
     features, wanted = texts(facts, "candle.features"), texts(facts, "nvidia.wanted_by")
@@ -32,7 +32,7 @@ def candle_missed(observation: Observation) -> Iterator[Finding]:
         )
 
 
-def _missed(kind: str, has: str, observation: Observation) -> Iterator[Finding]:
+def _missed(kind: str, has: str, observation: Observation) -> Iterator[Detection]:
     tried = [
         one
         for one in observation.outcomes
@@ -46,7 +46,7 @@ def _missed(kind: str, has: str, observation: Observation) -> Iterator[Finding]:
 
 def _finding(
     kind: str, has: str, tried: Sequence[Outcome], *, is_closed: bool, observation: Observation
-) -> Finding:
+) -> Detection:
     facts, spelled = observation.facts, {"cuda": "CUDA", "metal": "Metal"}[kind]
     known = (
         [fact for fact in known_of(kind) if value_of(facts, fact) not in (None, [])]
@@ -56,7 +56,7 @@ def _finding(
     target = next(
         (one.name for one in observation.targets if one.kind is TargetKind.CARGO), tried[0].target
     )
-    return Finding(
+    return Detection(
         id="reach/candle",
         target=target,
         title=f"candle is built for {spelled} and reaches no GPU, though {has}"

@@ -11,7 +11,7 @@ from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.reach_fixes import FIXES
 from doctor.judge.match.said import Framework
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.scales import Confidence, Severity
@@ -22,7 +22,7 @@ _FIRST = "torch-runtime"
 _HOLDERS = 4
 
 
-def some_missing(observation: Observation) -> Iterator[Finding]:
+def some_missing(observation: Observation) -> Iterator[Detection]:
     """Yield an error where torch reaches some of the GPUs that it may see and not the others."""
     facts = observation.facts
     visible, reached = cards(facts, "nvidia.visible"), cards(facts, "torch.cuda_devices")
@@ -43,7 +43,7 @@ def some_missing(observation: Observation) -> Iterator[Finding]:
     missing = [name for name, same in compared.items() if not any(one is not False for one in same)]
     errors = {of_nvml(entry): as_text(entry["error"]) for entry in counted if entry.get("error")}
     which = ", ".join(missing) or "which one cannot be told"
-    yield Finding(
+    yield Detection(
         id="reach/cuda-some",
         target=observation.targets[0].name if observation.targets else "",
         title=f"torch reaches {len(reached)} of the {len(counted)} NVIDIA GPUs that it may see, and not {which}"
@@ -67,7 +67,7 @@ def some_missing(observation: Observation) -> Iterator[Finding]:
     )
 
 
-def taken(observation: Observation) -> Iterator[Finding]:
+def taken(observation: Observation) -> Iterator[Detection]:
     """Yield a warning for each GPU that torch finds and cannot use for now: its memory is full, or another process has it for itself."""
     for outcome in observation.outcomes:
         state = outcome.data.get("state")
@@ -83,7 +83,7 @@ def taken(observation: Observation) -> Iterator[Finding]:
             yield _taken(outcome, device, str(state), observation.facts)
 
 
-def all_taken(framework: Framework, state: str, observation: Observation) -> Finding:
+def all_taken(framework: Framework, state: str, observation: Observation) -> Detection:
     """Return a warning where CUDA does not even start because other processes have every GPU that may be seen."""
     facts = observation.facts
     gpus = cards(facts, "nvidia.visible")
@@ -92,7 +92,7 @@ def all_taken(framework: Framework, state: str, observation: Observation) -> Fin
         if state == "full"
         else "are taken by other processes (compute mode exclusive process)"
     )
-    return Finding(
+    return Detection(
         id=f"reach/cuda-{state}",
         target=observation.targets[0].name if observation.targets else "",
         title=f"{framework.spelled} reaches no GPU, for all that it may see {what}",
@@ -105,7 +105,7 @@ def all_taken(framework: Framework, state: str, observation: Observation) -> Fin
     )
 
 
-def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Finding:
+def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Detection:
     nvml = seen_by_nvml(device, facts)
     mode = nvml.get("compute_mode")
     if state == "busy" and mode == "default":
@@ -118,7 +118,7 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Finding:
         if state == "full"
         else _how_busy(nvml)
     )
-    return Finding(
+    return Detection(
         id=f"reach/cuda-{state}",
         target=outcome.target,
         title=f"{named(device, facts)} {what}",
@@ -134,9 +134,9 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Finding:
     )
 
 
-def _unavailable(outcome: Outcome, device: str, facts: Facts) -> Finding:
+def _unavailable(outcome: Outcome, device: str, facts: Facts) -> Detection:
     """Tell of a GPU that CUDA does not open though its compute mode lets any number of processes in: no process is to blame."""
-    return Finding(
+    return Detection(
         id="reach/cuda-unavailable",
         target=outcome.target,
         title=f"{named(device, facts)} does not take a process, though its compute mode allows it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import REFUSED, Verdict, refused_what
@@ -57,7 +57,7 @@ _RECIPES: Mapping[str, tuple[Recipe, ...]] = {
 }
 
 
-def refused_runs(observation: Observation, target: str) -> Iterator[Finding]:
+def refused_runs(observation: Observation, target: str) -> Iterator[Detection]:
     """Yield a warning for each thing that the machine refused, with everything that was left undone for it."""
     told = [
         (refused_what(one.reason), one.reason, one.id)
@@ -71,7 +71,7 @@ def refused_runs(observation: Observation, target: str) -> Iterator[Finding]:
         undone = list(dict.fromkeys(name for each, _, name in told if each == what))
         reason = next((reason for each, reason, _ in told if each == what), "")
         if undone:
-            yield Finding(
+            yield Detection(
                 id=f"machine/{what}",
                 target=target,
                 title=_title(what, reason),

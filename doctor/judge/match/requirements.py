@@ -10,7 +10,7 @@ from doctor.facts.devices import texts
 from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence, requirement
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence, Severity
 
@@ -27,7 +27,7 @@ class Wish(NamedTuple):
     specifier: str
 
 
-def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iterator[Finding]:
+def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iterator[Detection]:
     """Yield a warning for each package of the stack that asks for something else than what is installed."""
     wishes: dict[str, list[Wish]] = {}
     leftover = texts(facts, "cuda_packages.leftover")
@@ -52,9 +52,9 @@ def _wish(name: str, facts: Facts) -> Wish:
     )
 
 
-def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> Finding:
+def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> Detection:
     moved = [wish.fact.removesuffix("met") + "moved" for wish in wishes]
-    return Finding(
+    return Detection(
         id=f"requires/{package}",
         target=target,
         title=_title(package, wishes, facts),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from doctor.model.findings import Evidence, EvidenceKind, Finding
+from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome
@@ -27,14 +27,14 @@ def _short(outcome: Outcome) -> Outcome:
     return msgspec.structs.replace(outcome, log="", reason=outcome.reason[:_SHOWN], cases=cases)
 
 
-def unfinished(why: str, seen: Observation) -> Finding:
+def unfinished(why: str, seen: Observation) -> Detection:
     """Return the finding that says so."""
     recipe = Recipe(
         title="See what the checks printed, without a judgement",
         steps=(Action(run=("doctor", "snapshot", "-o", "-")),),
         lasting=False,
     )
-    return Finding(
+    return Detection(
         id="judging/unfinished",
         target=seen.targets[0].name if seen.targets else "",
         title="What checks and logs printed was not searched",

@@ -12,7 +12,7 @@ from doctor.judge.match.proofs import CaseRef, failed_cases, severity_of
 from doctor.judge.match.said import FRAMEWORKS, error_fact
 from doctor.judge.match.table import Decision, Result
 from doctor.model.facts import value_of
-from doctor.model.findings import Finding
+from doctor.model.findings import Detection
 from doctor.model.observation import Observation
 from doctor.model.outcomes import RED
 from doctor.model.scales import Confidence, Severity
@@ -28,9 +28,9 @@ class _Failure(NamedTuple):
 
 def raised(
     positive: Sequence[tuple[Evaluation, Result]],
-    findings: Sequence[Finding],
+    findings: Sequence[Detection],
     observation: Observation,
-) -> list[Finding]:
+) -> list[Detection]:
     """Return the findings of known issues, none milder than the failure that it explains.
 
     The author of an issue thinks of logs of any program, where an illegal memory access is mostly

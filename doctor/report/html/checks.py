@@ -105,7 +105,7 @@ def logs(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Markup]]:
 
 def rest(report: Report) -> Markup:
     """Return what was not checked, is undecided or ruled out."""
-    seen, judged = report.observation, report.diagnosis
+    seen, judged = report.observation, report
     told = (
         *ends.cached(seen),
         *reached.unreached(seen.facts, seen.outcomes),

@@ -143,7 +143,7 @@ def _worst(report: Report) -> str:
 
 def _first(report: Report) -> Markup:
     """Say what to do first, or what it means that nothing was found."""
-    counted, seen = report.diagnosis.counted, report.observation
+    counted, seen = report.counted, report.observation
     if not counted or report.exit_code == 4:
         unseen = (*reached.unreached(seen.facts, seen.outcomes), *beyond(seen.facts))
         return joined(

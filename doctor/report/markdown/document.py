@@ -159,7 +159,7 @@ def _environment(report: Report) -> str:
 
 
 def _rest(report: Report) -> str:
-    seen, judged = report.observation, report.diagnosis
+    seen, judged = report.observation, report
     lines = [
         *ends.cached(seen),
         *reached.unreached(seen.facts, seen.outcomes),

@@ -48,7 +48,7 @@ def _head(report: Report, found: Sequence[Finding]) -> str:
         for severity in Severity
         if (number := sum(one.severity is severity for one in found))
     )
-    ignored = len(report.diagnosis.findings) - len(report.diagnosis.counted)
+    ignored = len(report.findings) - len(report.counted)
     lines = [
         f"## doctor: {counts or _nothing(report)}",
         "",

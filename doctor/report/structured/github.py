@@ -25,7 +25,7 @@ def render(report: Report) -> str:
     Empty where nothing was found.
     """
     windows = value_of(report.observation.facts, "host.os") == "windows"
-    counted = list(report.diagnosis.counted)
+    counted = list(report.counted)
     told = {Severity.ERROR: list(_about_the_run(report))}
     lines = []
     for severity in Severity:

@@ -21,7 +21,7 @@ _DETAIL = ANNOTATION._replace(evidence=0)
 
 def render(report: Report) -> str:
     """Return the findings that count; GitLab has no word for a suppressed one."""
-    findings = list(report.diagnosis.counted[:_MOST])
+    findings = list(report.counted[:_MOST])
     return encoded(
         [
             _violation(found, mark, report)

@@ -58,9 +58,9 @@ def document(report: Report) -> ReportDocument:
         targets=seen.targets,
         facts=dict(sorted(seen.facts.items())),
         outcomes=seen.outcomes,
-        findings=tuple(_finding(found, windows=windows) for found in report.diagnosis.findings),
-        undecided=report.diagnosis.undecided,
-        ruled_out=report.diagnosis.ruled_out,
+        findings=tuple(_finding(found, windows=windows) for found in report.findings),
+        undecided=report.undecided,
+        ruled_out=report.ruled_out,
         taken=seen.taken,
         recording=seen.recording,
         interrupted=seen.interrupted,
@@ -69,13 +69,13 @@ def document(report: Report) -> ReportDocument:
         deselected=seen.deselected,
         static=seen.static,
         assumed=assumed(seen.facts),
-        gone=report.gone,
+        gone=report.fixed,
     )
 
 
 def summary(report: Report) -> SummaryDocument:
     """Count what a report holds."""
-    severities = [found.severity for found in report.diagnosis.counted]
+    severities = [found.severity for found in report.counted]
     verdicts = [outcome.verdict for outcome in report.observation.outcomes]
     return SummaryDocument(
         error=severities.count(Severity.ERROR),

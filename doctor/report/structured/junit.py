@@ -60,10 +60,7 @@ def render(report: Report) -> str:
         :_MOST_CASES
     ]
     failing = _failing(report)
-    found = [
-        _of_finding(one, failing, windows=windows)
-        for one in report.diagnosis.findings[:_MOST_CASES]
-    ]
+    found = [_of_finding(one, failing, windows=windows) for one in report.findings[:_MOST_CASES]]
     seconds = sum(_sane(outcome.seconds) for outcome in report.observation.outcomes)
     taken = one_line(report.observation.taken.removesuffix("+00:00"), 40)
     root = ET.Element(
@@ -112,7 +109,7 @@ def _properties(report: Report) -> dict[str, str]:
 
 def _failing(report: Report) -> Severity:
     """Return the least severity that fails here: an error, or what made the exit code."""
-    counted = [found.severity for found in report.diagnosis.counted]
+    counted = [found.severity for found in report.counted]
     return max(counted, default=Severity.ERROR) if report.exit_code == 1 else Severity.ERROR
 
 

@@ -52,9 +52,7 @@ _ENDS = {
 
 def render(report: Report) -> str:
     """Return the report as a SARIF log of one run."""
-    findings = [
-        found for found in report.diagnosis.findings if not found.id.startswith(_ABOUT_DOCTOR)
-    ]
+    findings = [found for found in report.findings if not found.id.startswith(_ABOUT_DOCTOR)]
     rules, results = _fitting(findings, report)
     driver = {
         "name": "canary-doctor",

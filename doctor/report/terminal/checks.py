@@ -186,13 +186,13 @@ def not_checked(report: Report, how: Look) -> Lines:
     if how.wordy:
         rows += [
             f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}"
-            for issue in report.diagnosis.undecided
+            for issue in report.undecided
         ]
-    elif report.diagnosis.undecided:
+    elif report.undecided:
         rows.append(
-            f"{count(len(report.diagnosis.undecided), 'known issue')} undecided for want of facts (-v names them)"
+            f"{count(len(report.undecided), 'known issue')} undecided for want of facts (-v names them)"
         )
-    if rows and report.diagnosis.findings:
+    if rows and report.findings:
         yield blank()
     for row in rows:
         yield from paragraph(row, how, label=(glyph("skipped", how), QUIET), column=3)

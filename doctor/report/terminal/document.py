@@ -89,12 +89,12 @@ def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
 
 def findings(report: Report, how: Look) -> Lines:
     """Yield every finding, or say what it means that there is none."""
-    if report.diagnosis.counted:
+    if report.counted:
         yield from _counted(report, how)
-    if how.verbosity >= 0 and (not report.diagnosis.counted or report.exit_code == 4):
+    if how.verbosity >= 0 and (not report.counted or report.exit_code == 4):
         yield blank()
         yield from _nothing(report, how)
-    if report.diagnosis.findings or report.gone:
+    if report.findings or report.fixed:
         yield from suppressed(report, how)
 
 
@@ -110,13 +110,13 @@ def _counted(report: Report, how: Look) -> Lines:
 
 def suppressed(report: Report, how: Look) -> Lines:
     """Yield a line each for ignored findings, known ones and those of the baseline that are gone."""
-    given = report.diagnosis.findings
+    given = report.findings
     ignored = [one for one in given if one.suppressed and one.suppressed.by == "ignore"]
     known = [one.id for one in given if one.suppressed and one.suppressed.by != "ignore"]
     groups = (
         (f"{len(ignored)} ignored", [_ignored(found, how) for found in ignored]),
         (f"{len(known)} in the baseline", known),
-        (f"{len(report.gone)} of the baseline gone", list(report.gone)),
+        (f"{len(report.fixed)} of the baseline gone", list(report.fixed)),
     )
     for what, each in groups:
         if each:
@@ -175,10 +175,10 @@ def facts_of_interest(report: Report, how: Look) -> Lines:
 
 def ruled_out(report: Report, how: Look) -> Lines:
     """Yield the known issues that were dismissed, and by what."""
-    if report.diagnosis.ruled_out:
+    if report.ruled_out:
         yield blank()
         yield from paragraph(span(how, ("Ruled out", "bold")), how)
-    for issue in report.diagnosis.ruled_out:
+    for issue in report.ruled_out:
         text = span(
             how,
             said(issue.title, how),
@@ -191,7 +191,7 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
     """Yield what the judgement leans on, and as the last line the counts."""
     yield blank()
     if how.verbosity >= 0:
-        counted = report.diagnosis.counted
+        counted = report.counted
         # What is a note asks for nothing, and its fix is for whoever wants to be tidy.
         if len(counted) > 1 and (first := counted[0]).fixes and first.severity is not Severity.NOTE:
             yield from paragraph(

@@ -38,7 +38,7 @@ _FACTS = 2
 
 def findings(report: Report, detail: Detail) -> tuple[Finding, ...]:
     """Return the findings that count; a brief report leaves out the consequences of others."""
-    counted = report.diagnosis.counted
+    counted = report.counted
     causes = _causes(counted)
     return tuple(
         finding(
@@ -60,7 +60,7 @@ def suppressed(report: Report) -> tuple[Suppressed, ...]:
         Suppressed(
             found.severity, flat(found.title, TITLE), flat(found.id, ID), _why(found.suppressed)
         )
-        for found in report.diagnosis.findings
+        for found in report.findings
         if found.suppressed is not None
     )
 

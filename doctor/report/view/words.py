@@ -67,7 +67,7 @@ def nothing(report: Report) -> str:
     gpus = missed(report.observation.facts, report.observation.outcomes)
     if gpus:
         return f"Nothing found that counts on what was reached, but {gpus}."
-    if report.diagnosis.findings:
+    if report.findings:
         return "Nothing found that counts."
     if summary(report).checked:
         return "Nothing found: the checks passed, and no known issue applies."
