@@ -1,6 +1,7 @@
-"""Fill the placeholders of a template, `{torch.release}` or `{log.version}`, with what was seen.
+"""Fill the placeholders of a template, `{torch.release}` or `{log.version}`, with facts and captures.
 
-Nothing is ever evaluated.
+A placeholder may bring the text for where there is no value: `{log.library|a CUDA library}`. Nothing
+is ever evaluated.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import Any
 
 from doctor.model.facts import Facts, State
 
-HOLE = re.compile(r"\{([a-z][A-Za-z0-9_.*-]*)\}")
-_OPEN = re.compile(r"( ?)\{([a-z][A-Za-z0-9_.*-]*)\}")
+HOLE = re.compile(r"\{([a-z][A-Za-z0-9_.*-]*)(?:\|([^{}|]*))?\}")
+"""A placeholder: its name, and the text for where there is no value."""
+
+_OPEN = re.compile(rf"( ?){HOLE.pattern}")
 PLACEHOLDER = re.compile(r"<[a-z]+(?:-[a-z]+)*>")
 """What a person has to put in, `<package>`: no installer takes it for a name, and no shell for a file once it is quoted."""
 
@@ -21,7 +24,7 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
 
 def names(template: str) -> tuple[str, ...]:
     """Return the names of the placeholders in a template."""
-    return tuple(HOLE.findall(template))
+    return tuple(hole[1] for hole in HOLE.finditer(template))
 
 
 def placeholders(words: Iterable[str]) -> tuple[str, ...]:
@@ -59,23 +62,28 @@ def fill(
 
     `quote` is applied to what fills a placeholder.
     """
-    values = {name: seen(name, facts, captures) for name in names(template)}
-    if any(value is None or value == [] for value in values.values()):
+    values: dict[str, Any] = {}
+    for hole in HOLE.finditer(template):
+        value = seen(hole[1], facts, captures)
+        values[hole[0]] = hole[2] if value is None or value == [] else value
+    if any(value is None for value in values.values()):
         return None
-    return HOLE.sub(lambda hole: quote(as_text(values[hole[1]])), template)
+    return HOLE.sub(lambda hole: quote(as_text(values[hole[0]])), template)
 
 
 def fill_known(template: str, facts: Facts, captures: Mapping[str, str]) -> str:
-    """Fill a sentence; a placeholder that cannot be filled goes, with the blank before it.
+    """Fill a sentence.
 
-    So an author writes it behind the word that it specifies: `torch {torch.release}`.
+    A placeholder without a value becomes the text that it brings, else it goes, with the blank
+    before it. So an author writes it behind the word that it specifies: `torch {torch.release}`.
     """
-    return _OPEN.sub(
-        lambda hole: (
-            "" if (value := seen(hole[2], facts, captures)) is None else hole[1] + as_text(value)
-        ),
-        template,
-    ).strip()
+
+    def text(hole: re.Match[str]) -> str:
+        value = seen(hole[2], facts, captures)
+        shown = hole[3] if value is None else as_text(value)
+        return hole[1] + shown if shown else ""
+
+    return _OPEN.sub(text, template).strip()
 
 
 def fill_each(

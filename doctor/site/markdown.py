@@ -31,7 +31,7 @@ def prose(text: str) -> str:
 
 def closed(title: str) -> str:
     """Close the placeholders of a title that no machine has filled."""
-    return HOLE.sub("…", title)
+    return HOLE.sub(lambda hole: hole[2] or "…", title)
 
 
 def code(text: str) -> str:

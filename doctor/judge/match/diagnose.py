@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from doctor.base.globs import matches_any
+from doctor.facts.placeholders import fill_known
 from doctor.judge.match.extensions import accounted, broken_extensions
 from doctor.judge.match.generic import (
     broken_checks,
@@ -72,7 +73,7 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     return Diagnosis(
         findings=ranked(findings, general=frozenset(general), owner=value_of(facts, "log.owner")),
         undecided=tuple(_undecided(decided, observation)),
-        ruled_out=tuple(_ruled_out(decided)),
+        ruled_out=tuple(_ruled_out(decided, facts)),
     )
 
 
@@ -237,12 +238,20 @@ def _undecided(
     for evaluation, result in decided:
         missing = evaluation.applies.missing
         if result.decision is Decision.UNDECIDED and missing and not is_foreign(missing, kinds):
-            yield Undecided(id=evaluation.id, title=evaluation.issue.title, missing_facts=missing)
+            yield Undecided(
+                id=evaluation.id,
+                title=fill_known(evaluation.issue.title, observation.facts, {}),
+                missing_facts=missing,
+            )
 
 
-def _ruled_out(decided: Iterable[tuple[Evaluation, Result]]) -> Iterable[RuledOut]:
+def _ruled_out(decided: Iterable[tuple[Evaluation, Result]], facts: Facts) -> Iterable[RuledOut]:
     for evaluation, result in decided:
         if result.decision is Decision.RULED_OUT and evaluation.applies.truth:
             issue = evaluation.issue
             checks = sorted({f"{proof.check} {proof.case or ''}".strip() for proof in issue.proofs})
-            yield RuledOut(id=evaluation.id, title=issue.title, why=f"{', '.join(checks)} passed")
+            yield RuledOut(
+                id=evaluation.id,
+                title=fill_known(issue.title, facts, {}),
+                why=f"{', '.join(checks)} passed",
+            )

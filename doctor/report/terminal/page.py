@@ -111,7 +111,7 @@ def kept(text: str, how: Look, *, most: int = 500) -> str:
 
 def without_placeholders(title: str, how: Look) -> str:
     """Close the placeholders of a title that no machine has filled."""
-    return HOLE.sub(glyph("more", how), title)
+    return HOLE.sub(lambda hole: hole[2] or glyph("more", how), title)
 
 
 def elided(text: str, how: Look) -> str:
