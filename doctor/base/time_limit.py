@@ -1,4 +1,8 @@
-"""Bound the time of doctor's own work, as that of checks and probes is bounded."""
+"""Bound the time of doctor's own work, as that of checks and probes is bounded.
+
+On POSIX the kernel's interval timer raises a signal (setitimer(2)), which also interrupts `re`. No
+thread is started.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The beginning and the end of a stream, bounded."""
+"""The beginning and the end of a stream, bounded.
+
+A log's first error and its last lines tell most. The middle of a long one is dropped, so that
+memory stays bounded whatever a command prints.
+"""
 
 from __future__ import annotations
 

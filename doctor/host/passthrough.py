@@ -1,4 +1,8 @@
-"""Run a command as if nobody stood between it and its terminal, and keep what it printed."""
+"""Run a command as if nobody stood between it and its terminal, and keep what it printed.
+
+The command gets a pseudo-terminal (pty(7)) where doctor has a terminal, so that it colours and
+flushes its output as it does alone. A copy of the output is kept for the diagnosis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The environment under examination: which interpreter it is, and what that says of itself."""
+"""The environment under examination: which interpreter it is, and what that says of itself.
+
+A virtual environment is a folder with pyvenv.cfg (PEP 405). The interpreter describes itself in a
+process of its own, with a time limit: a `sitecustomize` or a dead network drive may keep it from
+starting.
+"""
 
 from __future__ import annotations
 

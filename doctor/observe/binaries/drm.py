@@ -1,4 +1,9 @@
-"""Graphics devices as the kernel shows them on PCI, their render nodes, and who may open those."""
+"""Graphics devices as the kernel shows them on PCI, their render nodes, and who may open those.
+
+Programs compute through render nodes, which need no display server
+(https://docs.kernel.org/gpu/drm-uapi.html#render-nodes). The group of a node, `render` mostly,
+decides who may open it.
+"""
 
 from __future__ import annotations
 

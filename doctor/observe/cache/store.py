@@ -1,4 +1,8 @@
-"""Keep verdicts in a file per fingerprint, in a folder that only this user can write."""
+"""Keep verdicts in a file per fingerprint, in a folder that only this user can write.
+
+A verdict is trusted only if nobody else could have written it. So owner and
+mode of the folder are checked.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """What cargo itself says of a workspace: `cargo metadata`, offline, with the lock as it is.
 
 No code of the workspace runs.
+
+The answer is the JSON of `cargo metadata`
+(https://doc.rust-lang.org/cargo/commands/cargo-metadata.html), asked offline: a diagnosis downloads
+nothing.
 """
 
 from __future__ import annotations

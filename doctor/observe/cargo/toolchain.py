@@ -1,6 +1,8 @@
 """Find the rustc and cargo of a workspace.
 
 rustup is not asked: it would download a missing toolchain.
+
+The order is that of rustup's overrides (https://rust-lang.github.io/rustup/overrides.html).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Images: what a Dockerfile begins from, and what its commands install."""
+"""Images: what a Dockerfile begins from, and what its commands install.
+
+The syntax is that of https://docs.docker.com/reference/dockerfile/.
+"""
 
 from __future__ import annotations
 

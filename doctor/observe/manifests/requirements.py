@@ -1,4 +1,7 @@
-"""Lists of requirements: pip's files, and conda's environments."""
+"""Lists of requirements: pip's files, and conda's environments.
+
+The format is pip's: https://pip.pypa.io/en/stable/reference/requirements-file-format/.
+"""
 
 from __future__ import annotations
 

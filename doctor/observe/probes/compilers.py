@@ -1,4 +1,7 @@
-"""Host compilers and build tools, each asked for its version at the same time as the others."""
+"""Host compilers and build tools, each asked for its version at the same time as the others.
+
+The versions of GCC and Clang that nvcc accepts are in host_config.h of the toolkit, not here.
+"""
 
 from __future__ import annotations
 

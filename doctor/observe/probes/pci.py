@@ -1,4 +1,9 @@
-"""Examine the PCI path between two GPUs: bridges that redirect (ACS), virtual machines."""
+"""Examine the PCI path between two GPUs: bridges that redirect (ACS), virtual machines.
+
+The configuration space is read through sysfs (https://docs.kernel.org/PCI/sysfs-pci.html). An
+unprivileged user gets its first 64 bytes only, so ACS may stay unknown. With ACS redirection, GPUs
+copy to each other through the root complex, which NCCL is known to hang over.
+"""
 
 from __future__ import annotations
 

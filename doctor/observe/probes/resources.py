@@ -1,4 +1,9 @@
-"""Examine resource limits: processors, memory, shared memory, temporary space, IOMMU."""
+"""Examine resource limits: processors, memory, shared memory, temporary space, IOMMU.
+
+The sources are proc_meminfo(5), control groups of both versions
+(https://docs.kernel.org/admin-guide/cgroup-v2.html), and /sys/class/iommu. A container sees the
+memory of its host in /proc/meminfo, and its own limit in the control group alone.
+"""
 
 from __future__ import annotations
 

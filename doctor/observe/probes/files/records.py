@@ -3,6 +3,10 @@
 Also a script, which says of RECORDs whether every such file is there in its size: `python -I -S
 records.py RECORD…`. It is started for each look at a large environment, so it imports next to
 nothing.
+
+RECORD is a CSV file of path, hash and size
+(https://packaging.python.org/en/latest/specifications/recording-installed-packages/#the-record-file).
+Paths are relative to the folder that holds the dist-info folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Read the files of NVIDIA's driver: kernel module, PCI, WSL, device nodes, libcuda."""
+"""Read the files of NVIDIA's driver: kernel module, PCI, WSL, device nodes, libcuda.
+
+The driver's README names the files of /proc/driver/nvidia
+(https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/procinterface.html). Files come
+first because nvidia-smi may hang where the driver does, and containers often lack it. For WSL see
+https://docs.nvidia.com/cuda/wsl-user-guide/.
+"""
 
 from __future__ import annotations
 

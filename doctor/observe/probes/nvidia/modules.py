@@ -1,4 +1,9 @@
-"""Find why no driver serves a GPU on PCI: the kernel module, and what blocks it."""
+"""Find why no driver serves a GPU on PCI: the kernel module, and what blocks it.
+
+The sources are modprobe.d(5), the kernel command line
+(https://docs.kernel.org/admin-guide/kernel-parameters.html), and the EFI variable SecureBoot, whose
+value stands behind four bytes of attributes (https://docs.kernel.org/filesystems/efivarfs.html).
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ They stand in NVIDIA's guide:
 https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html. Where
 it is silent, `_parse_visible_devices` of torch/cuda/__init__.py is followed: a repeated entry
 leaves no GPU, and numbers are read as strtoul reads them.
+
+CUDA_VISIBLE_DEVICES is described in the CUDA programming guide
+(https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables), names of MIG
+devices in https://docs.nvidia.com/datacenter/tesla/mig-user-guide/. The first invalid entry ends
+the list, without an error.
 """
 
 from __future__ import annotations
