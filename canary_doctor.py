@@ -1,4 +1,7 @@
-"""Entry point of the command line. It is not called `doctor`, because PYTHONPATH may hold another module of that name."""
+"""Entry point of the command line.
+
+It is not called `doctor`, because PYTHONPATH may hold another module of that name.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ def main() -> NoReturn:
 
     PYTHONPATH is meant for the interpreter that is examined.
     """
-    # An unset or empty PYTHONPATH adds nothing to sys.path: it must not be read as the current folder.
+    # An unset or empty PYTHONPATH adds nothing to sys.path: it must not be read as the current
+    # folder.
     python_path = os.environ.get("PYTHONPATH", "")
     if python_path and not sys.flags.ignore_environment:
         here = _real(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - PYTHONPATH may shadow pathlib

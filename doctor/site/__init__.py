@@ -1,1 +1,4 @@
-"""The documentation site as Markdown for MkDocs: a page for each known issue, check and table, made of the texts that reports show."""
+"""The documentation site as Markdown for MkDocs.
+
+It has a page for each known issue, check and table, with the texts that reports show.
+"""

@@ -64,5 +64,8 @@ def index(checks: Mapping[str, Check]) -> str:
         (link(code(name), f"{name}.md"), prose(check.header.summary), check.header.tier.value)
         for name, check in checks.items()
     ]
-    told = "Each does one fragile thing in miniature, in a process of its own, and compares with an oracle."
+    told = (
+        "Each does one fragile thing in miniature, in a process of its own, and compares the result "
+        "with an oracle."
+    )
     return page("Checks and canaries", [told, grid(("check", "what it does", "tier"), rows)])

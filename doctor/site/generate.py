@@ -1,4 +1,6 @@
-"""Write the generated files of this repository, or name the stale ones: `python -m doctor.site.generate [--check]`.
+"""Write the generated files of this repository, or name the stale ones with `--check`.
+
+`python -m doctor.site.generate` is the command.
 
 `python -m doctor.site.generate site [DIR]` writes the pages of the documentation site (they are not
 kept) to docs/site or DIR. `python -m doctor.site.generate shapes GITLEAKS.toml` derives the shapes
@@ -138,7 +140,8 @@ def main(arguments: list[str]) -> int:
             write_site(Path(*folders) if folders else SITE)
         case _:
             sys.stderr.write(
-                "usage: python -m doctor.site.generate [--check | site [DIR] | shapes GITLEAKS.toml]\n"
+                "usage: python -m doctor.site.generate "
+                "[--check | site [DIR] | shapes GITLEAKS.toml]\n"
             )
             return 2
     return 0

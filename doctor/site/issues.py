@@ -35,7 +35,8 @@ def issue_page(id_: str, catalog: Catalog, checks: Mapping[str, Check]) -> str:
     issue = catalog.issues[id_]
     component = id_.partition("/")[0]
     parts = [
-        f"{code(id_)} · **{issue.severity.value}** · {link(plain(component), between(path(id_), f'issues/{component}/index.md'))}",
+        f"{code(id_)} · **{issue.severity.value}** · "
+        + link(plain(component), between(path(id_), f"issues/{component}/index.md")),
         prose(issue.cause),
         "## How it is recognised",
         *_facts(issue),
@@ -101,7 +102,7 @@ def _fixes(issue: KnownIssue) -> list[str]:
         return []
     parts = [
         "## What to do",
-        "In order of preference. doctor fills what stands in braces with what it sees, and writes the commands out.",
+        "Best first. doctor replaces each name in braces by what it finds on the machine.",
     ]
     for number, recipe in enumerate(issue.fixes, 1):
         parts += [f"### {number}\\. {prose(recipe.title)}", *_recipe(recipe)]
@@ -150,7 +151,8 @@ def _named(other: str, here: str, catalog: Catalog) -> str:
 
 
 def _sources(issue: KnownIssue) -> list[str]:
-    how = f"{VERIFIED.get(issue.verified.how, issue.verified.how)}, {issue.verified.checked.isoformat()}"
+    verified = issue.verified
+    how = f"{VERIFIED.get(verified.how, verified.how)}, {verified.checked.isoformat()}"
     told = (
         f"Verified: {plain(how)}"
         + (f" ({plain(issue.verified.note)})" if issue.verified.note else "")
@@ -179,7 +181,10 @@ def component_pages(catalog: Catalog) -> dict[str, str]:
             f"Known issues of {component}, their causes and fixes.",
         )
         rows.append((link(plain(component), f"{component}/index.md"), str(len(names))))
-    told = f"{len(catalog.issues)} known issues, the newest source opened on {catalog.newest_source}. The search finds error messages too."
+    told = (
+        f"{len(catalog.issues)} known issues; the newest source was opened on "
+        f"{catalog.newest_source}. The search also finds error messages."
+    )
     pages["issues/index.md"] = page(
         "Known issues by component", [told, grid(("component", "issues"), rows)]
     )

@@ -1,4 +1,4 @@
-"""Foreign text as Markdown, read alike by Python-Markdown and by GitHub: nothing in it becomes markup."""
+"""Foreign text as Markdown for Python-Markdown and GitHub: nothing in it becomes markup."""
 
 from __future__ import annotations
 

@@ -110,7 +110,10 @@ def relinked(name: str, text: str) -> str:
 
 
 def _facts() -> str:
-    told = "What a condition of a known issue may name. `*` stands for a name that the environment gives."
+    told = (
+        "Names for the conditions of known issues. `*` stands for a name from the environment, such as "
+        "that of a package."
+    )
     return page(
         "Facts",
         [

@@ -35,7 +35,11 @@ def table_page(table: Table) -> str:
 def _ends(table: Table) -> str:
     if table.newest is None:
         return ""
-    return f"It ends with {plain(table.newest.release)}, looked up on {table.newest.read.isoformat()}; of what is newer nothing is known."
+    newest = table.newest
+    return (
+        f"The newest release in this table is {plain(newest.release)} "
+        f"(looked up on {newest.read.isoformat()})."
+    )
 
 
 def _column(name: str, column: Column) -> str:
