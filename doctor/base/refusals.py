@@ -30,7 +30,7 @@ class Refusal(NamedTuple):
 class RefusedError(DoctorError):
     """This machine does not grant what doctor cannot do without (exit code 3).
 
-    No fault of doctor, and none of a patient.
+    No fault of doctor, and none of the target.
     """
 
     def __init__(self, words: str) -> None:

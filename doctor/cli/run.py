@@ -27,7 +27,7 @@ def run(context: typer.Context) -> int:
     passed = pass_through(context.args)
     if passed.why:
         console.say(f"doctor: {passed.why}")
-    elif passed.code and not passed.was_told and sys.stderr is not None:
+    elif passed.code and not passed.was_signalled and sys.stderr is not None:
         try:
             _tell(context.args[0], passed.output)
         except Exception as error:  # noqa: BLE001 - whatever hinders doctor, the command has ended as it has

@@ -37,7 +37,7 @@ class ForkServerError(DoctorError):
 class _Message(msgspec.Struct, frozen=True, kw_only=True):
     """What the fork server says.
 
-    It runs the patient's code, so that anything may be said in its name.
+    It runs the target's code, so that anything may be said in its name.
     """
 
     made: _Pid | None = None
@@ -77,7 +77,7 @@ class ForkServer:
     """Opened by the first script that is run in it; serves others once that script has settled.
 
     News come as messages of their own over a socket, which children close before they run anything.
-    Until then, and in the fork server itself, the patient's code could write to it. So no number is
+    Until then, and in the fork server itself, the target's code could write to it. So no number is
     believed: one is taken for a child where the kernel says so, and to kill is left to the guard,
     which ends nothing that does not descend from it.
     """

@@ -39,7 +39,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     persistence: bool | None = None
     health: dict[str, Any] | None = None
 
-    def told(self) -> dict[str, Any]:
+    def as_fact(self) -> dict[str, Any]:
         """Return the value of a fact: unknown fields are dropped, but for those of every GPU."""
         always = ("name", "capability", "memory_bytes")
         told = {

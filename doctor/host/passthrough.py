@@ -51,13 +51,13 @@ class PassThroughResult(NamedTuple):
 
     Of a long output the beginning and the end are kept.
 
-    `was_told` says that somebody wished the end: by a signal, or by reading no further.
+    `was_signalled` says that somebody wished the end: by a signal, or by reading no further.
     """
 
     code: int
     output: bytes
     why: str = ""
-    was_told: bool = False
+    was_signalled: bool = False
 
 
 def pass_through(argv: Sequence[str]) -> PassThroughResult:
@@ -90,7 +90,7 @@ def _without_signals(argv: Sequence[str]) -> PassThroughResult:
             # An interrupt is the command's affair, for it gets it as well.
             code = child.wait()
             break
-    return PassThroughResult(code, copies.ended(), was_told=copies.cut)
+    return PassThroughResult(code, copies.ended(), was_signalled=copies.cut)
 
 
 class _Copies:
@@ -138,7 +138,7 @@ class _Command:
     """A command, and the thread that hands it what this process is told."""
 
     def __init__(self) -> None:
-        self._copies, self._pid, self._over, self._was_told = _Copies(), 0, False, False
+        self._copies, self._pid, self._over, self._was_signalled = _Copies(), 0, False, False
         self._terminal = _terminal()
         unsaid = {getattr(signal, f"SIG{name}", None) for name in _ITS_OWN}
         ignored = {
@@ -165,7 +165,9 @@ class _Command:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         output = self._copies.ended()
         return PassThroughResult(
-            128 - code if code < 0 else code, output, was_told=self._was_told or self._copies.cut
+            128 - code if code < 0 else code,
+            output,
+            was_signalled=self._was_signalled or self._copies.cut,
         )
 
     def _start(self, argv: Sequence[str], mask: set[signal.Signals] | set[int]) -> None:
@@ -214,18 +216,18 @@ class _Command:
 
     def _listen(self) -> None:
         while True:
-            number, has_it = self._told()
+            number, has_it = self._next_signal()
             if self._over:
                 return
             if number in [getattr(signal, f"SIG{name}") for name in _TO_END]:
-                self._was_told = True
+                self._was_signalled = True
             if number == signal.SIGWINCH and self._terminal:
                 _same_size(self._terminal[0])
                 has_it = False  # it may have looked before the size was set
             if not has_it:
                 self._send(number)
 
-    def _told(self) -> tuple[int, bool]:
+    def _next_signal(self) -> tuple[int, bool]:
         """Wait for a signal, and say whether the command received it as well.
 
         A terminal sends its signals to the whole foreground process group.

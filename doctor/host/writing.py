@@ -44,7 +44,7 @@ def write(path: Path, text: str, *, private: bool = False) -> None:
     A file that is there keeps its mode, and its owner where this user may give files away. A new
     one has the mode that the umask leaves; a `private` one is for its owner alone.
     """
-    with _told(path):
+    with _as_write_error(path):
         place = _place(path)
         descriptor = _as_it_is(place, path)
         if descriptor is None:
@@ -58,7 +58,7 @@ def create(path: Path, text: str) -> None:
 
     Raises FileExistsError where it is there, else WriteError.
     """
-    with _told(path):
+    with _as_write_error(path):
         place = _place(path)
         try:
             descriptor = _as_it_is(place, path)
@@ -75,7 +75,7 @@ def create(path: Path, text: str) -> None:
 
 def append(path: Path, text: str) -> None:
     """Write at the end of a file, all of the text or nothing of it; raises WriteError."""
-    with _told(path):
+    with _as_write_error(path):
         place = _place(path)
         descriptor = _as_it_is(place, path)
         if descriptor is not None:
@@ -92,7 +92,7 @@ def append(path: Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_write_error(path: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError:

@@ -164,7 +164,9 @@ def log_facts(log: Log) -> dict[str, Fact]:
     lines = log.lines
     text = "\n".join(line[:_LONGEST] for line in lines)
     facts = {
-        name: _only(log, text, values) for name, values in _told(text).items() if len(values) == 1
+        name: _only(log, text, values)
+        for name, values in _versions_in(text).items()
+        if len(values) == 1
     }
     capabilities = sorted(
         {
@@ -219,7 +221,7 @@ def _only(log: Log, text: str, values: dict[str, int]) -> Fact:
     )
 
 
-def _told(text: str) -> dict[str, dict[str, int]]:
+def _versions_in(text: str) -> dict[str, dict[str, int]]:
     """Return the values that a text tells of each thing, two at most, with the place of each.
 
     A sentence may go on in the next line.

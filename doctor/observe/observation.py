@@ -151,7 +151,7 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
         and choice.by_chance
         and not any(each.name in FRAMEWORKS for each in distributions)
     ):
-        # Whatever python3 a Rust programmer's shell happens to hold is nobody's patient.
+        # Whatever python3 a Rust programmer's shell happens to hold is no target.
         return alone, None, ""
     return (
         msgspec.structs.replace(alone, interpreter=interpreter, distributions=distributions),
@@ -270,5 +270,5 @@ def chosen(
 
 
 def ran_anything(outcomes: Iterable[Outcome]) -> bool:
-    """Say whether any check came to a verdict about the patient."""
+    """Say whether any check came to a verdict about the target."""
     return any(outcome.verdict in (Verdict.PASSED, *RED) for outcome in outcomes)

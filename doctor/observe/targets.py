@@ -112,7 +112,7 @@ def choose_interpreter(
     shell has activated, holds no interpreter.
     """
     if python is not None:
-        return Choice(path=_asked(host, python), chosen_by="--python")
+        return Choice(path=_requested_path(host, python), chosen_by="--python")
     own = own or Path(sys.prefix)
     if found := _active(host, own):
         return found
@@ -134,7 +134,7 @@ def choose_interpreter(
     return msgspec.structs.replace(found, chosen_by=found.chosen_by + why)
 
 
-def _asked(host: Host, python: str) -> Path:
+def _requested_path(host: Host, python: str) -> Path:
     path = (host.cwd / Path(python).expanduser()).absolute()
     bare = os.sep not in python and "/" not in python
     if path.is_file() and not bare:
@@ -245,7 +245,7 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
     )
     if ran.refused:
         raise RefusedError(ran.refused)
-    told = _told(ran.output)
+    told = _parse_description(ran.output)
     if told is None:
         raise TargetError(
             f"{executable} {_silence(ran, timeout)} Say which interpreter to examine with --python."
@@ -278,7 +278,7 @@ def describe(host: Host, executable: str | Path, timeout: float = 10.0) -> Inter
     )
 
 
-def _told(output: str) -> Mapping[str, object] | None:
+def _parse_description(output: str) -> Mapping[str, object] | None:
     """Find the description between its marks.
 
     Whatever a sitecustomize prints around it does no harm.

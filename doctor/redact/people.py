@@ -132,7 +132,7 @@ def without_names(text: str) -> str:
     if text.count(":") >= 3 or "::" in text or text.count("-") >= 4:
         text = _OF_AWS.sub("<host>", _MAC.sub("<address>", _IPV6.sub(_ipv6, text)))
     if ":" in text or "=" in text:
-        text = _TOLD_HOST.sub(_told, _URL_HOST.sub(_host, text))
+        text = _TOLD_HOST.sub(_masked_host, _URL_HOST.sub(_host, text))
         text = _SYSLOG.sub(r"\1<host>\3", _NCCL.sub(r"<host>\2", text))
     return _INTERNAL.sub(_internal, text) if "." in text else text
 
@@ -220,7 +220,7 @@ def _host(found: re.Match[str]) -> str:
     )
 
 
-def _told(found: re.Match[str]) -> str:
+def _masked_host(found: re.Match[str]) -> str:
     host = found[2].rstrip(".-")
     staying = (
         host.lower() in _NO_HOST

@@ -115,14 +115,18 @@ def _parted(value: Any, names: frozenset[str]) -> Any:
     """Blank secrets that stand apart from their name: in a table, or behind an option."""
     if isinstance(value, dict):
         changed = {
-            key: HIDDEN if _told_by(key, item, names) else _parted(item, names)
+            key: HIDDEN if _has_secret_name(key, item, names) else _parted(item, names)
             for key, item in value.items()
         }
         return changed if any(changed[key] is not item for key, item in value.items()) else value
     if isinstance(value, list | tuple):
         parts = [_parted(item, names) for item in value]
         for number, (option, word) in enumerate(pairwise(value), 1):
-            if isinstance(option, str) and option.startswith("-") and _told_by(option, word, names):
+            if (
+                isinstance(option, str)
+                and option.startswith("-")
+                and _has_secret_name(option, word, names)
+            ):
                 parts[number] = HIDDEN
         return (
             parts if any(new is not old for new, old in zip(parts, value, strict=True)) else value
@@ -130,5 +134,5 @@ def _parted(value: Any, names: frozenset[str]) -> Any:
     return value
 
 
-def _told_by(name: str, value: Any, names: frozenset[str]) -> bool:
+def _has_secret_name(name: str, value: Any, names: frozenset[str]) -> bool:
     return name in names and isinstance(value, str) and is_secret(name, value)

@@ -40,7 +40,7 @@ def _rules() -> _Rules:
         (("://",), addresses.credentials),
         (("@",), addresses.pairs),
         (("-----begin", "-----end", "private-lines:", "private-mac:"), keys.private),
-        *((shape.keywords, partial(shapes.found, shape)) for shape in shapes.shapes()),
+        *((shape.keywords, partial(shapes.find_shape, shape)) for shape in shapes.shapes()),
         *((carrier.keywords, partial(commands.carried, carrier)) for carrier in commands.CARRIERS),
     ]
     woken: dict[str, list[int]] = {}
@@ -62,7 +62,7 @@ def without_secrets(text: str) -> str:
     """Return a text with every secret in it blanked; lines stay lines."""
     if len(text) < _SHORTEST:
         return text
-    spans = _found(text)
+    spans = _find_spans(text)
     if len(text) > _NARROW and "\n" in text:
         spans = [*spans, *_wrapped(text)]
     return _blanked(text, spans) if spans else text
@@ -82,7 +82,7 @@ def texts_with_keywords(texts: Sequence[str]) -> Iterator[int]:
     )
 
 
-def _found(text: str) -> list[Span]:
+def _find_spans(text: str) -> list[Span]:
     rules = _rules()
     places: dict[int, list[Span]] = {}
     for which, start, end in rules.automaton.find_matches_as_indexes(
@@ -121,7 +121,7 @@ def _wrapped(text: str) -> Iterator[Span]:
     joined = [text[start:place] + text[place + 1 : end] for start, place, end in seams]
     for number in texts_with_keywords(joined):
         start, place, _ = seams[number]
-        for first, last in _found(joined[number]):
+        for first, last in _find_spans(joined[number]):
             if start + first < place < start + last and _goes_on(
                 text, start, place, start + last + 1
             ):
@@ -134,7 +134,7 @@ def _goes_on(text: str, start: int, place: int, end: int) -> bool:
 
     It does where it is none without the next line, or that line looks like its rest.
     """
-    whole = any(last == place - start for _, last in _found(text[start:place]))
+    whole = any(last == place - start for _, last in _find_spans(text[start:place]))
     return not whole or looks_random(text[place + 1 : end], 4)
 
 

@@ -206,7 +206,7 @@ def _compiled(pattern: str) -> Pattern:
     return Pattern(pattern)
 
 
-def found(shape: Shape, text: str, places: Sequence[tuple[int, int]]) -> Iterator[Span]:
+def find_shape(shape: Shape, text: str, places: Sequence[tuple[int, int]]) -> Iterator[Span]:
     """Yield the secrets of a shape near its keywords, which stand at `places`."""
     for start, end in _windows(places, len(text)):
         for hit in _compiled(shape.pattern).finditer(text, start, end):

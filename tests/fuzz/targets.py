@@ -248,7 +248,7 @@ def constants(data: bytes) -> None:
 
 def description(data: bytes) -> None:
     """Read what an interpreter says of itself."""
-    told = targets._told(targets._BEGIN + _text(data) + targets._END)
+    told = targets._parse_description(targets._BEGIN + _text(data) + targets._END)
     if told is not None:
         with contextlib.suppress(msgspec.ValidationError):
             msgspec.convert(told, Interpreter)

@@ -174,7 +174,7 @@ class _Re2:
             found = self._pattern.search(text)
         except UnicodeEncodeError:
             found = self._pattern.search(text.encode("utf-8", "replace").decode())
-        return _found(found)
+        return _as_match(found)
 
 
 class _Re:
@@ -183,10 +183,10 @@ class _Re:
 
     def search(self, text: str) -> PatternMatch | None:
         """Return the first match."""
-        return _found(self._pattern.search(text))
+        return _as_match(self._pattern.search(text))
 
 
-def _found(match: Any) -> PatternMatch | None:
+def _as_match(match: Any) -> PatternMatch | None:
     if match is None:
         return None
     return PatternMatch(

@@ -110,9 +110,9 @@ class Automaton:
                 if char and step.test is not None and step.test(char):
                     self._follow(number + 1, places, text, place + 1, going, seen)
             threads = going
-        return None if best is None else self._told(text, best)
+        return None if best is None else self._as_match(text, best)
 
-    def _told(self, text: str, places: _Places) -> PatternMatch:
+    def _as_match(self, text: str, places: _Places) -> PatternMatch:
         spans = {
             name: (places[2 * number], places[2 * number + 1])
             for name, number in self._names.items()

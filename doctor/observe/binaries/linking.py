@@ -102,7 +102,7 @@ def read(path: Path, handed_down: tuple[str, ...]) -> Object:
 
     `handed_down` are the RPATHs of those that led to it.
     """
-    needed, rpath, runpath, broken = _said(path, _stamp(path))
+    needed, rpath, runpath, broken = _read_dynamic(path, _stamp(path))
     return Object(path, needed, (*(() if runpath else rpath), *handed_down), runpath, broken)
 
 
@@ -115,7 +115,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _said(
+def _read_dynamic(
     path: Path, _: tuple[int, int]
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str]:
     origin = str(path.parent)

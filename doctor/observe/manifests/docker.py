@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.observe.manifests.pins import CONDA, Pin, asked, lines
+from doctor.observe.manifests.pins import CONDA, Pin, lines, pin_in
 
 _INSTRUCTION = re.compile(r"\s*([A-Za-z]{2,12})\s+(.*)")
 _FROM = re.compile(
@@ -71,6 +71,6 @@ def _named(command: str, number: int) -> Iterator[Pin]:
         if word in _TAKES_VALUE or word[0] == "-":
             skip = word in _TAKES_VALUE
             continue
-        if not skip and (pin := asked(word.strip("\"'"), number)):
+        if not skip and (pin := pin_in(word.strip("\"'"), number)):
             yield pin._replace(name=CONDA.get(pin.name, pin.name))
         skip = False

@@ -37,7 +37,7 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
     )
 
 
-def asked(text: str, number: int) -> Pin | None:
+def pin_in(text: str, number: int) -> Pin | None:
     """Read a requirement; None where the text is none."""
     text = text.strip()
     if address := _WHEEL.search(text) or _EGG.search(text):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.observe.manifests.pins import CONDA, Pin, asked, lines
+from doctor.observe.manifests.pins import CONDA, Pin, lines, pin_in
 
 _ITEM = re.compile(r"\s*-\s+['\"]?(?:[\w./-]{1,100}::)?([^'\"#]{1,300})")
 _KEY = re.compile(r"([\w-]{1,40})\s*:")
@@ -21,7 +21,7 @@ def requirements(text: str) -> Iterator[Pin]:
     """
     for number, line in lines(text):
         wanted = line.strip().removeprefix("-e ").removeprefix("--editable ")
-        if wanted and wanted[0] not in "#-" and (pin := asked(wanted, number)):
+        if wanted and wanted[0] not in "#-" and (pin := pin_in(wanted, number)):
             yield pin
 
 
@@ -35,5 +35,5 @@ def environment(text: str) -> Iterator[Pin]:
         if found := _KEY.match(line):
             key = found[1]
         item = _ITEM.match(line) if key == "dependencies" else None
-        if item and (pin := asked(item[1], number)):
+        if item and (pin := pin_in(item[1], number)):
             yield pin._replace(name=CONDA.get(pin.name, pin.name))

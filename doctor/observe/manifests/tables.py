@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from doctor.observe.manifests.pins import CONDA, Pin, asked, lines
+from doctor.observe.manifests.pins import CONDA, Pin, lines, pin_in
 
 _HEADER = re.compile(r"\s*\[{1,2}([^\]]{1,200})\]")
 _KEY = re.compile(
@@ -90,7 +90,7 @@ def _asked_by(text: str, shape: _Shape) -> Iterator[Pin]:
             continue
         if lists.fullmatch(f"{table}/{key}"):
             yield from (
-                pin for each in _QUOTED.findall(_code(rest)) if (pin := asked(each, number))
+                pin for each in _QUOTED.findall(_code(rest)) if (pin := pin_in(each, number))
             )
         depth = max(depth + _nesting(rest), 0)
 

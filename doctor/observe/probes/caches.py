@@ -65,18 +65,22 @@ def probe(scene: Scene) -> FactStream:
     run_from = [one for one in found if one.name in _RUN_FROM]
     yield (
         "cache.unwritable",
-        _listed(_told(scene.host, one) for one in run_from if not _writable(scene.host, one)),
+        _listed(
+            _cache_value(scene.host, one) for one in run_from if not _writable(scene.host, one)
+        ),
     )
     yield (
         "cache.noexec",
-        _listed(_told(scene.host, one) for one in run_from if _flagged(scene.host, one.there)),
+        _listed(
+            _cache_value(scene.host, one) for one in run_from if _flagged(scene.host, one.there)
+        ),
     )
     mounts = _mounts(scene.host)
     kinds = [(one, _kind(one.there, mounts)) for one in found]
     yield (
         "cache.network",
         _listed(
-            {**_told(scene.host, one), "type": kind}
+            {**_cache_value(scene.host, one), "type": kind}
             for one, kind in kinds
             if _NETWORK.fullmatch(kind)
         ),
@@ -163,7 +167,7 @@ def _writable(host: Host, one: _Cache) -> bool:
     return os.access(host.at(one.there), os.W_OK | os.X_OK)
 
 
-def _told(host: Host, one: _Cache) -> dict[str, Any]:
+def _cache_value(host: Host, one: _Cache) -> dict[str, Any]:
     """Describe a cache for people; `owner` only where it is another user's."""
     try:
         owner = host.at(one.there).stat().st_uid
@@ -222,7 +226,7 @@ def _stale(scene: Scene, extensions: list[_Cache]) -> Fact:
     ]
     if not locks:
         return absent("extensions")
-    held = _held(scene.host)
+    held = _open_inodes(scene.host)
     return _listed(str(lock) for lock in locks if os.path.realpath(lock) not in held)
 
 
@@ -238,7 +242,7 @@ def _locks(host: Host, root: Path, interpreter: Interpreter) -> Iterator[Path]:
                 yield lock
 
 
-def _held(host: Host) -> set[str]:
+def _open_inodes(host: Host) -> set[str]:
     """Return every file that a process of this user holds open.
 
     Those of others cannot be looked at.

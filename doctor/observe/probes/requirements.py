@@ -48,13 +48,13 @@ def probe(scene: Scene) -> FactStream:
     by_name = {one.name: one for one in scene.distributions}
     members = [one for one in scene.distributions if asks_beside_stack(one.name)]
     unread: list[str] = []
-    for one, wanted in _asked(members, scene.interpreter, unread):
+    for one, wanted in _collect(members, scene.interpreter, unread):
         yield from _judged(one, wanted, _installed(wanted.name, by_name))
     if unread:
         raise UnreadableFile("; ".join(unread[:_MOST_UNREAD]))
 
 
-def _asked(
+def _collect(
     members: list[Distribution], interpreter: Interpreter, unread: list[str]
 ) -> list[tuple[Distribution, Requirement]]:
     """Collect the requirements of all members, with the extras that members request.

@@ -58,14 +58,14 @@ def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
                 unknown(lock.problem or "there is no Cargo.lock", str(path)),
             )
         return
-    answer = _asked(scene, folder, lock, patience)
+    answer = _ask_cargo(scene, folder, lock, patience)
     yield from _workspace(answer)
     for name in sorted({*_CRATES, *(each for each in lock.packages if each.startswith("candle-"))}):
         yield from _crate(name, lock, answer, str(path))
     yield from candle(scene, folder, lock, answer)
 
 
-def _asked(scene: Scene, folder: Path, lock: Lock, patience: float) -> Answer:
+def _ask_cargo(scene: Scene, folder: Path, lock: Lock, patience: float) -> Answer:
     """Ask cargo if the lock lists a crate of interest.
 
     Many a Python project has a small crate beside it.

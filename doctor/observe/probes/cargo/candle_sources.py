@@ -48,7 +48,7 @@ def candle(scene: Scene, workspace: Path, lock: Lock, answer: Answer) -> FactStr
     features = _features(lock, answer)
     yield "candle.features", features
     yield "candle.built", _built(host, workspace, lock, answer, features.value or ())
-    yield from _said(host, workspace, lock, answer)
+    yield from _source_facts(host, workspace, lock, answer)
     yield "cudarc.known_cuda", _known_cuda(host, workspace, lock, answer)
     yield "candle.metal_places", _places(workspace, lock, answer)
     yield from _rust_wanted(answer)
@@ -99,7 +99,9 @@ def _newer(path: Path, other: Path) -> bool:
         return False
 
 
-def _said(host: Host, workspace: Path, lock: Lock, answer: Answer) -> Iterator[tuple[str, Fact]]:
+def _source_facts(
+    host: Host, workspace: Path, lock: Lock, answer: Answer
+) -> Iterator[tuple[str, Fact]]:
     """Yield what files of the sources say of the founding bugs.
 
     Absent without the crate, unknown without its source.

@@ -70,12 +70,12 @@ def probe(scene: Scene) -> FactStream:
     yield "extensions.files", present([str(one.file.path) for one in judged], "RECORD files")
     owners = dict.fromkeys(one.file.owner.name for one in judged)
     for owner in owners:
-        yield from _told(
+        yield from _package_facts(
             owner, [one for one in judged if one.file.owner.name == owner], listed.unread
         )
 
 
-def _told(owner: str, judged: list[Judged], unread: str) -> FactStream:
+def _package_facts(owner: str, judged: list[Judged], unread: str) -> FactStream:
     """Give the facts of one distribution; what is in order is absent.
 
     Where a RECORD is `unread`, some library may be here after all.

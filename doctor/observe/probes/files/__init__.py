@@ -14,7 +14,13 @@ from doctor.host.reading import UnreadableFile, read_regular
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.installed.distributions import record_of
 from doctor.observe.probes.files import records
-from doctor.observe.probes.files.generations import Needs, Replaced, generation_of, needs_of, told
+from doctor.observe.probes.files.generations import (
+    Needs,
+    Replaced,
+    generation_of,
+    needs_of,
+    package_facts,
+)
 from doctor.observe.probes.files.owners import Wrong, claims, owner_of
 from doctor.observe.probes.files.records import kind_of, rows
 from doctor.observe.scene import Distribution, Scene
@@ -77,14 +83,14 @@ def probe(scene: Scene) -> FactStream:
     ]
     yield (
         "files.overwritten",
-        _listed([{**_told(one.file), "by": one.by.requirement} for one in replaced]),
+        _listed([{**_file_value(one.file), "by": one.by.requirement} for one in replaced]),
     )
     yield "files.overwritten_packages", _listed(_owners(one.file for one in pairs))
     yield (
         "files.overwriting_packages",
         _listed(list(dict.fromkeys(one.by.requirement for one in pairs))),
     )
-    yield from told(replaced, needs, scene.distributions)
+    yield from package_facts(replaced, needs, scene.distributions)
     if unread:
         raise UnreadableFile("; ".join(unread[:_MOST_UNREAD]))
 
@@ -93,7 +99,7 @@ def _of_files(
     missing: Sequence[Wrong], damaged: Sequence[Wrong], unread: Sequence[str]
 ) -> FactStream:
     pointers = [each for each in damaged if kind_of(each.path) == "library" and _is_pointer(each)]
-    yield "files.missing", _listed([_told(each) for each in missing], unread)
+    yield "files.missing", _listed([_file_value(each) for each in missing], unread)
     yield "files.missing_packages", _listed(_owners(missing), unread)
     apart = [
         each
@@ -101,9 +107,9 @@ def _of_files(
         if kind_of(each.path) == "library" and not _OF_TORCH.fullmatch(each.owner.name)
     ]
     yield "files.missing_apart", _listed(_owners(apart), unread)
-    yield "files.damaged", _listed([_told(each) for each in damaged], unread)
+    yield "files.damaged", _listed([_file_value(each) for each in damaged], unread)
     yield "files.damaged_packages", _listed(_owners(damaged), unread)
-    yield "files.lfs_pointers", _listed([_told(each)["path"] for each in pointers], unread)
+    yield "files.lfs_pointers", _listed([_file_value(each)["path"] for each in pointers], unread)
 
 
 def _listed(values: Sequence[Any], unread: Sequence[str] = ()) -> Fact:
@@ -116,7 +122,7 @@ def _owners(wrong: Iterable[Wrong]) -> list[str]:
     return list(dict.fromkeys(each.owner.requirement for each in wrong))
 
 
-def _told(each: Wrong) -> dict[str, Any]:
+def _file_value(each: Wrong) -> dict[str, Any]:
     owner = each.owner
     return {
         "path": f"{owner.folder.parent}/{each.path}",

@@ -60,7 +60,7 @@ def needs_of(scene: Scene) -> Needs:
         return Needs({}, frozenset())
     others = [one for one in scene.distributions if one.name not in packages]
     try:
-        asked = _asked(others, packages, scene)
+        asked = _dependents(others, packages, scene)
     except UnreadableFile:
         return Needs({}, frozenset())  # whoever it is may need any of them
     here = {generation_of(name) for name in asked}
@@ -80,7 +80,7 @@ def needs_of(scene: Scene) -> Needs:
     return Needs(asked, frozenset(spare - set(asked)))
 
 
-def _asked(
+def _dependents(
     others: Iterable[Distribution], packages: Mapping[str, Distribution], scene: Scene
 ) -> dict[str, frozenset[str]]:
     """Collect who asks for which of these packages in METADATA.
@@ -150,7 +150,7 @@ def _named(file: Compiled, names: Iterable[str]) -> list[str]:
         return []
 
 
-def told(
+def package_facts(
     replaced: Sequence[Replaced], needs: Needs, distributions: Iterable[Distribution]
 ) -> FactStream:
     """Give cuda_packages.*, out of the files that lie in another's place."""

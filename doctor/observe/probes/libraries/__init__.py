@@ -58,7 +58,7 @@ def probe(scene: Scene) -> FactStream:
         yield from ((f"libs.{name}", absent("sys.path")) for name in _NAMES)
         return
     found = resolve(search_of(scene.host, interpreter.executable, interpreter.machine), torch)
-    told = dict(_told(found, owned(interpreter, torch), torch / "lib"))
+    told = dict(_library_facts(found, owned(interpreter, torch), torch / "lib"))
     yield from told.items()
     yield "libs.ld_library_path_rest", _rest(scene.host, told["libs.shadowed"])
     asked = list(in_vain(found))
@@ -70,7 +70,9 @@ def probe(scene: Scene) -> FactStream:
     yield from of_cudnn(scene, found)
 
 
-def _told(found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: Path) -> FactStream:
+def _library_facts(
+    found: Mapping[str, Resolved], own: Mapping[str, list[Path]], source: Path
+) -> FactStream:
     if not found:
         why = "torch needs no CUDA library, or its own libraries cannot be read"
         yield "libs.resolved", unknown(why, str(source)) if own else absent(str(source))

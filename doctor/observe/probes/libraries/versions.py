@@ -51,18 +51,20 @@ def of_cudnn(scene: Scene, found: Mapping[str, Resolved]) -> FactStream:
     known = absent(source) if whole else unknown(why, source)
     yield (
         "libs.cudnn_older",
-        present(_told(older, versions, wanted or ()), str(older[0])) if older else known,
+        present(_cudnn_fact(older, versions, wanted or ()), str(older[0])) if older else known,
     )
     mixed = (
         sorted(versions, key=lambda path: versions[path]) if len(set(versions.values())) > 1 else []
     )
     yield (
         "libs.cudnn_mixed",
-        present(_told(mixed, versions, versions[mixed[-1]]), str(mixed[0])) if mixed else known,
+        present(_cudnn_fact(mixed, versions, versions[mixed[-1]]), str(mixed[0]))
+        if mixed
+        else known,
     )
 
 
-def _told(
+def _cudnn_fact(
     paths: Sequence[Path], versions: Mapping[Path, Version], other: Version
 ) -> dict[str, str]:
     return {"library": str(paths[0]), "version": _text(versions[paths[0]]), "wanted": _text(other)}

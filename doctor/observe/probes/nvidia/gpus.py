@@ -21,7 +21,9 @@ def of_gpus(host: Host, answer: NvmlAnswer, source: str) -> FactStream:
     gpus = _located(answer.gpus, files.addresses(host))
     yield (
         "nvidia.gpus",
-        present([gpu.told() for gpu in gpus], source) if gpus else absent(f"{source} lists none"),
+        present([gpu.as_fact() for gpu in gpus], source)
+        if gpus
+        else absent(f"{source} lists none"),
     )
     told = visible(gpus, host.env)
     errors = [
@@ -76,7 +78,7 @@ def _seen_by_cuda(told: Visible, gpus: tuple[Gpu, ...], source: str) -> FactStre
     else:
         yield (
             "nvidia.visible",
-            present([gpu.told() for gpu in told.gpus], where) if told.gpus else absent(where),
+            present([gpu.as_fact() for gpu in told.gpus], where) if told.gpus else absent(where),
         )
     yield (
         "nvidia.visible_error",

@@ -131,7 +131,7 @@ def _versions(scene: Scene, kit: Toolkit, patience: float) -> FactStream:
     )
     yield "cuda.headers_version", _or_absent(headers, f"{kit.root}/include/cuda.h")
     told = roots.filed_nvcc_version(scene, kit)
-    compiler = present(*told) if told else _asked(scene.host, kit.nvcc, patience)
+    compiler = present(*told) if told else _ask_nvcc(scene.host, kit.nvcc, patience)
     yield "cuda.nvcc_version", compiler
     if filed and (told or compiler.value is None):
         yield "cuda.version", present(*filed)
@@ -144,7 +144,7 @@ def _versions(scene: Scene, kit: Toolkit, patience: float) -> FactStream:
         )
 
 
-def _asked(host: Host, nvcc: str | None, patience: float) -> Fact:
+def _ask_nvcc(host: Host, nvcc: str | None, patience: float) -> Fact:
     if nvcc is None:
         return absent("bin/nvcc")
     ran = host.run([nvcc, "--version"], timeout=patience, limit=1 << 14, cwd=Path("/"))
