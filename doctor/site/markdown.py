@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from doctor.facts.placeholders import HOLE
+from doctor.report.markdown.text import code_block, code_span, told
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|])")
 _LEADING = re.compile(r"(?m)^([ \t]*(?:\d+(?=[.)]))?)([#+.)-])")
 _FENCE = re.compile(r"(?m)^([ \t]*)~")
-_CODE = re.compile(r"`([^`\n]+)`")
+_LONGEST = 100_000
 
 
 def plain(text: str) -> str:
@@ -22,11 +23,8 @@ def plain(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Escape a text of ours, in which `code` may stand between backticks."""
-    pieces = _CODE.split(" ".join(text.split()))
-    return "".join(
-        code(piece) if number % 2 else plain(piece) for number, piece in enumerate(pieces)
-    )
+    """Escape a text of the catalog, in which code stands between backticks."""
+    return told(text, _LONGEST, plain)
 
 
 def closed(title: str) -> str:
@@ -36,16 +34,12 @@ def closed(title: str) -> str:
 
 def code(text: str) -> str:
     """Return a code span."""
-    fence = "`" * (max(map(len, re.findall(r"`+", text)), default=0) + 1)
-    room = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{room}{' '.join(text.split())}{room}{fence}"
+    return code_span(" ".join(text.split()))
 
 
 def block(lines: Iterable[str], kind: str = "text") -> str:
     """Return a block of code."""
-    text = "\n".join(lines)
-    fence = "`" * max(3, max(map(len, re.findall(r"`+", text)), default=0) + 1)
-    return f"{fence}{kind}\n{text}\n{fence}"
+    return code_block("\n".join(lines), kind)
 
 
 def link(text: str, address: str) -> str:

@@ -43,7 +43,7 @@ def test_every_format_that_people_read_says_how_old_it_is(ran: str, age: str) ->
     )
     for text in (page, markdown.render(report), html.render(report)):
         assert f"from an earlier run, {age}" in text
-        assert "--fresh runs the checks again" in text
+        assert "--fresh runs them again" in text
 
 
 def test_the_oldest_counts() -> None:

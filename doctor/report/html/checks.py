@@ -120,7 +120,7 @@ def rest(report: Report) -> Markup:
     out = [_issue(one.id, one.title, one.why) for one in judged.ruled_out]
     groups = (
         _listed("Not checked", unseen),
-        _listed("Undecided for want of facts", open_),
+        _listed("Undecided: facts are missing", open_),
         _listed("Ruled out", out),
     )
     return joined(*groups)

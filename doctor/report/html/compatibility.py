@@ -1,4 +1,4 @@
-"""The picture of what fits: a chip for each thing that is held against another, then what does not fit in words."""
+"""What fits together: a chip for each pair, then a table of the pairs that do not fit."""
 
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ _TITLES = {
 _MARKS = {"error": "✗", "warning": "!", "note": "i", "good": "✓"}
 _ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
-    "%3Ccircle cx='8' cy='8' r='7' fill='%23e3a008'/%3E%3Cpath d='M8 4v8M4 8h8' stroke='%23fff' stroke-width='2.4'/%3E%3C/svg%3E"
+    "%3Ccircle cx='8' cy='8' r='7' fill='%23e3a008'/%3E"
+    "%3Cpath d='M8 4v8M4 8h8' stroke='%23fff' stroke-width='2.4'/%3E%3C/svg%3E"
 )
 
 
@@ -50,7 +51,10 @@ def render(report: Report) -> str:
 
 def _head(report: Report, style: str) -> Markup:
     digest = b64encode(sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
     return el(
         "head",
         el("meta", charset="utf-8"),
@@ -185,7 +189,7 @@ def _sections(report: Report) -> tuple[dict[str, Markup], list[str]]:
         for name, parts in content.items()
     }
     inside["machine"] = [_machine(report)]
-    inside["findings"] = inside["findings"] or [el("p", "Left out for want of room.")]
+    inside["findings"] = inside["findings"] or [el("p", "Left out: no room.")]
     return {
         name: section(name, title, *inside[name]) for name, title in _TITLES.items() if inside[name]
     }, lost

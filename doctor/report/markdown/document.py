@@ -1,4 +1,7 @@
-"""The report as Markdown that fits into an issue: findings first, the rest folded, and the machine as maintainers ask for it."""
+"""The report as Markdown that fits into an issue.
+
+Findings come first; the rest is folded, with the machine in the form of `collect_env`.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ def _fitted(parts: list[Part], most: int) -> str:
     if lost:
         texts.insert(
             1,
-            f"> **Cut to fit into an issue.** Left out: {named(lost)}. `doctor check --format json` holds everything.",
+            f"> **Cut to fit into an issue.** Left out: {named(lost)}. "
+            "`doctor check --format json` holds everything.",
         )
     return "\n\n".join(texts) + "\n"
 
@@ -95,7 +99,8 @@ def _head(report: Report) -> Iterator[str]:
         yield f"> **Assumed**: {prose(declared, 500)}."
     targets = ", ".join(code(machine.named(target), 300) for target in seen.targets[:4])
     checks = f"{total.checked} checked, {total.skipped} skipped, {total.broken} broken"
-    yield f"{prose(f'canary-doctor {report.doctor_version}, {report.command}', 200)}{f' of {targets}' if targets else ''}: {checks}"
+    what = prose(f"canary-doctor {report.doctor_version}, {report.command}", 200)
+    yield f"{what}{f' of {targets}' if targets else ''}: {checks}"
     yield " · ".join(f"**{prose(entry, 80)}**" for entry in machine.wheel_tuple(seen.facts)[:12])
 
 
@@ -143,7 +148,8 @@ def _check(alike: tuple[Outcome, ...]) -> str:
     )
     why = "; ".join(filter(None, [ends.why(first), *ends.told(alike)]))
     mark = MARKS[first.verdict]
-    return f"| {mark} | {code_cell(first.id, 60)} | {cell(ends.devices(alike), 60)} | {seconds} | {cell(why, 400)} |"
+    cells = (mark, code_cell(first.id, 60), cell(ends.devices(alike), 60), seconds, cell(why, 400))
+    return f"| {' | '.join(cells)} |"
 
 
 def _log(outcome: Outcome) -> str:
@@ -154,7 +160,10 @@ def _log(outcome: Outcome) -> str:
 
 
 def _environment(report: Report) -> str:
-    title = "Environment, as <code>python -m torch.utils.collect_env</code> writes it (read without importing torch)"
+    title = (
+        "Environment, as <code>python -m torch.utils.collect_env</code> writes it "
+        "(read without importing torch)"
+    )
     return folded(title, fenced(collect_env.block(report.observation.facts), "text"))
 
 
@@ -167,7 +176,7 @@ def _rest(report: Report) -> str:
         *deselected(seen),
     ]
     lines += [
-        f"{issue.id} is undecided for want of {words.facts_wanted(issue.missing_facts)}"
+        f"{issue.id} is undecided: {words.facts_wanted(issue.missing_facts)} is not known"
         for issue in judged.undecided
     ]
     lines += [f"{issue.id} is ruled out: {issue.why}" for issue in judged.ruled_out]

@@ -1,8 +1,13 @@
-"""Foreign text in Markdown as GitHub and GitLab read it: no markup, no mention, no reference, no command to a runner."""
+"""Foreign text in Markdown as GitHub and GitLab read it.
+
+Nothing in it becomes markup, a mention, a reference or a command to a runner. The documentation
+site uses the same fences and spans.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html import escape
 
 from doctor.base.text import sanitize
@@ -44,24 +49,26 @@ def prose(text: str, most: int = 4000) -> str:
     return _BEGINS.sub(_begun, _MARKS.sub(r"\\\1", in_html(text, most)))
 
 
-def told(text: str, most: int = 4000) -> str:
-    """Write a text as a paragraph in which what stands in backticks is code, as the catalog has it."""
+def told(text: str, most: int = 4000, write: Callable[[str], str] | None = None) -> str:
+    """Write a paragraph of the catalog: what stands between backticks is code.
+
+    `write` escapes the rest, as `prose` does where it is left out.
+    """
+    write = write or prose
     pieces = _QUOTED.split(flat(text, most))
     if "`" in "".join(pieces):
-        return prose(text, most)
+        return write(flat(text, most))
     return "".join(
-        code(piece, most) if number % 2 else _kept_ends(piece)
+        code(piece, most) if number % 2 else _kept_ends(piece, write)
         for number, piece in enumerate(pieces)
     )
 
 
-def _kept_ends(piece: str) -> str:
+def _kept_ends(piece: str, write: Callable[[str], str]) -> str:
     """Write a piece of a paragraph, with the blanks at its ends."""
-    return (
-        " " * piece.startswith(" ")
-        + prose(piece)
-        + " " * (piece.endswith(" ") and bool(piece.strip()))
-    )
+    inside = piece.strip()
+    before, after = " " * piece.startswith(" "), " " * piece.endswith(" ")
+    return f"{before}{write(inside)}{after}" if inside else before
 
 
 def _begun(found: re.Match[str]) -> str:
@@ -79,17 +86,31 @@ def code_cell(text: str, most: int = 400) -> str:
 
 
 def code(text: str, most: int = 400) -> str:
-    """Write a text as a span of code."""
-    text = flat(text, most)
-    if not text:
+    """Write foreign text as a span of code."""
+    return code_span(flat(text, most))
+
+
+def code_span(line: str) -> str:
+    """Write a line as a span of code, its backticks kept.
+
+    https://spec.commonmark.org/0.31.2/#code-spans
+    """
+    if not line:
         return ""
-    fence = "`" * (_longest(text) + 1)
-    return f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}"
+    fence = "`" * (_longest(line) + 1)
+    return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
 
 
 def fenced(text: str, language: str) -> str:
-    """Write a text as a block of code, with a fence that is longer than any in it."""
-    text = sanitize(text).translate({0x2028: " ", 0x2029: " "}).strip("\n")
+    """Write foreign text as a block of code."""
+    return code_block(sanitize(text).translate({0x2028: " ", 0x2029: " "}).strip("\n"), language)
+
+
+def code_block(text: str, language: str) -> str:
+    """Write a text as a block of code, with a fence that is longer than any in it.
+
+    https://spec.commonmark.org/0.31.2/#fenced-code-blocks
+    """
     fence = "`" * max(_longest(text) + 1, 3)
     return f"{fence}{language}\n{text}\n{fence}"
 
@@ -102,7 +123,7 @@ def folded(title: str, body: str) -> str:
 def link(address: str) -> str:
     """Write an address as a link.
 
-    One into GitHub leads through a door that leaves no trace on the thread it points to.
+    One into GitHub goes through redirect.github.com, so that the thread shows no back-reference.
     """
     if not _ADDRESS.fullmatch(address):
         return code(address)

@@ -100,7 +100,8 @@ def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
 
 def _background(issue: KnownIssue, how: Look) -> Lines:
     yield blank()
-    told = f"{VERIFIED.get(issue.verified.how, issue.verified.how)}, {issue.verified.checked.isoformat()}"
+    how_known = VERIFIED.get(issue.verified.how, issue.verified.how)
+    told = f"{how_known}, {issue.verified.checked.isoformat()}"
     told += f": {issue.verified.note}" if issue.verified.note else ""
     yield from paragraph(told, how, label=("verified", QUIET))
     for label, ids in (("explains", issue.symptoms), ("related", issue.related)):

@@ -1,4 +1,8 @@
-"""The machine in the form of `python -m torch.utils.collect_env`, which maintainers ask for and tools read; torch is not imported."""
+"""The machine in the form of `python -m torch.utils.collect_env`, without importing torch.
+
+Maintainers ask for this form, and tools read it:
+https://github.com/pytorch/pytorch/blob/main/torch/utils/collect_env.py
+"""
 
 from __future__ import annotations
 
@@ -58,7 +62,8 @@ def _torch(facts: Facts) -> Iterator[str]:
     yield f"Is debug build: {'False' if value_of(facts, 'torch.version') else 'N/A'}"
     # `Could not collect` stands in real reports of a torch that was built without CUDA, so it
     # cannot say that nothing is known.
-    yield f"CUDA used to build PyTorch: {_told(facts, 'torch.cuda_version', absent='None', unknown='not known')}"
+    cuda = _told(facts, "torch.cuda_version", absent="None", unknown="not known")
+    yield f"CUDA used to build PyTorch: {cuda}"
     yield f"ROCM used to build PyTorch: {_told(facts, 'torch.hip_version')}"
 
 
@@ -127,7 +132,9 @@ def _cuda(facts: Facts) -> Iterator[str]:
     yield f"Nvidia driver version: {_told(facts, 'nvidia.driver_version', absent='No CUDA')}"
     yield f"cuDNN version: {_cudnn(facts)}"
     devices = value_of(facts, "torch.devices")
-    yield f"Is XPU available: {any(str(name).startswith('xpu') for name in devices) if isinstance(devices, list) else 'N/A'}"
+    listed = isinstance(devices, list)
+    xpu = any(str(name).startswith("xpu") for name in devices) if listed else "N/A"
+    yield f"Is XPU available: {xpu}"
     yield "HIP runtime version: N/A"
     yield "MIOpen runtime version: N/A"
     yield "Is XNNPACK available: N/A"

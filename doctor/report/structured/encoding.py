@@ -1,4 +1,4 @@
-"""Values as JSON that every reader takes, and that a runner of continuous integration reads nothing into."""
+"""Values as JSON that every reader takes, with no command to a CI runner in it."""
 
 from __future__ import annotations
 

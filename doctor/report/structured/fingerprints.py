@@ -1,4 +1,4 @@
-"""Where formats for machines hang a finding: a file of the project, and a name that stays the same from run to run."""
+"""Where formats for machines place a finding, and a fingerprint that stays from run to run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def is_inside(path: str) -> bool:
 
 
 def fingerprints(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield, for each finding, a name that does not depend on versions, lines or the machine: its rule, its target, and which one it is.
+    """Yield a fingerprint for each finding: its id, its target and its number among its like.
+
+    It does not depend on versions, lines or the machine.
 
     A red check has a finding for each device, so that several may share a rule.
     """

@@ -1,4 +1,7 @@
-"""The findings as annotations of GitHub Actions: a line for each that its runner takes for a command."""
+"""The findings as annotations of GitHub Actions, a workflow command for each.
+
+https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def render(report: Report) -> str:
         lines += [*own, *(_annotation(one, windows=windows) for one in shown)]
         if left := len(found) - len(shown):
             lines.append(
-                f"doctor: GitHub shows {_MOST} annotations of a kind for each step; {left} more of severity {severity.value}"
+                f"doctor: GitHub shows {_MOST} annotations of a kind for each step; "
+                f"{left} more of severity {severity.value}"
             )
     if lines and (declared := as_if(report.observation.facts)):
         lines.append(neutralize_commands(f"doctor: {declared}"))
@@ -47,7 +51,10 @@ def _about_the_run(report: Report) -> Iterator[str]:
     if report.observation.interrupted:
         yield "::error title=doctor was interrupted::What it saw until then is reported."
     if report.exit_code == 4:
-        yield "::error title=doctor had nothing to judge::No framework was found and no check ran, or the log holds nothing it knows."
+        yield (
+            "::error title=doctor had nothing to judge::No framework was found and no check ran, "
+            "or the log holds nothing it knows."
+        )
 
 
 def _annotation(found: Finding, *, windows: bool) -> str:

@@ -1,4 +1,7 @@
-"""The findings as a code quality report of GitLab: a list of what is wrong, each with a file, a line and a name that stays."""
+"""The findings as a code quality report of GitLab.
+
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _ADDRESS = re.compile(
 )
 _WORDS = re.compile(r"[A-Za-z0-9]+")
 _ABOUT_DOCTOR = ("check/", "probe/")
-"""Findings about doctor's own parts are notifications of the tool, not results about the project."""
+"""Findings about doctor itself are notifications of the tool, not results about the project."""
 _PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "recommendation"}
 _ENDS = {
     0: "nothing at or above the limit was found",
@@ -80,7 +80,7 @@ def render(report: Report) -> str:
 def _fitting(
     findings: Sequence[Finding], report: Report
 ) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
-    """Return the rules by their id, and the results that fit, the most important first as they are ranked."""
+    """Return the rules by their id, and the results that fit, the most important first."""
     windows = value_of(report.observation.facts, "host.os") == "windows"
     rules: dict[str, dict[str, Any]] = {}
     results: list[dict[str, Any]] = []
@@ -140,7 +140,7 @@ def _message(found: Finding, *, windows: bool) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return text so that a message means nothing but itself: braces would be placeholders (3.11.5), `](` would make a link."""
+    """Escape what a message would take for a placeholder (SARIF 3.11.5) or a link (3.11.6)."""
     return short(text, 2 * _LONGEST).replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 

@@ -1,4 +1,4 @@
-"""The checks in a report: one line for each way in which each of them ended, and what was not looked at."""
+"""The checks on a terminal: a line for each way in which one ended, and what was not checked."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def checks(outcomes: Sequence[Outcome], facts: Facts, how: Look) -> Lines:
 
 
 def _is_quiet(alike: Sequence[Outcome]) -> bool:
-    """Say whether a check has nothing to tell that a page must show: it passed, or had nothing to look at."""
+    """Return whether a check passed or was skipped, and tells nothing beside."""
     first = alike[0]
     return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not told(alike)
 
@@ -145,7 +145,10 @@ def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> 
 
 
 def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
-    """Yield a check with its reason: on the same line where there is room, else below, or cut where it need not be whole."""
+    """Yield a check with its reason: beside it where there is room, else below it.
+
+    A brief reason is cut to stay on the line.
+    """
     room = how.width - 2 - head.cell_len
     if brief and why.cell_len > room >= _ROOM:
         more = glyph("more", how)
@@ -185,12 +188,13 @@ def not_checked(report: Report, how: Look) -> Lines:
     ]
     if how.wordy:
         rows += [
-            f"{issue.id} is undecided for want of {facts_wanted(issue.missing_facts)}"
+            f"{issue.id} is undecided: {facts_wanted(issue.missing_facts)} is not known"
             for issue in report.undecided
         ]
     elif report.undecided:
         rows.append(
-            f"{count(len(report.undecided), 'known issue')} undecided for want of facts (-v names them)"
+            f"{count(len(report.undecided), 'known issue')} undecided: "
+            "some facts are not known (-v names them)"
         )
     if rows and report.findings:
         yield blank()
@@ -208,7 +212,8 @@ def logs(outcomes: Sequence[Outcome], how: Look) -> Lines:
             lines = [kept(line, how) for line in outcome.log.splitlines() if line.strip()]
             if len(lines) > _LOG_LINES:
                 yield from verbatim(
-                    f"{glyph('bar', how)} {glyph('more', how)} {len(lines) - _LOG_LINES} lines before",
+                    f"{glyph('bar', how)} {glyph('more', how)} "
+                    f"{len(lines) - _LOG_LINES} lines before",
                     how,
                     indent=2,
                     style=QUIET,

@@ -32,7 +32,10 @@ _COLUMN = 36
 
 
 def render(found: Comparison, *, verbosity: int, width: int, colour: bool, unicode: bool) -> str:
-    """Return a comparison as text: `verbosity` -1 is the findings and the last line, 1 is everything."""
+    """Return a comparison as text.
+
+    `verbosity` -1 is the findings and the last line, 1 is everything.
+    """
     how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity)
     return written(_page(found, how), how)
 
@@ -48,7 +51,7 @@ def _page(found: Comparison, how: Look) -> Lines:
         yield from _side("after", found.after, how)
         if found.before.catalog != found.after.catalog:
             yield from paragraph(
-                "The two were judged by different releases of what doctor knows: a finding may have come with that.",
+                "Judged by different releases of the catalog: that may explain new findings.",
                 how,
             )
         yield from _changes(found, how)
@@ -56,7 +59,8 @@ def _page(found: Comparison, how: Look) -> Lines:
         yield from _came(one, found, how)
     yield from _went(found, how)
     yield blank()
-    parts = f"{count(len(found.changes), 'change')}{glyph('dot', how)}{count(len(found.came), 'finding')} came, {len(found.went)} went"
+    changes, came = count(len(found.changes), "change"), count(len(found.came), "finding")
+    parts = f"{changes}{glyph('dot', how)}{came} came, {len(found.went)} went"
     yield from paragraph(span(how, parts), how, indent=0)
 
 
@@ -68,7 +72,7 @@ def _side(label: str, side: Side, how: Look) -> Lines:
 def _changes(found: Comparison, how: Look) -> Lines:
     if not found.changes:
         yield blank()
-        yield from paragraph("Nothing that both of them tell has changed.", how)
+        yield from paragraph("No fact that both reports hold has changed.", how)
     for group, told in groupby(found.changes, key=lambda change: change.group):
         each = list(told)
         shown = each if how.wordy else each[:_FEW]

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import dropwhile
 
+from doctor.fixes.lines import command_line
+from doctor.fixes.shell import Shell, shell_of
 from doctor.model.facts import State, value_of
 from doctor.model.findings import Finding
+from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured.json_document import summary
 from doctor.report.terminal.checks import checks, logs, not_checked
 from doctor.report.terminal.machine import head, machine, wheel_tuple
 from doctor.report.terminal.page import (
+    COMMAND,
     QUIET,
     STYLES,
     Lines,
@@ -24,6 +28,7 @@ from doctor.report.terminal.page import (
     paragraph,
     said,
     span,
+    verbatim,
     written,
 )
 from doctor.report.view import words
@@ -109,7 +114,7 @@ def _counted(report: Report, how: Look) -> Lines:
 
 
 def suppressed(report: Report, how: Look) -> Lines:
-    """Yield a line each for ignored findings, known ones and those of the baseline that are gone."""
+    """Yield a line each for ignored findings, known findings and fixed ones."""
     given = report.findings
     ignored = [one for one in given if one.suppressed and one.suppressed.by == "ignore"]
     known = [one.id for one in given if one.suppressed and one.suppressed.by != "ignore"]
@@ -205,6 +210,8 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
                 label=("Do first:", "bold"),
                 column=10,
             )
+            for command in _single_command(first.fixes[0], report):
+                yield from verbatim(command, how, indent=10, style=COMMAND)
         if catalog:
             yield from paragraph(
                 span(how, (said(glyph("dot", how).join(words.catalog(report)), how), QUIET)),
@@ -212,6 +219,14 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
                 indent=0,
             )
     yield from paragraph(span(how, *_counts(report, how)), how, indent=0)
+
+
+def _single_command(fix: Fix, report: Report) -> list[str]:
+    """Return the command of a fix that is nothing but this one."""
+    if len(fix.steps) != 1 or fix.use_if or fix.asks or fix.steps[0].command is None:
+        return []
+    shell = shell_of(windows=value_of(report.observation.facts, "host.os") == "windows")
+    return [command_line(fix.steps[0], shell)] if shell is Shell.POSIX else []
 
 
 def _counts(report: Report, how: Look) -> Sequence[Part]:
@@ -228,7 +243,8 @@ def _counts(report: Report, how: Look) -> Sequence[Part]:
             (count(number, severity.value), STYLES[severity] if number else QUIET),
         ]
     parts.append(
-        f"{glyph('dot', how)}{total.checked} checked, {total.skipped} skipped, {total.broken} broken"
+        f"{glyph('dot', how)}{total.checked} checked, "
+        f"{total.skipped} skipped, {total.broken} broken"
     )
     if report.exit_code == 4:
         parts.append((f"{glyph('dot', how)}nothing to judge", "bold yellow"))

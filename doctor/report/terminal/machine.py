@@ -1,4 +1,4 @@
-"""The head of a report: what is examined, the tuple that decides which wheels fit, and the machine in a few lines."""
+"""The head of a report: the target, the versions that decide which wheels fit, the machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from doctor.report.view import machine as told
 
 
 def head(report: Report, how: Look) -> Lines:
-    """Yield the name and version, what is examined, and whether this is a recording or was interrupted."""
+    """Yield the version of doctor, the target, and whether this is a recording or interrupted."""
     seen = report.observation
     if seen.recording:
         another = " another machine than yours; doctor check looks at yours"

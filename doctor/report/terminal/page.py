@@ -39,8 +39,9 @@ _GLYPHS = {
 _LONGEST = 4000
 _ROOM = 24
 _SEPARATORS = {0x2028: " ", 0x2029: " "}
+"""Line and paragraph separator of Unicode: some programs end a line there."""
+
 _IN_ASCII = {ord("…"): "...", ord("→"): "->"}
-"""Line and paragraph separators of Unicode: no control characters, yet some programs end a line there."""
 
 _LONG_PATH = re.compile(
     r"(?<![\w.$/:\\-])(?:\$HOME|~|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()]{1,255}){5,}"
@@ -99,7 +100,7 @@ def glyph(name: str, how: Look) -> str:
 
 
 def said(text: str, how: Look, *, most: int = _LONGEST) -> str:
-    """Make foreign text fit for a paragraph: one line, no control characters, no more than `most` characters."""
+    """Make foreign text fit for a paragraph: one line, no control characters, `most` characters."""
     return _spelled(one_line(text, most, glyph("more", how)), how)
 
 
@@ -115,7 +116,7 @@ def without_placeholders(title: str, how: Look) -> str:
 
 
 def elided(text: str, how: Look) -> str:
-    """Keep the last three names of long paths, which are read here and not copied, unless everything is wanted."""
+    """Keep the last three names of long paths, unless everything is wanted: nobody copies them."""
     if how.wordy:
         return text
     return _LONG_PATH.sub(

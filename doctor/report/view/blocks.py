@@ -62,7 +62,7 @@ class Commands(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Lines of a change, each behind `-`, `+` or a blank; `where` is the file, or the code meant."""
+    """Lines of a change, each behind `-`, `+` or a blank; `where` is the file or the code."""
 
     lines: tuple[str, ...]
     where: str = ""

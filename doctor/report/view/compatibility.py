@@ -1,4 +1,4 @@
-"""What fits together here and what does not: the compatibility tables and the requirements of packages, row by row."""
+"""What fits together here: rows of the compatibility tables and requirements of packages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Fit(Enum):
 
 
 class Row(NamedTuple):
-    """Who wants something, what it is about, what is wanted, what is here, how that fits, and the fact that says so."""
+    """One requirement: who asks for what, what is here, and the fact that says so."""
 
     by: str
     what: str
@@ -98,7 +98,7 @@ def rows(facts: Facts) -> list[Row]:
 
 
 def by_asker(found: Iterable[Row]) -> dict[str, list[Row]]:
-    """Group rows by who wants something: those with the most to say against them first, then those that ask for the most."""
+    """Group rows by who asks: most violations first, then most requirements."""
     groups: dict[str, list[Row]] = {}
     for row in found:
         groups.setdefault(row.by, []).append(row)

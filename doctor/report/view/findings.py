@@ -12,7 +12,7 @@ from doctor.model.findings import Evidence as ModelEvidence
 from doctor.model.findings import EvidenceKind, Suppression
 from doctor.model.findings import Finding as ModelFinding
 from doctor.model.report import Report
-from doctor.model.scales import Severity
+from doctor.model.scales import Confidence, Severity
 from doctor.report.view.blocks import (
     Block,
     Consequence,
@@ -229,9 +229,10 @@ def _more(found: ModelFinding, detail: Detail, about: str) -> Paragraph:
     more = [count(fixes, "other fix")] if fixes > 0 else []
     more += ["evidence"] if hidden > 0 else []
     rest = [f"about the {about}"] if about else []
-    rest += [f"{found.confidence.value} confidence"]
+    if found.confidence is not Confidence.HIGH:
+        rest.append(f"{found.confidence.value} confidence")
     rest += [f"-v: {', '.join(more)}"] if more else []
     id_ = flat(found.id, ID)
-    command = Piece(f"doctor explain {id_}" if found.references else id_, Style.CODE)
-    quiet = Piece(f"({'; '.join(rest)})", Style.QUIET)
-    return Paragraph((command, quiet), "more" if found.references else "id")
+    pieces = [Piece(f"doctor explain {id_}" if found.references else id_, Style.CODE)]
+    pieces += [Piece(f"({'; '.join(rest)})", Style.QUIET)] if rest else []
+    return Paragraph(tuple(pieces), "more" if found.references else "id")

@@ -39,7 +39,10 @@ def _gpus(facts: Facts) -> str:
 
 
 def _of_torch(facts: Facts) -> list[str] | None:
-    """Return the names that torch gives NVIDIA's GPUs, where nothing else shows them: a sandbox may hand in the library alone."""
+    """Return the names that torch gives to NVIDIA GPUs.
+
+    In a sandbox nothing else may show them.
+    """
     reached = cards(facts, "torch.cuda_devices") if value_of(facts, "torch.build") == "cuda" else []
     return [as_text(entry.get("name") or "GPU") for entry in reached] or None
 

@@ -22,14 +22,14 @@ WORDS = {
     Verdict.PASSED: "passed",
     Verdict.FAILED: "failed",
     Verdict.CRASHED: "crashed",
-    Verdict.TIMED_OUT: "ran out of time",
+    Verdict.TIMED_OUT: "timed out",
     Verdict.SKIPPED: "skipped",
     Verdict.BROKEN: "broken, a fault of doctor",
 }
 
 
 def grouped(outcomes: Sequence[Outcome], facts: Facts) -> list[tuple[Outcome, ...]]:
-    """Put those together that are about one check and ended alike, case by case, on devices that follow each other.
+    """Group outcomes of one check that ended alike, case by case, on neighbouring devices.
 
     A red check of a device also tells which card that is: CUDA and nvidia-smi number them
     differently.
@@ -96,7 +96,7 @@ def because(outcome: Outcome) -> str:
 
 
 def log_tail(log: str, most: int) -> tuple[list[str], int]:
-    """Return the last lines of a log that are not empty, without control characters, and how many stand before them."""
+    """Return the last lines of a log that are not empty, and how many stand before them."""
     lines = [line for line in log.splitlines() if line and not line.isspace()]
     tail = [
         sanitize(line[:2000]).replace("\n", " ").expandtabs(8).rstrip()[:500]
@@ -142,7 +142,7 @@ def cached(seen: Observation) -> list[str]:
     since = f"{_age(min(times), seen.taken)} ago" if seen.taken else f"at {min(times)}"
     many = count(len(times), "result")
     return [
-        f"{many} from an earlier run, {since}: this environment has not changed since (--fresh runs the checks again)"
+        f"{many} from an earlier run, {since}; nothing has changed since (--fresh runs them again)"
     ]
 
 

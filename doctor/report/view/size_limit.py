@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """A part of a report: its text, what it is called where it is left out, and its turn when room is short, the lowest first."""
+    """A part of a report: its text, its name, and its turn; the lowest turn gets room first."""
 
     text: str
     name: str

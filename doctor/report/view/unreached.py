@@ -1,4 +1,4 @@
-"""Which devices no check reached, in words, for every format: whoever reads that nothing was found reads this beside it."""
+"""Which devices no check reached: it stands beside every `nothing found`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _row(called: str, kind: str, why: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def missed(facts: Facts, outcomes: Sequence[Outcome]) -> str:
-    """Name the GPUs that this machine shows and the framework that was built for them and did not reach them; else empty."""
+    """Name the GPUs that a framework was built for and did not reach; empty for none."""
     shown, reached = vendors(facts), _reached(outcomes)
     if not shown or not reached:
         return ""

@@ -55,7 +55,7 @@ def flags(fix: Fix | Recipe) -> str:
 
 
 def nothing(report: Report) -> str:
-    """Say what it means that nothing was found; starts with `Nothing found: ` only where checks passed."""
+    """Say what it means that nothing was found: `Nothing found: ` only where checks passed."""
     if report.exit_code == 4:
         return (
             _not_recognised(report)
@@ -75,7 +75,7 @@ def nothing(report: Report) -> str:
 
 
 def _not_recognised(report: Report) -> str:
-    """Say that nothing in a log is known, which line most likely owns the failure, and what would tell more."""
+    """Say that nothing in a log is known, where the failure begins, and what would tell more."""
     line = value_of(report.observation.facts, "log.owner")
     told = line if isinstance(line, dict) else {}
     likely = (
@@ -86,10 +86,7 @@ def _not_recognised(report: Report) -> str:
         if told
         else ""
     )
-    ask = (
-        told.get("ask")
-        or "A log of what failed holds an error, and this one none that doctor sees: is its end cut off?"
-    )
+    ask = told.get("ask") or "doctor finds no error in it: is the end of the log cut off?"
     return f"Nothing to judge: doctor recognises nothing in this log.{likely} {ask}"
 
 
@@ -101,15 +98,19 @@ def _why_nothing(report: Report) -> str:
         return f"Nothing to judge: no check could run. {refused[:1].upper()}{refused[1:]}."
     if [target.kind for target in report.observation.targets] != [TargetKind.CARGO]:
         return (
-            "Nothing to judge: this interpreter holds no framework that doctor knows (torch, JAX, TensorFlow, ONNX Runtime, Candle), "
-            "and no check ran. --python PATH examines another one; `doctor demo` shows what a report looks like."
+            "Nothing to judge: this interpreter holds no framework that doctor knows "
+            "(torch, JAX, TensorFlow, ONNX Runtime, Candle), and no check ran. "
+            "--python PATH examines another one; `doctor demo` shows what a report looks like."
         )
     candle = report.observation.facts.get("crate.candle-core.version")
     reasons = {State.PRESENT: "no check ran", State.ABSENT: "it builds on no Candle"}
     why = reasons.get(
         candle.state if candle else State.UNKNOWN, "what this workspace builds on is not known"
     )
-    return f"Nothing to judge: {why}. --project DIR examines another workspace, --python PATH an interpreter."
+    return (
+        f"Nothing to judge: {why}. --project DIR examines another workspace, "
+        "--python PATH an interpreter."
+    )
 
 
 def counts(report: Report) -> str:
@@ -128,7 +129,7 @@ def counts(report: Report) -> str:
 
 
 def catalog(report: Report) -> list[str]:
-    """Say what the report was judged against, whether that is old, and when the machine was seen."""
+    """Say which catalog was used, whether it is old, and when the machine was examined."""
     known, taken = report.catalog, report.observation.taken
     issues = count(known.issues, "known issue")
     parts = [f"{issues} of {known.newest_source}" if known.newest_source else issues]
@@ -136,7 +137,8 @@ def catalog(report: Report) -> list[str]:
         parts.append(f"{age // 30} months old then: upgrade canary-doctor")
     if taken:
         parts.append(
-            f"{'recorded' if report.observation.recording else 'seen'} {taken[:16].replace('T', ' ')} UTC"
+            f"{'recorded' if report.observation.recording else 'seen'} "
+            f"{taken[:16].replace('T', ' ')} UTC"
         )
     return parts
 
