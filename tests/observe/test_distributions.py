@@ -11,11 +11,11 @@ import pytest
 from doctor.host import UnreadableFile
 from doctor.observe.installed.distributions import (
     duplicates,
-    in_stack,
     installed,
     marker_environment,
     requirements,
 )
+from doctor.observe.installed.gpu_stack import in_stack
 from doctor.observe.scene import Distribution, Interpreter
 
 

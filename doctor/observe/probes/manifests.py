@@ -15,7 +15,7 @@ from doctor.base.requirements import normalize_name
 from doctor.base.text import sanitize
 from doctor.host.reading import SOURCE, UnreadableFile, read_regular, read_whole
 from doctor.model.facts import FactStream, absent, present
-from doctor.observe.installed.distributions import matters_to_stack
+from doctor.observe.installed.gpu_stack import matters_to_stack
 from doctor.observe.manifests import LOCK, Kind, kind_of
 from doctor.observe.scene import Scene
 

@@ -15,10 +15,9 @@ from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.installed.distributions import (
     Requirement,
-    asks_beside_stack,
-    matters_to_stack,
     requirements,
 )
+from doctor.observe.installed.gpu_stack import asks_beside_stack, matters_to_stack
 from doctor.observe.probes.python import utc
 from doctor.observe.scene import Distribution, Interpreter, Scene
 

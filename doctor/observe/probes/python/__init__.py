@@ -11,7 +11,8 @@ from typing import Any
 
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present
-from doctor.observe.installed.distributions import duplicates, in_stack
+from doctor.observe.installed.distributions import duplicates
+from doctor.observe.installed.gpu_stack import in_stack
 from doctor.observe.installed.modules import searched
 from doctor.observe.probes.python.locked import departed
 from doctor.observe.scene import Distribution, Interpreter, Scene
