@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.fixes import Command
@@ -36,14 +36,26 @@ _SYSTEM = {
 
 
 def install(
-    requirements: Sequence[str], options: Sequence[Option], index: str | None, facts: Facts
+    requirements: Sequence[str],
+    options: Sequence[Option],
+    index: str | None,
+    facts: Facts,
+    *,
+    find_links: str | None = None,
+    build: Mapping[str, str] | None = None,
 ) -> tuple[Command, ...]:
     """Return the command that installs `requirements` into the target, preceded by what it needs to exist.
 
     `hold-torch` gives the torch that is here to the same resolver, which then refuses what would
     move it.
     """
-    where = ("--index-url", index) if index else ()
+    where = (
+        *(("--index-url", index) if index else ()),
+        *(("--find-links", find_links) if find_links else ()),
+        *(part for name, value in (build or {}).items() for part in ("-C", f"{name}={value}")),
+    )
+    if Option.NO_BINARY in options:
+        where += tuple(part for name in _named(requirements) for part in ("--no-binary", name))
     torch = value_of(facts, "torch.release")
     held = (
         (f"torch=={torch}",)
@@ -108,8 +120,11 @@ def _uv_choices(requirements: Sequence[str], options: Sequence[Option]) -> tuple
     )
     if flag is None:
         return ()
-    names = [found[0] for requirement in requirements if (found := _NAME.match(requirement))]
-    return tuple(part for name in names for part in (flag, name))
+    return tuple(part for name in _named(requirements) for part in (flag, name))
+
+
+def _named(requirements: Sequence[str]) -> list[str]:
+    return [found[0] for requirement in requirements if (found := _NAME.match(requirement))]
 
 
 def _pip(facts: Facts, verb: str, arguments: Sequence[str]) -> Command:

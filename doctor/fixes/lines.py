@@ -60,6 +60,8 @@ def recipe_lines(recipe: Recipe) -> Iterator[FixLine]:
 def _action_lines(action: Action) -> Iterator[FixLine]:
     settings = " ".join(f"{name}={value}" for name, value in action.env.items())
     options = " ".join(f"({one.value})" for one in action.options)
+    if action.find_links:
+        options = f"(from {action.find_links}) {options}".strip()
     texts = [f"{name}: install {' '.join(packages)}" for name, packages in action.system.items()]
     if action.uninstall:
         texts.append(f"uninstall {' '.join(action.uninstall)}")

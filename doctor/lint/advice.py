@@ -62,6 +62,11 @@ _ACTS = ("install", "uninstall", "system", "run", "edit")
 _BARE = re.compile(r"(?:^|[;&|]\s*)(?:sudo\s+)?(pip3?|python3?)(?=\s|$)")
 _EXPORT = re.compile(r"(?:^|[;&|]\s*)export\s")
 _STEPS = re.compile(r"(?i)\b(?:first|second|last) of (?:two|three)\b|\bstep [1-9]\b")
+_PIP_ALONE = frozenset(
+    {"-e", "-r", "-c", "--config-settings", "--only-binary", "--no-index", "--timeout"}
+    | {"--target", "--extra-index-url", "--platform", "--user", "--prefix", "--dry-run"}
+)
+"""Options of pip that no step has."""
 _SHELLS = frozenset({"sh", "bash", "zsh"})
 _FILES = frozenset({"Dockerfile", "Containerfile", "Makefile", "Caddyfile"})
 
@@ -125,8 +130,9 @@ def _lint_action(action: Action) -> Iterator[str]:
     acts = [name for name in _ACTS if getattr(action, name)]
     if len(acts) > 1 or not (acts or action.env):
         yield f"exactly one of {', '.join(_ACTS)} or env alone, not {', '.join(acts) or 'none'}"
-    if not action.install and (action.companions or action.index or action.options):
-        yield "companions, index and options belong to install"
+    given = action.companions or action.index or action.options or action.find_links
+    if not action.install and (given or action.build):
+        yield "companions, index, find_links, options and build belong to install"
     if action.source and not action.run:
         yield "source belongs to run"
     if action.edit is not None and not _is_path(action.edit.file):
@@ -145,6 +151,8 @@ def _lint_command(argv: tuple[str, ...]) -> Iterator[str]:
             )
     if any(_EXPORT.search(script) for script in scripts):
         yield "export within sh -c ends with that shell: write env"
+    if argv[1:4] == ("-m", "pip", "install") and not _PIP_ALONE.intersection(argv):
+        yield "write install: it is the installer of the target that runs, pip or another"
     if argv[0] in ("source", "."):
         yield "write source: true, and the script with its arguments as run"
 
@@ -160,7 +168,7 @@ def _is_path(text: str) -> bool:
 def _asked(action: Action) -> Iterator[str]:
     words = [*action.run, *action.install, *action.uninstall, *action.env.values()]
     words += [action.edit.file, action.edit.after] if action.edit else []
-    for word in (*words, action.index or ""):
+    for word in (*words, action.index or "", action.find_links or ""):
         yield from PLACEHOLDER.findall(word)
 
 
@@ -192,7 +200,7 @@ def used_placeholders(recipe: Recipe) -> Iterator[str]:
         texts += (recipe.snippet.where, recipe.snippet.before, recipe.snippet.after)
     for action in recipe.steps:
         texts += (action.title, *action.install, *action.companions, *action.uninstall, *action.run)
-        texts += (action.index or "", *action.env.values())
+        texts += (action.index or "", action.find_links or "", *action.env.values())
         if action.edit is not None:
             texts += (action.edit.file, action.edit.before, action.edit.after)
     for text in texts:

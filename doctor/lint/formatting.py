@@ -21,7 +21,18 @@ _ISSUE = (
     *("signatures", "proofs", "fixes", "references", "verified", "related", "symptoms", "milder"),
     "examples",
 )
-_ACTS = ("install", "companions", "index", "options", "uninstall", "system", "run", "edit")
+_ACTS = (
+    "install",
+    "companions",
+    "index",
+    "find_links",
+    "options",
+    "build",
+    "uninstall",
+    "system",
+    "run",
+    "edit",
+)
 _ACTION = ("title", *_ACTS, "env", "source", "sudo", "reboot")
 _RECIPE = tuple(field.name for field in msgspec.structs.fields(Recipe))
 _TABLE = ("title", "product", "newest", "applies", "columns", "sources", "rows")

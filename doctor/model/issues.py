@@ -90,6 +90,7 @@ class Option(Enum):
     REINSTALL = "reinstall"
     NO_DEPS = "no-deps"
     NO_BUILD_ISOLATION = "no-build-isolation"
+    NO_BINARY = "no-binary"
     NO_CACHE = "no-cache"
     PRE = "pre"
     HOLD_TORCH = "hold-torch"
@@ -116,7 +117,8 @@ class Action(_Entry, frozen=True, kw_only=True):
 
     - `install`, `uninstall`: requirements for the installer of the target. `companions` join `install`
       where their package is installed; a second one behind a space, `torchaudio torch<=2.14.1`, comes
-      along. `index` and `options` go to the same installer.
+      along. `index` (the only one), `find_links` (a page of wheels), `options` and `build` (settings
+      of the build, `cmake.define.USE_CUDA: ON`) go to the same installer.
     - `system`: packages of the operating system, by package manager.
     - `run`: one command, as its arguments.
     - `env`: variables of that command; alone, variables of the program that failed.
@@ -127,7 +129,9 @@ class Action(_Entry, frozen=True, kw_only=True):
     install: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
     index: str | None = None
+    find_links: str | None = None
     options: tuple[Option, ...] = ()
+    build: dict[str, str] = msgspec.field(default_factory=dict)
     uninstall: tuple[str, ...] = ()
     system: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     run: tuple[str, ...] = ()

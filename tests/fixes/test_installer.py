@@ -107,3 +107,19 @@ def test_where_nobody_looked_for_the_package_manager_the_likely_one_is_written()
     found = system({"dnf": ("gcc-c++",), "apt": ("g++",)}, {})
     assert found is not None
     assert found.argv[0] == "apt-get"
+
+
+@pytest.mark.parametrize("known", [UV, PIP])
+def test_pages_of_wheels_and_settings_of_a_build_go_to_either_installer(known: Facts) -> None:
+    (command,) = install(
+        ["a==1", "b"],
+        (Option.NO_BINARY,),
+        None,
+        known,
+        find_links="https://data.example/wheels",
+        build={"cmake.define.USE_CUDA": "ON"},
+    )
+    assert command.argv[-10:] == (
+        *("--find-links", "https://data.example/wheels", "-C", "cmake.define.USE_CUDA=ON"),
+        *("--no-binary", "a", "--no-binary", "b", "a==1", "b"),
+    )
