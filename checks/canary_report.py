@@ -7,6 +7,7 @@ forked from one process.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -14,42 +15,68 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from canary_devices import excused, language, state
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-WHOLE = {
-    "torch": ("_C", "Tensor"),
-    "jax": ("devices", "numpy"),
-    "onnxruntime": ("InferenceSession", "get_available_providers"),
+CHECKS = os.path.dirname(os.path.abspath(__file__))
+PARTS = {
+    "torch": {"_C": ModuleType, "Tensor": type, "__version__": str},
+    "jax": {"devices": Callable, "numpy": ModuleType},
+    "onnxruntime": {"InferenceSession": type, "get_available_providers": Callable},
 }
-"""What a framework holds in every release, once it was imported."""
+"""What every release of a framework holds once it was imported, and of which type."""
 
 
-def hollow(name: str) -> str:
-    """Say what is missing of a package that was imported and is not whole.
+def fault_of(name: str) -> str:
+    """Say why an imported package is not what its name says; return nothing if it is.
 
-    An empty text where nothing is.
-
-    A folder without __init__.py, which half an uninstall leaves, is imported without a word: as a
-    package without a file (PEP 420).
+    Half an uninstall leaves a folder without __init__.py, which Python imports without a word as a
+    namespace package (https://peps.python.org/pep-0420/). Tests and documentation builds put a
+    stand-in into sys.modules, which has every attribute that it is asked for
+    (https://docs.python.org/3/library/unittest.mock.html).
     """
-    module = sys.modules[name]
+    module: Any = sys.modules[name]
+    if not isinstance(module, ModuleType):
+        return f"{name} is no module here but a stand-in, {described(module)}"
     file = getattr(module, "__file__", None)
     if file is None and hasattr(module, "__path__"):
-        return f"{name} is a folder without __init__.py, and Python imports that as a package with nothing in it: {', '.join(module.__path__)}"
+        return (
+            f"{name} is a folder without __init__.py, and Python imports that as a package with "
+            f"nothing in it: {', '.join(module.__path__)}"
+        )
     # A module that gives its parts when they are asked for (PEP 562) may hold nothing else.
     if "__getattr__" not in vars(module) and not any(
         not part.startswith("__") for part in vars(module)
     ):
         return f"{name} was imported from {file}, and there is nothing in it"
-    lacks = [part for part in WHOLE.get(name, ()) if not hasattr(module, part)]
-    return (
-        f"{name} was imported from {file} and lacks {', '.join(lacks)}: it is not whole"
-        if lacks
-        else ""
-    )
+    parts = PARTS.get(name, {})
+    lacks = [part for part in parts if not hasattr(module, part)]
+    if lacks:
+        return f"{name} was imported from {file} and lacks {', '.join(lacks)}: it is not whole"
+    others = [part for part, kind in parts.items() if not isinstance(getattr(module, part), kind)]
+    if others:
+        part = others[0]
+        found = described(getattr(module, part))
+        return (
+            f"{name} was imported from {file or 'no file'} and is a stand-in: its {part} is {found}"
+        )
+    return ""
+
+
+def described(thing: object) -> str:
+    """Name the type of an object: `a unittest.mock.MagicMock`."""
+    return f"a {type(thing).__module__}.{type(thing).__name__}"
+
+
+def is_installed(name: str) -> bool:
+    """Say whether a module can be found, without importing it."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ValueError:
+        # sys.modules holds a module without a specification: a stand-in.
+        return False
 
 
 class CaseEnded(BaseException):
@@ -65,8 +92,8 @@ class Report:
 
     def __init__(self) -> None:
         # The folder of these modules must not hide a module of the environment of the same name.
-        if FOLDER in sys.path:
-            sys.path.remove(FOLDER)
+        if CHECKS in sys.path:
+            sys.path.remove(CHECKS)
         self.facts: dict[str, Any] = {}
         self.results: list[dict[str, Any]] = []
         self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
@@ -186,8 +213,8 @@ class Report:
                     if error.name == module:
                         raise CaseEnded("skipped", f"{module} is not installed") from None
                     raise
-                if lacks := hollow(module):
-                    raise CaseEnded("failed", lacks)
+                if fault := fault_of(module):
+                    raise CaseEnded("failed", fault)
         if self.results[-1]["verdict"] != "passed":
             self.write(doing=None)
             sys.exit()

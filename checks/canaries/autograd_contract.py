@@ -32,24 +32,19 @@ torch.
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_report import CHECKS, CaseEnded, Report, is_installed  # noqa: E402
 from reading.contracts import Contract, Suspect, accepts, suspects  # noqa: E402
 from reading.functions import bodies  # noqa: E402
 from reading.reach import Site  # noqa: E402
 from reading.sources import Sources, sites  # noqa: E402
-
-sys.path.remove(CHECKS)
-
 
 REPORT = Report()
 BOUND = 60.0
@@ -119,32 +114,6 @@ def judged(held: Contract, said: str) -> bool | None:
     )
 
 
-def main() -> None:
-    """Read every autograd function, run those that build on another package, and say what does not hold."""
-    with REPORT.result(None) as data:
-        data.update(matters="warning", functions=0)
-        sources = Sources(sites())
-        held = list(suspects(sources, data))
-        data["files"] = len(sources.files)
-        if not data["functions"]:
-            raise CaseEnded(
-                "skipped", "no autograd function that is installed takes over the passes of another"
-            )
-        ran = running(held) if importlib.util.find_spec("torch") else []
-        data["ran"] = {one.kind.node.name: said for one, said in ran}
-        with REPORT.case("attributes"):
-            tell(held, "attributes", ran)
-        with REPORT.case("gradient-count"):
-            tell(held, "gradient-count", ran)
-        with REPORT.case("running"):
-            if not held:
-                raise CaseEnded(
-                    "skipped", "no autograd function here builds on one of another package"
-                )
-            tell_run(ran)
-    REPORT.write(doing=None)
-
-
 def running(held: list[Suspect]) -> list[tuple[Contract, str]]:
     """Run the suspects, the faulty ones first, and return what each said."""
     chosen = [
@@ -194,4 +163,30 @@ def tell_run(ran: list[tuple[Contract, str]]) -> None:
         )
 
 
-main()
+def main() -> None:
+    """Read every autograd function, run those that build on another package, and say what does not hold."""
+    with REPORT.result(None) as data:
+        data.update(matters="warning", functions=0)
+        sources = Sources(sites())
+        held = list(suspects(sources, data))
+        data["files"] = len(sources.files)
+        if not data["functions"]:
+            raise CaseEnded(
+                "skipped", "no autograd function that is installed takes over the passes of another"
+            )
+        ran = running(held) if is_installed("torch") else []
+        data["ran"] = {one.kind.node.name: said for one, said in ran}
+        with REPORT.case("attributes"):
+            tell(held, "attributes", ran)
+        with REPORT.case("gradient-count"):
+            tell(held, "gradient-count", ran)
+        with REPORT.case("running"):
+            if not held:
+                raise CaseEnded(
+                    "skipped", "no autograd function here builds on one of another package"
+                )
+            tell_run(ran)
+
+
+if __name__ == "__main__":
+    REPORT.run(main)

@@ -29,15 +29,11 @@ from __future__ import annotations
 import os
 import sys
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-sys.path.insert(0, CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from canary_report import CaseEnded, Report  # noqa: E402
 from reading.calls import Misfit, misfits  # noqa: E402
 from reading.sources import Sources, sites, top  # noqa: E402
-
-sys.path.remove(CHECKS)
-
 
 REPORT = Report()
 CALLED = ("flash_attn", "ring_flash_attn", "xfuser", "yunchang")
@@ -68,7 +64,7 @@ def main() -> None:
                     "failed",
                     "; ".join(said[:4]) + (f"; and {len(said) - 4} more" if said[4:] else ""),
                 )
-    REPORT.write(doing=None)
 
 
-main()
+if __name__ == "__main__":
+    REPORT.run(main)

@@ -36,16 +36,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-sys.path.insert(0, CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from canary_report import CaseEnded, Report  # noqa: E402
 from candle import script  # noqa: E402
 from candle.cargo import Cargo, Undone  # noqa: E402
 from candle.programs import undone  # noqa: E402
-
-sys.path.remove(CHECKS)
-
 
 REPORT = Report()
 COMPLAINT = re.compile(
@@ -214,8 +210,7 @@ def main() -> None:
         if nvcc and cases["toolkit"]["verdict"] == "passed" and deep:
             with REPORT.case("kernel"), undone():
                 kernel(cargo, package, nvcc, folder, data)
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

@@ -32,15 +32,11 @@ from __future__ import annotations
 import os
 import sys
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-sys.path.insert(0, CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from canary_report import Report  # noqa: E402
 from candle.outcomes import exact, refusable, spread  # noqa: E402
 from candle.trial import Trial  # noqa: E402
-
-sys.path.remove(CHECKS)
-
 
 REPORT = Report()
 PROGRAM = "matmul"
@@ -58,4 +54,4 @@ CASES = {
 
 
 if __name__ == "__main__":
-    Trial(REPORT, PROGRAM, CASES).run()
+    REPORT.run(Trial(REPORT, PROGRAM, CASES).run)

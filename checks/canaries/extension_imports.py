@@ -43,11 +43,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_report import CaseEnded, Report, is_installed
 
 REPORT = Report()
 EACH, ALL, LARGEST_RECORD, LONGEST = 40.0, 130.0, 32 << 20, 1500
@@ -265,10 +262,7 @@ def nurse(pipe: int, jobs: list[Job], brought: dict[str, str]) -> None:
     """Import torch once, then load each package in a fork of its own."""
     os.setsid()
     try:
-        if (
-            any(job.package != "triton" for job in jobs)
-            and importlib.util.find_spec("torch") is not None
-        ):
+        if any(job.package != "triton" for job in jobs) and is_installed("torch"):
             importlib.import_module("torch")
     except BaseException as error:
         say(pipe, torch=told(error))
@@ -412,8 +406,7 @@ def main() -> None:
             if found:
                 with REPORT.case(name):
                     settle(found, data)
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

@@ -37,12 +37,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report  # noqa: E402
-from canary_toolkit import find_toolkit  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_report import CaseEnded, Report, is_installed
+from canary_toolkit import find_toolkit
 
 REPORT = Report()
 COMPLAINT = re.compile(
@@ -160,7 +157,7 @@ def find_torch() -> Path:
     site = os.environ.get("CANARY_SITE")
     if site and (Path(site) / "torch" / "version.py").is_file():
         return Path(site) / "torch"
-    spec = importlib.util.find_spec("torch")
+    spec = importlib.util.find_spec("torch") if is_installed("torch") else None
     if spec is None or not spec.submodule_search_locations:
         raise CaseEnded("skipped", "torch is not installed")
     return Path(next(iter(spec.submodule_search_locations)))
@@ -294,11 +291,10 @@ def main() -> None:
     """Build, and import what was built before."""
     with REPORT.result(None) as data, tempfile.TemporaryDirectory(dir=os.getcwd()) as folder:
         build(Path(folder), data, REPORT.results[-1]["cases"])
-        if importlib.util.find_spec("flash_attn") is not None:
+        if is_installed("flash_attn"):
             with REPORT.case("flash-attn-import"):
                 flash_attn_import(Path(folder))
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

@@ -40,12 +40,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report  # noqa: E402
-from canary_toolkit import find_toolkit  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_report import CaseEnded, Report
+from canary_toolkit import find_toolkit
 
 REPORT = Report()
 DEATH = re.compile(r"^(Killed|Segmentation fault|Aborted|Bus error|Illegal instruction)\b")
@@ -434,8 +431,7 @@ def main() -> None:
                 raise CaseEnded("skipped", cases[name]["reason"])
             if cases[name]["verdict"] != "passed":
                 break
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

@@ -43,11 +43,8 @@ import sysconfig
 import time
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report, hollow  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_report import CaseEnded, Report, fault_of, is_installed
 
 REPORT = Report()
 EACH, ALL, LONGEST, DEPTH = 60.0, 200.0, 600, 20
@@ -205,8 +202,8 @@ def use(package: str) -> None:
     name, _, wanted = (ALONE.get(package) or WITH_TORCH[package]).partition(": ")
     module = importlib.import_module(name)
     top = name.partition(".")[0]
-    if package not in SPREAD and (lacks := hollow(top)):
-        raise ImportError(lacks)
+    if package not in SPREAD and (fault := fault_of(top)):
+        raise ImportError(fault)
     listed = set(dir(module)) | set(getattr(module, "__all__", ()))
     for each in wanted.split():
         if each in listed:
@@ -305,7 +302,7 @@ def answers(packages: list[str]) -> dict[str, dict[str, Any]]:
     rest = [name for name in packages if name in WITH_TORCH]
     if not rest:
         return found
-    if importlib.util.find_spec("torch") is None:
+    if not is_installed("torch"):
         return {**found, **{name: {"without": "torch is not installed"} for name in rest}}
     beside = {each["package"]: each for each in beside_torch(rest, limit)}
     for name in rest:
@@ -356,8 +353,7 @@ def main() -> None:
         for name in packages:
             with REPORT.case(name):
                 settle(name, found[name], data)
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

@@ -39,11 +39,8 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report, devices  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_report import CHECKS, CaseEnded, Report, devices
 
 REPORT = Report()
 CASES = ("all-reduce", "broadcast", "send-and-receive")
@@ -261,8 +258,7 @@ def main() -> None:
     """Let two processes on the CPU exchange through Gloo, then one for each GPU through NCCL."""
     exchange("cpu", "gloo", ["cpu", "cpu"])
     exchange("cuda", "nccl", gpus())
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

@@ -25,7 +25,7 @@ class Trial:
         self.report, self.program, self.cases = report, program, cases
 
     def run(self) -> None:
-        """Try every device, and write the report."""
+        """Try every device."""
         with tempfile.TemporaryDirectory(dir=os.getcwd()) as temporary:
             devices: list[Device] = []
             with self.undone_at_once():
@@ -37,7 +37,6 @@ class Trial:
                     if device.why_not:
                         raise CaseEnded("skipped", device.why_not)
                     self.tried(cargo, whole, device, Path(temporary) / device.word, data)
-        self.report.write(doing=None)
 
     @contextmanager
     def undone_at_once(self) -> Iterator[None]:

@@ -27,12 +27,9 @@ import re
 import sys
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_devices import FULL  # noqa: E402
-from canary_report import CaseEnded, Report  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_devices import FULL
+from canary_report import CaseEnded, Report
 
 REPORT = Report()
 PLUGIN = re.compile(r"jax[-_](cuda|rocm|metal)\d*[-_]plugin$|jax[-_](metal)$|(libtpu)(-nightly)?$")
@@ -158,8 +155,7 @@ def main() -> None:
     kind, plugin = build()
     REPORT.facts.update({"jax.build": kind, "jax.plugin": plugin, "jax.error": None})
     ask(jax, kind, plugin, kept)
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

@@ -28,11 +28,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_report import CaseEnded, Report  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_report import CaseEnded, Report
 
 REPORT = Report()
 BUILDS = {
@@ -170,7 +167,6 @@ def main() -> None:
     if REPORT.results[-1]["verdict"] != "passed":
         # A folder that another package left empty is imported all the same, as a package without a
         # file.
-        REPORT.write(doing=None)
         return
     REPORT.results.pop()
     build = next((kind for name, kind in BUILDS.items() if name in providers), "cpu")
@@ -178,8 +174,7 @@ def main() -> None:
         {"onnxruntime.providers": providers, "onnxruntime.build": build, "onnxruntime.error": None}
     )
     examine(runtime, providers)
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

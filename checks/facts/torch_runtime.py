@@ -34,12 +34,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-CHECKS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, CHECKS)
-from canary_devices import BUSY, FULL  # noqa: E402
-from canary_report import CaseEnded, Report, hollow  # noqa: E402
-
-sys.path.remove(CHECKS)
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from canary_devices import BUSY, FULL
+from canary_report import CaseEnded, Report, fault_of
 
 REPORT = Report()
 WARNINGS_KEPT = 10
@@ -66,8 +63,8 @@ def importing() -> Any:
                 if error.name == "torch":
                     raise CaseEnded("skipped", "torch is not installed") from None
                 raise
-            if lacks := hollow("torch"):
-                raise CaseEnded("failed", lacks)
+            if fault := fault_of("torch"):
+                raise CaseEnded("failed", fault)
         module = torch
         REPORT.facts["torch.import_seconds"] = round(time.monotonic() - started, 3)
         REPORT.facts["torch.import_warnings"] = first_lines(caught)
@@ -351,8 +348,7 @@ def main() -> None:
         else:
             for device in asked:
                 prove(torch, device)
-    REPORT.write(doing=None)
 
 
 if __name__ == "__main__":
-    main()
+    REPORT.run(main)

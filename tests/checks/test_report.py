@@ -32,3 +32,13 @@ def test_a_script_has_the_report_of_all(script: Path) -> None:
         for node in tree.body
         if isinstance(node, ast.ClassDef) and node.name in ("Report", "CaseEnded")
     ]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_runs_its_main_through_the_report(script: Path) -> None:
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    guard = tree.body[-1]
+    assert isinstance(guard, ast.If)
+    assert ast.unparse(guard.test) == "__name__ == '__main__'"
+    assert ast.unparse(guard.body[0]).startswith("REPORT.run(")
+    assert "write(doing=None)" not in ast.unparse(tree)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from doctor.host import run
+from doctor.judge.match.generic import broken_checks
+from doctor.model.observation import Observation
 from doctor.model.outcomes import Verdict
 from tests.faults.standins import lives_on, orphan, outcome, run_script
 
@@ -285,3 +287,12 @@ def test_a_module_beside_the_user_does_not_shadow_what_is_examined(
     (tmp_path / "random.py").write_text("raise SystemExit('shadowed')", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert outcome(tmp_path, "import random\nput(None, verdict='passed')").verdict is Verdict.PASSED
+
+
+def test_a_result_that_was_overwritten_is_no_fault_of_doctor(tmp_path: Path) -> None:
+    body = 'put(verdict="passed")\nopen(os.environ["CANARY_RESULT"], "w").write("null")\n'
+    found = outcome(tmp_path, body)
+    assert found.verdict is Verdict.BROKEN
+    (finding,) = broken_checks(Observation(outcomes=(found,)))
+    assert finding.title.startswith("Something in this environment overwrote the result of ")
+    assert "fault of doctor" not in finding.message

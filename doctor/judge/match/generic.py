@@ -35,6 +35,21 @@ _AGAIN = Recipe(
         ),
     ),
 )
+_BROKEN = (
+    "{} is broken and says nothing about this stack",
+    (
+        "The check script itself failed, so what it stands for was not looked at. "
+        "Please report this fault of doctor."
+    ),
+)
+_OVERWRITTEN = (
+    "Something in this environment overwrote the result of {}",
+    (
+        "A check leaves its result in a file of its own. That file holds something else, written "
+        "by a program or a package that the check started or imported. What the check stands for "
+        "is not known."
+    ),
+)
 _ENDED = {
     Verdict.FAILED: "failed",
     Verdict.CRASHED: "crashed",
@@ -120,18 +135,20 @@ def broken_checks(observation: Observation) -> Iterator[Detection]:
     """Yield a warning for each check whose own script broke."""
     for outcome in observation.outcomes:
         if outcome.verdict is Verdict.BROKEN:
+            where = label(outcome, observation.facts)
+            title, message = _OVERWRITTEN if outcome.data.get("overwritten") else _BROKEN
             yield Detection(
                 id=f"check/{outcome.id}",
                 target=outcome.target,
-                title=f"{label(outcome, observation.facts)} is broken and says nothing about this stack",
+                title=title.format(where),
                 severity=Severity.WARNING,
                 confidence=Confidence.HIGH,
-                message="The check script itself failed, so what it stands for was not looked at. Please report this fault of doctor.",
+                message=message,
                 evidence=(
                     Evidence(
                         kind=EvidenceKind.OUTCOME,
                         text=outcome.reason,
-                        source=label(outcome, observation.facts),
+                        source=where,
                     ),
                 ),
                 recipes=(_look_again(outcome),),

@@ -41,17 +41,28 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     doing: Doing | None = None
 
 
-def read(result: Path) -> Document | str:
-    """Return the document, or the reason why there is none.
+class NoDocument(msgspec.Struct, frozen=True):
+    """Why a check script left no document.
 
-    Whatever the script put in its place, this does not wait.
+    `overwritten` is true if the file holds what no script of doctor writes: the scripts replace the
+    file as a whole by a valid document, so something else in the process wrote it.
+    """
+
+    reason: str
+    overwritten: bool = False
+
+
+def read(result: Path) -> Document | NoDocument:
+    """Return the document that a script left, or why there is none.
+
+    Does not wait, whatever lies in the place of the file.
     """
     data = read_regular(result, _LIMIT + 1)
     if data is None:
-        return "the script ended without writing its result"
+        return NoDocument("the script ended without writing its result")
     if len(data) > _LIMIT:
-        return f"the script's result is larger than {_LIMIT} bytes"
+        return NoDocument(f"the script's result is larger than {_LIMIT} bytes")
     try:
         return msgspec.json.decode(data, type=Document)
     except (ValueError, RecursionError) as error:  # a byte that is no UTF-8 is no DecodeError
-        return f"the script's result cannot be read: {error}"
+        return NoDocument(f"the script's result cannot be read: {error}", overwritten=True)

@@ -12,7 +12,7 @@ from doctor.base.bundled import bundled
 from doctor.base.text import sanitize
 from doctor.host import CompletedCommand, Termination
 from doctor.model.outcomes import RED, Case, Outcome, Verdict
-from doctor.observe.runner.document import Document, Doing, Record, read
+from doctor.observe.runner.document import Document, Doing, NoDocument, Record, read
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ def judged(base: Outcome, ran: CompletedCommand, result: Path, bound: float) -> 
     if ran.ended is Termination.ITSELF:
         # Otherwise it was doctor who sent the signal.
         base = _with_signal(base)
-    if isinstance(document, str):
+    if isinstance(document, NoDocument):
         by_itself = ran.ended is Termination.ITSELF and base.signal is None
         if by_itself and ran.code and (elsewhere := _raised_elsewhere(base.log)):
             return Batch(
@@ -48,7 +48,11 @@ def judged(base: Outcome, ran: CompletedCommand, result: Path, bound: float) -> 
             )
         return Batch(
             outcomes=(
-                msgspec.structs.replace(base, reason=document)
+                msgspec.structs.replace(
+                    base,
+                    reason=document.reason,
+                    data={"overwritten": True} if document.overwritten else {},
+                )
                 if by_itself
                 else _unfinished(base, None, ran, bound),
             )
