@@ -49,7 +49,8 @@ def explain(
         )
     else:
         raise UsageError(
-            f"{id_}: no known issue and no check has this id{suggest(id_, [*known.issues, *checks])}"
+            f"{id_}: no known issue and no check has this id"
+            f"{suggest(id_, [*known.issues, *checks])}"
         )
     return 0
 

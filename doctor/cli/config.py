@@ -22,7 +22,7 @@ _FORMATS = ("text", "json")
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting: its value, which of default, file, environment and flag won, and the place that says so."""
+    """One setting: its value, its source (default, file, environment, flag) and the place of it."""
 
     key: str
     value: Any
@@ -61,8 +61,8 @@ def config(
 ) -> int:
     """Show every setting of doctor check, its value and its source: flag, DOCTOR_*, pyproject.toml or default.
 
-    Flags override variables, and variables override [tool.doctor] in pyproject.toml. Pass flags after -- to
-    see their effect.
+    Flags override variables, and variables override [tool.doctor] in pyproject.toml. Pass flags
+    after -- to see their effect.
     """
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")

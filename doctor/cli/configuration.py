@@ -1,4 +1,7 @@
-"""Settings out of `[tool.doctor]`, `DOCTOR_*` and flags: click puts them in order, here the file is read and origins are named."""
+"""Read settings from `[tool.doctor]`, and name the origin of each.
+
+click decides between flags, `DOCTOR_*` and the file.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ _RELEASE = re.compile(r"[0-9]{1,2}(\.[0-9]{1,3}){0,2}")
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a manifest says: values by the name of the parameter, the places of their keys, and the ignores."""
+    """The settings of a manifest: values by parameter, places by key, and the ignores."""
 
     manifest: Path | None = None
     values: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -48,7 +51,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def project(context: typer.Context, folder: Path) -> Path:
-    """Read the manifest of a project as soon as the project is known: the options that are read after it take their defaults there."""
+    """Read the manifest of a project as soon as the project is known.
+
+    click parses `--project` first, and takes the defaults of the other options from the manifest.
+    """
     if context.resilient_parsing:
         return folder
     if not folder.is_dir():
@@ -79,7 +85,7 @@ def policy(context: typer.Context, fail_on: Severity, baseline: Path | None) -> 
 
 
 def options(context: typer.Context) -> dict[str, Any]:
-    """Return the settings: the options of `doctor check` that a variable can set as well, by the key that a file would use."""
+    """Return the options of `doctor check` that are settings, by their key in a file."""
     check = getattr(context.find_root().command, "commands", {}).get("check")
     return {
         _key(option): option
@@ -93,7 +99,7 @@ def _key(option: Any) -> str:
 
 
 def origin(context: typer.Context, key: str) -> str:
-    """Return how to name a setting in a complaint: by its flag, its variable, or its place in the file."""
+    """Return the name of a setting for a complaint: its flag, variable or place in the file."""
     option = options(context)[key]
     source = came_from(context, option)
     if source == "DEFAULT_MAP":
@@ -102,7 +108,10 @@ def origin(context: typer.Context, key: str) -> str:
 
 
 def came_from(context: typer.Context, option: Any) -> str:
-    """Return click's word for where a value came from: COMMANDLINE, ENVIRONMENT, DEFAULT_MAP or DEFAULT; empty where none was read yet."""
+    """Return the source of a value as click names it.
+
+    It is COMMANDLINE, ENVIRONMENT, DEFAULT_MAP or DEFAULT; empty before the value is parsed.
+    """
     return getattr(context.get_parameter_source(option.name), "name", "")
 
 
@@ -112,7 +121,8 @@ def expected(context: typer.Context, words: list[str] | None) -> list[str]:
         if not is_device(word):
             named = origin(context, "expect")
             raise UsageError(
-                f"{named}: {word or 'nothing'} is no device{suggest(word, WORDS, '; choose from ' + ', '.join(WORDS))}"
+                f"{named}: {word or 'nothing'} is no device"
+                f"{suggest(word, WORDS, '; choose from ' + ', '.join(WORDS))}"
             )
     return words or []
 
@@ -138,7 +148,8 @@ def _read(context: typer.Context, manifest: Manifest, folder: Path) -> Configura
         places[key] = f"{manifest.path}:{manifest.line(key)}: tool.doctor.{key}"
         if key not in known:
             raise UsageError(
-                f"{places[key]} is no setting{suggest(key, [*known, 'ignore'], '; doctor config shows them')}"
+                f"{places[key]} is no setting"
+                f"{suggest(key, [*known, 'ignore'], '; doctor config shows them')}"
             )
         if key in _ELSEWHERE:
             raise UsageError(
@@ -146,7 +157,8 @@ def _read(context: typer.Context, manifest: Manifest, folder: Path) -> Configura
             )
         if key == "python" and not _RELEASE.fullmatch(str(value)):
             raise UsageError(
-                f"{places[key]} wants a version, such as 3.12: a project does not choose which program is run"
+                f"{places[key]} wants a version, such as 3.12: a project does not choose which "
+                "program is run"
             )
         values[str(known[key].name)] = _value(
             context, known[key], value, places[key], manifest.path.parent

@@ -31,7 +31,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def style(stream: object = None) -> Style:
-    """Read from the stream and the environment (NO_COLOR, FORCE_COLOR, TERM, COLUMNS) what can be shown."""
+    """Return the style for a stream; NO_COLOR, FORCE_COLOR, TERM and COLUMNS are respected."""
     stream = stream or sys.stdout
     tty = bool(getattr(stream, "isatty", lambda: False)())
     encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
@@ -116,7 +116,7 @@ def create(path: Path, text: str) -> bool:
 def render(
     report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False
 ) -> str:
-    """Render a report for a stream, standard output if no other is named, or for a file, which shows neither colours nor a width."""
+    """Render a report for a stream (default: standard output), or for a file, without colours."""
     renders = renderer(kind).render
     if kind is not Format.TEXT:
         return str(renders(report))
@@ -134,7 +134,8 @@ def render(
 
 def fault(error: BaseException) -> str:
     """Say of an error that nobody expected whose it is."""
-    return f"this is a fault of doctor itself: {type(error).__name__}: {error} (--debug shows the trace)"
+    what = f"{type(error).__name__}: {error}"
+    return f"this is a fault of doctor itself: {what} (--debug shows the trace)"
 
 
 def say(text: str) -> None:

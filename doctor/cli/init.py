@@ -33,7 +33,8 @@ def init(
     """
     if kind not in PLACES:
         raise UsageError(
-            f"{kind} is not a kind of file that doctor writes{suggest(kind, PLACES, '; choose from ' + ', '.join(PLACES))}"
+            f"{kind} is not a kind of file that doctor writes"
+            f"{suggest(kind, PLACES, '; choose from ' + ', '.join(PLACES))}"
         )
     text, path = filled(kind), output or Path(PLACES[kind].path)
     try:
@@ -43,6 +44,7 @@ def init(
         screen.put(text)
         otherwise = "" if output else f" {PLACES[kind].otherwise}"
         raise UsageError(
-            f"{path} exists already and was not changed; its new content is on standard output.{otherwise}"
+            f"{path} exists already and was not changed; its new content is on standard output."
+            f"{otherwise}"
         ) from None
     return 0

@@ -41,8 +41,8 @@ def new_issue(
 ) -> int:
     """Start a known issue from the log of a failure that doctor does not know.
 
-    Then `doctor lint` lists what is missing. Secrets, and names of people and machines, are masked, because a
-    known issue is published.
+    Then `doctor lint` lists what is missing. Secrets, and names of people and machines, are masked,
+    because a known issue is published.
     """
     catalog = catalogs.load()
     (read,) = read_logs((log,), catalog)
@@ -54,7 +54,8 @@ def new_issue(
     known = assess(observation_from_logs((read,)), catalog, command="diagnose").findings
     if known:
         screen.say(
-            f"doctor: {known[0].id} matches this log already; extend that issue instead (doctor explain {known[0].id})"
+            f"doctor: {known[0].id} matches this log already; extend that issue instead "
+            f"(doctor explain {known[0].id})"
         )
     text = neutralize_commands(skeleton(masked.lines, line, datetime.now(timezone.utc).date()))
     try:

@@ -33,7 +33,9 @@ class Wanted(NamedTuple):
 def settled(
     context: typer.Context, kind: Format, asked: Sequence[str]
 ) -> tuple[Format, tuple[Wanted, ...]]:
-    """Return the format on standard output, and the reports beside it (`parsed`): `--report json=-` is `--format json`.
+    """Return the format on standard output and the reports beside it.
+
+    `--report json=-` means `--format json`.
 
     Raises UsageError where `--format` names another one as well.
     """
@@ -45,7 +47,8 @@ def settled(
         and getattr(context.get_parameter_source("format_"), "name", "") == "COMMANDLINE"
     ):
         raise UsageError(
-            f"--report {here[0].kind.value}=-: standard output is already that of --format {kind.value}"
+            f"--report {here[0].kind.value}=-: standard output is already that of "
+            f"--format {kind.value}"
         )
     return here[0].kind if here else kind, tuple(one for one in wanted if one not in here)
 
@@ -67,7 +70,8 @@ def _parsed(text: str) -> Wanted:
     known = [kind.value for kind in Format]
     if name not in known:
         raise UsageError(
-            f"--report {text}: {name or 'nothing'} is no format{suggest(name, known, '; choose from ' + ', '.join(known))}"
+            f"--report {text}: {name or 'nothing'} is no format"
+            f"{suggest(name, known, '; choose from ' + ', '.join(known))}"
         )
     if text == Format.GITHUB.value:
         return Wanted(Format.GITHUB, None)
@@ -91,7 +95,7 @@ def publish(report: Report, wanted: Sequence[Wanted]) -> list[str]:
 
 
 def _annotate(report: Report) -> None:
-    """Hand annotations to the runner, which reads standard error as well as standard output, and the summary to its file."""
+    """Write annotations to standard error, which the runner reads as well, and the step summary."""
     with contextlib.suppress(OSError):
         sys.stderr.write(render(report, Format.GITHUB, file=True))
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""What happens before anything of others is imported: doctor is set apart from the variables that are meant for the patient's Python.
+"""Isolate doctor from variables for the target's Python, before any foreign import.
 
 PYTHONPATH and its like are set for the interpreter under examination (modules of a cluster, images
 of NGC, ROS), hold packages that were built for that one, and break any other. So where one of them
@@ -75,7 +75,10 @@ def _imported() -> Callable[[], NoReturn]:
 
 
 def _hold_streams() -> None:
-    """Put something behind a standard stream that is closed: the next file that is opened would take its place, and be written to."""
+    """Open the null device for each closed standard stream.
+
+    The next file that is opened would take its descriptor, and reports would be written into it.
+    """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -84,7 +87,10 @@ def _hold_streams() -> None:
 
 
 def _hold_memory() -> None:
-    """Raise MemoryError under a limit (`ulimit -v`) that leaves too little: Rust and C++ below doctor abort where Python raises."""
+    """Raise MemoryError where `ulimit -v` leaves too little memory.
+
+    Rust and C++ libraries abort where Python raises.
+    """
     import mmap  # what stands on PYTHONPATH is set apart by now
 
     try:
@@ -149,7 +155,7 @@ def _given() -> dict[str, str]:
 
 
 def _entries() -> tuple[list[str], set[str]]:
-    """Return the entries of PYTHONPATH by which this very doctor is found, and where the others really are."""
+    """Return the entries of PYTHONPATH with this doctor, and the real paths of the others."""
     entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     ours = [entry for entry in entries if _real(entry) == _real(_HERE)]
     return ours, {_real(entry) for entry in entries if entry not in ours}

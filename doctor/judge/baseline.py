@@ -1,4 +1,4 @@
-"""What an earlier report had found, read to be held against what is found now."""
+"""Read a baseline: the findings of an earlier report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ class _Report(msgspec.Struct, frozen=True):
 
 
 def read_baseline(path: Path) -> tuple[BaselineFinding, ...]:
-    """Read what an earlier JSON report had found, without what was ignored there: that is for the ignore to say, and its day.
+    """Read the findings of an earlier JSON report as a baseline.
+
+    A finding that an ignore covered does not join it: the ignore decides, until its last day.
 
     Raises UsageError where there is no such file, InputError for one that is no JSON report.
     """

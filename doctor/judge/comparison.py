@@ -1,4 +1,4 @@
-"""Two reports side by side: which facts moved, in the order of what matters, and which findings came and went."""
+"""Compare two reports: facts that changed, and findings that came and went."""
 
 from __future__ import annotations
 
@@ -190,7 +190,10 @@ def _from(home: str, value: Any) -> Any:
 
 
 def _is_listed(name: str, before: Facts, after: Facts) -> bool:
-    """Say whether both sides hold the whole list that a fact is an entry of: what a side does not name is not there."""
+    """Say whether both sides have the whole list that holds a fact.
+
+    A name that is missing from a whole list is not installed.
+    """
     if name.startswith("package.") and not name.endswith(".version"):
         return False
     whole = {"package": "packages", "libs": "libs.resolved"}.get(name.partition(".")[0], "")

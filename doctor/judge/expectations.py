@@ -26,7 +26,7 @@ def is_device(word: str) -> bool:
 
 
 def unmet(expected: Iterable[str], seen: Observation) -> tuple[Finding, ...]:
-    """Return an error for each expected device that no check reached, with why where that is known."""
+    """Return an error for each expected device that no check reached, with the known reason."""
     return tuple(
         _of_candle(word, seen) if word.startswith("candle-") else _of_torch(word, seen)
         for word in expected
@@ -66,7 +66,7 @@ def _candles(kind: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _computed(outcome: Outcome) -> bool:
-    """Say whether a program of Candle's came to a right number there: that it was built is not enough."""
+    """Say whether a program of Candle's computed a right number there; a build is not enough."""
     if not outcome.cases:
         return outcome.verdict is Verdict.PASSED
     return any(
@@ -120,7 +120,10 @@ def _of_candle(word: str, seen: Observation) -> Finding:
     if why or cases:
         said = why or cases[0]
     elif left:
-        said = f"{left[0]} can tell, and was left out: --tier deep runs it, and so does every run once the workspace has built candle-core."
+        said = (
+            f"{left[0]} can tell, and was left out: --tier deep runs it, and so does every run "
+            "once the workspace has built candle-core."
+        )
     elif not any(target.kind is TargetKind.CARGO for target in seen.targets):
         said = "There is no Cargo workspace here: --project names one."
     else:

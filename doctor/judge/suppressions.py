@@ -42,7 +42,7 @@ class Suppressible(Protocol):
 
 
 class Ignore(msgspec.Struct, frozen=True, kw_only=True):
-    """Accept findings for a time: a glob of ids, the reason, the last day, a text in the finding."""
+    """Accept findings until a day: a glob of ids, a reason, and perhaps a text in them."""
 
     id: str
     reason: str
@@ -67,7 +67,10 @@ class BaselineFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suppressions(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that suppresses findings on a day; no baseline is None, one without findings is empty."""
+    """Ignores and a baseline on a day.
+
+    Without a baseline it is None; a baseline without findings is empty.
+    """
 
     ignores: tuple[Ignore, ...] = ()
     baseline: tuple[BaselineFinding, ...] | None = None

@@ -52,9 +52,9 @@ class StepDocument(msgspec.Struct, frozen=True, kw_only=True):
 class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
     """What to do: `steps`, in order.
 
-    `commands`, `file`, `before`, `after` and `when` say the same for the target's own shell, as older
-    versions did. `use_if` lists what has to hold and nobody could decide; `asks` explains each
-    `<name>` that a reader has to replace.
+    `commands`, `file`, `before`, `after` and `when` say the same for the target's own shell, as
+    older versions did. `use_if` lists what has to hold and nobody could decide; `asks` explains
+    each `<name>` that a reader has to replace.
     """
 
     kind: str

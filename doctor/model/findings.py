@@ -34,7 +34,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where in the project a finding is best mended: a file, as the project names it, and a line, from 1."""
+    """The location of a fix: a file, relative to the project, and a line, from 1."""
 
     path: str
     line: int = 1

@@ -34,7 +34,10 @@ REFUSED = {
     "rights": "no right to run",
     "time": "too little processor time to run in",
 }
-"""How the reason begins where a check could not run for want of something that the machine grants: that says nothing about the patient."""
+"""How a reason begins where the machine lacked a resource for the check.
+
+Such an outcome says nothing about the target.
+"""
 
 
 def refused(what: str, words: str) -> str:

@@ -42,7 +42,8 @@ def read_ignores(manifest: Manifest, project: Path) -> tuple[Ignore, ...]:
     lines = manifest.ignores()
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UsageError(
-            f"{manifest.path}:{manifest.line('ignore')}: tool.doctor.ignore is a list of tables: [[tool.doctor.ignore]]"
+            f"{manifest.path}:{manifest.line('ignore')}: tool.doctor.ignore is a list of tables: "
+            "[[tool.doctor.ignore]]"
         )
     if len(lines) != len(entries):
         lines = [manifest.line("ignore")] * len(entries)
@@ -63,7 +64,8 @@ def _ignore(entry: dict[str, Any], path: Path, place: Place) -> Ignore:
     for key in entry:
         if key not in _KEYS:
             raise UsageError(
-                f"{where}.{key} is no key of an ignore{suggest(key, _KEYS, '; it has ' + ', '.join(_KEYS))}"
+                f"{where}.{key} is no key of an ignore"
+                f"{suggest(key, _KEYS, '; it has ' + ', '.join(_KEYS))}"
             )
     for key, says in _SAYS.items():
         value = entry.get(key, "" if key == "match" else None)

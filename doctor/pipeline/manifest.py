@@ -22,7 +22,7 @@ _HEADER = re.compile(r"""\s*\[+([\w\s."'-]+)\]""")
 
 
 class Manifest(NamedTuple):
-    """A pyproject.toml that has a table `[tool.doctor]`: where it lies, the table, and the whole text."""
+    """A pyproject.toml with a table `[tool.doctor]`: its path, the table and the whole text."""
 
     path: Path
     table: dict[str, Any]
@@ -79,7 +79,8 @@ def _read(path: Path) -> Manifest | None:
         return None
     if len(data) > _LIMIT:
         raise UsageError(
-            f"{path}: it is larger than {_LIMIT >> 20} MiB, and [tool.doctor] is looked for in no more"
+            f"{path}: it is larger than {_LIMIT >> 20} MiB, and [tool.doctor] is looked for in no "
+            "more"
         )
     try:
         text = data.decode("utf-8")

@@ -38,7 +38,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """Decide what fails a run: the least severity, the devices that must answer, the suppressions."""
+    """What fails a run: the least severity, the devices that must answer, the suppressions."""
 
     fail_on: Severity = Severity.ERROR
     expect: tuple[str, ...] = ()
@@ -52,9 +52,9 @@ def exit_code(
     policy: Policy,
     selection: Selection,
 ) -> int:
-    """Return 130 for an interrupt, 1 for a counted finding at `fail_on`, 4 without a subject, else 0.
+    """Return 130 for an interrupt, 1 for a finding that fails, 4 where nothing was judged, else 0.
 
-    Without a subject means: nothing was judged. Checks of an interpreter that were to run and were
+    Checks of an interpreter that were to run and were
     all skipped judged nothing. Without checks (`--no-canaries`) a framework's files are judged, and
     so is the lock of a workspace, whose checks mostly wait for `--tier deep`. Where the machine did
     not let torch be imported, nothing was judged either, whatever was observed of compilers.

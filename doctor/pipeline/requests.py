@@ -30,7 +30,7 @@ def today() -> date:
 
 
 class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What fails a run: the least severity, a baseline (a JSON report), the ignores of a project."""
+    """What fails a run: the least severity, a baseline (a JSON report) and ignores."""
 
     fail_on: Severity = Severity.ERROR
     baseline: Path | None = None
