@@ -65,7 +65,7 @@ def index(checks: Mapping[str, Check]) -> str:
         for name, check in checks.items()
     ]
     told = (
-        "Each does one fragile thing in miniature, in a process of its own, and compares the result "
-        "with an oracle."
+        "Each does one fragile thing in miniature, in a process of its own, and compares the "
+        "result with an oracle."
     )
     return page("Checks and canaries", [told, grid(("check", "what it does", "tier"), rows)])

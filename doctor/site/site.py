@@ -111,8 +111,8 @@ def relinked(name: str, text: str) -> str:
 
 def _facts() -> str:
     told = (
-        "Names for the conditions of known issues. `*` stands for a name from the environment, such as "
-        "that of a package."
+        "Names for the conditions of known issues. `*` stands for a name from the environment, "
+        "such as that of a package."
     )
     return page(
         "Facts",

@@ -52,7 +52,6 @@ ALLOWED_NAMES: dict[str, int] = {
     "missed": 1,
     "named": 6,
     "owned": 1,
-    "placed": 1,
     "put": 2,
     "room": 1,
     "said": 4,
