@@ -1,4 +1,4 @@
-"""Triton kernels in the project's own Python files, for a torch that compiles programs around them wrongly.
+"""Find Triton kernels in the project's own files, for a torch that miscompiles around them.
 
 Only a torch before 2.6 does (https://github.com/pytorch/pytorch/issues/136504), so no other costs
 this search.
