@@ -22,7 +22,7 @@ def _report() -> Report:
         wrong_torch(suppressed=_IGNORE),
         lesser(Severity.ERROR, "toy/known", suppressed=Suppression(by="baseline")),
     )
-    return msgspec.structs.replace(report(ignored, known, outcomes=PASSED), gone=("toy/gone",))
+    return msgspec.structs.replace(report(ignored, known, outcomes=PASSED), fixed=("toy/gone",))
 
 
 def _text(shown: Report, verbosity: int = 0) -> str:
