@@ -4,6 +4,7 @@
 #
 # [tool.doctor]
 # kind = "facts"
+# role = "proves-torch"
 # summary = "Imports torch, asks how it was built and what it finds, and proves each device alive"
 # needs = ["torch"]
 # tier = "quick"

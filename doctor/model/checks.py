@@ -33,6 +33,17 @@ class Reach(Enum):
     HOST = "host"
 
 
+class Role(Enum):
+    """What the engine asks of a script beyond its verdict.
+
+    The script that proves torch imports it and proves each device alive. It runs before everything
+    that needs torch, and the devices that answered are the devices of all later checks.
+    """
+
+    NONE = ""
+    PROVES_TORCH = "proves-torch"
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table `[tool.doctor]` of a check script.
 
@@ -47,6 +58,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     kind: Kind
     summary: str
+    role: Role = Role.NONE
     target: TargetKind = TargetKind.INTERPRETER
     needs: tuple[str, ...] = ()
     tier: Tier = Tier.QUICK

@@ -12,7 +12,7 @@ import msgspec
 from doctor.facts.derive.devices import of_gpus, target_arch
 from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
-from doctor.model.checks import Check, Kind, Progress
+from doctor.model.checks import Check, Kind, Progress, Role
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, refused
@@ -31,9 +31,6 @@ from doctor.observe.runner import (
     skipped,
     units,
 )
-
-FIRST = "torch-runtime"
-"""The fact script that proves torch and each device alive; what needs torch leans on it."""
 
 _MEMORY_SHARE = 0.85
 """Of the memory that is free: above it a check is stopped, before the kernel chooses whom to stop."""
@@ -150,7 +147,7 @@ class _Run:
 
         The rest follows once the devices are known.
         """
-        first = [check for check in self._checks if check.id == FIRST]
+        first = [check for check in self._checks if _proves_torch(check)]
         leaning = [
             check
             for check in self._checks
@@ -165,7 +162,7 @@ class _Run:
             self._store.remember(unit, batch)
             self._outcomes += batch.outcomes
             self.seen |= _reported(unit.check, batch.facts)
-            if unit.check.id == FIRST:
+            if _proves_torch(unit.check):
                 try:
                     self._proved(line, unit, batch)
                 except Exception as error:  # noqa: BLE001 - the border of what torch said of itself, which may be anything
@@ -174,7 +171,7 @@ class _Run:
                     self._enter(line, leaning)
 
     def _proves(self) -> bool:
-        return any(unit.check.id == FIRST for unit in self._open)
+        return any(_proves_torch(unit.check) for unit in self._open)
 
     def _proved(self, line: Line, unit: Unit, batch: Batch) -> None:
         """Go on with what is to be proved next.
@@ -182,7 +179,7 @@ class _Run:
         Afterwards the devices that answered are those of every check.
         """
         if unit.device is None:
-            self.seen |= _import_fact(batch)
+            self.seen |= _import_fact(unit.check, batch)
         facts = {**self._facts, **self.seen}
         more = next_steps(unit.check, unit.plan, unit, facts)
         if any(":" in (each.device or "") for each in more) and (why := beyond(facts)):
@@ -190,9 +187,9 @@ class _Run:
         self._open += more
         self._tried += tuple(each.device for each in more if each.device)
         line.add(more)
-        alive = answered(outcome for outcome in self._outcomes if outcome.id == FIRST)
+        alive = answered(outcome for outcome in self._outcomes if outcome.id == unit.check.id)
         if value_of(self.seen, "torch.devices") is not None:
-            self.seen["torch.devices"] = present(list(alive), FIRST)
+            self.seen["torch.devices"] = present(list(alive), unit.check.id)
         plan = self._plans[TargetKind.INTERPRETER]
         settings = {
             **plan.settings,
@@ -211,7 +208,7 @@ class _Run:
             if why := unmet_need(check, facts):
                 self._outcomes.append(skipped(check, plan, why))
             else:
-                found = (first_step(check, plan),) if check.id == FIRST else units(check, plan)
+                found = (first_step(check, plan),) if _proves_torch(check) else units(check, plan)
                 self._open += found
                 line.add(found)
 
@@ -241,6 +238,10 @@ class _Run:
                 ),
             )
         )
+
+
+def _proves_torch(check: Check) -> bool:
+    return check.header.role is Role.PROVES_TORCH
 
 
 def unmet_need(check: Check, facts: Facts) -> str:
@@ -276,7 +277,7 @@ def _is_missing(need: str, facts: Facts) -> bool:
 def concerns(check: Check, facts: Facts) -> bool:
     """Say whether a check has to do with these targets at all: one about a crate or a framework that is not here is not even skipped."""
     if check.header.target is not TargetKind.CARGO:
-        about_framework = check.header.kind is Kind.FACTS and check.id != FIRST
+        about_framework = check.header.kind is Kind.FACTS and not _proves_torch(check)
         return not about_framework or not any(
             _is_missing(need, facts) for need in check.header.needs
         )
@@ -305,10 +306,12 @@ def _unmet_by_workspace(check: Check, facts: Facts) -> str:
     return ""
 
 
-def _import_fact(batch: Batch) -> dict[str, Fact]:
+def _import_fact(check: Check, batch: Batch) -> dict[str, Fact]:
     if any(outcome.device is None and outcome.verdict in RED for outcome in batch.outcomes):
-        return {"torch.imports": present(False, FIRST)}
-    return {"torch.imports": present(True, FIRST)} if "torch.import_seconds" in batch.facts else {}
+        return {"torch.imports": present(False, check.id)}
+    return (
+        {"torch.imports": present(True, check.id)} if "torch.import_seconds" in batch.facts else {}
+    )
 
 
 def _reported(check: Check, facts: Mapping[str, Any]) -> dict[str, Fact]:
