@@ -467,7 +467,10 @@ def test_a_package_that_asks_for_nothing_is_not_told_to_lack_it() -> None:
 
 
 def test_a_check_may_say_of_single_cases_that_their_failure_matters_less() -> None:
-    """A canary can prove a fault of the release that nothing here uses; beside it another case may fail."""
+    """A canary can prove a fault of the release that nothing here uses.
+
+    Beside it another case may fail.
+    """
     data: dict[str, object] = {"matters": {"sum": "warning"}}
     one, both = (
         msgspec.structs.replace(toy.outcome("failed", **cases), data=data)

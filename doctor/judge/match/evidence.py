@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.facts.conditions import lookup
+from doctor.facts.families import requirement_of
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Fact, Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind
 
-_PARTS = 4
-
 
 def fact_evidence(name: str, facts: Facts) -> Evidence:
-    """Quote a fact as evidence; a requirement is told as a sentence."""
+    """Quote a fact as evidence; a requirement becomes a sentence."""
     fact = lookup(name, facts)
     shown = as_text(fact.value) if fact.value is not None else fact.state.value
     text = (
-        requirement(name, facts)
+        requirement_sentence(name, facts)
         or _violation(name, facts)
         or _in_vain(name, fact)
         or f"{name} = {shown}"
@@ -25,28 +24,19 @@ def fact_evidence(name: str, facts: Facts) -> Evidence:
     return Evidence(kind=EvidenceKind.FACT, text=text, source=fact.source, fact=name)
 
 
-def requirement(name: str, facts: Facts) -> str:
-    """Tell `requires.<package>.<wanted>.met` or `.moved` as a sentence.
-
-    Empty for any other fact.
-    """
-    parts = name.split(".")
-    if parts[0] != "requires" or len(parts) < _PARTS or parts[-1] not in ("met", "moved"):
+def requirement_sentence(name: str, facts: Facts) -> str:
+    """Return `requires.PACKAGE.WANTED.met` or `.moved` as a sentence; empty for any other fact."""
+    found = requirement_of(name)
+    if found is None or found[1] not in ("met", "moved"):
         return ""
-    pair, package, wanted = ".".join(parts[1:-1]), parts[1], ".".join(parts[2:-1])
-    if parts[-1] == "moved":
+    one, member = found
+    if member == "moved":
         return _moved(value_of(facts, name))
-    version, specifier, here = (
-        as_text(value_of(facts, key) or "")
-        for key in (
-            f"package.{package}.version",
-            f"requires.{pair}.specifier",
-            f"requires.{pair}.installed",
-        )
-    )
+    version = as_text(value_of(facts, f"package.{one.package}.version") or "")
     if value_of(facts, name) is None:
-        return " ".join(filter(None, (package, version, f"names no release of {wanted}")))
-    asked = " ".join(filter(None, (package, version, "asks for", f"{wanted}{specifier}")))
+        return " ".join(filter(None, (one.package, version, f"names no release of {one.wanted}")))
+    wanted, here = one.wanted + one.text("specifier", facts), one.text("installed", facts)
+    asked = " ".join(filter(None, (one.package, version, "asks for", wanted)))
     return f"{asked}; {f'{here} is installed' if here else 'it is not installed'}"
 
 

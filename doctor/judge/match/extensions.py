@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor.facts.families import Requirement, packages_with_extensions
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.requirements import newer, restore
@@ -59,18 +60,13 @@ def broken_extensions(
     of its own; else a warning, for packages do without some of their files.
     """
     facts, failed = observation.facts, _failed(observation.outcomes)
-    packages = dict.fromkeys(
-        name.split(".")[1]
-        for name in facts
-        if name.startswith("extension.") and name.count(".") == 2
-    )
-    for package in packages:
+    for package in packages_with_extensions(facts):
         names = [
             name for kind in _TELLING if value_of(facts, name := f"extension.{package}.{kind}")
         ]
-        wish = f"requires.{package}.torch.met"
+        asks_for_torch = Requirement(package, "torch").fact("met")
         if names and not any(
-            name.startswith(f"extension.{package}.") or name == wish for name in cited
+            name.startswith(f"extension.{package}.") or name == asks_for_torch for name in cited
         ):
             yield _broken(package, names, facts, is_red=package in failed, target=target)
 
@@ -101,8 +97,8 @@ def _broken(
     package: str, names: Sequence[str], facts: Facts, *, is_red: bool, target: str
 ) -> Detection:
     kind = names[0].rpartition(".")[2]
-    wish = f"requires.{package}.torch.met"
-    wishes = (wish,) if value_of(facts, wish) is False else ()
+    of_torch = Requirement(package, "torch")
+    unmet = (of_torch,) if of_torch.is_unmet(facts) else ()
     seen = (
         [Evidence(kind=EvidenceKind.OUTCOME, text=f"{_CHECK} {package} failed", source="")]
         if is_red
@@ -117,9 +113,12 @@ def _broken(
         else Severity.WARNING,
         confidence=Confidence.HIGH,
         message=_MEANINGS[kind],
-        evidence=(*seen, *(fact_evidence(name, facts) for name in (*names, *wishes))),
+        evidence=(
+            *seen,
+            *(fact_evidence(name, facts) for name in (*names, *(one.fact("met") for one in unmet))),
+        ),
         recipes=(
-            *(restore(package, wishes, facts) if wishes else _newer(package, facts)),
+            *(restore(package, unmet, facts) if unmet else _newer(package, facts)),
             *_rebuilt(package),
         ),
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from doctor.base.globs import matches_any
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.proofs import CaseRef
-from doctor.judge.match.requirements import newer, restore
-from doctor.model.facts import Facts, value_of
+from doctor.judge.match.requirements import newer, restore, unmet_of
+from doctor.model.facts import Facts
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Recipe
 from doctor.model.observation import Observation
@@ -92,9 +92,7 @@ def _core(said: str) -> str:
 def _broken(
     name: str, words: str, followers: Sequence[str], facts: Facts, target: str
 ) -> Detection:
-    wishes = [
-        fact for fact in sorted(facts) if _is_wish(fact, name) and value_of(facts, fact) is False
-    ]
+    unmet = unmet_of(name, facts)
     short = words.partition(" (raised in ")[0]
     return Detection(
         id=f"import/{name}",
@@ -110,11 +108,7 @@ def _broken(
         ),
         evidence=(
             Evidence(kind=EvidenceKind.OUTCOME, text=f"{name}: {words}", source=_CHECK),
-            *(fact_evidence(fact, facts) for fact in wishes),
+            *(fact_evidence(one.fact("met"), facts) for one in unmet),
         ),
-        recipes=(*(restore(name, wishes, facts) if wishes else ()), newer(name, facts), _LOOK),
+        recipes=(*(restore(name, unmet, facts) if unmet else ()), newer(name, facts), _LOOK),
     )
-
-
-def _is_wish(fact: str, package: str) -> bool:
-    return fact.startswith(f"requires.{package}.") and fact.endswith(".met")

@@ -166,7 +166,10 @@ def _stakes(
 
 
 def decide(evaluation: Evaluation, explained: frozenset[CaseRef]) -> Result:
-    """Decide about one issue; `explained` are the failed cases that the text of an issue explains."""
+    """Decide about one issue.
+
+    `explained` are the failed cases that the text of an issue explains.
+    """
     canary = evaluation.canary
     if canary is Canary.FAILED and not evaluation.matches and evaluation.failed <= explained:
         canary = Canary.NOT_RUN

@@ -1,14 +1,13 @@
-"""What a package of the stack asks for and does not get, told once for each package."""
+"""Requirements of the stack's packages that are not met: one finding for each package."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from doctor.base.versions import parse, public
 from doctor.facts.devices import texts
-from doctor.facts.placeholders import as_text
-from doctor.judge.match.evidence import fact_evidence, requirement
+from doctor.facts.families import Requirement, requirements
+from doctor.judge.match.evidence import fact_evidence, requirement_sentence
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection
 from doctor.model.issues import Action, Option, Recipe
@@ -19,41 +18,25 @@ _COMPANIONS = ("torchvision", "torchaudio", "xformers")
 """What is compiled for one torch release each, and moves along with it."""
 
 
-class Wish(NamedTuple):
-    """A requirement that is not met: the fact that says so, what is wanted, and in which versions."""
-
-    fact: str
-    wanted: str
-    specifier: str
-
-
 def unmet_requirements(facts: Facts, cited: frozenset[str], target: str) -> Iterator[Detection]:
-    """Yield a warning for each package of the stack that asks for something else than what is installed."""
-    wishes: dict[str, list[Wish]] = {}
+    """Yield a warning for each package of the stack that asks for what is not installed."""
+    unmet: dict[str, list[Requirement]] = {}
     leftover = texts(facts, "cuda_packages.leftover")
-    for name in sorted(facts):
-        if not name.startswith("requires.") or name.split(".")[1] in leftover:
-            continue
-        if name.endswith(".met") and name not in cited and value_of(facts, name) is False:
-            wishes.setdefault(name.split(".")[1], []).append(_wish(name, facts))
-    for package, unmet in wishes.items():
-        yield _unmet(package, unmet, facts, target)
+    for one in requirements(facts):
+        if one.package not in leftover and one.fact("met") not in cited and one.is_unmet(facts):
+            unmet.setdefault(one.package, []).append(one)
+    for package, wishes in unmet.items():
+        yield _unmet(package, wishes, facts, target)
 
 
-def restore(package: str, names: Sequence[str], facts: Facts) -> tuple[Recipe, ...]:
-    """Return what to install where a package asks in vain for what these facts, `requires.PACKAGE.WANTED.met`, speak of."""
-    return _restore(package, [_wish(name, facts) for name in names], facts)
-
-
-def _wish(name: str, facts: Facts) -> Wish:
-    pair = name.removeprefix("requires.").removesuffix(".met")
-    return Wish(
-        name, pair.partition(".")[2], as_text(value_of(facts, f"requires.{pair}.specifier") or "")
+def unmet_of(package: str, facts: Facts) -> tuple[Requirement, ...]:
+    """Return the requirements of a package that are not met."""
+    return tuple(
+        one for one in requirements(facts) if one.package == package and one.is_unmet(facts)
     )
 
 
-def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> Detection:
-    moved = [wish.fact.removesuffix("met") + "moved" for wish in wishes]
+def _unmet(package: str, wishes: Sequence[Requirement], facts: Facts, target: str) -> Detection:
     return Detection(
         id=f"requires/{package}",
         target=target,
@@ -63,16 +46,16 @@ def _unmet(package: str, wishes: Sequence[Wish], facts: Facts, target: str) -> D
         message=f"What is installed is not what {package} was released with. Most often a later installation moved one of the two.",
         evidence=tuple(
             fact_evidence(name, facts)
-            for name in (*(wish.fact for wish in wishes), *moved)
+            for name in (one.fact(member) for member in ("met", "moved") for one in wishes)
             if value_of(facts, name) is not None
         ),
-        recipes=_restore(package, wishes, facts),
+        recipes=restore(package, wishes, facts),
     )
 
 
-def _title(package: str, wishes: Sequence[Wish], facts: Facts) -> str:
+def _title(package: str, wishes: Sequence[Requirement], facts: Facts) -> str:
     if len(wishes) == 1:
-        return requirement(wishes[0].fact, facts).replace("; ", ", and ")
+        return requirement_sentence(wishes[0].fact("met"), facts).replace("; ", ", and ")
     named = ", ".join(wish.wanted for wish in wishes[:_NAMED]) + (
         " …" if len(wishes) > _NAMED else ""
     )
@@ -99,13 +82,13 @@ def newer(package: str, facts: Facts) -> Recipe:
     )
 
 
-def _restore(package: str, wishes: Sequence[Wish], facts: Facts) -> tuple[Recipe, ...]:
+def restore(package: str, wishes: Sequence[Requirement], facts: Facts) -> tuple[Recipe, ...]:
     """Return what to install.
 
     Where torch itself moved on, the package is what to move by preference.
     """
     what = wishes[0].wanted if len(wishes) == 1 else "packages"
-    wanted = tuple(f"{wish.wanted}{wish.specifier}" for wish in wishes)
+    wanted = tuple(one.wanted + one.text("specifier", facts) for one in wishes)
     title = f"Install the {what} that {package} asks for"
     torch = next((wish for wish in wishes if wish.wanted == "torch"), None)
     if torch is None:
@@ -121,12 +104,14 @@ def _restore(package: str, wishes: Sequence[Wish], facts: Facts) -> tuple[Recipe
         steps=(Action(install=wanted, companions=others),),
     )
     return (
-        (newer(package, facts), give) if _passed(_here(torch, facts), torch.specifier) else (give,)
+        (newer(package, facts), give)
+        if _passed(_here(torch, facts), torch.text("specifier", facts))
+        else (give,)
     )
 
 
-def _here(wish: Wish, facts: Facts) -> str:
-    return public(as_text(value_of(facts, wish.fact.removesuffix("met") + "installed") or ""))
+def _here(wish: Requirement, facts: Facts) -> str:
+    return public(wish.text("installed", facts))
 
 
 def _passed(version: str, specifier: str) -> bool:
