@@ -14,7 +14,7 @@ from doctor.model.facts import Fact, Facts, State
 from doctor.model.issues import Affected, Condition, Range
 
 
-class Held(NamedTuple):
+class Truth(NamedTuple):
     """The truth of a row, the facts that speak for it, and the facts that are missing to tell."""
 
     truth: bool | None
@@ -22,26 +22,26 @@ class Held(NamedTuple):
     missing: tuple[str, ...] = ()
 
 
-def row_holds(row: Affected, facts: Facts) -> Held:
+def row_holds(row: Affected, facts: Facts) -> Truth:
     """Say whether every package range and every condition of an affected row holds."""
     parts = [_package_holds(name, ranges, facts) for name, ranges in row.packages.items()]
     parts += [condition_holds(condition, facts) for condition in row.when]
     return all_hold(parts)
 
 
-def all_hold(parts: Iterable[Held]) -> Held:
+def all_hold(parts: Iterable[Truth]) -> Truth:
     """Conjunction: false if any part is false, unknown if any is unknown."""
     parts = tuple(parts)
     truths = [part.truth for part in parts]
     truth = False if False in truths else None if None in truths else True
-    return Held(
+    return Truth(
         truth,
         tuple(name for part in parts if part.truth for name in part.facts),
         tuple(name for part in parts if part.truth is None for name in part.missing),
     )
 
 
-def any_holds(parts: Iterable[Held]) -> Held:
+def any_holds(parts: Iterable[Truth]) -> Truth:
     """Disjunction: the first row that holds, else what is missing to tell."""
     parts = tuple(parts)
     for part in parts:
@@ -50,14 +50,14 @@ def any_holds(parts: Iterable[Held]) -> Held:
     missing = tuple(
         dict.fromkeys(name for part in parts if part.truth is None for name in part.missing)
     )
-    return Held(None if missing else False, (), missing)
+    return Truth(None if missing else False, (), missing)
 
 
-def condition_holds(condition: Condition, facts: Facts) -> Held:
+def condition_holds(condition: Condition, facts: Facts) -> Truth:
     """Say whether one condition holds of its fact."""
     fact = lookup(condition.fact, facts)
     truth = _holds_of(condition, fact)
-    return Held(truth, (condition.fact,), (condition.fact,) if truth is None else ())
+    return Truth(truth, (condition.fact,), (condition.fact,) if truth is None else ())
 
 
 def lookup(name: str, facts: Facts) -> Fact:
@@ -81,7 +81,7 @@ def lookup(name: str, facts: Facts) -> Fact:
     return Fact(state=State.UNKNOWN, why="nobody looked")
 
 
-def _package_holds(name: str, ranges: tuple[Range, ...], facts: Facts) -> Held:
+def _package_holds(name: str, ranges: tuple[Range, ...], facts: Facts) -> Truth:
     fact_name = "torch.version" if name == "torch" else f"package.{name}.version"
     return any_holds(
         condition_holds(Condition(fact=fact_name, range=span), facts) for span in ranges

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from doctor.facts.conditions import (
-    Held,
+    Truth,
     all_hold,
     any_holds,
     condition_holds,
@@ -78,8 +78,8 @@ def test_versions_are_compared_as_versions() -> None:
 @pytest.mark.parametrize(("left", "right"), list(product((True, False, None), repeat=2)))
 def test_conjunction_and_disjunction_are_kleenes(left: bool | None, right: bool | None) -> None:
     parts = [
-        Held(left, ("a",), ("a",) if left is None else ()),
-        Held(right, ("b",), ("b",) if right is None else ()),
+        Truth(left, ("a",), ("a",) if left is None else ()),
+        Truth(right, ("b",), ("b",) if right is None else ()),
     ]
     both = False if False in (left, right) else None if None in (left, right) else True
     either = True if True in (left, right) else None if None in (left, right) else False

@@ -36,7 +36,6 @@ ALLOWED_NAMES: dict[str, int] = {
     "Brought": 1,
     "Done": 1,
     "Heard": 1,
-    "Held": 1,
     "Wanted": 2,
     "asked": 2,
     "bare": 2,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from doctor.facts.conditions import Held, all_hold, any_holds, condition_holds, row_holds
+from doctor.facts.conditions import Truth, all_hold, any_holds, condition_holds, row_holds
 from doctor.facts.devices import named
 from doctor.facts.placeholders import fill, fill_known
 from doctor.judge.match.evidence import fact_evidence
@@ -54,7 +54,7 @@ class Evaluation(NamedTuple):
 
     id: str
     issue: KnownIssue
-    applies: Held
+    applies: Truth
     matches: tuple[Match, ...]
     canary: Canary
     failed: frozenset[CaseRef]
@@ -114,7 +114,7 @@ def _evaluate(
     return Evaluation(
         id=name,
         issue=issue,
-        applies=any_holds(truths) if rows else Held(None),
+        applies=any_holds(truths) if rows else Truth(None),
         matches=matches,
         canary=canary,
         failed=failed,
