@@ -28,7 +28,34 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("torch.release", "absent"): "",
     ("torch.build", "absent"): "",
 }
+_STATEMENTS = {
+    "nvidia.gpu_present": ("the machine has an NVIDIA GPU", "the machine has no NVIDIA GPU"),
+    "nvidia.device_nodes": ("/dev/nvidia* exists", "/dev/nvidia* does not exist"),
+    "nvidia.uvm": ("the module nvidia_uvm is loaded", "the module nvidia_uvm is not loaded"),
+    "nvidia.uvm_node": ("/dev/nvidia-uvm exists", "/dev/nvidia-uvm does not exist"),
+    "nvidia.nvswitch": ("the machine has an NVSwitch", "the machine has no NVSwitch"),
+    "nvidia.runs_cuda_of_torch": (
+        "the driver runs the CUDA release of torch",
+        "the driver is older than the CUDA release of torch",
+    ),
+    "host.rosetta": ("Rosetta runs this Python", "Rosetta does not run this Python"),
+    "host.virtual_machine": ("this is a virtual machine", "this is no virtual machine"),
+    "triton.fits_torch": (
+        "triton is the release that torch asks for",
+        "triton is not the release that torch asks for",
+    ),
+}
+"""What a fact says when it is true, and when it is false."""
 _NAMES = {
+    "host.machine": "the processor",
+    "compiler.cxx_major": "the C++ compiler",
+    "compiler.cxx_version": "the C++ compiler",
+    "compiler.cxx": "a C++ compiler",
+    "build.git": "git",
+    "rust.toolchain": "a Rust toolchain",
+    "amd.driver": "the driver amdgpu",
+    "candle.built_for": "the compute capability that Candle is built for",
+    "nvidia.gpu_count": "the number of GPUs",
     "torch.release": "torch",
     "torch.version": "torch",
     "torch.minor": "torch",
@@ -56,8 +83,8 @@ def circumstance(condition: Condition) -> str:
     value = getattr(condition, operator)
     if condition.fact.startswith("env.") and operator in ("present", "absent"):
         return f"{condition.fact[4:]} is {'set' if operator == 'present' else 'not set'}"
-    if condition.fact == "nvidia.gpu_present":
-        return "the machine has an NVIDIA GPU" if value else "the machine has no NVIDIA GPU"
+    if (statement := _STATEMENTS.get(condition.fact)) and operator == "equals":
+        return statement[0] if value else statement[1]
     if operator in ("equals", "one_of"):
         return _is(condition.fact, value if operator == "one_of" else (value,))
     name = _NAMES.get(condition.fact) or _package(condition.fact)

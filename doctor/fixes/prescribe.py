@@ -102,8 +102,8 @@ def _use_if(recipe: Recipe, facts: Facts, captures: Captures) -> Iterator[str]:
 def _note(recipe: Recipe, facts: Facts, captures: Captures) -> str:
     sentences = [fill_known(recipe.note, facts, captures)]
     if companions := unlisted(recipe, facts):
-        names = " and ".join(companions)
-        sentences.append(f"Add {names} to the same command where they are installed.")
+        names, they = " and ".join(companions), "it is" if len(companions) == 1 else "they are"
+        sentences.append(f"Add {names} to the same command where {they} installed.")
     sentences += (f"{one}." for one in pinned_by(recipe, facts, captures))
     return _sentences(*sentences)
 

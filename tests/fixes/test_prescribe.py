@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from doctor.fixes.circumstances import circumstance
 from doctor.fixes.plan import plan
 from doctor.judge.match import diagnose
 from doctor.model.fixes import Command, Fix, Step
-from doctor.model.issues import Action, Edit, Option, Recipe, Snippet
+from doctor.model.issues import Action, Edit, Option, Range, Recipe, Snippet
 from tests import toy
 
 FACTS = {
@@ -264,3 +265,24 @@ def test_without_an_interpreter_the_name_of_the_system_stands_in() -> None:
             **{"python.executable": None, "host.os": system},
         )
         assert argvs(fix) == [(name, "-V")]
+
+
+@pytest.mark.parametrize(
+    ("fact", "operator", "sentence"),
+    [
+        ("host.machine", {"equals": "aarch64"}, "the processor is aarch64"),
+        ("nvidia.uvm_node", {"equals": False}, "/dev/nvidia-uvm does not exist"),
+        ("package.numpy.version", {"range": Range(fixed="2")}, "numpy is older than 2"),
+        ("package.numpy.version", {"absent": True}, "numpy is not installed"),
+        (
+            "torch.release",
+            {"range": Range(introduced="2.4", fixed="2.6")},
+            "torch is 2.4 or newer and older than 2.6",
+        ),
+        ("torch.build", {"one_of": ("cuda", "rocm")}, "torch is built for CUDA or ROCm"),
+        ("env.CUDA_HOME", {"present": True}, "CUDA_HOME is set"),
+        ("torch.release", {"absent": True}, ""),
+    ],
+)
+def test_a_condition_is_a_sentence(fact: str, operator: dict[str, Any], sentence: str) -> None:
+    assert circumstance(toy.condition(fact, **operator)) == sentence
