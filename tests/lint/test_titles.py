@@ -11,7 +11,7 @@ from doctor.model.issues import Example, Expect, KnownIssue, Signature
 from tests import toy
 
 MATRICES = Path(__file__).parents[2] / "matrices"
-MOST_TO_MEND = 237
+MOST_TO_MEND = 232
 
 
 def missing_library(title: str) -> KnownIssue:
@@ -45,11 +45,9 @@ def test_a_capture_that_no_signature_has_and_a_fact_that_nobody_knows_are_faults
 
 
 def test_the_list_of_titles_to_mend_only_gets_shorter() -> None:
-    """Take a mended title off doctor/lint/titles-to-mend.txt, and lower the number above."""
+    """Take mended titles off doctor/lint/titles-to-mend.txt, and lower the number above."""
     issues = load_folder(MATRICES).issues
     to_mend = load_to_mend()
-    mended = {
-        name for name in to_mend if name not in issues or not quoted_values(name, issues[name])
-    }
+    quoting = {name for name, issue in issues.items() if quoted_values(name, issue)}
     assert len(to_mend) <= MOST_TO_MEND
-    assert not mended
+    assert quoting <= to_mend
