@@ -58,7 +58,7 @@ facts = st.dictionaries(
 verdicts = st.sampled_from(["failed", "crashed", "timed_out", "skipped", "broken", "passed"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     changed=facts,
     verdict=verdicts,

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from doctor.base.errors import DoctorError
+from doctor.host import Host
 from doctor.model.vocabulary import FACTS
+from doctor.observe.targets import describe
 from tests.command import Running, alive, check, doctor, wait_for
 from tests.environments import UnavailableError, interpreter, make
 from tests.faults.standins import on_path, package, program
@@ -90,7 +93,6 @@ INTERPRETERS = {
     "exits": "exit 0",
     "fails": "echo broken >&2; exit 7",
     "dies": "kill -SEGV $$",
-    "prints for ever": "yes",
     "leaves a child": "sleep 600 & sleep 600",
     "lies": "echo '<<doctor-target:{}:doctor-target>>'",
 }
@@ -103,6 +105,12 @@ def test_an_interpreter_that_does_not_start_ends_the_run(tmp_path: Path, how: st
     assert (said.code, said.out) == (3, "")
     assert str(fake) in said.err
     assert said.seconds < _SOON
+
+
+def test_an_interpreter_that_prints_for_ever_is_ended(tmp_path: Path) -> None:
+    fake = program(tmp_path / "bin" / "python", "yes")
+    with pytest.raises(DoctorError, match=str(fake)):
+        describe(Host(), fake, timeout=1)
 
 
 @pytest.mark.parametrize("what", ["nosuch", "folder", "file"])
