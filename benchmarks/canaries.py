@@ -79,15 +79,18 @@ def main() -> int:
         middle(runs[AGAIN]) / middle(runs[DOCTOR]),
     )
     print(
-        f"{subject(python)}; {options.runs} runs of each, in turns; {os.cpu_count()} processors; {time.strftime('%Y-%m-%d')}"
+        f"{subject(python)}; {options.runs} runs of each, in turns; {os.cpu_count()} "
+        f"processors; {time.strftime('%Y-%m-%d')}"
     )
     print(f"{len(scripts)} scripts of {bundled('checks').name}/\n")
     print(
-        "| command | seconds, median | min – max | peak MiB of one process |\n| --- | --- | --- | --- |"
+        "| command | seconds, median | min – max | peak MiB of one process |\n| --- | --- "
+        "| --- | --- |"
     )
     for name, found in runs.items():
         print(
-            f"| {name} | {middle(found):.2f} | {span(found)} | {max(run.memory for run in found):.0f} |"
+            f"| {name} | {middle(found):.2f} | {span(found)} | "
+            f"{max(run.memory for run in found):.0f} |"
         )
     print(f"\ndoctor takes {ratio:.2f} times as long (target: at most {TARGET})")
     print(f"the second check takes {share:.3f} of the first (target: at most {SHARE})")

@@ -56,7 +56,8 @@ def main() -> int:
     chosen = parser.parse_args().set
     answers = {name: answered(name) for name in cases.SETS if chosen in (None, name)}
     print(
-        f"{len(known().issues)} known issues; judged by the text alone; {time.strftime('%Y-%m-%d')}\n"
+        f"{len(known().issues)} known issues; judged by the text alone; "
+        f"{time.strftime('%Y-%m-%d')}\n"
     )
     print(table(answers))
     print(quiet())
@@ -119,7 +120,8 @@ def table(answers: dict[str, list[Answer]]) -> str:
             spoken = [one for one in part if one.given]
             first, three = sum(one.within(1) for one in part), sum(one.within(3) for one in part)
             lines.append(
-                f"| {title} | {len(part)} | {share(first, part)} | {share(three, part)} | {share(first, spoken)} |"
+                f"| {title} | {len(part)} | {share(first, part)} | {share(three, part)} | "
+                f"{share(first, spoken)} |"
             )
     return "\n".join(lines)
 
@@ -166,10 +168,14 @@ def environments() -> str:
         "| --- | --- | --- |",
     ]
     lines.append(
-        f"| {len(found)} | {share(len(sick) - len(missed), [*sick])} | {share(len(loud), [*healthy])} |"
+        f"| {len(found)} | {share(len(sick) - len(missed), [*sick])} | "
+        f"{share(len(loud), [*healthy])} |"
     )
     lines += [
-        f"  {one.name}: wanted {' or '.join(one.wanted)}; given {', '.join(one.given[:5]) or 'nothing'}"
+        (
+            f"  {one.name}: wanted {' or '.join(one.wanted)}; given "
+            f"{', '.join(one.given[:5]) or 'nothing'}"
+        )
         for one in missed
     ]
     return "\n".join(

@@ -29,7 +29,10 @@ sys.argv[0] = "doctor"
 atexit.register(lambda: print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr, flush=True))
 runpy.run_module("doctor", run_name="__main__")
 """
-_FAILURE = "flash_bwd_hdim128.cu: fatal error: cusparse.h: No such file or directory\ncompilation terminated.\n"
+_FAILURE = (
+    "flash_bwd_hdim128.cu: fatal error: cusparse.h: No such file or directory\ncompilation "
+    "terminated.\n"
+)
 
 
 def main() -> int:
@@ -81,7 +84,10 @@ def lines(size: int) -> Iterator[str]:
     written = number = 0
     failed = False
     while written < size:
-        line = f"[{number % 73}/73] nvcc -Icsrc/cutlass/include -c csrc/flash_bwd_{number}.cu -o build/{number}.o -std=c++17 -O3\n"
+        line = (
+            f"[{number % 73}/73] nvcc -Icsrc/cutlass/include -c csrc/flash_bwd_{number}.cu -o "
+            f"build/{number}.o -std=c++17 -O3\n"
+        )
         line += f"ptxas info    : Used {number % 255} registers, {number % 4096} bytes cmem[0]\n"
         if not failed and written > size // 2:
             line, failed = _FAILURE, True

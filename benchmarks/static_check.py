@@ -48,7 +48,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         runs = measure(commands(python, Path(folder)), options.runs, Path(folder))
     print(
-        f"{subject(python)}; {options.runs} runs of each, in turns; {os.cpu_count()} processors; {time.strftime('%Y-%m-%d')}\n"
+        f"{subject(python)}; {options.runs} runs of each, in turns; {os.cpu_count()} "
+        f"processors; {time.strftime('%Y-%m-%d')}\n"
     )
     print(table(runs))
     return 0 if all(share(runs, other) <= target for other, target in TARGETS.items()) else 1
@@ -78,7 +79,8 @@ def table(runs: Mapping[str, Sequence[Run]]) -> str:
         target = f"≤ {TARGETS[name]}" if name in TARGETS else ""
         ratio = f"{share(runs, name):.2f}" if name in TARGETS else ""
         lines.append(
-            f"| `{name}` | {middle(found):.2f} | {span(found)} | {max(run.memory for run in found):.0f} | {ratio} | {target} |"
+            f"| `{name}` | {middle(found):.2f} | {span(found)} | "
+            f"{max(run.memory for run in found):.0f} | {ratio} | {target} |"
         )
     return "\n".join(lines)
 

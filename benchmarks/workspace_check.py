@@ -26,9 +26,9 @@ _CRATE = (
     '[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2021"\n\n[features]\ncuda = []\n'
 )
 _SOURCE = (
-    "use candle_core::Device;\n\npub fn run(device: &Device) {{\n    let _ = device; // {name}\n}}\n"
-    * 20
-)
+    "use candle_core::Device;\n\npub fn run(device: &Device) {{\n    let _ = device; // "
+    "{name}\n}}\n"
+) * 20
 
 
 def main() -> int:
@@ -45,13 +45,15 @@ def main() -> int:
         cargo = ("cargo", "metadata", "--offline", "--locked", "--format-version", "1")
         runs = measure({DOCTOR: doctor, CARGO: cargo}, options.runs, workspace)
     print(
-        f"{options.crates} crates; {options.runs} runs of each, in turns; {os.cpu_count()} processors; {time.strftime('%Y-%m-%d')}\n"
+        f"{options.crates} crates; {options.runs} runs of each, in turns; {os.cpu_count()} "
+        f"processors; {time.strftime('%Y-%m-%d')}\n"
     )
     print("| command | seconds, median | min – max |\n| --- | --- | --- |")
     for name, found in runs.items():
         print(f"| `{name}` | {middle(found):.2f} | {span(found)} |")
     print(
-        f"\ndoctor takes {middle(runs[DOCTOR]) / middle(runs[CARGO]):.1f} times as long as cargo alone"
+        f"\ndoctor takes {middle(runs[DOCTOR]) / middle(runs[CARGO]):.1f} times as long as "
+        "cargo alone"
     )
     return 0
 

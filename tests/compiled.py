@@ -38,7 +38,8 @@ def builder(compiler: str) -> Build:
         for n, name in enumerate((*asks, *weak)):
             mark = "__attribute__((weak)) " if n >= len(asks) else ""
             lines.append(
-                f'{mark}extern int asks{n}(void) __asm__("{name}"); int uses{n}(void) {{ return asks{n} ? asks{n}() : 0; }}'
+                f'{mark}extern int asks{n}(void) __asm__("{name}"); int uses{n}(void) {{ '
+                f"return asks{n} ? asks{n}() : 0; }}"
             )
         source = put(path.with_suffix(".c"), "\n".join([*lines, code, ""]))
         argv = [

@@ -163,7 +163,10 @@ def test_the_report_fits_its_schema(sick: Path) -> None:
 
 
 def test_the_package_alone_is_cheap_to_import() -> None:
-    told = "import sys, doctor; print([name for name in sys.modules if name.startswith(('doctor', 'msgspec', 'typer'))])"
+    told = (
+        "import sys, doctor; print([name for name in sys.modules if "
+        "name.startswith(('doctor', 'msgspec', 'typer'))])"
+    )
     ran = subprocess.run(
         [sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -28,7 +28,10 @@ def diagnose(
         typer.Option(
             "--env",
             metavar="FILE",
-            help="The machine that it failed on: a snapshot, a JSON report or the output of collect_env.",
+            help=(
+                "The machine that it failed on: a snapshot, a JSON report or the output of "
+                "collect_env."
+            ),
         ),
     ] = None,
     _project: options.Project = Path(),

@@ -67,7 +67,10 @@ def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | 
     fix = _write(msgspec.structs.replace(recipe, steps=installs), there, captures)
     if fix is None:
         return None
-    note = f"A new environment is made above the old one: {why}. It sees the old packages, and its own come first."
+    note = (
+        f"A new environment is made above the old one: {why}. It sees the old packages, and "
+        "its own come first."
+    )
     return msgspec.structs.replace(
         fix, steps=(Step(command=make), *fix.steps), note=_sentences(fix.note, note)
     )

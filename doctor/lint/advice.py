@@ -91,7 +91,10 @@ def lint_advice(recipe: Recipe, component: str) -> Iterator[str]:
                 "say hold-torch, or in note what torch pins"
             )
         if Option.NO_DEPS in action.options and Option.UPGRADE in action.options:
-            yield "options: no-deps and upgrade: the new release asks for what is not there; say hold-torch"
+            yield (
+                "options: no-deps and upgrade: the new release asks for what is not there; "
+                "say hold-torch"
+            )
     sets = [name for action in recipe.steps for name, value in action.env.items() if not value]
     if (
         sets == ["LD_LIBRARY_PATH"]

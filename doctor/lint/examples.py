@@ -40,7 +40,10 @@ def _lint_examples(name: str, issue: KnownIssue, catalog: Catalog) -> Iterator[s
             and not example.facts
             and not _fixes(name, example, alone)
         ):
-            yield f"{place}: by its log alone no fix can be written; give one without placeholders that only a machine fills"
+            yield (
+                f"{place}: by its log alone no fix can be written; give one without "
+                "placeholders that only a machine fills"
+            )
         yield from (f"{place}: {rival}" for rival in _rivals(name, example, catalog))
 
 
@@ -73,7 +76,10 @@ def _rivals(name: str, example: Example, catalog: Catalog) -> Iterator[str]:
         ):
             yield f"{found.id} claims it too; one has to name the other (related)"
         if found is findings[0] and not matches_any(name, other.symptoms):
-            yield f"{found.id} comes before it; make that one general or this one its cause (symptoms), or tell them apart"
+            yield (
+                f"{found.id} comes before it; make that one general or this one its cause "
+                "(symptoms), or tell them apart"
+            )
 
 
 def run_example(name: str, example: Example, catalog: Catalog) -> str:

@@ -59,7 +59,10 @@ def _lint_claims(issue: KnownIssue) -> Iterator[str]:
     if issue.certain and not all(
         row.exposes or not (row.when or row.packages) for row in issue.affected
     ):
-        yield "certain: facts that prove it tell of it; only a row without conditions, for texts that need no facts, can say exposes: false"
+        yield (
+            "certain: facts that prove it tell of it; only a row without conditions, for "
+            "texts that need no facts, can say exposes: false"
+        )
     if any(row.predicts and not row.exposes for row in issue.affected):
         yield "affected: a row that predicts a severity cannot say exposes: false"
     if issue.certain and not issue.affected:
@@ -126,7 +129,10 @@ def _lint_patterns(issue: KnownIssue) -> Iterator[str]:
         for pattern in (signature.pattern, *signature.also, *signature.unless):
             yield from (f"signatures[{number}]: {fault}" for fault in _lint_pattern(pattern))
             if not required_literals(pattern):
-                yield f"signatures[{number}]: {pattern!r} holds no plain text of three characters, which a long log is searched for first"
+                yield (
+                    f"signatures[{number}]: {pattern!r} holds no plain text of three "
+                    "characters, which a long log is searched for first"
+                )
 
 
 def _lint_pattern(pattern: str) -> Iterator[str]:
@@ -142,7 +148,10 @@ def _lint_proofs(issue: KnownIssue, checks: dict[str, Check]) -> Iterator[str]:
         if check is None:
             yield f"proofs[{number}]: no such check: {proof.check}"
         elif proof.case is not None and proof.case not in check.header.cases:
-            yield f"proofs[{number}]: {proof.check} has no case {proof.case} (it has {', '.join(check.header.cases)})"
+            yield (
+                f"proofs[{number}]: {proof.check} has no case {proof.case} (it has "
+                f"{', '.join(check.header.cases)})"
+            )
 
 
 def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
@@ -169,7 +178,10 @@ def _lint_example_kinds(issue: KnownIssue) -> Iterator[str]:
         if example.source and not _ADDRESS.match(example.source):
             yield f"examples[{number}].source: {example.source!r} is no address"
         if example.source in read:
-            yield f"examples[{number}].source: it stands under references; an example of that thread proves nothing new"
+            yield (
+                f"examples[{number}].source: it stands under references; an example of that "
+                "thread proves nothing new"
+            )
     if "match" not in kinds:
         yield "examples: one must match"
     if not {"no-match", "ruled-out", "undecided"} & set(kinds):

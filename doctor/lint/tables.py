@@ -22,7 +22,10 @@ def lint_table(table: Table) -> Iterator[str]:
     if not any(column.key for column in table.columns.values()):
         yield "columns: none is a key"
     elif table.newest is None:
-        yield "newest: say the newest release that the rows speak of, and the day on which that was looked up"
+        yield (
+            "newest: say the newest release that the rows speak of, and the day on which that "
+            "was looked up"
+        )
     else:
         yield from (f"newest.{fault}" for fault in _lint_newest(table.newest, table))
     if "beyond" in table.columns:

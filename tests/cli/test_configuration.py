@@ -72,7 +72,10 @@ def test_every_kind_of_value_can_be_set_and_what_is_on_can_be_turned_off(
 ) -> None:
     write(
         tmp_path,
-        '[tool.doctor]\nno-canaries = true\ntimeout = 5\nonly = ["torch/*", "triton/*"]\npython = "3.11"\nbaseline = "b.json"\n',
+        (
+            '[tool.doctor]\nno-canaries = true\ntimeout = 5\nonly = ["torch/*", '
+            '"triton/*"]\npython = "3.11"\nbaseline = "b.json"\n'
+        ),
     )
     found = {each["key"]: each["value"] for each in told(capsys, tmp_path)["settings"]}
     assert (found["no-canaries"], found["timeout"], found["only"], found["python"]) == (
@@ -119,7 +122,10 @@ def test_lists_in_a_variable_are_parted_by_spaces(
         ),
         (
             'report = ["json=x"]',
-            "tool.doctor.report is for flags and DOCTOR_REPORT alone: a project does not choose which files are written",
+            (
+                "tool.doctor.report is for flags and DOCTOR_REPORT alone: a project does not "
+                "choose which files are written"
+            ),
         ),
         ("network = true", "tool.doctor.network is for flags and DOCTOR_NETWORK alone"),
         ("ignore = 3", "tool.doctor.ignore is a list of tables"),

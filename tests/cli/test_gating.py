@@ -30,7 +30,10 @@ def save(folder: Path, facts: dict[str, Any] | None = None) -> None:
 
 
 def project(folder: Path, until: str = "2099-12-31", id_: str = "torchvision/*") -> None:
-    body = f'[tool.doctor]\n\n[[tool.doctor.ignore]]\nid = "{id_}"\nreason = "we do not import it"\nuntil = {until}\n'
+    body = (
+        f'[tool.doctor]\n\n[[tool.doctor.ignore]]\nid = "{id_}"\nreason = "we do not import '
+        f'it"\nuntil = {until}\n'
+    )
     (folder / "pyproject.toml").write_text(body, encoding="utf-8")
 
 

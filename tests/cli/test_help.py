@@ -101,7 +101,10 @@ def completed(programs: Path, *words: str) -> list[str]:
     """Return what bash offers after these words, the last of which is being typed."""
     quoted = " ".join(map(shlex.quote, words))
     function = "_" + words[0].replace("-", "_") + "_completion"
-    script = f'eval "$(doctor completion bash)"; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; {function} {words[0]}'
+    script = (
+        f'eval "$(doctor completion bash)"; COMP_WORDS=({quoted}); '
+        f"COMP_CWORD={len(words) - 1}; {function} {words[0]}"
+    )
     env = environment({"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"})
     ran = subprocess.run(
         ["bash", "-c", script + '; printf "%s\\n" "${COMPREPLY[@]}"'],

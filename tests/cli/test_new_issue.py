@@ -28,11 +28,17 @@ def test_a_skeleton_is_unfinished_until_it_is_filled(tmp_path: Path) -> None:
     text = file.read_text(encoding="utf-8")
     for asked, told in (
         (
-            "(In words that a newcomer understands: what does not fit, and why that shows as this message.)",
+            (
+                "(In words that a newcomer understands: what does not fit, and why that shows "
+                "as this message.)"
+            ),
             "The flux is off.",
         ),
         (
-            "title: (What to do first; which steps does it take, of install, run, env, edit and system?)",
+            (
+                "title: (What to do first; which steps does it take, of install, run, env, "
+                "edit and system?)"
+            ),
             "title: Turn it on\n    steps: [{env: {FLUX: full}}]",
         ),
         ("https://\n", "https://example.org/1\n"),

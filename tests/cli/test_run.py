@@ -161,7 +161,10 @@ def test_a_command_that_a_signal_ends_ends_with_its_number(tmp_path: Path, name:
         tmp_path,
         sys.executable,
         "-c",
-        f"import signal, time; signal.signal({int(number)}, signal.SIG_DFL); print(); time.sleep(60)",
+        (
+            f"import signal, time; signal.signal({int(number)}, signal.SIG_DFL); print(); "
+            "time.sleep(60)"
+        ),
     ) as child:
         _line(child)
         os.kill(child.pid, number)
@@ -217,7 +220,10 @@ def test_a_reader_that_has_enough_ends_the_command(tmp_path: Path) -> None:
 
 def test_with_a_stream_closed_nothing_goes_to_the_other(tmp_path: Path) -> None:
     command = " ".join(f"'{part}'" for part in _RUN)
-    shell = f"{command} sh -c 'echo out; exit 3' 2>&-; echo $?; {command} sh -c 'echo err >&2; echo lost; exit 4' 2>&1 >&- | head -n 1"
+    shell = (
+        f"{command} sh -c 'echo out; exit 3' 2>&-; echo $?; {command} sh -c 'echo err >&2; "
+        "echo lost; exit 4' 2>&1 >&- | head -n 1"
+    )
     ran = subprocess.run(
         ["bash", "-c", shell],
         cwd=tmp_path,

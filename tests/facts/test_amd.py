@@ -24,12 +24,13 @@ def said(
 
 
 def test_a_number_that_is_right_for_all_gpus_is_wrong_for_those_that_are_left() -> None:
-    assert (
-        said("1", "1")
-        == "HIP_VISIBLE_DEVICES=1, but ROCR_VISIBLE_DEVICES=1 leaves 1 of 2 GPUs, which HIP counts anew: 0"
+    assert said("1", "1") == (
+        "HIP_VISIBLE_DEVICES=1, but ROCR_VISIBLE_DEVICES=1 leaves 1 of 2 GPUs, which HIP "
+        "counts anew: 0"
     )
     assert said("GPU-deadbeef", None, "1") == (
-        "CUDA_VISIBLE_DEVICES=1, but ROCR_VISIBLE_DEVICES=GPU-deadbeef leaves 1 of 2 GPUs, which HIP counts anew: 0"
+        "CUDA_VISIBLE_DEVICES=1, but ROCR_VISIBLE_DEVICES=GPU-deadbeef leaves 1 of 2 "
+        "GPUs, which HIP counts anew: 0"
     )
 
 

@@ -40,7 +40,10 @@ def test_a_newer_libcuda_beside_an_nvml_that_answers_is_forward_compatibility() 
 
 
 def test_a_newer_libcuda_after_an_update_is_not() -> None:
-    words = "/usr/lib/x86_64-linux-gnu/libcuda.so.1 is of driver 580.95.05, the kernel's module of 580.65.06"
+    words = (
+        "/usr/lib/x86_64-linux-gnu/libcuda.so.1 is of driver 580.95.05, the kernel's module "
+        "of 580.65.06"
+    )
     assert halves("580.95.05", "580.65.06", nvidia__nvml="Driver/library version mismatch") == (
         None,
         words,
@@ -48,7 +51,10 @@ def test_a_newer_libcuda_after_an_update_is_not() -> None:
 
 
 def test_an_older_libcuda_is_of_another_driver() -> None:
-    words = "/usr/lib/x86_64-linux-gnu/libcuda.so.1 is of driver 570.86.10, the kernel's module of 580.65.06"
+    words = (
+        "/usr/lib/x86_64-linux-gnu/libcuda.so.1 is of driver 570.86.10, the kernel's module "
+        "of 580.65.06"
+    )
     assert halves("570.86.10", "580.65.06", nvidia__nvml=None, nvidia__gpus=_GPUS) == (None, words)
     assert halves("580.65.06", "580.65.06") == (None, None)
 

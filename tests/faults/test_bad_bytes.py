@@ -144,7 +144,10 @@ def _nest(folder: Path) -> None:
     """Make folders in each other, one of them closed, with a link out of them."""
     outside = folder.parent / "outside"
     (outside / "kept").mkdir(parents=True)
-    script = f"import os\nfor _ in range({_DEPTH}):\n    os.mkdir('deeper'); os.chdir('deeper')\nos.symlink({str(outside)!r}, 'link')\n"
+    script = (
+        f"import os\nfor _ in range({_DEPTH}):\n    os.mkdir('deeper'); "
+        f"os.chdir('deeper')\nos.symlink({str(outside)!r}, 'link')\n"
+    )
     subprocess.run([sys.executable, "-c", script], cwd=folder, check=True)
     (folder / "deeper").chmod(0)
 
@@ -162,7 +165,10 @@ def test_a_check_that_nests_folders_leaves_none(
     nested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(nested))
-    body = f"for _ in range({_DEPTH}): os.mkdir('deeper'); os.chdir('deeper')\nput(None, verdict='passed')"
+    body = (
+        f"for _ in range({_DEPTH}): os.mkdir('deeper'); os.chdir('deeper')\nput(None, "
+        "verdict='passed')"
+    )
     assert outcome(tmp_path, body).verdict is Verdict.PASSED
     assert list(nested.iterdir()) == []
 

@@ -35,7 +35,10 @@ def patient(tmp_path: Path) -> Path:
 
 TORCHES = {
     "raises": (
-        "raise ImportError('libcudart.so.13: cannot open shared object file: No such file or directory')",
+        (
+            "raise ImportError('libcudart.so.13: cannot open shared object file: No such file "
+            "or directory')"
+        ),
         "libcudart.so.13",
     ),
     "segfaults": ("import ctypes; ctypes.string_at(0)", "SIGSEGV"),
@@ -237,7 +240,10 @@ def test_a_full_disk_is_told(patient: Path, tmp_path: Path) -> None:
     package(patient, "torch", "2.13.0", "")
     full = tmp_path / "full"
     full.mkdir()
-    setup = 'mount -t tmpfs -o size=64k,nr_inodes=40 none "$0" && head -c 60000 /dev/zero > "$0/ballast"; TMPDIR="$0" exec "$@"'
+    setup = (
+        'mount -t tmpfs -o size=64k,nr_inodes=40 none "$0" && head -c 60000 /dev/zero > '
+        '"$0/ballast"; TMPDIR="$0" exec "$@"'
+    )
     command = ("unshare", "-m", "sh", "-c", setup, str(full), sys.executable, "-m", "doctor")
     said = doctor("check", "--format", "json", "--python", patient, cwd=tmp_path, command=command)
     assert said.code == 4

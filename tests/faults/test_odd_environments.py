@@ -16,7 +16,10 @@ from tests.command import environment
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="environments of a shell")
 
 _LOG = "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n"
-_SICK = '{"facts": {"requires.torchvision.torch.met": {"state": "present", "value": false, "source": "x"}}, "logs": [{"source": "x", '
+_SICK = (
+    '{"facts": {"requires.torchvision.torch.met": {"state": "present", "value": false, '
+    '"source": "x"}}, "logs": [{"source": "x", '
+)
 _SICK += '"lines": ["RuntimeError: operator torchvision::nms does not exist"]}]}'
 _OURS = "fault of doctor itself"
 

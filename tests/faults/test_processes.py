@@ -132,7 +132,10 @@ _JUNK = {
 
 def _writing(message: str) -> str:
     """Return code that writes a line to every descriptor of its process that takes it."""
-    return f"for number in range(3, 64):\n    try: os.write(number, {message.encode('latin-1')!r} + b'\\n')\n    except OSError: continue\n"
+    return (
+        f"for number in range(3, 64):\n    try: os.write(number, {message.encode('latin-1')!r} "
+        "+ b'\\n')\n    except OSError: continue\n"
+    )
 
 
 @pytest.mark.parametrize("junk", [name for name in _JUNK if name != "init"])
@@ -154,7 +157,10 @@ def test_a_thread_that_never_stops_talking_costs_the_sharing_alone(
     tmp_path: Path, bystander: int
 ) -> None:
     line = f'{{"made": {bystander}}}'
-    before = f"import threading\ndef talk():\n    while True:\n        {_writing(line).replace(chr(10), chr(10) + ' ' * 8)}\n"
+    before = (
+        "import threading\ndef talk():\n    while True:\n        "
+        f"{_writing(line).replace(chr(10), chr(10) + ' ' * 8)}\n"
+    )
     before += "threading.Thread(target=talk, daemon=True).start()\n"
     found = run_shared(tmp_path, {"one": "put(None, verdict='passed')"}, before=before, timeout=20)
     assert found["one"].verdict is Verdict.PASSED

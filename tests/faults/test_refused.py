@@ -122,7 +122,10 @@ def test_a_real_torch_is_not_to_blame_for_a_full_disk(
 _ENDS = {
     "a write": ("act()\nraise OSError(28, os.strerror(28))", "no room to run in"),
     "a crash whose log tells": (
-        "act()\nprint('cc1plus: cannot write PCH file: No space left on device', flush=True)\nos.abort()",
+        (
+            "act()\nprint('cc1plus: cannot write PCH file: No space left on device', "
+            "flush=True)\nos.abort()"
+        ),
         "no room",
     ),
     "threads": (
@@ -145,7 +148,10 @@ def test_an_end_for_want_of_something_is_no_verdict(tmp_path: Path, what: str) -
 
 @limited
 def test_memory_counts_where_it_is_bounded(tmp_path: Path) -> None:
-    body = "act()\nprint('ImportError: libtorch_cpu.so: failed to map segment from shared object', flush=True)\nos._exit(1)"
+    body = (
+        "act()\nprint('ImportError: libtorch_cpu.so: failed to map segment from shared "
+        "object', flush=True)\nos._exit(1)"
+    )
     assert outcome(tmp_path, body).verdict is Verdict.CRASHED
     import resource
 
@@ -163,7 +169,10 @@ def test_memory_counts_where_it_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_wrong_number_stands_whatever_is_full(tmp_path: Path) -> None:
-    body = "print('No space left on device', flush=True)\nput(None, verdict='failed', reason='2 + 2 is 5', cases={})"
+    body = (
+        "print('No space left on device', flush=True)\nput(None, verdict='failed', reason='2 "
+        "+ 2 is 5', cases={})"
+    )
     assert outcome(tmp_path, body).verdict is Verdict.FAILED
 
 

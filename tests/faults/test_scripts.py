@@ -55,16 +55,19 @@ def test_a_module_of_others_that_hides_one_of_python_is_no_fault_of_ours(tmp_pat
     (tmp_path / "colorsys.py").write_text("raise RuntimeError('a namesake')\n", encoding="utf-8")
     found = outcome(tmp_path, f"sys.path.insert(0, {str(tmp_path)!r})\nimport colorsys")
     assert found.verdict is Verdict.CRASHED
-    assert (
-        found.reason
-        == f"the check could not begin: RuntimeError: a namesake (raised in {tmp_path / 'colorsys.py'})"
+    assert found.reason == (
+        "the check could not begin: RuntimeError: a namesake (raised in "
+        f"{tmp_path / 'colorsys.py'})"
     )
 
 
 def test_an_exception_outside_the_act_is_our_fault(tmp_path: Path) -> None:
     found = outcome(
         tmp_path,
-        'put({"device": "cpu", "case": "forward", "act": False}, verdict="running")\nraise KeyError("shape")',
+        (
+            'put({"device": "cpu", "case": "forward", "act": False}, '
+            'verdict="running")\nraise KeyError("shape")'
+        ),
     )
     assert found.verdict is Verdict.BROKEN
     assert "KeyError: 'shape'" in found.reason
@@ -241,7 +244,10 @@ def test_what_eats_memory_is_stopped_before_the_machine_suffers(tmp_path: Path) 
 
     from doctor.host import Termination
 
-    eater = "kept = []\nwhile True: kept.append(bytearray(b'x') * (16 << 20)); __import__('time').sleep(0.01)"
+    eater = (
+        "kept = []\nwhile True: kept.append(bytearray(b'x') * (16 << 20)); "
+        "__import__('time').sleep(0.01)"
+    )
     ran = run([sys.executable, "-c", eater], timeout=30, memory=256 << 20)
     assert ran.ended is Termination.MEMORY
     assert ran.seconds < 29
@@ -251,7 +257,10 @@ def test_the_temporary_folder_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
-    body = "os.makedirs('deep/er')\nopen('deep/er/file', 'w').close()\nos.chmod('deep', 0)\nact()\nos.abort()"
+    body = (
+        "os.makedirs('deep/er')\nopen('deep/er/file', 'w').close()\nos.chmod('deep', "
+        "0)\nact()\nos.abort()"
+    )
     outcome(tmp_path, body)
     assert list(scratch.iterdir()) == []
 

@@ -88,7 +88,10 @@ def test_a_sitecustomize_of_the_patient_does_no_harm(
     tmp_path: Path, command: tuple[str, str]
 ) -> None:
     (tmp_path / "theirs").mkdir()
-    breaks = "import sys, subprocess\nsys.modules['msgspec'] = None\nsubprocess.Popen = None\nsys.argv[1:] = ['nosuch']\n"
+    breaks = (
+        "import sys, subprocess\nsys.modules['msgspec'] = None\nsubprocess.Popen = "
+        "None\nsys.argv[1:] = ['nosuch']\n"
+    )
     (tmp_path / "theirs" / "sitecustomize.py").write_text(breaks, encoding="utf-8")
     _judged(tmp_path, command, {"PYTHONPATH": str(tmp_path / "theirs")})
 
@@ -207,7 +210,10 @@ def test_the_command_starts_in_its_own_checkout(
 
 
 def test_a_program_that_imports_doctor_keeps_its_path(tmp_path: Path) -> None:
-    start = "import sys; before = list(sys.path); import doctor, doctor.cli; doctor.check; print(sys.path == before)"
+    start = (
+        "import sys; before = list(sys.path); import doctor, doctor.cli; doctor.check; "
+        "print(sys.path == before)"
+    )
     said = doctor(
         cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, command=(sys.executable, "-c", start)
     )
@@ -216,7 +222,10 @@ def test_a_program_that_imports_doctor_keeps_its_path(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="a folder that is in use stays")
 def test_a_program_is_told_as_well(tmp_path: Path) -> None:
-    start = "import os, doctor; os.mkdir('x'); os.chdir('x'); os.rmdir(os.getcwd())\ntry: doctor.check(no_canaries=True)"
+    start = (
+        "import os, doctor; os.mkdir('x'); os.chdir('x'); os.rmdir(os.getcwd())\ntry: "
+        "doctor.check(no_canaries=True)"
+    )
     start += "\nexcept doctor.DoctorError as error: print(error)"
     said = doctor(cwd=tmp_path, command=(sys.executable, "-c", start))
     assert said.out.startswith(

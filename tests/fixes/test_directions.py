@@ -9,7 +9,10 @@ from doctor.fixes.plan import plan
 from doctor.judge.match import diagnose
 from tests import toy
 
-_SIZE = "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject"
+_SIZE = (
+    "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 "
+    "from C header, got 88 from PyObject"
+)
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,9 @@ def test_the_evidence_names_file_and_symbol() -> None:
         observation, facts={**observation.facts, "extension.scan.undefined_symbols": fact}
     )
     (evidence,) = _findings(named)["extension/scan"].evidence
-    assert (
-        evidence.text
-        == "_C.so asks for the symbol _ZN3c103oldEv (and 1 more), which what is installed does not define"
+    assert evidence.text == (
+        "_C.so asks for the symbol _ZN3c103oldEv (and 1 more), which what is installed "
+        "does not define"
     )
     assert evidence.source == "/venv/lib/python3.11/site-packages/scan/_C.so"
 

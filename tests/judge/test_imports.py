@@ -13,7 +13,10 @@ from doctor.model.outcomes import Case, Outcome, Verdict
 from tests import toy
 
 VISION = "RuntimeError: operator torchvision::nms does not exist (raised in torch)"
-WRAPPED = "RuntimeError: Failed to import transformers because of: operator torchvision::nms does not exist (raised in torch)"
+WRAPPED = (
+    "RuntimeError: Failed to import transformers because of: operator torchvision::nms does "
+    "not exist (raised in torch)"
+)
 PANDAS = "ImportError: C extension: None not built (raised in pandas)"
 
 
@@ -64,7 +67,10 @@ def test_a_known_issue_that_names_the_case_speaks_for_it() -> None:
 def test_a_known_issue_that_cannot_name_the_package_comes_after_the_package_that_does_not_import() -> (
     None
 ):
-    said = "ImportError: cannot import name 'FLAX_WEIGHTS_NAME' from 'transformers' (raised in diffusers)"
+    said = (
+        "ImportError: cannot import name 'FLAX_WEIGHTS_NAME' from 'transformers' (raised in "
+        "diffusers)"
+    )
     known = toy.issue(
         signatures=(
             Signature(pattern="cannot import name 'FLAX_WEIGHTS_NAME' from 'transformers'"),

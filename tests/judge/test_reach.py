@@ -329,7 +329,10 @@ def test_the_dead_gpu_comes_first_and_is_named_as_nvidia_smi_knows_it() -> None:
 _OTHERS = {
     "jax": (
         "jax.error",
-        "Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA",
+        (
+            "Unable to initialize backend 'cuda': INTERNAL: no supported devices found for "
+            "platform CUDA"
+        ),
         "JAX",
     ),
     "onnxruntime": (
@@ -363,9 +366,8 @@ def test_gpus_that_another_framework_does_not_reach_are_an_error_in_its_own_word
     _, words, spelled = _OTHERS[framework]
     (told,) = _missed_by(framework)
     assert (told.id, told.severity) == (f"reach/{framework}", Severity.ERROR)
-    assert (
-        told.title
-        == f"{spelled} is built for CUDA and reaches no GPU, though this machine has 2 x NVIDIA H100"
+    assert told.title == (
+        f"{spelled} is built for CUDA and reaches no GPU, though this machine has 2 x NVIDIA H100"
     )
     assert words in told.message
 

@@ -24,7 +24,10 @@ _MACHINE: dict[str, Any] = {
     "nvidia.gpu_present": True,
     "nvidia.driver_version": "580.65.06",
 }
-_CLOSED = "the device does not open: DriverError(CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected)"
+_CLOSED = (
+    "the device does not open: DriverError(CUDA_ERROR_NO_DEVICE, no CUDA-capable device is "
+    "detected)"
+)
 _NO_NVCC = "there is no nvcc on this machine to build candle's kernels with"
 
 

@@ -15,8 +15,10 @@ from doctor.model.scales import Severity
 from tests import toy
 
 _UNEXPECTED = (
-    "CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that "
-    "might have already set an error? {} (Triggered internally at /__w/pytorch/pytorch/c10/cuda/CUDAFunctions.cpp:119.)"
+    "CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some "
+    "cuda functions before calling NumCudaDevices() that "
+    "might have already set an error? {} (Triggered internally at "
+    "/__w/pytorch/pytorch/c10/cuda/CUDAFunctions.cpp:119.)"
 )
 _REFUSALS = {
     "Error 2: out of memory": "cuda/no-memory-to-start",
@@ -30,13 +32,16 @@ _REFUSALS = {
     "Error 805: MPS client failed to connect to the MPS control daemon or the MPS server": "cuda/mps-not-reachable",
 }
 WORDS = {_UNEXPECTED.format(words): leads for words, leads in _REFUSALS.items()} | {
-    "CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu. (Triggered internally at "
+    "CUDA initialization: CUDA driver initialization failed, you might not have a CUDA "
+    "gpu. (Triggered internally at "
     "/__w/pytorch/pytorch/c10/cuda/CUDAFunctions.cpp:119.)": "cuda/driver-does-not-start",
-    "CUDA initialization: CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env variable "
+    "CUDA initialization: CUDA unknown error - this may be due to an incorrectly set up "
+    "environment, e.g. changing env variable "
     "CUDA_VISIBLE_DEVICES after program start. Setting the available devices to be zero.": "cuda/driver-lost-its-memory-module",
-    "CUDA initialization: The NVIDIA driver on your system is too old (found version 12040). Please update your GPU driver": (
-        "torch/driver-too-old"
-    ),
+    (
+        "CUDA initialization: The NVIDIA driver on your system is too old (found version "
+        "12040). Please update your GPU driver"
+    ): ("torch/driver-too-old"),
     "No CUDA GPUs are available": "reach/cuda",
     "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU": "reach/cuda",
     _UNEXPECTED.format("Error 800: operation not permitted"): "canary/torch-runtime",
@@ -171,8 +176,10 @@ def test_a_fabric_that_is_not_ready_is_told_wherever_its_manager_is(host: dict[s
 
 def test_a_pascal_card_beside_an_ampere_one() -> None:
     words = (
-        "RuntimeError: Found Quadro P4000 which is too old to be supported by the triton GPU compiler, which is used as the backend. "
-        "Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability 6.1"
+        "RuntimeError: Found Quadro P4000 which is too old to be supported by the triton "
+        "GPU compiler, which is used as the backend. "
+        "Triton only supports devices of CUDA Capability >= 7.0, but your device is of "
+        "CUDA capability 6.1"
     )
     facts = {
         **_MACHINE,
@@ -202,8 +209,10 @@ def test_a_p100_alone_is_no_error_for_want_of_a_compiler() -> None:
     Everything else of torch runs there, so the check is skipped.
     """
     words = (
-        "RuntimeError: Found Tesla P100-PCIE-16GB which is too old to be supported by the triton GPU compiler, which is used as the "
-        "backend. Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability 6.0"
+        "RuntimeError: Found Tesla P100-PCIE-16GB which is too old to be supported by the "
+        "triton GPU compiler, which is used as the "
+        "backend. Triton only supports devices of CUDA Capability >= 7.0, but your device "
+        "is of CUDA capability 6.0"
     )
     card = {"index": 0, "name": "Tesla P100-PCIE-16GB", "capability": "6.0"}
     facts = {

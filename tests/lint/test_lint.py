@@ -46,7 +46,10 @@ def test_all_faults_of_shape_are_named_at_once_with_their_lines(tmp_path: Path) 
     }
     assert _faults(tmp_path, wrong=wrong) == [
         "wrong.yaml:26: cuase: no such field",
-        "wrong.yaml:12: fixes[0].steps[0].options[0]: 'fast' is none of hold-torch, no-binary, no-build-isolation, no-cache, no-deps, pre, reinstall, upgrade",
+        (
+            "wrong.yaml:12: fixes[0].steps[0].options[0]: 'fast' is none of hold-torch, "
+            "no-binary, no-build-isolation, no-cache, no-deps, pre, reinstall, upgrade"
+        ),
         "wrong.yaml:7: fixes[0].title: 3 is not of type 'string'",
         "wrong.yaml:2: severity: 'fatal' is none of error, note, warning",
         "wrong.yaml:17: verified.checked: it is missing",

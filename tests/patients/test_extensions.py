@@ -12,7 +12,10 @@ from tests.command import check
 
 Clone = Callable[..., Path]
 
-_KERNEL = "__global__ void halve(float *x) { *x *= 0.5f; }\nvoid launch(float *x) { halve<<<1, 1>>>(x); }\n"
+_KERNEL = (
+    "__global__ void halve(float *x) { *x *= 0.5f; }\nvoid launch(float *x) { halve<<<1, "
+    "1>>>(x); }\n"
+)
 
 
 def test_packages_for_another_torch_are_named_from_their_files_and_do_not_load(

@@ -143,9 +143,9 @@ def test_argument_that_the_other_package_does_not_take_is_found(
     found = said.finding(CALLS)
     assert (found["severity"], found["confidence"]) == ("warning", "high")
     assert (
-        "select_flash_attn_impl() of yunchang, which got an unexpected keyword argument 'attn_processor'"
-        in only["reason"]
-    )
+        "select_flash_attn_impl() of yunchang, which got an unexpected keyword argument "
+        "'attn_processor'"
+    ) in only["reason"]
     heal(found, tmp_path)
     (healed,) = check(
         "--python", python, "--only", "call-signatures", cwd=tmp_path, env=with_uv()
@@ -174,7 +174,7 @@ def test_renamed_copy_is_found_and_explained_by_its_own_words(clone: Clone, tmp_
     assert found["severity"] == "warning"
     told = found["evidence"][0]["text"]
     assert (
-        "xFuserCircularAttnFunc is given 17 inputs, and faraway's CircularAttnFunc.backward returns 14"
-        in told
-    )
+        "xFuserCircularAttnFunc is given 17 inputs, and faraway's "
+        "CircularAttnFunc.backward returns 14"
+    ) in told
     assert "move nearby and faraway to releases made for each other" in told

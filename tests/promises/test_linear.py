@@ -194,7 +194,8 @@ def test_every_pattern_takes_linear_time(path: str) -> None:
             _MOST_NEAR if use.anchored or path.startswith("doctor/redact/") else _MOST
         ):
             slow.append(
-                f"{path}:{use.line}: {use.pattern!r} may take {cost.constant} steps times the length to the power of {cost.degree}"
+                f"{path}:{use.line}: {use.pattern!r} may take {cost.constant} steps times "
+                f"the length to the power of {cost.degree}"
             )
     assert not slow, "bound its repetitions, or split the text by hand"
 

@@ -21,7 +21,10 @@ def _hear(event, args, _open=os.open, _write=os.write, _to=os.environ["HEARD"]):
         _write(_open(_to, os.O_WRONLY | os.O_APPEND | os.O_CREAT), (event + " " + sys.executable + "\\n").encode())
 sys.addaudithook(_hear)
 """
-_TOLD = "import runpy, sys; exec(open(sys.argv[1]).read()); sys.argv = sys.argv[1:]; runpy.run_module('doctor', run_name='__main__')"
+_TOLD = (
+    "import runpy, sys; exec(open(sys.argv[1]).read()); sys.argv = sys.argv[1:]; "
+    "runpy.run_module('doctor', run_name='__main__')"
+)
 
 
 def heard(tmp_path: Path, *arguments: str) -> list[str]:

@@ -123,7 +123,10 @@ def test_a_broken_stack_ends_the_run_before_conftest_is_imported(project: Projec
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR
     assert "no_such_module" not in ran.stdout + ran.stderr
     assert ran.stderr.splitlines()[:5] == [
-        f"ERROR: doctor: the stack of {sys.executable} is broken (1 error, 1 warning), so no test was run",
+        (
+            f"ERROR: doctor: the stack of {sys.executable} is broken (1 error, 1 warning), so "
+            "no test was run"
+        ),
         "  error: torch has no code for this GPU  [torch/no-kernel-image]",
         "    Take another build",
         "      $ /venv/bin/python -m pip install torch",

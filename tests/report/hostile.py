@@ -37,7 +37,10 @@ TEXTS = (
     "\ud800 \udcff half characters \ufffe\uffff",
     "\u202egnp\u2028\u2029\ufeff",
     "北京的图形处理器坏了 🔥🚒👩‍🚒 é a\u0301",
-    "```\n````sh\nrm -rf /\n````\n| a | b |\n# head\n<details>[x](javascript:y) ![i](http://x/y.png) @somebody #123 {0} {{}}",
+    (
+        "```\n````sh\nrm -rf /\n````\n| a | b |\n# head\n<details>[x](javascript:y) "
+        "![i](http://x/y.png) @somebody #123 {0} {{}}"
+    ),
     "../../etc/passwd C:\\Windows /etc/passwd",
     "key=" + "A" * 5000,
 )

@@ -140,7 +140,8 @@ def wrong_torch(**changes: Any) -> Finding:
         "title": "toyvision was built for another torch",
         "severity": Severity.ERROR,
         "confidence": Confidence.HIGH,
-        "message": "A wheel of toyvision holds operators that fit one torch release only. With another torch they do not load, and "
+        "message": "A wheel of toyvision holds operators that fit one torch release only. With "
+        "another torch they do not load, and "
         'whatever calls one fails: "operator toyvision::nms does not exist".',
         "evidence": (
             Evidence(
@@ -245,7 +246,10 @@ def no_gpu() -> Report:
         compiler__cxx_version=None,
         build__ninja=None,
         torch__devices=["cpu"],
-        torch__cuda_error="Found no NVIDIA driver on your system. Please install one from http://www.nvidia.com/Download/index.aspx",
+        torch__cuda_error=(
+            "Found no NVIDIA driver on your system. Please install one from "
+            "http://www.nvidia.com/Download/index.aspx"
+        ),
     )
     why = "Found no NVIDIA driver on your system. Please install one."
     partly = {

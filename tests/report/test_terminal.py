@@ -376,7 +376,7 @@ def test_what_the_tables_do_not_reach_is_a_line_for_each_package() -> None:
     )
     text = " ".join(text.split())
     assert (
-        "the tables torch and torch-python end at torch 2.15.0 (read on 2026-11-21); nothing is known of 2.16.0"
-        in text
-    )
+        "the tables torch and torch-python end at torch 2.15.0 (read on 2026-11-21); "
+        "nothing is known of 2.16.0"
+    ) in text
     assert text.count("nothing is known of") == 1

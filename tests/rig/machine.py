@@ -78,7 +78,10 @@ def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -
 def _another_root(folder: Path) -> list[str]:
     """Show every folder of this machine, mounts included, and none of the files beside them, by which containers are known."""
     link = f'if test -L "$each"; then cp -a "$each" {folder}/new/'
-    mount = f'elif test -d "$each"; then mkdir "{folder}/new$each"; mount --rbind "$each" "{folder}/new$each"'
+    mount = (
+        f'elif test -d "$each"; then mkdir "{folder}/new$each"; mount --rbind "$each" '
+        f'"{folder}/new$each"'
+    )
     files = f"$(cd {folder}/root && find . -maxdepth 1 -type f)"
     return [
         f"mkdir {folder}/new",
@@ -105,11 +108,17 @@ def _devices(folder: Path) -> list[str]:
     """Bring what every program needs into the other /dev."""
     home = f"{folder}/root/dev"
     lines = [
-        f"if test -e /dev/{name}; then : > {home}/{name}; mount --bind /dev/{name} {home}/{name}; fi"
+        (
+            f"if test -e /dev/{name}; then : > {home}/{name}; mount --bind /dev/{name} "
+            f"{home}/{name}; fi"
+        )
         for name in _NODES
     ]
     lines += [
-        f"if test -d /dev/{name}; then mkdir {home}/{name}; mount --bind /dev/{name} {home}/{name}; fi"
+        (
+            f"if test -d /dev/{name}; then mkdir {home}/{name}; mount --bind /dev/{name} "
+            f"{home}/{name}; fi"
+        )
         for name in ("shm", "pts")
     ]
     return lines + [f"ln -s {target} {home}/{name}" for name, target in _LINKS.items()]

@@ -75,7 +75,10 @@ def gvisor(gpus: int = 1) -> dict[str, str]:
 
 def wsl(*, where: str = "/usr/lib/wsl/lib") -> dict[str, str]:
     """Windows drives the GPU; `where` holds its libraries."""
-    kernel = "Linux version 5.15.167.4-microsoft-standard-WSL2 (root@f9c826d3017f) #1 SMP Tue Nov 5 00:21:55 UTC 2024\n"
+    kernel = (
+        "Linux version 5.15.167.4-microsoft-standard-WSL2 (root@f9c826d3017f) #1 SMP Tue Nov "
+        "5 00:21:55 UTC 2024\n"
+    )
     return {"/dev/dxg": "", "/proc/version": kernel, f"{where}/libdxcore.so": ""}
 
 
@@ -90,7 +93,8 @@ def amd(*, gfx: int = 90402, gpus: int = 1, kfd: str = "", render: str = "") -> 
         files[f"{node}/gpu_id"] = f"{41000 + place}\n"
         files[f"{node}/name"] = "aqua_vanjaram\n"
         files[f"{node}/properties"] = (
-            f"cpu_cores_count 0\nsimd_count 1216\ngfx_target_version {gfx}\nvendor_id 4098\ndevice_id 29857\n"
+            f"cpu_cores_count 0\nsimd_count 1216\ngfx_target_version {gfx}\nvendor_id "
+            "4098\ndevice_id 29857\n"
             f"location_id {(0x10 + place) << 8}\ndomain 0\ndrm_render_minor {minor}\n"
         )
         files[f"{node}/mem_banks/0/properties"] = "heap_type 1\nsize_in_bytes 206141652992\n"

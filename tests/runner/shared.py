@@ -14,7 +14,10 @@ from doctor.observe.runner import Line, Plan, units
 from tests.faults.standins import script
 
 _TORCH = 'needs = ["torch"]\n'
-_FIRST = "import builtins\nbuiltins.shared = os.getpid()\n{}FORK_SERVER()\nput(None, verdict='passed', data={{'pid': os.getpid()}})\n"
+_FIRST = (
+    "import builtins\nbuiltins.shared = os.getpid()\n{}FORK_SERVER()\nput(None, "
+    "verdict='passed', data={{'pid': os.getpid()}})\n"
+)
 
 
 def run_shared(

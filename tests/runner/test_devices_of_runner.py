@@ -207,7 +207,10 @@ def test_devices_without_number_are_bounded_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alive, "MOST_DEVICES", 3)
-    many = 'tell(cuda_available=True, cuda_devices=[{"index": index} for index in [0, 0, *range(3000)]]); sys.exit()'
+    many = (
+        'tell(cuda_available=True, cuda_devices=[{"index": index} for index in [0, 0, '
+        "*range(3000)]]); sys.exit()"
+    )
     machine = Machine(tmp_path, look=many)
     machine.check()
     assert sorted(device for device in machine.started() if ":" in device) == [

@@ -64,7 +64,10 @@ _ONLY_WHEN_SHARED = """
         "act(); os.abort()",
         "act(); time.sleep(600)",
         "raise KeyError('shape')",
-        "put(None, verdict='failed', reason='Cannot re-initialize CUDA in forked subprocess'); sys.exit()",
+        (
+            "put(None, verdict='failed', reason='Cannot re-initialize CUDA in forked "
+            "subprocess'); sys.exit()"
+        ),
         "act(); os.kill(os.getppid(), 9); time.sleep(600)",
     ],
 )
@@ -98,7 +101,10 @@ def test_a_check_about_the_machine_has_a_start_of_its_own(tmp_path: Path) -> Non
 
 def test_a_process_that_holds_a_device_is_not_forked(tmp_path: Path) -> None:
     (tmp_path / "device").touch()
-    before = f"FORK_SERVER.__func__.__globals__['DEVICES'] = ({str(tmp_path)!r},)\nheld = open({str(tmp_path / 'device')!r})\n"
+    before = (
+        f"FORK_SERVER.__func__.__globals__['DEVICES'] = ({str(tmp_path)!r},)\nheld = "
+        f"open({str(tmp_path / 'device')!r})\n"
+    )
     found = run_shared(tmp_path, {"one": _SECOND}, before=before)
     assert found["first"].verdict is Verdict.PASSED
     assert found["one"].data["shared"] is None

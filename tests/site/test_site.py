@@ -149,7 +149,10 @@ def test_a_page_says_all_that_an_entry_says() -> None:
 
 
 def test_a_link_out_of_the_site_becomes_a_name() -> None:
-    text = "[a](../README.md#use) [b](../doctor/model/report.py) [c](https://example.org) ![d](terminal.svg)"
+    text = (
+        "[a](../README.md#use) [b](../doctor/model/report.py) [c](https://example.org) "
+        "![d](terminal.svg)"
+    )
     assert (
         relinked("docs/api.md", text)
         == "[a](index.md#use) b [c](https://example.org) ![d](terminal.svg)"

@@ -76,7 +76,10 @@ def _difference(facts: Facts) -> Fact:
     if _l4t(str(library)) or _l4t(str(kernel)):
         return absent(SOURCE)
     return present(
-        f"{value_of(facts, 'nvidia.libcuda') or 'libcuda'} is of driver {library}, the kernel's module of {kernel}",
+        (
+            f"{value_of(facts, 'nvidia.libcuda') or 'libcuda'} is of driver {library}, the "
+            f"kernel's module of {kernel}"
+        ),
         SOURCE,
     )
 

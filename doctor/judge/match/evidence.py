@@ -81,4 +81,7 @@ def _moved(moved: Any) -> str:
     if not isinstance(moved, dict):
         return ""
     by = moved.get("installer") or "an installer that left no name"
-    return f"{moved.get('package')} was installed at {moved.get('at')} by {by}, after {moved.get('later_than')}"
+    return (
+        f"{moved.get('package')} was installed at {moved.get('at')} by {by}, after "
+        f"{moved.get('later_than')}"
+    )

@@ -33,19 +33,25 @@ _TITLES = {
 }
 _MEANINGS = {
     "undefined_symbols": (
-        "A compiled file asks torch or a CUDA library for a function that the installed release does not have, so the loader refuses the "
+        "A compiled file asks torch or a CUDA library for a function that the installed "
+        "release does not have, so the loader refuses the "
         "file. What of the package needs it fails at import or at the first call."
     ),
     "missing_libraries": (
-        "A compiled file needs a library that neither torch, nor NVIDIA's packages, nor the loader's folders hold. The number behind .so "
-        "is the generation that the file was compiled for. What of the package needs it fails at import or falls back to something slower."
+        "A compiled file needs a library that neither torch, nor NVIDIA's packages, nor "
+        "the loader's folders hold. The number behind .so "
+        "is the generation that the file was compiled for. What of the package needs it "
+        "fails at import or falls back to something slower."
     ),
     "system_versions": (
-        "The C or C++ library that this process loads is older than the one that the package was compiled with, so the loader refuses "
-        "the file. The C library is part of the operating system and cannot be replaced on its own; the C++ library can."
+        "The C or C++ library that this process loads is older than the one that the "
+        "package was compiled with, so the loader refuses "
+        "the file. The C library is part of the operating system and cannot be replaced "
+        "on its own; the C++ library can."
     ),
     "unsupported_gpus": (
-        "None of the package's compiled files holds machine code, or PTX, that this GPU runs: the first kernel ends with "
+        "None of the package's compiled files holds machine code, or PTX, that this GPU "
+        "runs: the first kernel ends with "
         '"no kernel image is available for execution on the device".'
     ),
 }

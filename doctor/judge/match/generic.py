@@ -100,7 +100,10 @@ def _failed_check(
         ),
         severity=severity_of(outcome, unexplained),
         confidence=Confidence.MEDIUM,
-        message=f"What this check stands for was done on this machine, and it {_ENDED[outcome.verdict]}. No known issue explains it.",
+        message=(
+            "What this check stands for was done on this machine, and it "
+            f"{_ENDED[outcome.verdict]}. No known issue explains it."
+        ),
         evidence=tuple(seen),
         recipes=(
             *((_AGAIN,) if in_import and outcome.verdict is not Verdict.TIMED_OUT else ()),

@@ -20,7 +20,10 @@ from doctor.model.observation import Observation
 from doctor.model.outcomes import RED, Outcome
 from doctor.model.scales import Confidence, Severity
 
-_AT_START = "The container was started without GPUs: whoever starts it decides, and to change the variable inside changes nothing."
+_AT_START = (
+    "The container was started without GPUs: whoever starts it decides, and to change the "
+    "variable inside changes nothing."
+)
 _SPELLED = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (XPU)"}
 
 

@@ -35,7 +35,10 @@ _CUDA = (
         steps=(Action(run=("docker", "run", "--rm", "--gpus", "all", "<image>", "nvidia-smi")),),
     ),
     Recipe(
-        title="Have the container toolkit hand in CUDA's library as well, not only what nvidia-smi needs",
+        title=(
+            "Have the container toolkit hand in CUDA's library as well, not only what "
+            "nvidia-smi needs"
+        ),
         use_if=(
             _IN_CONTAINER,
             Condition(fact="nvidia.device_nodes", equals=True),
@@ -84,7 +87,10 @@ _CUDA = (
         steps=(Action(run=("nvidia-modprobe", "-c", "0", "-u"), sudo=True),),
     ),
     Recipe(
-        title="See whether the driver shows the GPUs, in which compute mode they are, and whether they are divided (MIG)",
+        title=(
+            "See whether the driver shows the GPUs, in which compute mode they are, and "
+            "whether they are divided (MIG)"
+        ),
         steps=(
             Action(run=("nvidia-smi",)),
             Action(run=("nvidia-smi", "-q", "-d", "COMPUTE")),
@@ -180,7 +186,10 @@ _SOME = (
 )
 _FULL = (
     Recipe(
-        title="See who holds the memory, and end what is left over; or choose another GPU with CUDA_VISIBLE_DEVICES",
+        title=(
+            "See who holds the memory, and end what is left over; or choose another GPU with "
+            "CUDA_VISIBLE_DEVICES"
+        ),
         steps=(Action(run=("nvidia-smi",)),),
         lasting=False,
     ),

@@ -46,12 +46,16 @@ def some_missing(observation: Observation) -> Iterator[Detection]:
     yield Detection(
         id="reach/cuda-some",
         target=observation.targets[0].name if observation.targets else "",
-        title=f"torch reaches {len(reached)} of the {len(counted)} NVIDIA GPUs that it may see, and not {which}"
+        title=(
+            f"torch reaches {len(reached)} of the {len(counted)} NVIDIA GPUs that it may see, "
+            f"and not {which}"
+        )
         if missing
         else f"torch reaches {len(reached)} of the {len(counted)} NVIDIA GPUs that it may see",
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
-        message="NVML lists these GPUs and CUDA_VISIBLE_DEVICES lets them through, but torch does not count them. A GPU that was lost, "
+        message="NVML lists these GPUs and CUDA_VISIBLE_DEVICES lets them through, but torch does "
+        "not count them. A GPU that was lost, "
         "or that cannot be opened, does so.",
         evidence=(
             *(
@@ -124,7 +128,10 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Detection
         title=f"{named(device, facts)} {what}",
         severity=Severity.ERROR if barred else Severity.WARNING,
         confidence=Confidence.HIGH,
-        message=f"This is no fault of the stack, but nothing more was checked on this GPU. {_holders(nvml)}",
+        message=(
+            "This is no fault of the stack, but nothing more was checked on this GPU. "
+            f"{_holders(nvml)}"
+        ),
         evidence=(
             Evidence(
                 kind=EvidenceKind.OUTCOME, text=outcome.reason, source=f"{outcome.id} on {device}"
@@ -142,8 +149,10 @@ def _unavailable(outcome: Outcome, device: str, facts: Facts) -> Detection:
         title=f"{named(device, facts)} does not take a process, though its compute mode allows it",
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
-        message="CUDA calls it busy or unavailable, and in compute mode Default no other process can be the reason. A virtual GPU "
-        "without a licence, or of a profile without CUDA, says so, and a GPU in an error state that a restart ends.",
+        message="CUDA calls it busy or unavailable, and in compute mode Default no other process "
+        "can be the reason. A virtual GPU "
+        "without a licence, or of a profile without CUDA, says so, and a GPU in an error "
+        "state that a restart ends.",
         evidence=(
             Evidence(
                 kind=EvidenceKind.OUTCOME, text=outcome.reason, source=f"{outcome.id} on {device}"
@@ -157,7 +166,10 @@ def _how_full(nvml: Mapping[str, Any]) -> str:
     total, used = nvml.get("memory_bytes"), nvml.get("memory_used_bytes")
     if not isinstance(total, int) or not isinstance(used, int) or nvml.get("mig"):
         return "has no memory left"
-    return f"has no memory left: {max(total - used, 0) / 2**30:.1f} of {total / 2**30:.1f} GiB are free"
+    return (
+        f"has no memory left: {max(total - used, 0) / 2**30:.1f} of {total / 2**30:.1f} GiB "
+        "are free"
+    )
 
 
 def _how_busy(nvml: Mapping[str, Any]) -> str:

@@ -51,7 +51,10 @@ _RECIPES: Mapping[str, tuple[Recipe, ...]] = {
         "ulimit -t unlimited",
     ),
     "processes": _for_now(
-        "See how many processes this user may have; a container has a limit of its own (--pids-limit)",
+        (
+            "See how many processes this user may have; a container has a limit of its own "
+            "(--pids-limit)"
+        ),
         "ulimit -u",
     ),
 }
@@ -77,7 +80,10 @@ def refused_runs(observation: Observation, target: str) -> Iterator[Detection]:
                 title=_title(what, reason),
                 severity=Severity.WARNING,
                 confidence=Confidence.HIGH,
-                message="The machine refused this to doctor, so what is listed was not looked at. It says nothing about the stack.",
+                message=(
+                    "The machine refused this to doctor, so what is listed was not looked at. "
+                    "It says nothing about the stack."
+                ),
                 evidence=(
                     Evidence(
                         kind=EvidenceKind.OUTCOME,

@@ -43,7 +43,10 @@ def _unmet(package: str, wishes: Sequence[Requirement], facts: Facts, target: st
         title=_title(package, wishes, facts),
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        message=f"What is installed is not what {package} was released with. Most often a later installation moved one of the two.",
+        message=(
+            f"What is installed is not what {package} was released with. Most often a later "
+            "installation moved one of the two."
+        ),
         evidence=tuple(
             fact_evidence(name, facts)
             for name in (one.fact(member) for member in ("met", "moved") for one in wishes)

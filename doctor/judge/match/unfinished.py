@@ -40,7 +40,10 @@ def unfinished(why: str, seen: Observation) -> Detection:
         title="What checks and logs printed was not searched",
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
-        message="Searching it took too long, so it was left out, here and in the report. Everything else was judged.",
+        message=(
+            "Searching it took too long, so it was left out, here and in the report. "
+            "Everything else was judged."
+        ),
         evidence=(Evidence(kind=EvidenceKind.FACT, text=why, source="doctor"),),
         recipes=(recipe,),
     )

@@ -42,31 +42,43 @@ FACTS: dict[str, str] = {
     "host.tmp_free_bytes": "free space in the folder for temporary files",
     "host.tmp_noexec": "true where the folder for temporary files forbids execution",
     "host.iommu": "true where an IOMMU translates (not passthrough)",
-    "host.acs": "true where a PCIe bridge above an NVIDIA GPU redirects what devices send each other; absent without such a GPU",
+    "host.acs": (
+        "true where a PCIe bridge above an NVIDIA GPU redirects what devices send each other; "
+        "absent without such a GPU"
+    ),
     "host.virtual_machine": "true inside a virtual machine",
     "env.*": "an environment variable that steers the stack",
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",
     "cuda.home": "root of the toolkit that a build would take, or could where CUDA_HOME is broken",
     "cuda.home_origin": "how it is found: CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, conda, pip, folder",
-    "cuda.selected": "true where the environment itself selects it; false where it only lies there (pip, conda)",
+    "cuda.selected": (
+        "true where the environment itself selects it; false where it only lies there (pip, conda)"
+    ),
     "cuda.packaging": "how it was packaged: pip, conda, distribution (in /usr) or nvidia",
     "cuda.version": "major.minor of that toolkit",
     "cuda.headers_version": "major.minor of its headers, as cuda.h says",
     "cuda.nvcc": "path of its nvcc",
     "cuda.nvcc_version": "full version of its nvcc",
-    "cuda.mixed_packages": "pip packages of the compiler whose releases do not go together: nvidia-nvvm newer than nvidia-cuda-nvcc",
+    "cuda.mixed_packages": (
+        "pip packages of the compiler whose releases do not go together: nvidia-nvvm newer "
+        "than nvidia-cuda-nvcc"
+    ),
     "cuda.missing": "files that building a torch extension needs and the toolkit lacks",
     "cuda.missing_owners": "packages that own those files, by their names on the package index",
     "cuda.missing_requirements": "exact requirements that bring those files back, where pip made the toolkit",
-    "cuda.missing_system_packages": "packages of conda, apt or dnf that own those files, where one of these made the toolkit",
+    "cuda.missing_system_packages": (
+        "packages of conda, apt or dnf that own those files, where one of these made the toolkit"
+    ),
     "cuda.unlinkable": "libraries that the linker wants by plain name (libcudart.so) and does not find",
     "cuda.link_source": "versioned file that stands for the first of them, libcudart.so.13",
     "cuda.lib_dir": "folder of the toolkit's libraries",
     "cuda.gcc_max": "newest gcc major that crt/host_config.h accepts",
     "cuda.clang_max": "newest clang major that crt/host_config.h accepts",
     "cuda.home_broken": "value of CUDA_HOME where it is no folder, or holds no nvcc",
-    "cuda.pip_root": "folder beside torch where pip puts the toolkit of torch's CUDA, whether it is there or not",
+    "cuda.pip_root": (
+        "folder beside torch where pip puts the toolkit of torch's CUDA, whether it is there or not"
+    ),
     "cuda.cudnn_header": "true where cudnn.h lies in the toolkit or in the system's include folders",
     # compilers and build tools
     "compiler.cc": "path of the C compiler (CC, else cc, gcc, clang)",
@@ -74,7 +86,10 @@ FACTS: dict[str, str] = {
     "compiler.cxx_kind": "gcc, clang, apple-clang or msvc",
     "compiler.cxx_version": "version of the C++ compiler",
     "compiler.cxx_major": "first number of it",
-    "compiler.cuda_host": "path of the compiler that nvcc would call (-ccbin in its flags, NVCC_CCBIN, CC, CUDAHOSTCXX, else gcc)",
+    "compiler.cuda_host": (
+        "path of the compiler that nvcc would call (-ccbin in its flags, NVCC_CCBIN, CC, "
+        "CUDAHOSTCXX, else gcc)"
+    ),
     "compiler.cuda_host_kind": "gcc or clang",
     "compiler.cuda_host_major": "first number of its version",
     "build.ninja": "version of ninja on the target's path",
@@ -96,7 +111,10 @@ FACTS: dict[str, str] = {
     "python.include": "folder where Python.h would lie",
     "python.headers": "true where Python.h is there",
     "python.installer": "what manages this environment: uv, pip, conda, pixi, poetry, pdm",
-    "python.lock": "lock file in the current folder that the environment is kept to: uv.lock, poetry.lock, pdm.lock, pixi.lock",
+    "python.lock": (
+        "lock file in the current folder that the environment is kept to: uv.lock, "
+        "poetry.lock, pdm.lock, pixi.lock"
+    ),
     "python.lock_differs": "packages of which uv.lock names another version than is installed, and that version",
     "python.writable": "whether this user may write to its site-packages",
     "python.uv": "path of uv on the path",
@@ -118,7 +136,9 @@ FACTS: dict[str, str] = {
     "requires.*.*.met": "whether what is installed meets what a package asks for",
     "requires.*.*.specifier": "what it asks for",
     "requires.*.*.installed": "what is installed",
-    "requires.*.*.moved": "which of the two came later, where they do not fit: {package, at, installer, later_than}",
+    "requires.*.*.moved": (
+        "which of the two came later, where they do not fit: {package, at, installer, later_than}"
+    ),
     # torch
     "torch.version": "with its local part",
     "torch.release": "without it",
@@ -138,14 +158,24 @@ FACTS: dict[str, str] = {
     "torch.glibc_min": "oldest glibc its libraries load on",
     "torch.cxx_standard": "C++ standard its builds of extensions ask for, 17 or 20",
     "torch.path": "folder of the package",
-    "torch.specializes_symbolic": "true where its own file turns a symbolic size into a constant for user-defined Triton kernels",
+    "torch.specializes_symbolic": (
+        "true where its own file turns a symbolic size into a constant for user-defined "
+        "Triton kernels"
+    ),
     "torch.numpy_abi": "1 or 2: numpy's C interface it was built against",
     "torch.cuda_available": "whether torch itself sees a CUDA device, as it said when run",
-    "torch.reaches_xpu": "that torch itself reached a GPU of Intel; absent where it did not, or nobody asked it",
-    "torch.reaches_cuda": "that torch itself reached a GPU of NVIDIA; absent where it did not, or nobody asked it",
+    "torch.reaches_xpu": (
+        "that torch itself reached a GPU of Intel; absent where it did not, or nobody asked it"
+    ),
+    "torch.reaches_cuda": (
+        "that torch itself reached a GPU of NVIDIA; absent where it did not, or nobody asked it"
+    ),
     "torch.cuda_error": "why it does not",
     "torch.devices": "devices that answered a tiny operation",
-    "torch.cuda_devices": "list of {index, name, capability, memory_bytes, uuid, pci_bus_id, gfx, error}, as torch sees them",
+    "torch.cuda_devices": (
+        "list of {index, name, capability, memory_bytes, uuid, pci_bus_id, gfx, error}, as "
+        "torch sees them"
+    ),
     "torch.xpu_devices": "the same of Intel's GPUs, where torch was built for them",
     "torch.xpu_error": "why it finds none",
     "torch.mps_built": "whether the build has Metal",
@@ -155,34 +185,55 @@ FACTS: dict[str, str] = {
     "torch.cudnn_version": "version of the cuDNN that torch loaded, as it says it: 92000",
     "torch.cudnn_error": "why torch refuses the cuDNN that it loaded",
     "torch.imports": "false where import torch failed, crashed or hung",
-    "fla.delta_rule_disabled": "true where flash-linear-attention keeps fused_recurrent_delta_rule out of compiled graphs",
+    "fla.delta_rule_disabled": (
+        "true where flash-linear-attention keeps fused_recurrent_delta_rule out of compiled graphs"
+    ),
     "torchaudio.cuda_version": "CUDA that torchaudio was compiled with, major.minor, as its own files say",
     "torchaudio.newest_torch": "newest release of torch on the package index that a torchaudio was compiled for",
     "torchaudio.asked_by": "installed packages of the stack that ask for torchaudio",
-    "torchaudio.fits_cuda": "false where torchaudio was compiled with another CUDA than torch: its import then fails",
+    "torchaudio.fits_cuda": (
+        "false where torchaudio was compiled with another CUDA than torch: its import then fails"
+    ),
     "triton.version": "version of the module, whichever distribution brought it",
     "triton.path": "folder of the package",
     "triton.distributions": "distributions that bring a module called triton",
     "triton.ptxas": "path of the ptxas it would use",
     "triton.ptxas_version": "version of that ptxas",
-    "cache.*.path": "folder where inductor, triton, extensions (of torch) or cuda would keep what this user compiles",
+    "cache.*.path": (
+        "folder where inductor, triton, extensions (of torch) or cuda would keep what this "
+        "user compiles"
+    ),
     "cache.unwritable": "those that this user cannot write: {path, cache, owner}",
     "cache.noexec": "those that libraries cannot be loaded from, for the disk is mounted noexec",
     "cache.network": "those on a network disk: {path, cache, type}",
-    "cache.stale_locks": "lock files of interrupted extension builds, an hour old and held by no process: the next build waits for ever",
+    "cache.stale_locks": (
+        "lock files of interrupted extension builds, an hour old and held by no process: the "
+        "next build waits for ever"
+    ),
     **FILES,
     # the project
-    "project.triton_kernels": "places in the project's own files that define a Triton kernel, up to three, ops/copy.py:4; looked for beside torch before 2.6",
+    "project.triton_kernels": (
+        "places in the project's own files that define a Triton kernel, up to three, "
+        "ops/copy.py:4; looked for beside torch before 2.6"
+    ),
     "project.manifests": "files of the project that say which packages it wants, those that people edit first",
-    "manifest.*": "where the project asks for a package, a crate or, as cuda, an image with CUDA: {path, line}",
+    "manifest.*": (
+        "where the project asks for a package, a crate or, as cuda, an image with CUDA: "
+        "{path, line}"
+    ),
     # Metal
     "metal.macos": "version of macOS",
     "metal.chip": "name of the chip",
     "metal.family": "newest Apple GPU family",
     # logs
-    "log.owner": "line of a log that most likely owns the failure: {source, line, text, ask}, with what to ask next",
+    "log.owner": (
+        "line of a log that most likely owns the failure: {source, line, text, ask}, with "
+        "what to ask next"
+    ),
     # derived
-    "stack.tuple": "torch, CUDA, C++ ABI, Python tag, architecture and glibc: what decides which wheels fit",
+    "stack.tuple": (
+        "torch, CUDA, C++ ABI, Python tag, architecture and glibc: what decides which wheels fit"
+    ),
     "gpu.unsupported_by_torch": "compute capabilities that this torch has no code for",
     "gpu.declared": "true where the GPU was declared with --assume",
     "gpu.flash_attn_archs": "what FLASH_ATTN_CUDA_ARCHS wants for these GPUs: 80;90",
@@ -192,9 +243,15 @@ FACTS: dict[str, str] = {
     "cuda.host_compiler_fits": "false where the host compiler is newer than nvcc accepts",
     "flash-attn.wheel_fits_torch": "false where the wheel of flash-attn names another torch than the one installed",
     "triton.fits_torch": "false where the installed triton is not the one torch asks for",
-    "torch.wanted_tag": "tag of PyTorch's wheel index, cu126, whose build of this release runs on this driver and every GPU",
+    "torch.wanted_tag": (
+        "tag of PyTorch's wheel index, cu126, whose build of this release runs on this driver "
+        "and every GPU"
+    ),
     "flash-attn.wheel_fits_abi": "false where the flash-attn wheel names the other C++ ABI",
-    "cuda.ahead_of_driver": "true where the toolkit is of a newer CUDA than the driver speaks, so that it cannot load the toolkit's PTX",
+    "cuda.ahead_of_driver": (
+        "true where the toolkit is of a newer CUDA than the driver speaks, so that it cannot "
+        "load the toolkit's PTX"
+    ),
     "build.max_jobs": "parallel nvcc jobs that fit into the memory that is free",
     "compat.*.*": "fits or violated: how a fact stands to a compatibility table",
     "compat.*.*.wanted": "what that table wants",

@@ -10,7 +10,10 @@ GPUS: dict[str, str] = {
     "amd.kfd": "/dev/kfd, through which ROCm computes: usable, no permission or missing",
     "amd.render": "the render nodes of these GPUs: usable, no permission or missing",
     "amd.groups_missing": "groups that may open these nodes and that this user is not in: render, video",
-    "amd.visible_error": "in words, where HIP_VISIBLE_DEVICES names a GPU that is not there, or that ROCR_VISIBLE_DEVICES took away",
+    "amd.visible_error": (
+        "in words, where HIP_VISIBLE_DEVICES names a GPU that is not there, or that "
+        "ROCR_VISIBLE_DEVICES took away"
+    ),
     "amd.unsupported_by_torch": "targets (gfx1036) of the AMD GPUs, where this torch has code for none of them",
     "intel.gpus": "list of {pci_bus_id, driver, render}: Intel GPUs on which oneAPI computes",
     "intel.gpu_present": "true where the kernel shows such a GPU",
@@ -20,9 +23,17 @@ GPUS: dict[str, str] = {
     "intel.groups_missing": "groups that may open that node and that this user is not in",
     # derived: which GPUs are reached
     "gpu.vendors": "whose GPUs the machine shows: nvidia, amd, intel",
-    "gpu.hidden_by": "the variable that keeps all GPUs from a framework on purpose, as it is set: CUDA_VISIBLE_DEVICES=-1",
-    "torch.unreached": "cuda, rocm or xpu: torch is built for it, the machine shows such a GPU, nothing hides it, and torch reaches none",
-    "jax.build": "cuda, rocm, metal, tpu or cpu: what JAX was built for, by its plugin, as JAX said when run",
+    "gpu.hidden_by": (
+        "the variable that keeps all GPUs from a framework on purpose, as it is set: "
+        "CUDA_VISIBLE_DEVICES=-1"
+    ),
+    "torch.unreached": (
+        "cuda, rocm or xpu: torch is built for it, the machine shows such a GPU, nothing "
+        "hides it, and torch reaches none"
+    ),
+    "jax.build": (
+        "cuda, rocm, metal, tpu or cpu: what JAX was built for, by its plugin, as JAX said when run"
+    ),
     "jax.plugin": "that plugin and its version",
     "jax.devices": "devices of JAX, as cuda:0; unknown where a variable keeps JAX on the processor",
     "jax.error": "why a JAX that was built for GPUs lists none",

@@ -7,8 +7,10 @@ NVIDIA: dict[str, str] = {
     "nvidia.driver_branch": "first number of the driver version",
     "nvidia.cuda_version": "newest CUDA that the driver speaks, major.minor",
     "nvidia.gpus": (
-        "every GPU in NVML's order: {index, name, capability, memory_bytes, mig}, and where known uuid, pci_bus_id, "
-        "error (why it cannot be asked), memory_used_bytes, processes, compute_mode, mig_devices, persistence, health"
+        "every GPU in NVML's order: {index, name, capability, memory_bytes, mig}, and "
+        "where known uuid, pci_bus_id, "
+        "error (why it cannot be asked), memory_used_bytes, processes, compute_mode, "
+        "mig_devices, persistence, health"
     ),
     "nvidia.gpu_errors": "GPUs that do not answer, with NVML's words: GPU 3 (0000:41:00.0): GPU is lost",
     "nvidia.visible": "those of nvidia.gpus that CUDA_VISIBLE_DEVICES leaves",
@@ -29,8 +31,13 @@ NVIDIA: dict[str, str] = {
     "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
     "nvidia.blacklisted_in": "files that keep the module from being loaded, where a GPU waits for it",
     "nvidia.prime_select": "path of prime-select, which chooses the GPU of a laptop",
-    "nvidia.nodes_barred": "device nodes whose mode is open to this user and that it may not open: a control group or a policy refuses",
-    "nvidia.nodes_stale": "in words, where /dev/nvidia-uvm has another number than the kernel gives nvidia-uvm now",
+    "nvidia.nodes_barred": (
+        "device nodes whose mode is open to this user and that it may not open: a control "
+        "group or a policy refuses"
+    ),
+    "nvidia.nodes_stale": (
+        "in words, where /dev/nvidia-uvm has another number than the kernel gives nvidia-uvm now"
+    ),
     "nvidia.libcuda_before_wsl": "path of a libcuda.so.1 that the loader takes before the one of Windows",
     "nvidia.vgpu_unlicensed": "visible virtual GPUs without a licence",
     "nvidia.device_nodes": "true where /dev/nvidia* can be opened",
@@ -42,21 +49,41 @@ NVIDIA: dict[str, str] = {
     "nvidia.nvml": "text of the failure where NVML as a whole could not be asked",
     "nvidia.smi": "path of nvidia-smi",
     "nvidia.libcuda": "path of the libcuda.so.1 that the loader would take",
-    "nvidia.forward_compatibility": "true where that libcuda is NVIDIA's forward compatibility package, which stands in for the driver's",
+    "nvidia.forward_compatibility": (
+        "true where that libcuda is NVIDIA's forward compatibility package, which stands in "
+        "for the driver's"
+    ),
     "nvidia.compat_outdated": "folder of a forward compatibility package that is older than the driver",
     "nvidia.runs_cuda_of_torch": "whether the driver itself runs the CUDA that torch was built with",
-    "nvidia.needs_open_module": "GPUs on PCI that the driver does not take, which need the open module: the closed one is loaded",
-    "nvidia.needs_closed_module": "GPUs on PCI that the driver does not take, which need the closed module: the open one is loaded",
-    "nvidia.needs_legacy_driver": "GPUs on PCI that the driver does not take, because it is of a release that dropped their generation",
+    "nvidia.needs_open_module": (
+        "GPUs on PCI that the driver does not take, which need the open module: the closed "
+        "one is loaded"
+    ),
+    "nvidia.needs_closed_module": (
+        "GPUs on PCI that the driver does not take, which need the closed module: the open "
+        "one is loaded"
+    ),
+    "nvidia.needs_legacy_driver": (
+        "GPUs on PCI that the driver does not take, because it is of a release that dropped "
+        "their generation"
+    ),
     "nvidia.cards_untaken": "GPUs on PCI that the loaded driver does not take, for another reason",
     "nvidia.undriven": "GPUs on PCI while no driver is loaded",
     "nvidia.l4t_driver": "version of a Jetson's driver that is counted in releases of L4T: 35.4.1",
-    "nvidia.libcuda_differs": "in words, where libcuda and the kernel's module are of different drivers without forward compatibility",
-    "nvidia.wanted_by": "what here is built for NVIDIA's GPUs: torch, jax; absent where they are hidden on purpose",
+    "nvidia.libcuda_differs": (
+        "in words, where libcuda and the kernel's module are of different drivers without "
+        "forward compatibility"
+    ),
+    "nvidia.wanted_by": (
+        "what here is built for NVIDIA's GPUs: torch, jax; absent where they are hidden on purpose"
+    ),
     "nvidia.mig_without_instances": "visible GPUs with MIG on and without an instance",
     "nvidia.compute_prohibited": "visible GPUs that no program may compute on",
     "nvidia.compute_exclusive": "visible GPUs that one process may use at a time",
-    "nvidia.taken": "busy or full, where that holds for every visible GPU: a process has it for itself, or less than 1 GiB is free",
+    "nvidia.taken": (
+        "busy or full, where that holds for every visible GPU: a process has it for itself, "
+        "or less than 1 GiB is free"
+    ),
     "nvidia.none_usable": "true where every visible GPU is one of these: without an instance, or prohibited",
     "nvidia.remap_failed": "visible GPUs with a row of memory that could not be remapped",
     "nvidia.remap_pending": "visible GPUs that set bad memory aside at the next reset",

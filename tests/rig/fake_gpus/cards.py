@@ -34,7 +34,10 @@ ERRORS = {
 }
 STICKY = {214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719}
 """After these the process has no CUDA any more (driver_types.h: "the process must be terminated and relaunched")."""
-IN_FORK = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method"
+IN_FORK = (
+    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you "
+    "must use the 'spawn' start method"
+)
 BLOCK = 2 << 20  # what torch takes from the driver at least
 KINDS = {
     "name",
@@ -173,8 +176,10 @@ def cuda_error(code: int) -> Exception:
     name, words = ERRORS[code]
     text = (
         f"CUDA error: {words}\nSearch for `{name}' in {DOCUMENTATION} for more information.\n"
-        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.\n"
-        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\nDevice-side assertions were explicitly omitted for this error check; "
+        "CUDA kernel errors might be asynchronously reported at some other API call, so "
+        "the stacktrace below might be incorrect.\n"
+        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\nDevice-side assertions "
+        "were explicitly omitted for this error check; "
         "the error probably arose while initializing the DSA handlers."
     )
     return getattr(torch, "AcceleratorError", RuntimeError)(text)
@@ -185,9 +190,12 @@ def out_of_memory(index: int, card: Card, size: int) -> Exception:
     import torch
 
     return torch.cuda.OutOfMemoryError(
-        f"CUDA out of memory. Tried to allocate {max(size, BLOCK) / (1 << 20):.2f} MiB. GPU {index} has a total capacity of "
-        f"{card.memory / (1 << 30):.2f} GiB of which {card.free / (1 << 20):.2f} MiB is free. Including non-PyTorch memory, "
-        "this process has 518.00 MiB memory in use. Of the allocated memory 0 bytes is allocated by PyTorch, "
+        f"CUDA out of memory. Tried to allocate {max(size, BLOCK) / (1 << 20):.2f} MiB. "
+        f"GPU {index} has a total capacity of "
+        f"{card.memory / (1 << 30):.2f} GiB of which {card.free / (1 << 20):.2f} MiB is "
+        "free. Including non-PyTorch memory, "
+        "this process has 518.00 MiB memory in use. Of the allocated memory 0 bytes is "
+        "allocated by PyTorch, "
         "and 0 bytes is reserved by PyTorch but unallocated."
     )
 

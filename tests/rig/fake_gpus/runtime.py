@@ -245,8 +245,10 @@ def too_old(card: Any) -> None:
     if card.capability < (7, 0):
         major, minor = card.capability
         raise RuntimeError(
-            f"Found {card.name} which is too old to be supported by the triton GPU compiler, which is used as the backend. "
-            f"Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability {major}.{minor}"
+            f"Found {card.name} which is too old to be supported by the triton GPU "
+            "compiler, which is used as the backend. "
+            "Triton only supports devices of CUDA Capability >= 7.0, but your device is "
+            f"of CUDA capability {major}.{minor}"
         )
 
 

@@ -140,7 +140,10 @@ SCENARIOS = {
         tells=("Take another node",),
     ),
     "mig-divided-before-the-restart": _wrong(
-        "the machine was restarted: MIG is on, no instance is left, and the variable names one of yesterday",
+        (
+            "the machine was restarted: MIG is on, no instance is left, and the variable "
+            "names one of yesterday"
+        ),
         "gpus=1;mig=1;migs=0",
         "nvidia/mig-without-instances",
         machine=machines.nvidia(),

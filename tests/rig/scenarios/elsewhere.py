@@ -16,7 +16,8 @@ def _well(why: str, nvml: str | None, *tells: str, **more: Any) -> Scenario:
 
 
 _OLD_AND_NEW = (
-    "gpus=2;0.name=NVIDIA GeForce GT 1030;0.cc=6.1;0.memory=2147483648;1.name=NVIDIA GeForce RTX 4090;1.cc=8.9;1.memory=25757220864;"
+    "gpus=2;0.name=NVIDIA GeForce GT 1030;0.cc=6.1;0.memory=2147483648;1.name=NVIDIA "
+    "GeForce RTX 4090;1.cc=8.9;1.memory=25757220864;"
     "uuid=GPU-aaaaaaaa-0000-0000-0000-000000000000;1.uuid=GPU-bbbbbbbb-0000-0000-0000-000000000000"
 )
 _HIDDEN = "a GT 1030 for the display, hidden from CUDA"
@@ -76,7 +77,9 @@ SCENARIOS = {
         machine={
             "/proc/driver/nvidia/version": f"{_JETPACK}  35.4.1  Release Build  (buildbrain@mobile)\n",
             "/sys/module/nvidia/version": "35.4.1\n",
-            "/etc/nv_tegra_release": "# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64\n",
+            "/etc/nv_tegra_release": (
+                "# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64\n"
+            ),
             "/dev/nvhost-gpu": "",
             "/dev/nvhost-ctrl-gpu": "",
             "/dev/nvmap": "",

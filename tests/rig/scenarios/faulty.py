@@ -8,8 +8,10 @@ from tests.rig import machines
 from tests.rig.scenario import Scenario
 
 _CUBLAS = (
-    "CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmStridedBatchedEx(handle, opa, opb, (int)m, (int)n, (int)k, "
-    "(void*)&falpha, a, CUDA_R_16F, (int)lda, stridea, b, CUDA_R_16F, (int)ldb, strideb, (void*)&fbeta, c, CUDA_R_16F, (int)ldc, stridec, "
+    "CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling "
+    "`cublasGemmStridedBatchedEx(handle, opa, opb, (int)m, (int)n, (int)k, "
+    "(void*)&falpha, a, CUDA_R_16F, (int)lda, stridea, b, CUDA_R_16F, (int)ldb, strideb, "
+    "(void*)&fbeta, c, CUDA_R_16F, (int)ldc, stridec, "
     "(int)num_batches, compute_type, CUBLAS_GEMM_DEFAULT_TENSOR_OP)`"
 )
 _NO_KERNEL = "CUDA error: no kernel image is available for execution on the device"
@@ -167,13 +169,18 @@ SCENARIOS = {
             {"name": "NVIDIA GeForce RTX 4090", "capability": "8.9"},
         ],
         "noncontiguous-ops",
-        nvml="gpus=2;0.name=NVIDIA GeForce RTX 3060;0.cc=8.6;1.name=NVIDIA GeForce RTX 4090;1.cc=8.9",
+        nvml=(
+            "gpus=2;0.name=NVIDIA GeForce RTX 3060;0.cc=8.6;1.name=NVIDIA GeForce RTX 4090;1.cc=8.9"
+        ),
         first=("torch/cuda-illegal-memory-access",),
         tells=(r"cuda:1 \(.*RTX 3060.*0000:10:00\.0", "nvidia-smi 0"),
         red=_alive(1),
     ),
     "pascal-compiles-nothing": _faulty(
-        "a GTX 1080 beside an RTX 3090, and a torch that has code for both: Triton takes Volta and later, which is no fault of this stack",
+        (
+            "a GTX 1080 beside an RTX 3090, and a torch that has code for both: Triton takes "
+            "Volta and later, which is no fault of this stack"
+        ),
         _OLD_AND_NEW,
         "inductor-compile",
         nvml=_NVML_OLD_AND_NEW,

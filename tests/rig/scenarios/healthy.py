@@ -66,7 +66,9 @@ SCENARIOS = {
         1,
         *QUICK,
         machine=machines.nvidia(gpus=2),
-        nvml="gpus=2;0.name=NVIDIA GeForce GT 1030;0.cc=6.1;1.name=NVIDIA GeForce RTX 4090;1.cc=8.9",
+        nvml=(
+            "gpus=2;0.name=NVIDIA GeForce GT 1030;0.cc=6.1;1.name=NVIDIA GeForce RTX 4090;1.cc=8.9"
+        ),
         gpus={
             "gpus": [
                 {"name": "NVIDIA GeForce GT 1030", "capability": "6.1", "memory": 2 << 30},
@@ -77,7 +79,10 @@ SCENARIOS = {
         tells=("RTX 4090",),
     ),
     "touched-while-imported": _healthy(
-        "something in the environment starts CUDA while torch is imported, and no descriptor shows it",
+        (
+            "something in the environment starts CUDA while torch is imported, and no "
+            "descriptor shows it"
+        ),
         1,
         *QUICK[:2],
         machine={},
