@@ -36,7 +36,10 @@ from tests import cases
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What doctor said about one case: the ids that would be right, and those it gave, the first first."""
+    """What doctor said about one case.
+
+    The ids that would be right, and those it gave, the first first.
+    """
 
     name: str
     wanted: tuple[str, ...]

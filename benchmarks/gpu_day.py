@@ -1,4 +1,6 @@
-"""What is to be seen on a machine with a GPU, step by step: `python -m benchmarks.gpu_day STEP PYTHON`.
+"""What is to be seen on a machine with a GPU, step by step.
+
+`python -m benchmarks.gpu_day STEP PYTHON`.
 
 PYTHON is the interpreter of an environment with torch. Each step says what must come out, looks,
 ends with PASS and FAIL lines, and writes what it saw to gpu-day-STEP.json. See docs/gpu-day.md.
@@ -248,7 +250,10 @@ def margins(day: Day) -> Iterator[Seen]:
 
 
 def deep(day: Day) -> Iterator[Seen]:
-    """The deep tier of what needs memory or a compiler: nothing is red, and what is skipped says why."""
+    """The deep tier of what needs memory or a compiler.
+
+    Nothing is red, and what is skipped says why.
+    """
     for check in ("large-matmul", "inductor-compile", "flash-attn-build", "nccl-*"):
         code, report, _ = day.check("--tier", "deep", "--only", check)
         skipped = [

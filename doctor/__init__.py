@@ -33,7 +33,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for: `import doctor` alone costs next to nothing."""
+    """Import what is asked for when it is asked for.
+
+    `import doctor` alone costs next to nothing.
+    """
     if name not in _HOMES:
         raise AttributeError(f"module 'doctor' has no attribute {name!r}")
     import importlib

@@ -1,4 +1,6 @@
-"""The step of the action: puts doctor into an environment of its own, runs it on the inputs, and tells the outputs.
+"""The step of the action.
+
+Puts doctor into an environment of its own, runs it on the inputs, and tells the outputs.
 
 Runs in whatever Python a runner has, 3.10 or newer, with its standard library alone. Inputs come as
 variables, `INPUT_*`.
@@ -111,7 +113,10 @@ def _input(env: Mapping[str, str], name: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Split like a shell that knows quotes and nothing else: a backslash is part of a path on Windows."""
+    """Split like a shell that knows quotes and nothing else.
+
+    A backslash is part of a path on Windows.
+    """
     lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", ""
     try:

@@ -1,4 +1,8 @@
-"""`pytest --doctor`: examine the GPU stack of this interpreter once, before any conftest is imported; stop where it is broken."""
+"""`pytest --doctor`.
+
+Examine the GPU stack of this interpreter once, before any conftest is imported; stop where it is
+broken.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +182,10 @@ def _split(line: str) -> list[str]:
 
 
 def _command(asked: str) -> list[str]:
-    """Return the beginning of the command line: what was asked for, which may hold spaces or arguments, or what is on PATH."""
+    """Return the beginning of the command line.
+
+    What was asked for, which may hold spaces or arguments, or what is on PATH.
+    """
     if not asked:
         for name in _COMMANDS:
             if shutil.which(name):

@@ -1,4 +1,7 @@
-"""A small tree laid out as flash-attn's source is: what setup.py says is read, and the kernel compiles in a second."""
+"""A small tree laid out as flash-attn's source is.
+
+What setup.py says is read, and the kernel compiles in a second.
+"""
 
 from __future__ import annotations
 

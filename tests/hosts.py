@@ -21,7 +21,10 @@ def made_host(
     env: Mapping[str, str] | None = None,
     platform: str = "linux",
 ) -> Host:
-    """Make a machine of `files`, by absolute path, and `tools`, by name: the body of a shell script that stands on PATH."""
+    """Make a machine of `files`, by absolute path, and `tools`, by name.
+
+    The body of a shell script that stands on PATH.
+    """
     root = folder / "root"
     root.mkdir(exist_ok=True)
     for path, content in (files or {}).items():

@@ -1,4 +1,7 @@
-"""Made-up environments: site-packages folders with real dist-info, and the scene that a probe sees of them."""
+"""Made-up environments.
+
+Site-packages folders with real dist-info, and the scene that a probe sees of them.
+"""
 
 from __future__ import annotations
 

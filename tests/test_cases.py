@@ -14,7 +14,10 @@ from tests import cases
 _THREAD = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
 _HOME = re.compile(r"(?i)(?:/home|/users|[a-z]:[\\/]+users)[\\/]+([\w.~-]+)")
 _NOBODY = {"ada", "runner", "ubuntu", "public"}
-"""Homes that name nobody: ours, those of CI and of cloud images, and the one that all users of Windows share."""
+"""Homes that name nobody.
+
+Ours, those of CI and of cloud images, and the one that all users of Windows share.
+"""
 _SECRET = re.compile(
     r"gh[pousr]_\w{20}|hf_\w{20}|sk-\w{20}|eyJ\w{20}|[\w.+-]+@[\w-]+\.(?:com|org|net|edu)\b"
 )

@@ -1,4 +1,7 @@
-"""A snapshot is foreign: whatever its facts hold, it is judged and rendered, or refused, and never breaks doctor."""
+"""A snapshot is foreign.
+
+Whatever its facts hold, it is judged and rendered, or refused, and never breaks doctor.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,10 @@ from typing import IO, Any
 from doctor.cli import start as starting
 
 _AT_START = ("PYTHON", "LANG", "LC_", "LD_", "TYPER_", "GLIBC_", "MALLOC_")
-"""What an interpreter reads before it runs a line: where one of these is another than it was, only a real start will do."""
+"""What an interpreter reads before it runs a line.
+
+Where one of these is another than it was, only a real start will do.
+"""
 _PROGRAMS = (
     "__main__.py",
     "generate.py",
@@ -200,7 +203,10 @@ def _serve(asked: socket.socket) -> None:
 
 
 def _minded(asked: socket.socket, wanted: dict[str, Any], fds: list[int]) -> bool:
-    """Fork once more, so that somebody waits for the process: true in that process, and the other tells its end and is gone."""
+    """Fork once more, so that somebody waits for the process.
+
+    True in that process, and the other tells its end and is gone.
+    """
     *streams, ended = fds
     asked.close()
     child = os.fork()

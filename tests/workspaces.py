@@ -1,4 +1,7 @@
-"""Cargo workspaces made by tests: small crates that bear the names of Candle's, and workspaces on its releases."""
+"""Cargo workspaces made by tests.
+
+Small crates that bear the names of Candle's, and workspaces on its releases.
+"""
 
 from __future__ import annotations
 

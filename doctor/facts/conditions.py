@@ -113,7 +113,10 @@ def _operator_holds(condition: Condition, value: Any) -> bool | None:
 
 
 def same(seen: Any, wanted: Any) -> bool:
-    """Compare a value with one that an author wrote: versions by their public part and order, everything else as it is."""
+    """Compare a value with one that an author wrote.
+
+    Versions by their public part and order, everything else as it is.
+    """
     if seen == wanted:
         return True
     if not isinstance(seen, str) or not isinstance(wanted, str):

@@ -1,4 +1,7 @@
-"""Which card a device of torch is: CUDA numbers by speed and by CUDA_VISIBLE_DEVICES, nvidia-smi by the slot."""
+"""Which card a device of torch is.
+
+CUDA numbers by speed and by CUDA_VISIBLE_DEVICES, nvidia-smi by the slot.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,10 @@ def _uuid(value: Any) -> str:
 
 
 def _pci(value: Any) -> str:
-    """Spell a PCI address as the kernel does: NVML writes eight digits of the domain, torch four."""
+    """Spell a PCI address as the kernel does.
+
+    NVML writes eight digits of the domain, torch four.
+    """
     domain, _, rest = as_text(value).lower().rpartition(":")[0].partition(":")
     last = as_text(value).lower().rpartition(":")[2]
     return f"{domain[-4:]:0>4}:{rest}:{last}"

@@ -17,7 +17,10 @@ HOLE = re.compile(r"\{([a-z][A-Za-z0-9_.*-]*)(?:\|([^{}|]*))?\}")
 
 _OPEN = re.compile(rf"( ?){HOLE.pattern}")
 PLACEHOLDER = re.compile(r"<[a-z]+(?:-[a-z]+)*>")
-"""What a person has to put in, `<package>`: no installer takes it for a name, and no shell for a file once it is quoted."""
+"""What a person has to put in, `<package>`.
+
+No installer takes it for a name, and no shell for a file once it is quoted.
+"""
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -33,7 +36,10 @@ def placeholders(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def seen(name: str, facts: Facts, captures: Mapping[str, str]) -> Any:
-    """Return what fills a placeholder: a value captured from a log (`log.NAME`) or the value of a fact; None where there is none."""
+    """Return what fills a placeholder.
+
+    A value captured from a log (`log.NAME`) or the value of a fact; None where there is none.
+    """
     if name.startswith("log."):
         return captures.get(name[4:])
     fact = facts.get(name)
@@ -41,7 +47,10 @@ def seen(name: str, facts: Facts, captures: Mapping[str, str]) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Write a value the way a sentence or a command wants it: lists with commas, no control characters."""
+    """Write a value the way a sentence or a command wants it.
+
+    Lists with commas, no control characters.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):

@@ -76,7 +76,10 @@ _PACKAGINGS = {"pip": "pip packages", "conda": "conda packages"}
 
 
 def circumstance(condition: Condition) -> str:
-    """Return a condition as a sentence without a full stop; empty where no reader could decide it."""
+    """Return a condition as a sentence without a full stop.
+
+    Empty where no reader could decide it.
+    """
     operator = next((name for name in _OPERATORS if getattr(condition, name) is not None), "equals")
     if (sentence := _SENTENCES.get((condition.fact, operator))) is not None:
         return sentence

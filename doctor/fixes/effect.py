@@ -1,4 +1,7 @@
-"""Whether a fix would change anything here: a requirement that is met already is passed over by every installer."""
+"""Whether a fix would change anything here.
+
+A requirement that is met already is passed over by every installer.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ def joined(action: Action, facts: Facts, captures: Mapping[str, str]) -> tuple[s
     """Return what a step installs, with those companions that are installed already.
 
     None where a placeholder stays open. A companion may bring a bound for another package:
-    `torchaudio torch<=2.14.1`. Where nobody could list the packages, companions stay out: most of them
-    would be new there.
+    `torchaudio torch<=2.14.1`. Where nobody could list the packages, companions stay out: most of
+    them would be new there.
     """
     here = packages(facts) or {}
     present = tuple(part for one in action.companions if _name(one) in here for part in one.split())
@@ -116,7 +119,10 @@ def _moves(requirement: str, options: Sequence[Option], here: Mapping[str, str])
 
 
 def _lacks(wanted: Sequence[str], facts: Facts) -> bool:
-    """Say whether what is wanted, or what that asks for, asks for something that is not here: an installer then brings it."""
+    """Say whether what is wanted, or what that asks for, asks for something that is not here.
+
+    An installer then brings it.
+    """
     asked: dict[str, list[tuple[str, bool]]] = {}
     for name in facts:
         if name.startswith("requires.") and name.endswith(".met"):

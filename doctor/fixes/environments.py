@@ -1,4 +1,7 @@
-"""Where an installation can go: into the environment, or into a new one above it where the environment is closed to this user."""
+"""Where an installation can go.
+
+Into the environment, or into a new one above it where the environment is closed to this user.
+"""
 
 from __future__ import annotations
 

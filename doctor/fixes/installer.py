@@ -142,7 +142,9 @@ def _python(facts: Facts) -> str:
 
 
 def python(facts: Facts) -> str:
-    """Return the interpreter of the target; where nobody knows it, the name that the system gives it.
+    """Return the interpreter of the target.
+
+    Where nobody knows it, the name that the system gives it.
 
     Windows has no `python3`; `python` is the one of the active environment.
     """

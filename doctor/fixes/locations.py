@@ -1,4 +1,7 @@
-"""Where in the project a finding is mended: the line that asks for the package that its fix, or its evidence, is about."""
+"""Where in the project a finding is mended.
+
+The line that asks for the package that its fix, or its evidence, is about.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _TORCH = frozenset({"torch.version", "torch.release", "torch.minor", "torch.loca
 def location(
     id_: str, fixes: Sequence[Fix], evidence: Sequence[Evidence], facts: Facts
 ) -> Place | None:
-    """Return where in the project a finding is fixed; None where no manifest asks for its package."""
+    """Return where in the project a finding is fixed.
+
+    None where no manifest asks for its package.
+    """
     if not any(name.startswith("manifest.") for name in facts):
         return None
     culprits = [name for name in _culprits(fixes, evidence, facts) if _pinned(name, facts)]

@@ -1,4 +1,7 @@
-"""Turn the recipes of each finding into fixes for this machine: placeholders filled, conditions decided, commands written."""
+"""Turn the recipes of each finding into fixes for this machine.
+
+Placeholders filled, conditions decided, commands written.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ def _fits(recipe: Recipe, facts: Facts) -> bool:
 
 
 def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
-    """Write a fix; where this user cannot write to the environment, it goes into a new one above it."""
+    """Write a fix.
+
+    Where this user cannot write to the environment, it goes into a new one above it.
+    """
     moves = [one for one in recipe.steps if one.install or one.uninstall]
     why = closed(facts) if moves else ""
     if not why or len(moves) < len(recipe.steps):
@@ -77,7 +83,10 @@ def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | 
 
 
 def _in_workspace(fix: Fix, workspace: str) -> Fix:
-    """Have the commands of cargo run in the workspace; every other command names its target itself."""
+    """Have the commands of cargo run in the workspace.
+
+    Every other command names its target itself.
+    """
 
     def standing(command: Command | None) -> Command | None:
         if command is None or command.argv[:1] != ("cargo",):
@@ -117,7 +126,10 @@ def _sentences(*parts: str) -> str:
 
 
 def _write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
-    """Return the fix; None where a placeholder of a step stays open, or no step changes anything."""
+    """Return the fix.
+
+    None where a placeholder of a step stays open, or no step changes anything.
+    """
     steps = list[Step]()
     effective = recipe.snippet is not None
     for action in recipe.steps:
@@ -147,7 +159,10 @@ def _write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
 
 
 def _steps(action: Action, facts: Facts, captures: Captures) -> list[Step] | None:
-    """Return one action as steps, the preparation of an installer first; None where a placeholder stays open."""
+    """Return one action as steps, the preparation of an installer first.
+
+    None where a placeholder stays open.
+    """
     env = {name: fill(value, facts, captures) for name, value in action.env.items()}
     known = {name: value for name, value in env.items() if value is not None}
     if len(known) < len(env):

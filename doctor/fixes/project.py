@@ -1,4 +1,7 @@
-"""What the lock file of a project says of a fix: what the lock does not know is undone by the next `uv run`."""
+"""What the lock file of a project says of a fix.
+
+What the lock does not know is undone by the next `uv run`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ _ABOUT = ("requires.", "package.", "extension.")
 
 
 def kept_to_lock(found: Detection, fixes: Sequence[Fix], facts: Facts) -> tuple[Fix, ...]:
-    """Return the fixes of a finding in a project of uv: first what the lock says, where the environment departed from it."""
+    """Return the fixes of a finding in a project of uv.
+
+    First what the lock says, where the environment departed from it.
+    """
     lock = str(value_of(facts, "python.lock") or "")
     if not lock.endswith("uv.lock"):
         return tuple(fixes)

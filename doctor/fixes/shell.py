@@ -136,7 +136,10 @@ def _in_cmd(word: str) -> str:
 
 
 def _outside_quotes_escaped(text: str) -> str:
-    """Put a caret before what cmd.exe would act on: it takes each double quote for an end, escaped or not."""
+    """Put a caret before what cmd.exe would act on.
+
+    It takes each double quote for an end, escaped or not.
+    """
     escaped, inside = "", False
     for char in text:
         inside ^= char == '"'

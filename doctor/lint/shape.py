@@ -1,4 +1,7 @@
-"""Check the shape of a catalog file: each field that is missing, unknown or of the wrong type, with its line."""
+"""Check the shape of a catalog file.
+
+Each field that is missing, unknown or of the wrong type, with its line.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,10 @@ def _line(place: str, lines: dict[str, int]) -> int:
 
 
 def _faults(document: Any, kind: type[Any], first: str) -> Iterator[str]:
-    """Yield every fault; without `jsonschema`, which authors have, only the one that msgspec names."""
+    """Yield every fault.
+
+    Without `jsonschema`, which authors have, only the one that msgspec names.
+    """
     try:
         from jsonschema import Draft202012Validator
         from jsonschema.exceptions import best_match

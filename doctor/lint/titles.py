@@ -1,8 +1,8 @@
 """A title says what is true of every log of its issue: a value of one log stands in a capture.
 
 `A CUDA library is missing (libcudart.so.12)` is wrong in a report about libcudart.so.11.0. Such a
-title reads `A CUDA library is missing: {log.library|a part of CUDA}`: the text behind the bar stands
-where neither a log nor a fact gives the value.
+title reads `A CUDA library is missing: {log.library|a part of CUDA}`: the text behind the bar
+stands where neither a log nor a fact gives the value.
 """
 
 from __future__ import annotations

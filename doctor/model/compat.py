@@ -71,7 +71,9 @@ class Newest(_Entry, frozen=True, kw_only=True):
 
 
 class Table(_Entry, frozen=True, kw_only=True):
-    """One table. A row maps column names to cells: a value, a list of alternatives, or a half-open range `{from, before}`.
+    """One table. A row maps column names to cells.
+
+    A value, a list of alternatives, or a half-open range `{from, before}`.
 
     A row is selected when each of its key cells accepts its fact; the first such row counts.
     `applies` must hold for the table to judge at all. A row's `source` names entries of `sources`.

@@ -21,7 +21,10 @@ class State(Enum):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
-    """One named thing: its state, its value where present, where it was read, and why it is unknown where it is."""
+    """One named thing.
+
+    Its state, its value where present, where it was read, and why it is unknown where it is.
+    """
 
     state: State
     value: Any = None

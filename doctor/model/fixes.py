@@ -36,10 +36,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """What to do about a finding.
 
-    `use_if` holds only conditions that nobody could decide from the facts. `asks` maps each word of the
-    commands that a reader has to replace, `<package>`, to what it means; such a fix is never `safe`.
-    `kind` is derived from the steps: `upgrade`, `reinstall`, `pin`, `install`, `uninstall`, `set-env`,
-    `edit` or `configure`.
+    `use_if` holds only conditions that nobody could decide from the facts. `asks` maps each word of
+    the commands that a reader has to replace, `<package>`, to what it means; such a fix is never
+    `safe`. `kind` is derived from the steps: `upgrade`, `reinstall`, `pin`, `install`, `uninstall`,
+    `set-env`, `edit` or `configure`.
     """
 
     kind: str

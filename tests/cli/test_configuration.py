@@ -1,4 +1,7 @@
-"""`[tool.doctor]`, `DOCTOR_*` and flags: what wins, what is refused and with which words, and `doctor config`."""
+"""`[tool.doctor]`, `DOCTOR_*` and flags.
+
+What wins, what is refused and with which words, and `doctor config`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ignores and baselines on the command line: what they do to the exit code, and what the report says."""
+"""Ignores and baselines on the command line.
+
+What they do to the exit code, and what the report says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`--help` teaches: every command has examples that it understands, and says what its arguments mean."""
+"""`--help` teaches.
+
+Every command has examples that it understands, and says what its arguments mean.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`doctor new-issue`: from a log to a file that lint finds unfinished, and then to one that it accepts."""
+"""`doctor new-issue`.
+
+From a log to a file that lint finds unfinished, and then to one that it accepts.
+"""
 
 from __future__ import annotations
 

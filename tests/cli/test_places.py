@@ -1,4 +1,7 @@
-"""A finding is shown where the project asks for its culprit: from the manifest on disk to the annotation."""
+"""A finding is shown where the project asks for its culprit.
+
+From the manifest on disk to the annotation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`doctor run -- COMMAND`: nothing is changed about the command, and a failure is explained behind it."""
+"""`doctor run -- COMMAND`.
+
+Nothing is changed about the command, and a failure is explained behind it.
+"""
 
 from __future__ import annotations
 

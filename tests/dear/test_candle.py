@@ -1,4 +1,6 @@
-"""Commits of Candle itself, on either side of two fixes: as a folder, as a fork with a commit of its own, and by their own commit.
+"""Commits of Candle itself, on either side of two fixes.
+
+As a folder, as a fork with a commit of its own, and by their own commit.
 
 `DOCTOR_CANDLE_REPO` is the path of a clone of Candle's repository with its whole history.
 """
@@ -76,7 +78,10 @@ def by_folder(folder: Path, crate: str, commit: str) -> Path:
 
 
 def by_fork(folder: Path, crate: str, commit: str) -> Path:
-    """Make a workspace on a fork: the same files without the submodule, under a commit of its own."""
+    """Make a workspace on a fork.
+
+    The same files without the submodule, under a commit of its own.
+    """
     fork = copied(folder / "candle", commit)
     mine = committed(fork)
     assert mine != commit

@@ -1,4 +1,7 @@
-"""`doctor check` on commits of Candle itself: the affected ones are named, the advice is followed to the letter, and then it is silent."""
+"""`doctor check` on commits of Candle itself.
+
+The affected ones are named, the advice is followed to the letter, and then it is silent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The real source of flash-attn: one unit of it builds, and each of its failures is named by what pip and uv print.
+"""The real source of flash-attn.
+
+One unit of it builds, and each of its failures is named by what pip and uv print.
 
 The last result is in docs/slow-tests.md; the command is in CONTRIBUTING.md.
 """

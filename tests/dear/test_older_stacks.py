@@ -1,4 +1,6 @@
-"""Stacks that cost too much for every push: named, healed by their own advice, and quiet afterwards.
+"""Stacks that cost too much for every push.
+
+Named, healed by their own advice, and quiet afterwards.
 
 The last result is in docs/slow-tests.md; the command is in CONTRIBUTING.md.
 """

@@ -23,7 +23,10 @@ _ARGVS = st.lists(_WORDS, max_size=4)
 
 
 def _by_cmd(text: str) -> list[str]:
-    """Return the arguments that a program receives from cmd.exe; fail where cmd.exe would act itself."""
+    """Return the arguments that a program receives from cmd.exe.
+
+    Fail where cmd.exe would act itself.
+    """
     passed, inside, at = "", False, 0
     while at < len(text):
         char = text[at]
@@ -70,7 +73,10 @@ def _by_runtime(text: str) -> list[str]:
 
 
 def _by_powershell(text: str) -> list[str]:
-    """Return the arguments of a line in argument mode; what follows --% goes to the C runtime as it stands."""
+    """Return the arguments of a line in argument mode.
+
+    What follows --% goes to the C runtime as it stands.
+    """
     head, stopped, rest = text.partition(" --% ")
     words = [
         found[1].replace("''", "'") if found[1] is not None else found[0]

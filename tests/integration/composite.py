@@ -1,4 +1,7 @@
-"""Runs a composite action as a runner of GitHub Actions does: its steps as parsed, its variables and files, its commands as read."""
+"""Runs a composite action as a runner of GitHub Actions does.
+
+Its steps as parsed, its variables and files, its commands as read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What changed since it was green: the order of what matters, what is not compared, and which findings came and went."""
+"""What changed since it was green.
+
+The order of what matters, what is not compared, and which findings came and went.
+"""
 
 from __future__ import annotations
 

@@ -106,7 +106,10 @@ def test_a_text_outside_the_known_range_is_a_note_of_low_confidence() -> None:
 def test_a_conclusive_text_counts_whatever_the_facts_say_in_a_log_and_in_the_output_of_a_check() -> (
     None
 ):
-    """Facts can be out of sight: a container sees neither the fabric manager of its host nor its NVSwitches."""
+    """Facts can be out of sight.
+
+    A container sees neither the fabric manager of its host nor its NVSwitches.
+    """
     catalog = toy.catalog(torch__wrong_sum=toy.issue(conclusive=True, proofs=()))
     (found,) = diagnose(toy.seen(NEW, log="the sum is off by 3"), catalog).findings
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)

@@ -1,4 +1,7 @@
-"""A hostile log costs a signature no more than its length: lines made of what each signature itself begins with and repeats."""
+"""A hostile log costs a signature no more than its length.
+
+Lines made of what each signature itself begins with and repeats.
+"""
 
 from __future__ import annotations
 

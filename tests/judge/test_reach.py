@@ -1,4 +1,7 @@
-"""GPUs that the machine shows and that torch does not reach: told as an error, with the reason, once."""
+"""GPUs that the machine shows and that torch does not reach.
+
+Told as an error, with the reason, once.
+"""
 
 from __future__ import annotations
 

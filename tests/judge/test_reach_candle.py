@@ -108,7 +108,10 @@ def test_no_alarm_where_nothing_is_missed(verdict: str, changes: dict[str, Any])
 
 
 def test_a_driver_that_is_not_loaded_is_told_in_its_place_and_without_any_check() -> None:
-    """Files and NVML tell it: a workspace with the feature cuda counts as one that wants the GPU."""
+    """Files and NVML tell it.
+
+    A workspace with the feature cuda counts as one that wants the GPU.
+    """
     unloaded: dict[str, Any] = {
         "nvidia__gpus": None,
         "nvidia__visible": None,

@@ -1,4 +1,7 @@
-"""What the first fix of a finding does to a real environment: it heals, and it brings nothing that nobody had."""
+"""What the first fix of a finding does to a real environment.
+
+It heals, and it brings nothing that nobody had.
+"""
 
 from __future__ import annotations
 

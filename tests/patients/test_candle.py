@@ -1,4 +1,7 @@
-"""Candle's releases by their lock alone: what does not compile is named with the one command that heals it, the rest is silent."""
+"""Candle's releases by their lock alone.
+
+What does not compile is named with the one command that heals it, the rest is silent.
+"""
 
 from __future__ import annotations
 

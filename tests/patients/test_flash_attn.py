@@ -1,4 +1,7 @@
-"""flash-attn as a user meets it: what a build would cost, what stops it, and that nothing is left behind."""
+"""flash-attn as a user meets it.
+
+What a build would cost, what stops it, and that nothing is left behind.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A healthy torch on a machine without a GPU: no alarm, and no silence about what could not be seen."""
+"""A healthy torch on a machine without a GPU.
+
+No alarm, and no silence about what could not be seen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a torch says of itself, its files and what it does contradict each other: what it does decides."""
+"""What a torch says of itself, its files and what it does contradict each other.
+
+What it does decides.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A fault that came and went with releases of torch: the canary finds it in the one and not in the other."""
+"""A fault that came and went with releases of torch.
+
+The canary finds it in the one and not in the other.
+"""
 
 from __future__ import annotations
 

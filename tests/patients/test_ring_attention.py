@@ -1,4 +1,7 @@
-"""Ring attention that takes over a backward pass of another package: the releases that fail, the ones that heal, told apart unimported."""
+"""Ring attention that takes over a backward pass of another package.
+
+The releases that fail, the ones that heal, told apart unimported.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""CUDA toolkits made of pip packages: what is wrong with them is named, and the commands of the fix put it right."""
+"""CUDA toolkits made of pip packages.
+
+What is wrong with them is named, and the commands of the fix put it right.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A whole toolkit with one file removed: each file that a build opens is missed before the build starts, and no other."""
+"""A whole toolkit with one file removed.
+
+Each file that a build opens is missed before the build starts, and no other.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,10 @@ def own_toolkit(nvcc_python: Path, tmp_path: Path) -> Path:
 
 
 def _opened(toolkit: Path, python: Path, folder: Path) -> set[str]:
-    """Return what nvcc says that it reads of the toolkit, CUDA's C++ library apart: that has 434 files of its own."""
+    """Return what nvcc says that it reads of the toolkit, CUDA's C++ library apart.
+
+    That has 434 files of its own.
+    """
     (folder / "all.cu").write_text(_SOURCE, encoding="utf-8")
     torch = site_packages(python) / "torch" / "include"
     command = [

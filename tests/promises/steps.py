@@ -1,4 +1,6 @@
-"""How many steps `re` may take for a pattern, by the pattern's structure: a proof for the patterns that doctor itself brings.
+"""How many steps `re` may take for a pattern, by the pattern's structure.
+
+A proof for the patterns that doctor itself brings.
 
 `re` tries a pattern at each place of a text, and where a part can end at several places, what comes
 behind it once for each of them. So the steps from one place are bounded by a product over the parts
@@ -298,7 +300,10 @@ class _Reading:
         return "ASSERT" in str(list(parts)) or "GROUPREF" in str(list(parts))
 
     def may_fail(self, parts: list[Part]) -> list[Part]:
-        """Leave out what ends a pattern and cannot fail any more: a start that comes so far is a match, and what it read is read once."""
+        """Leave out what ends a pattern and cannot fail any more.
+
+        A start that comes so far is a match, and what it read is read once.
+        """
         kept = list(parts)
         while (
             kept and _name(kept[-1]) not in ("AT", "ASSERT", "ASSERT_NOT") and self._empty(kept[-1])

@@ -1,4 +1,7 @@
-"""What a checkout may decide is little: none of its programs is started before somebody asks for that."""
+"""What a checkout may decide is little.
+
+None of its programs is started before somebody asks for that.
+"""
 
 from __future__ import annotations
 

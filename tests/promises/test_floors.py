@@ -85,7 +85,11 @@ _LOOK_THEMSELVES = (
     "judge.baseline",
     "site.generate",
 )
-"""Among the pure ones: what finds the files of doctor itself, asks this process for its limits, or reads what somebody named."""
+"""Among the pure ones.
+
+What finds the files of doctor itself, asks this process for its limits, or reads what somebody
+named.
+"""
 _IMPURE = {
     "os",
     "pathlib",

@@ -33,7 +33,10 @@ _MOST = 25_000
 _MOST_NEAR = 300_000
 """The same where the text is matched from its beginning only, and for secrets, which are looked for in windows around a word."""
 _OURS = frozenset({"doctor/catalog/check_headers.py", "doctor/report/terminal/picture.py"})
-"""Where texts are searched that come with doctor: its check scripts, and the picture that it draws."""
+"""Where texts are searched that come with doctor.
+
+Its check scripts, and the picture that it draws.
+"""
 _BY_NAME: dict[tuple[str, str], tuple[str, ...]] = {
     ("doctor/observe/cargo/toolchain.py", 're.escape(name) + "-(?!\\\\d)[\\\\w-]+"'): (
         r"name-(?!\d)[\w-]+",

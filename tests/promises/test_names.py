@@ -12,7 +12,10 @@ _EMPTY = re.compile(
     r"(?i)(manager|helper|util|detector|processor|handler|validator)(s|ies)?$|^(manager|helper|util)s?_"
 )
 _THINGS = {"_manager", "_package_manager", "_fabric_manager", "_processor", "_processors"}
-"""Facts about the host that the world calls so: package managers, NVIDIA's Fabric Manager, the CPU."""
+"""Facts about the host that the world calls so.
+
+Package managers, NVIDIA's Fabric Manager, the CPU.
+"""
 
 
 def test_no_name_is_empty() -> None:

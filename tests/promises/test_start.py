@@ -1,4 +1,7 @@
-"""What the static check does not import, since it has no use for it: imports are the greater part of its time."""
+"""What the static check does not import, since it has no use for it.
+
+Imports are the greater part of its time.
+"""
 
 from __future__ import annotations
 

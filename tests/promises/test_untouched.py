@@ -1,4 +1,6 @@
-"""`check` changes nothing: not in the patient, not in the project, not in the home folder, not even when it is interrupted.
+"""`check` changes nothing.
+
+Not in the patient, not in the project, not in the home folder, not even when it is interrupted.
 
 That a whole run changes nothing either is seen on the run that tests/patients/test_healthy.py
 makes.

@@ -105,7 +105,10 @@ def all_of(text: str) -> Report:
 
 
 def hostile() -> Report:
-    """Return a report of everything at once: each text in every place, findings of each severity, a log of 10 MB."""
+    """Return a report of everything at once.
+
+    Each text in every place, findings of each severity, a log of 10 MB.
+    """
     parts = [all_of(text) for text in TEXTS]
     findings = [
         msgspec.structs.replace(

@@ -1,4 +1,7 @@
-"""Reads reports the way those do who take them: schemas where there are any, else what a runner's parser does."""
+"""Reads reports the way those do who take them.
+
+Schemas where there are any, else what a runner's parser does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""GitHub and GitLab: annotations as the runner decodes them, the summary of a step, code quality."""
+"""GitHub and GitLab.
+
+Annotations as the runner decodes them, the summary of a step, code quality.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""JUnit XML: which check is a failure, which an error, which was skipped, and what made the exit code."""
+"""JUnit XML.
+
+Which check is a failure, which an error, which was skipped, and what made the exit code.
+"""
 
 from __future__ import annotations
 

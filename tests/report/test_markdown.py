@@ -68,7 +68,10 @@ def inlines(tokens: list[Token]) -> list[Token]:
 
 
 class _Words(HTMLParser):
-    """Collects the text that a site looks at for mentions: what stands neither in code nor in a link."""
+    """Collects the text that a site looks at for mentions.
+
+    What stands neither in code nor in a link.
+    """
 
     def __init__(self) -> None:
         super().__init__()

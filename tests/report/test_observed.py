@@ -1,4 +1,7 @@
-"""Real observations, judged with a toy catalog: the screen of a machine without fault, and of the demo."""
+"""Real observations, judged with a toy catalog.
+
+The screen of a machine without fault, and of the demo.
+"""
 
 from __future__ import annotations
 

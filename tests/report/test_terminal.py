@@ -1,4 +1,7 @@
-"""What a person reads: whole screens held against files, and the promises that each of them keeps."""
+"""What a person reads.
+
+Whole screens held against files, and the promises that each of them keeps.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Each device is proved in a process of its own: what one GPU does costs no other anything, and a hang costs its bound once."""
+"""Each device is proved in a process of its own.
+
+What one GPU does costs no other anything, and a hang costs its bound once.
+"""
 
 from __future__ import annotations
 

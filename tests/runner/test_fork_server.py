@@ -1,4 +1,7 @@
-"""Checks that share the imports of the first: each lives and dies alone, and where the fork itself may be to blame it is run again."""
+"""Checks that share the imports of the first.
+
+Each lives and dies alone, and where the fork itself may be to blame it is run again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The documentation site: a page for everything that is known, links that lead somewhere, and foreign text that stays text."""
+"""The documentation site.
+
+A page for everything that is known, links that lead somewhere, and foreign text that stays text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the variables that choose among AMD's GPUs leave of them: one is read by ROCm's runtime, the other by HIP above it."""
+"""What the variables that choose among AMD's GPUs leave of them.
+
+One is read by ROCm's runtime, the other by HIP above it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,11 @@ _ABOVE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
 def chosen(facts: Facts) -> FactStream:
-    """Yield `amd.visible_error`: in words, where the first GPU that HIP is told to take is not among those that the runtime leaves."""
+    """Yield `amd.visible_error`.
+
+    In words, where the first GPU that HIP is told to take is not among those that the runtime
+    leaves.
+    """
     said = _wrong(facts)
     yield "amd.visible_error", present(said, SOURCE) if said else absent(SOURCE)
 

@@ -1,4 +1,7 @@
-"""What follows for a build of candle: from its features, cudarc's list, the toolkit, the driver and the GPUs."""
+"""What follows for a build of candle.
+
+From its features, cudarc's list, the toolkit, the driver and the GPUs.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,10 @@ def _built_for(facts: Facts) -> Fact:
 
 
 def _older(built: str, here: Iterable[str]) -> list[str] | None:
-    """Return the GPUs that cannot run candle's kernels: these are PTX, which runs on what it names and on anything later."""
+    """Return the GPUs that cannot run candle's kernels.
+
+    These are PTX, which runs on what it names and on anything later.
+    """
     return [one for one in here if not runs(f"compute_{built.replace('.', '')}", one)] or None
 
 

@@ -1,4 +1,7 @@
-"""Which torch goes with the companions that are compiled apart from it: a new torch may come before its torchaudio."""
+"""Which torch goes with the companions that are compiled apart from it.
+
+A new torch may come before its torchaudio.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def _capabilities(gpus: list[dict[str, Any]]) -> Fact:
 
 
 def target_arch(facts: Facts, *, torch: bool) -> str | None:
-    """Return the architecture to compile for, `sm_90`: the newest visible GPU's, which torch's builder bounds by what torch holds.
+    """Return the architecture to compile for, `sm_90`.
+
+    The newest visible GPU's, which torch's builder bounds by what torch holds.
 
     So does `_get_cuda_arch_flags` in torch/utils/cpp_extension.py: a GPU newer than torch's own
     code is served by an older target.

@@ -33,7 +33,10 @@ def halves(facts: Facts) -> FactStream:
 
 
 def _l4t(driver: str) -> str | None:
-    """Return a driver's version where it is a release of Jetson's L4T: NVIDIA's other drivers are beyond 300 since 2012."""
+    """Return a driver's version where it is a release of Jetson's L4T.
+
+    NVIDIA's other drivers are beyond 300 since 2012.
+    """
     release = major(driver)
     return driver if release is not None and release < _FIRST_BRANCH else None
 
@@ -94,7 +97,10 @@ def _outdated(facts: Facts) -> Fact:
 
 
 def wants(facts: Facts) -> FactStream:
-    """Yield `nvidia.wanted_by`: what here was built for NVIDIA's GPUs, where nobody hides them on purpose."""
+    """Yield `nvidia.wanted_by`.
+
+    What here was built for NVIDIA's GPUs, where nobody hides them on purpose.
+    """
     names = ["torch"] if value_of(facts, "torch.build") == "cuda" else []
     names += [
         name

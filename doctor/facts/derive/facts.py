@@ -209,7 +209,10 @@ def _unsupported(archs: list[str], here: list[str]) -> list[str] | None:
 
 
 def _flash_attn_archs(capabilities: list[str]) -> str | None:
-    """Return the targets of flash-attn's own build, one a generation: its code for 8.0 serves all of 8.x (setup.py of 2.8.3)."""
+    """Return the targets of flash-attn's own build, one a generation.
+
+    Its code for 8.0 serves all of 8.x (setup.py of 2.8.3).
+    """
     return (
         ";".join(
             f"{generation}0"
@@ -246,7 +249,10 @@ def _difference(toolkit: str, torch: str) -> str:
 
 
 def _mixed(parts: tuple[str, ...], nvcc: str, nvvm: str) -> list[str] | None:
-    """Name both where nvvm is of a newer release: nvcc's own ptxas does not know the PTX that it writes."""
+    """Name both where nvvm is of a newer release.
+
+    Nvcc's own ptxas does not know the PTX that it writes.
+    """
     newer = in_range(nvvm, introduced=nvcc) and minor(nvvm) != minor(nvcc)
     return (
         [f"{part} {version}" for part, version in zip(parts, (nvcc, nvvm), strict=True)]
@@ -302,7 +308,10 @@ def _build(facts: Facts) -> FactStream:
 
 
 def _max_jobs(cores: int, free: int) -> int:
-    """Return how many compilers to run at once: a flash-attn unit takes some five gigabytes, and something must be left over."""
+    """Return how many compilers to run at once.
+
+    A flash-attn unit takes some five gigabytes, and something must be left over.
+    """
     return max(1, min(int(cores), int(free) // _BYTES_A_JOB))
 
 

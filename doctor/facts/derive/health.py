@@ -17,7 +17,10 @@ _Complaint: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], str]
 """Makes words of a GPU and its health; an empty text where there is nothing to say."""
 
 _BUSY_STATES = (0, 1, 2)
-"""Performance states of a GPU that works: in the others its PCIe link may rest, and says nothing of the slot."""
+"""Performance states of a GPU that works.
+
+In the others its PCIe link may rest, and says nothing of the slot.
+"""
 _FAR_BELOW = 0.7
 """Of the power that the maker intends."""
 _FOR_ONE_PROCESS = 1 << 30
@@ -91,7 +94,10 @@ def _exclusive(gpu: dict[str, Any], _: dict[str, Any]) -> str:
 
 
 def _taken(gpu: dict[str, Any]) -> str:
-    """Say whether a GPU has room for no process more: one has it for itself ("busy"), or its memory is "full"."""
+    """Say whether a GPU has room for no process more.
+
+    One has it for itself ("busy"), or its memory is "full".
+    """
     if gpu.get("compute_mode") == "exclusive_process" and gpu.get("processes"):
         return "busy"
     total, used = gpu.get("memory_bytes"), gpu.get("memory_used_bytes")

@@ -12,7 +12,10 @@ SOURCE = "derived"
 
 
 def made(facts: Facts, *names: str, make: Callable[..., Any]) -> Fact:
-    """Make a fact out of others: absent if one of them is absent or `make` gives None, unknown if one of them is unknown."""
+    """Make a fact out of others.
+
+    Absent if one of them is absent or `make` gives None, unknown if one of them is unknown.
+    """
     parts = {name: lookup(name, facts) for name in names}
     if any(fact.state is State.ABSENT for fact in parts.values()):
         return absent(SOURCE)

@@ -1,4 +1,7 @@
-"""What packages ask of each other, out of tables: a pasted text names versions, and brings no metadata to read them from."""
+"""What packages ask of each other, out of tables.
+
+A pasted text names versions, and brings no metadata to read them from.
+"""
 
 from __future__ import annotations
 
@@ -45,5 +48,8 @@ def pins(facts: Facts, catalog: Catalog) -> FactStream:
 
 
 def _package(fact: str) -> str:
-    """Name the package whose version a fact gives: `package.torchvision.version`, `torch.release`."""
+    """Name the package whose version a fact gives.
+
+    `package.torchvision.version`, `torch.release`.
+    """
     return fact.removeprefix("package.").rpartition(".")[0]

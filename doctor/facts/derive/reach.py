@@ -55,7 +55,10 @@ def shown(facts: Facts) -> tuple[str, ...]:
 
 
 def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:
-    """Return the AMD GPUs' targets where this torch has code for none of them: beside a card stands the processor's own small GPU."""
+    """Return the AMD GPUs' targets where this torch has code for none of them.
+
+    Beside a card stands the processor's own small GPU.
+    """
     here = [gpu["gfx"] for gpu in gpus if gpu.get("gfx")]
     compiled = [arch.partition(":")[0] for arch in archs if arch.startswith("gfx")]
     covered = any(

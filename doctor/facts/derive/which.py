@@ -22,7 +22,10 @@ def which(name: str, gpus: Sequence[dict[str, Any]]) -> FactStream:
 
 
 def lost(facts: Facts) -> FactStream:
-    """Yield the same of GPUs that do not answer, and `nvidia.gpu_errors.told`: `GPU 2 (0000:81:00.0) is lost`."""
+    """Yield the same of GPUs that do not answer, and `nvidia.gpu_errors.told`.
+
+    `GPU 2 (0000:81:00.0) is lost`.
+    """
     listed = value_of(facts, "nvidia.gpu_errors")
     errors = [str(one) for one in listed] if isinstance(listed, list | tuple) else []
     found = [match for one in errors if (match := _ERROR.match(one))]

@@ -78,7 +78,10 @@ def broken_extensions(
 
 
 def accounted(observation: Observation, found: Sequence[Detection]) -> frozenset[CaseRef]:
-    """Return the red cases of the check that these findings explain: those of their packages, and `others` where it speaks of no other."""
+    """Return the red cases of the check that these findings explain.
+
+    Those of their packages, and `others` where it speaks of no other.
+    """
     told = {finding.id.partition("/")[2] for finding in found}
     cases = {
         name for outcome in observation.outcomes if outcome.id == _CHECK for name in outcome.cases
@@ -131,7 +134,10 @@ def _broken(
 
 
 def _is_module(source: str) -> bool:
-    """Say whether a compiled file is a module of its own, that programs import: flash_attn_2_cuda lies beside the packages."""
+    """Say whether a compiled file is a module of its own, that programs import.
+
+    Flash_attn_2_cuda lies beside the packages.
+    """
     return source.rpartition("/")[0].rpartition("/")[2] in _SITES
 
 

@@ -1,4 +1,7 @@
-"""Rules that need no catalog entry: a red check that nothing explains, a package whose wishes are not met, a table that is violated."""
+"""Rules that need no catalog entry.
+
+A red check that nothing explains, a package whose wishes are not met, a table that is violated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Packages that do not import, told once for each failure: what fails with another package's failure is told with it."""
+"""Packages that do not import, told once for each failure.
+
+What fails with another package's failure is told with it.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +53,18 @@ def broken_imports(
 
 
 def accounted_imports(observation: Observation) -> frozenset[CaseRef]:
-    """Return the red cases of the check: each is told here, or by what speaks of the same failure."""
+    """Return the red cases of the check.
+
+    Each is told here, or by what speaks of the same failure.
+    """
     return frozenset(CaseRef(_CHECK, None, name) for name in _failed(observation))
 
 
 def _failed(observation: Observation) -> dict[str, str]:
-    """Return what each package said that does not import, in the order of the check: what others stand on comes first."""
+    """Return what each package said that does not import, in the order of the check.
+
+    What others stand on comes first.
+    """
     outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
     return {
         name: case.reason
@@ -66,7 +75,10 @@ def _failed(observation: Observation) -> dict[str, str]:
 
 
 def _wanting_gpus(observation: Observation) -> frozenset[str]:
-    """Return the packages that say that there is no GPU: no failure of their own where torch does not reach it either."""
+    """Return the packages that say that there is no GPU.
+
+    No failure of their own where torch does not reach it either.
+    """
     outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
     return frozenset(name for outcome in outcomes for name in outcome.data.get("want_gpu") or ())
 

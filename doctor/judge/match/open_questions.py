@@ -11,7 +11,10 @@ from doctor.model.issues import Condition, Recipe
 
 
 def leaves_open(recipes: Sequence[Recipe], facts: Facts) -> bool:
-    """Say whether the first fix that belongs here installs something that it cannot name: `<package>`."""
+    """Say whether the first fix that belongs here installs something that it cannot name.
+
+    `<package>`.
+    """
     fitting = (one for one in recipes if _may_apply(one, facts))
     first = next(fitting, None)
     if first is None:

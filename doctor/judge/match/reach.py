@@ -1,4 +1,7 @@
-"""GPUs that the machine shows and that a framework built for them does not reach: the rule that needs no catalog entry."""
+"""GPUs that the machine shows and that a framework built for them does not reach.
+
+The rule that needs no catalog entry.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def missed_gpus(observation: Observation, told: Sequence[Detection]) -> Iterator
 
 
 def explains(found: Detection, name: str, facts: Iterable[str]) -> bool:
-    """Say whether a finding accounts for GPUs that are not reached: it cites them, or names the rule among its symptoms."""
+    """Say whether a finding accounts for GPUs that are not reached.
+
+    It cites them, or names the rule among its symptoms.
+    """
     if found.confidence is Confidence.LOW:
         return False
     return matches_any(name, found.symptoms) or any(
@@ -63,7 +69,11 @@ def explains(found: Detection, name: str, facts: Iterable[str]) -> bool:
 
 
 def _weight(build: str, facts: Facts) -> Severity:
-    """Return how bad it is: a container into which no GPU was handed shows those of its host, and may well be meant for the CPU."""
+    """Return how bad it is.
+
+    A container into which no GPU was handed shows those of its host, and may well be meant for the
+    CPU.
+    """
     empty = value_of(facts, "host.container") and value_of(facts, "nvidia.device_nodes") is False
     return (
         Severity.WARNING
@@ -77,7 +87,10 @@ def _is_as_grave(found: Detection, weight: Severity) -> bool:
 
 
 def _is_red(framework: Framework, outcomes: Sequence[Outcome]) -> bool:
-    """Say whether the check that asks a framework went red by itself, off the CPU: then that is what is told."""
+    """Say whether the check that asks a framework went red by itself, off the CPU.
+
+    Then that is what is told.
+    """
     return any(
         each.id == framework.check and each.verdict in RED and each.device != "cpu"
         for each in outcomes
@@ -126,7 +139,10 @@ def _message(framework: Framework, said: str) -> str:
 
 
 def _hidden(facts: Facts, observation: Observation) -> Iterator[Detection]:
-    """Yield a note where somebody keeps all GPUs from torch on purpose: nothing was checked on them."""
+    """Yield a note where somebody keeps all GPUs from torch on purpose.
+
+    Nothing was checked on them.
+    """
     by = value_of(facts, "gpu.hidden_by")
     at_start = as_text(by or "").startswith("NVIDIA_VISIBLE_DEVICES")
     if by and value_of(facts, "torch.cuda_available") is False:

@@ -1,4 +1,7 @@
-"""GPUs of one machine that fare differently: some are not reached, or are taken by other processes."""
+"""GPUs of one machine that fare differently.
+
+Some are not reached, or are taken by other processes.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.scales import Confidence, Severity
 
 _WITHHELD = ("permission", "not permitted")
-"""In the words of NVML about a GPU that somebody keeps from this user: a job of a cluster has the GPUs that it asked for."""
+"""In the words of NVML about a GPU that somebody keeps from this user.
+
+A job of a cluster has the GPUs that it asked for.
+"""
 _FIRST = "torch-runtime"
 _HOLDERS = 4
 
@@ -72,7 +78,10 @@ def some_missing(observation: Observation) -> Iterator[Detection]:
 
 
 def taken(observation: Observation) -> Iterator[Detection]:
-    """Yield a warning for each GPU that torch finds and cannot use for now: its memory is full, or another process has it for itself."""
+    """Yield a warning for each GPU that torch finds and cannot use for now.
+
+    Its memory is full, or another process has it for itself.
+    """
     for outcome in observation.outcomes:
         state = outcome.data.get("state")
         device = outcome.device or ""

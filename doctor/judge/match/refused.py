@@ -1,4 +1,7 @@
-"""What this machine did not grant to checks and probes: told once for each thing, and never of the stack."""
+"""What this machine did not grant to checks and probes.
+
+Told once for each thing, and never of the stack.
+"""
 
 from __future__ import annotations
 

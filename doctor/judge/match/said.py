@@ -35,7 +35,10 @@ def error_fact(framework: Framework, facts: Facts) -> str:
 
 
 def taken(framework: Framework, facts: Facts) -> str:
-    """Return what keeps a framework from GPUs that are well: "busy" or "full", where it says so and NVML sees the same of each."""
+    """Return what keeps a framework from GPUs that are well.
+
+    "busy" or "full", where it says so and NVML sees the same of each.
+    """
     seen = (
         value_of(facts, "nvidia.taken")
         if value_of(facts, f"{framework.name}.unreached") == "cuda"

@@ -21,7 +21,10 @@ _LONG = 50_000
 
 
 class Text(NamedTuple):
-    """A text to search: where it came from, the outcome it belongs to if it is the log of a check, or the fact that holds it.
+    """A text to search.
+
+    Where it came from, the outcome it belongs to if it is the log of a check, or the fact that
+    holds it.
 
     Of a log also its lines with their numbers, and of a long one which of the texts that signatures
     look for stand in it.
@@ -36,7 +39,10 @@ class Text(NamedTuple):
 
     @property
     def is_handed_in(self) -> bool:
-        """Say whether somebody handed it in: it may speak of another machine, and tells of an error that happened."""
+        """Say whether somebody handed it in.
+
+        It may speak of another machine, and tells of an error that happened.
+        """
         return self.outcome is None and not self.fact
 
     def number(self, place: int) -> int:
@@ -53,7 +59,10 @@ class Hit(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A signature that matched: the line as evidence, what its named groups captured, and the text."""
+    """A signature that matched.
+
+    The line as evidence, what its named groups captured, and the text.
+    """
 
     evidence: Evidence
     captures: dict[str, str]
@@ -61,7 +70,10 @@ class Match(NamedTuple):
 
 
 def texts(observation: Observation) -> tuple[Text, ...]:
-    """Return every text worth searching: logs that were handed in, what red checks printed, and what drivers and frameworks said."""
+    """Return every text worth searching.
+
+    Logs that were handed in, what red checks printed, and what drivers and frameworks said.
+    """
     handed = [Text(log.source, "\n".join(log.lines), log=log) for log in observation.logs]
     red = [
         _of_outcome(outcome, observation.facts)
@@ -89,7 +101,10 @@ def _of_outcome(outcome: Outcome, facts: Facts) -> Text:
 
 
 def label(outcome: Outcome, facts: Facts) -> str:
-    """Name an outcome, and the card where that is known: `inductor-compile on cuda:1 (RTX 3060, 0000:41:00.0, nvidia-smi 0)`."""
+    """Name an outcome, and the card where that is known.
+
+    `inductor-compile on cuda:1 (RTX 3060, 0000:41:00.0, nvidia-smi 0)`.
+    """
     return f"{outcome.id} on {named(outcome.device, facts)}" if outcome.device else outcome.id
 
 

@@ -15,7 +15,10 @@ _SHOWN = 300
 
 
 def without_texts(seen: Observation) -> Observation:
-    """Leave out what was printed, by whomever: all else is as short as what doctor itself writes."""
+    """Leave out what was printed, by whomever.
+
+    All else is as short as what doctor itself writes.
+    """
     return msgspec.structs.replace(seen, logs=(), outcomes=tuple(map(_short, seen.outcomes)))
 
 

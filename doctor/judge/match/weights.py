@@ -19,7 +19,10 @@ from doctor.model.scales import Confidence, Severity
 
 
 class _Failure(NamedTuple):
-    """A failure that was observed: how bad it is, and its failed cases or the fact that words it."""
+    """A failure that was observed.
+
+    How bad it is, and its failed cases or the fact that words it.
+    """
 
     severity: Severity
     cases: frozenset[CaseRef] = frozenset()
