@@ -90,7 +90,7 @@ def doctor(
         ),
     ] = False,
 ) -> None:
-    """Find out why a machine-learning environment does not work, and print the commands that fix it."""
+    """Find out why an ML environment does not work, and print the commands that fix it."""
     if (other := shadow()) is not None:
         say(f"doctor: on this PATH `doctor` is another tool, {other}; call this one canary-doctor")
 

@@ -131,7 +131,7 @@ def schema(
         ),
     ],
 ) -> int:
-    """Print a JSON Schema: of a report, a comparison, a snapshot, a known issue or a compatibility table."""
+    """Print a JSON Schema: report, comparison, snapshot, known issue or compatibility table."""
     from doctor.catalog.schemas import KINDS
     from doctor.catalog.schemas import schema as text
 

@@ -45,7 +45,7 @@ def check(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> int:
-    """Examine an environment and a Cargo workspace: read files, run canaries, print findings and fixes.
+    """Examine an environment and a Cargo workspace, and print findings with their fixes.
 
     Nothing is changed: doctor installs nothing, and opens no network connection without --network.
     """

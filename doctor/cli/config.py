@@ -59,7 +59,7 @@ def config(
         typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output."),
     ] = "text",
 ) -> int:
-    """Show every setting of doctor check, its value and its source: flag, DOCTOR_*, pyproject.toml or default.
+    """Show each setting of doctor check: its value, and the flag, variable or file it is from.
 
     Flags override variables, and variables override [tool.doctor] in pyproject.toml. Pass flags
     after -- to see their effect.

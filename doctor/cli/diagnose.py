@@ -43,7 +43,7 @@ def diagnose(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> int:
-    """Explain a failure by its log alone: a build log, a traceback, CI output, the text of an issue.
+    """Explain a failure by its log alone: a build log, a traceback, the output of CI.
 
     This machine is not examined. The exit code is 4 if nothing is recognised.
     """

@@ -14,7 +14,8 @@ from doctor.model.facts import Facts, value_of
 
 _STATES = {
     "busy": re.compile(
-        r"devices?(?:\(s\))? (?:are|is|is/are) busy or unavailable|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
+        r"devices?(?:\(s\))? (?:are|is|is/are) busy or unavailable"
+        r"|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
     ),
     "full": re.compile(
         r"out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY", re.IGNORECASE

@@ -1,4 +1,4 @@
-"""Fill the placeholders of a template, `{torch.release}` or `{log.version}`, with facts and captures.
+"""Fill placeholders, `{torch.release}` or `{log.version}`, with facts and captures.
 
 A placeholder may bring the text for where there is no value: `{log.library|a CUDA library}`.
 Nothing is ever evaluated.

@@ -1,1 +1,1 @@
-"""From the recipes of a diagnosis to the commands for this machine, this interpreter, this installer; pure."""
+"""Turn recipes into commands for this machine, interpreter and installer. Pure."""

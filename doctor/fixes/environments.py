@@ -22,7 +22,7 @@ def closed(facts: Facts) -> str:
 
 
 def above(facts: Facts) -> tuple[Facts, Command]:
-    """Return facts of a new environment that sees the packages of this one, and the command that makes it.
+    """Return facts of a new environment above this one, and the command that makes it.
 
     What is installed into the new one comes first there, and the old one stays as it is.
     """

@@ -44,7 +44,7 @@ def install(
     find_links: str | None = None,
     build: Mapping[str, str] | None = None,
 ) -> tuple[Command, ...]:
-    """Return the command that installs `requirements` into the target, preceded by what it needs to exist.
+    """Return the commands that install `requirements` into the target.
 
     `hold-torch` gives the torch that is here to the same resolver, which then refuses what would
     move it.

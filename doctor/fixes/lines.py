@@ -35,7 +35,7 @@ class FixLine(msgspec.Struct, frozen=True):
 
 
 def command_line(step: Step, shell: Shell = Shell.POSIX) -> str:
-    """Return the command of a step for a shell, with `sudo` where the step needs an administrator."""
+    """Return the command of a step for a shell, with `sudo` where the step needs it."""
     if step.command is None:
         return ""
     command = step.command

@@ -25,7 +25,7 @@ Captures = Mapping[str, str]
 
 
 def fixes_for(found: Detection, facts: Facts) -> list[Fix]:
-    """Return the fixes of one finding that apply here, change something and have every placeholder filled.
+    """Return the fixes of one finding that apply here and change something.
 
     A fix that breaks the exact pin of another package comes last.
     """

@@ -86,7 +86,7 @@ def _posix(command: Command, home: str, *, source: bool) -> str:
 
 
 def _powershell(command: Command, *, source: bool) -> str:
-    """Write a line for Windows PowerShell 5.1 and later, after about_Quoting_Rules and about_Parsing."""
+    """Write a line for PowerShell 5.1 and later (about_Quoting_Rules, about_Parsing)."""
     parts = [f"Set-Location -LiteralPath {_single(command.cwd)}"] if command.cwd else []
     parts += [f"$env:{name} = {_single(value)}" for name, value in command.env.items()]
     if command.argv:

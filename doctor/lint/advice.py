@@ -176,7 +176,7 @@ def _asked(action: Action) -> Iterator[str]:
 
 
 def lint_placeholders(recipe: Recipe) -> Iterator[str]:
-    """Yield each word that stands for something else and that an installer, a program or a shell would take literally."""
+    """Yield each word that an installer, a program or a shell would take literally."""
     words = list[str](recipe.verify)
     for action in recipe.steps:
         words += (*action.install, *action.companions, *action.uninstall, action.index or "")

@@ -57,7 +57,7 @@ def _fixes(name: str, example: Example, catalog: Catalog) -> bool:
 
 
 def _rivals(name: str, example: Example, catalog: Catalog) -> Iterator[str]:
-    """Yield what is wrong where other issues read their own text out of a matching example as well."""
+    """Yield the other issues that claim a matching example as well."""
     if example.expect != "match" or not example.log:
         return
     issue = catalog.issues[name]

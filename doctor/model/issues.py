@@ -115,10 +115,10 @@ class Snippet(_Entry, frozen=True, kw_only=True):
 class Action(_Entry, frozen=True, kw_only=True):
     """One step of a fix: exactly one of `install`, `uninstall`, `system`, `run`, `edit` or `env`.
 
-    - `install`, `uninstall`: requirements for the installer of the target. `companions` join `install`
-      where their package is installed; a second one behind a space, `torchaudio torch<=2.14.1`, comes
-      along. `index` (the only one), `find_links` (a page of wheels), `options` and `build` (settings
-      of the build, `cmake.define.USE_CUDA: ON`) go to the same installer.
+    - `install`, `uninstall`: requirements for the installer of the target. `companions` join
+      `install` where their package is installed; a second one behind a space, `torchaudio
+      torch<=2.14.1`, comes along. `index` (the only one), `find_links` (a page of wheels),
+      `options` and `build` (`cmake.define.USE_CUDA: ON`) go to the same installer.
     - `system`: packages of the operating system, by package manager.
     - `run`: one command, as its arguments.
     - `env`: variables of that command; alone, variables of the program that failed.

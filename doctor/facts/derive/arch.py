@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 
 _ARCH = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)$")
 _ALONE = {(8, 7), (5, 3), (6, 2), (7, 2)}
-"""Tegra chips, which desktop code of their generation does not run on (torch/cuda/__init__.py, DEVICE_REQUIREMENT)."""
+"""Tegra chips: desktop code of their generation does not run on them.
+
+torch/cuda/__init__.py lists them in DEVICE_REQUIREMENT.
+"""
 
 _RENAMED = {(10, 1): (11, 0)}
 
 
 def runs(arch: str, capability: str, *, unified: bool = False) -> bool:
-    """Say whether code for `arch` (`sm_86`, `compute_90`, `sm_90a`) runs on a device of `capability` (`8.9`).
+    """Return whether code for `arch` (`sm_86`, `compute_90`) runs on a `capability` (`8.9`).
 
     Machine code runs within its major version on the same or a later minor; `compute_` is PTX and
     runs on anything later; with an `a` suffix either runs on that very capability alone, with `f`

@@ -1,4 +1,4 @@
-"""GPUs on PCI that NVIDIA's driver does not drive, and what each of them needs, by its device number.
+"""Find GPUs on PCI without a driver, and what each needs by its device number.
 
 The numbers are those of the table in the README of
 https://github.com/NVIDIA/open-gpu-kernel-modules, which lists Turing and newer.
@@ -23,7 +23,7 @@ _NVIDIAS_OWN = ("", "nvidia")
 
 
 def cards(facts: Facts) -> FactStream:
-    """Yield, for each thing that a card may need, the cards that need it and that the driver does not take."""
+    """Yield the cards without a driver, by what they need."""
     free = [
         card
         for card in devices.cards(facts, "nvidia.cards")

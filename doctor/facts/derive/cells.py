@@ -14,7 +14,10 @@ from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, 
 
 
 def accepts(cell: Any, value: Any) -> bool | None:
-    """Say whether a cell (a value, a list of alternatives, a range `{from, before}`) accepts a value; None: cannot tell."""
+    """Return whether a cell accepts a value; None where nobody can tell.
+
+    A cell is a value, a list of alternatives, or a range `{from, before}`.
+    """
     if isinstance(cell, dict):
         return in_range(str(value), introduced=cell.get("from"), fixed=cell.get("before"))
     if isinstance(cell, list | tuple):
@@ -31,7 +34,9 @@ def cell_text(cell: Any) -> str:
 
 
 def table_facts(name: str, table: Table, facts: Facts) -> FactStream:
-    """Yield `compat.<table>.<column>` and its `.wanted` for the row that the facts select, and whether they are beyond the table.
+    """Yield `compat.<table>.<column>` and its `.wanted` for the selected row.
+
+    Also yield whether the facts are newer than the table.
 
     Where a column judges, also what is held against the cell, `.seen`, and what selected the row,
     `.by`: a report is read without the tables.

@@ -10,7 +10,10 @@ from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
 
 def choices(facts: Facts) -> FactStream:
-    """Yield `nvidia.choices`, in words, and `nvidia.choice`, the first of them as the variable takes it; absent where nothing is wrong."""
+    """Yield `nvidia.choices` in words, and `nvidia.choice`, the first for CUDA_VISIBLE_DEVICES.
+
+    Both are absent where nothing is wrong.
+    """
     gpus = cards(facts, "nvidia.gpus") if value_of(facts, "nvidia.visible_error") else []
     chosen = str(value_of(facts, "env.CUDA_VISIBLE_DEVICES") or "")
     found = (

@@ -10,7 +10,7 @@ from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, 
 
 
 def of_gpus(facts: Facts) -> FactStream:
-    """Yield `nvidia.gpu_names`, `nvidia.gpu_count` and `nvidia.capabilities` of the GPUs that are visible."""
+    """Yield names, count and capabilities of the visible GPUs."""
     seen = _visible(facts)
     if seen.state is not State.PRESENT or not isinstance(seen.value, list):
         for name in ("capabilities", "gpu_names", "gpu_count"):
@@ -24,7 +24,7 @@ def of_gpus(facts: Facts) -> FactStream:
 
 
 def _visible(facts: Facts) -> Fact:
-    """Return what the probe says is visible, else what torch itself found, else every GPU that an older report lists."""
+    """Return the visible GPUs: of the probe, else of torch, else all of an older report."""
     visible = facts.get("nvidia.visible")
     if visible is not None and visible.state is State.PRESENT:
         return visible

@@ -18,7 +18,7 @@ _FIRST_BRANCH = 300
 
 
 def halves(facts: Facts) -> FactStream:
-    """Yield whether libcuda is a forward compatibility package, or of another driver than the kernel's."""
+    """Yield whether libcuda is a forward compatibility package, or of another driver."""
     stands_in = _stands_in(facts)
     yield "nvidia.forward_compatibility", present(True, SOURCE) if stands_in else absent(SOURCE)
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
@@ -88,7 +88,7 @@ def _difference(facts: Facts) -> Fact:
 
 
 def _outdated(facts: Facts) -> Fact:
-    """Return the folder of a forward compatibility package that is older than the driver which it stands before."""
+    """Return the folder of a forward compatibility package that is older than the driver."""
     path = str(value_of(facts, "nvidia.libcuda") or "")
     differs = (
         _difference(facts).state is State.PRESENT and "/compat" in path and not _stands_in(facts)

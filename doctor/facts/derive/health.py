@@ -58,7 +58,7 @@ def health(facts: Facts) -> FactStream:
 
 
 def _meant(facts: Facts) -> list[dict[str, Any]]:
-    """Return the GPUs that CUDA_VISIBLE_DEVICES means where it names an instance of MIG that is no more: those in MIG mode."""
+    """Return the GPUs in MIG mode where CUDA_VISIBLE_DEVICES names a lost MIG instance."""
     wrong = value_of(facts, "nvidia.visible_error") and str(
         value_of(facts, "env.CUDA_VISIBLE_DEVICES") or ""
     ).startswith("MIG-")

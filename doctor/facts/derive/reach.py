@@ -22,7 +22,7 @@ _NOT_HANDED_IN = ("", "void", "none")
 
 
 def reach(facts: Facts) -> FactStream:
-    """Yield what the machine shows, what hides it on purpose, and what each framework does not reach."""
+    """Yield the GPUs of the machine, what hides them, and what each framework misses."""
     yield (
         "amd.unsupported_by_torch",
         made(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered),

@@ -22,7 +22,7 @@ def wanted_tag(
     archs: Table,
     drivers: Table,
 ) -> str | None:
-    """Return the tag of PyTorch's wheel index (`cu128`) of the newest CUDA that the driver runs and whose build has code for every GPU.
+    """Return the newest tag (`cu128`) of PyTorch's wheel index that fits driver and GPUs.
 
     None where the tables know no such build of this release.
     """

@@ -15,7 +15,7 @@ _NVML_LOST = "GPU is lost"
 
 
 def which(name: str, gpus: Sequence[dict[str, Any]]) -> FactStream:
-    """Yield `nvidia.NAME.which`, `GPU 2 (0000:81:00.0)`, and `nvidia.NAME.index`, `2`, as `nvidia-smi -i` takes it."""
+    """Yield `nvidia.NAME.which` and `.index`: `GPU 2 (0000:81:00.0)`, and `2` for nvidia-smi -i."""
     yield f"nvidia.{name}.which", present(_named(gpus), SOURCE) if gpus else absent(SOURCE)
     indices = ",".join(str(gpu.get("index")) for gpu in gpus)
     yield f"nvidia.{name}.index", present(indices, SOURCE) if gpus else absent(SOURCE)

@@ -1,4 +1,4 @@
-"""Compiled packages that do not find what they ask for, told once for each package that no known issue speaks of."""
+"""Report compiled packages with missing libraries or symbols, once for each package."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _failed_probe(failure: ProbeFailure, target: str) -> Detection:
 def violated_tables(
     catalog: Catalog, facts: Facts, cited: frozenset[str], target: str
 ) -> Iterator[Detection]:
-    """Yield a finding for each compatibility table that is violated and that no known issue speaks of.
+    """Yield a finding for each violated compatibility table that no known issue covers.
 
     What a package itself asks for counts for more than a table: where that is known of the two, the
     table says nothing.

@@ -32,7 +32,7 @@ _LOOK = Recipe(
 def broken_imports(
     observation: Observation, explained: frozenset[CaseRef], told: Sequence[Detection], target: str
 ) -> Iterator[Detection]:
-    """Yield an error for each package whose import fails, unless something else speaks of that package or of the same failure."""
+    """Yield an error for each failed import that no other finding covers."""
     failed = _failed(observation)
     if any(one.id.startswith("reach/") or matches_any("reach/cuda", one.symptoms) for one in told):
         failed = {

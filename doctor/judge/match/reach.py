@@ -31,7 +31,7 @@ _SPELLED = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (XPU)"}
 
 
 def missed_gpus(observation: Observation, told: Sequence[Detection]) -> Iterator[Detection]:
-    """Yield an error for each framework that reaches none of the GPUs it was built for, unless a known issue says why."""
+    """Yield an error for each framework that reaches no GPU, unless a known issue says why."""
     facts = observation.facts
     for framework in FRAMEWORKS:
         build = value_of(facts, f"{framework.name}.unreached")

@@ -1,4 +1,4 @@
-"""A workspace that builds candle for a GPU that the machine shows, and no check of which computed there."""
+"""Report a GPU that a workspace builds Candle for and that no check reached."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLOSED = re.compile(r"the device does not open|there is no NVIDIA GPU on this m
 
 
 def candle_missed(observation: Observation) -> Iterator[Detection]:
-    """Yield a finding for the kind of GPU that candle is built for, where every check of candle was skipped on it."""
+    """Yield a finding where every check of Candle was skipped on the GPU it is built for."""
     facts = observation.facts
     features, wanted = texts(facts, "candle.features"), texts(facts, "nvidia.wanted_by")
     if "cuda" in features and "candle" in wanted and "nvidia" in vendors(facts):

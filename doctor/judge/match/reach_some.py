@@ -97,7 +97,7 @@ def taken(observation: Observation) -> Iterator[Detection]:
 
 
 def all_taken(framework: Framework, state: str, observation: Observation) -> Detection:
-    """Return a warning where CUDA does not even start because other processes have every GPU that may be seen."""
+    """Return a warning where CUDA does not start because other processes hold every GPU."""
     facts = observation.facts
     gpus = cards(facts, "nvidia.visible")
     what = (
@@ -151,7 +151,7 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Detection
 
 
 def _unavailable(outcome: Outcome, device: str, facts: Facts) -> Detection:
-    """Tell of a GPU that CUDA does not open though its compute mode lets any number of processes in: no process is to blame."""
+    """Return a finding for a GPU that CUDA does not open although no process holds it."""
     return Detection(
         id="reach/cuda-unavailable",
         target=outcome.target,

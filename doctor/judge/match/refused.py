@@ -64,7 +64,7 @@ _RECIPES: Mapping[str, tuple[Recipe, ...]] = {
 
 
 def refused_runs(observation: Observation, target: str) -> Iterator[Detection]:
-    """Yield a warning for each thing that the machine refused, with everything that was left undone for it."""
+    """Yield a warning for each refused resource, with the checks that did not run for it."""
     told = [
         (refused_what(one.reason), one.reason, one.id)
         for one in observation.outcomes

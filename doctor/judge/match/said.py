@@ -9,7 +9,7 @@ from doctor.model.facts import Facts, value_of
 
 
 class Framework(NamedTuple):
-    """A framework, how people spell it, the fact that holds its words about GPUs, and the check that asks it."""
+    """A framework: its spelling, the fact with its message about GPUs, and its check."""
 
     name: str
     spelled: str
@@ -48,7 +48,7 @@ def taken(framework: Framework, facts: Facts) -> str:
 
 
 def said_facts(facts: Facts) -> tuple[str, ...]:
-    """Return the facts with words of frameworks, and of NVML, about GPUs that the machine shows, something wants, and nothing reaches."""
+    """Return the facts with messages of frameworks and of NVML about GPUs that nothing reaches."""
     missed = [
         error_fact(one, facts)
         for one in FRAMEWORKS

@@ -109,7 +109,7 @@ def label(outcome: Outcome, facts: Facts) -> str:
 
 
 def telling(catalog: Catalog) -> Iterator[str]:
-    """Yield the texts one of which stands in every line that a signature of the catalog can match."""
+    """Yield literals: each line that a signature can match holds one of them."""
     for issue in catalog.issues.values():
         for signature in issue.signatures:
             for pattern in (signature.pattern, *signature.also, *signature.unless):
@@ -117,7 +117,7 @@ def telling(catalog: Catalog) -> Iterator[str]:
 
 
 def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ...]:
-    """Return texts to search, the long ones with what stands in them, so that nobody has to look for it again."""
+    """Return the texts to search, long ones with the literals that they hold."""
     wanted = (
         frozenset(telling(catalog))
         if any(len(text.body) > _LONG for text in searched)
@@ -152,7 +152,10 @@ def _search(pattern: str, text: Text) -> Hit | None:
 
 
 def _first(pattern: str, text: str, body: str) -> Hit | None:
-    """Try each line that holds the text, with the one above and the one below, for sentences are wrapped; so the time stays linear."""
+    """Search each line that holds the text, with one neighbour on each side.
+
+    Sentences are wrapped over lines; the time stays linear.
+    """
     done, place = 0, body.find(text)
     while place >= 0:
         end = _end_of_line(body, place)

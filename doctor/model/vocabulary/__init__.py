@@ -51,7 +51,9 @@ FACTS: dict[str, str] = {
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",
     "cuda.home": "root of the toolkit that a build would take, or could where CUDA_HOME is broken",
-    "cuda.home_origin": "how it is found: CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, conda, pip, folder",
+    "cuda.home_origin": (
+        "how it is found: CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda, conda, pip, folder"
+    ),
     "cuda.selected": (
         "true where the environment itself selects it; false where it only lies there (pip, conda)"
     ),
@@ -66,11 +68,15 @@ FACTS: dict[str, str] = {
     ),
     "cuda.missing": "files that building a torch extension needs and the toolkit lacks",
     "cuda.missing_owners": "packages that own those files, by their names on the package index",
-    "cuda.missing_requirements": "exact requirements that bring those files back, where pip made the toolkit",
+    "cuda.missing_requirements": (
+        "exact requirements that bring those files back, where pip made the toolkit"
+    ),
     "cuda.missing_system_packages": (
         "packages of conda, apt or dnf that own those files, where one of these made the toolkit"
     ),
-    "cuda.unlinkable": "libraries that the linker wants by plain name (libcudart.so) and does not find",
+    "cuda.unlinkable": (
+        "libraries that the linker wants by plain name (libcudart.so) and does not find"
+    ),
     "cuda.link_source": "versioned file that stands for the first of them, libcudart.so.13",
     "cuda.lib_dir": "folder of the toolkit's libraries",
     "cuda.gcc_max": "newest gcc major that crt/host_config.h accepts",
@@ -79,7 +85,9 @@ FACTS: dict[str, str] = {
     "cuda.pip_root": (
         "folder beside torch where pip puts the toolkit of torch's CUDA, whether it is there or not"
     ),
-    "cuda.cudnn_header": "true where cudnn.h lies in the toolkit or in the system's include folders",
+    "cuda.cudnn_header": (
+        "true where cudnn.h lies in the toolkit or in the system's include folders"
+    ),
     # compilers and build tools
     "compiler.cc": "path of the C compiler (CC, else cc, gcc, clang)",
     "compiler.cxx": "path of the C++ compiler (CXX, else c++, g++, clang++)",
@@ -115,7 +123,9 @@ FACTS: dict[str, str] = {
         "lock file in the current folder that the environment is kept to: uv.lock, "
         "poetry.lock, pdm.lock, pixi.lock"
     ),
-    "python.lock_differs": "packages of which uv.lock names another version than is installed, and that version",
+    "python.lock_differs": (
+        "packages of which uv.lock names another version than is installed, and that version"
+    ),
     "python.writable": "whether this user may write to its site-packages",
     "python.uv": "path of uv on the path",
     "python.has_pip": "true where the environment holds pip",
@@ -144,7 +154,9 @@ FACTS: dict[str, str] = {
     "torch.release": "without it",
     "torch.minor": "major.minor",
     "torch.local": "local part, cu130",
-    "torch.metadata_version": "version in its dist-info, where its version.py is of another release",
+    "torch.metadata_version": (
+        "version in its dist-info, where its version.py is of another release"
+    ),
     "torch.build": "cuda, rocm, xpu or cpu",
     "torch.cuda_version": "CUDA it was built with, major.minor",
     "torch.cuda_major": "first number of it",
@@ -188,8 +200,12 @@ FACTS: dict[str, str] = {
     "fla.delta_rule_disabled": (
         "true where flash-linear-attention keeps fused_recurrent_delta_rule out of compiled graphs"
     ),
-    "torchaudio.cuda_version": "CUDA that torchaudio was compiled with, major.minor, as its own files say",
-    "torchaudio.newest_torch": "newest release of torch on the package index that a torchaudio was compiled for",
+    "torchaudio.cuda_version": (
+        "CUDA that torchaudio was compiled with, major.minor, as its own files say"
+    ),
+    "torchaudio.newest_torch": (
+        "newest release of torch on the package index that a torchaudio was compiled for"
+    ),
     "torchaudio.asked_by": "installed packages of the stack that ask for torchaudio",
     "torchaudio.fits_cuda": (
         "false where torchaudio was compiled with another CUDA than torch: its import then fails"
@@ -216,7 +232,9 @@ FACTS: dict[str, str] = {
         "places in the project's own files that define a Triton kernel, up to three, "
         "ops/copy.py:4; looked for beside torch before 2.6"
     ),
-    "project.manifests": "files of the project that say which packages it wants, those that people edit first",
+    "project.manifests": (
+        "files of the project that say which packages it wants, those that people edit first"
+    ),
     "manifest.*": (
         "where the project asks for a package, a crate or, as cuda, an image with CUDA: "
         "{path, line}"
@@ -239,9 +257,13 @@ FACTS: dict[str, str] = {
     "gpu.flash_attn_archs": "what FLASH_ATTN_CUDA_ARCHS wants for these GPUs: 80;90",
     "gpu.arch_list": "distinct capabilities, joined by ; as TORCH_CUDA_ARCH_LIST wants them",
     "cuda.matches_torch": "same, minor or major: how the toolkit's CUDA differs from torch's",
-    "cuda.compiler_fits_headers": "false where nvcc and the headers beside it are of different CUDA releases",
+    "cuda.compiler_fits_headers": (
+        "false where nvcc and the headers beside it are of different CUDA releases"
+    ),
     "cuda.host_compiler_fits": "false where the host compiler is newer than nvcc accepts",
-    "flash-attn.wheel_fits_torch": "false where the wheel of flash-attn names another torch than the one installed",
+    "flash-attn.wheel_fits_torch": (
+        "false where the wheel of flash-attn names another torch than the one installed"
+    ),
     "triton.fits_torch": "false where the installed triton is not the one torch asks for",
     "torch.wanted_tag": (
         "tag of PyTorch's wheel index, cu126, whose build of this release runs on this driver "
@@ -257,7 +279,9 @@ FACTS: dict[str, str] = {
     "compat.*.*.wanted": "what that table wants",
     "compat.*.*.seen": "what is held against it, where that table judges",
     "compat.*.*.by": "what selected the row of that table: torch 2.13.0",
-    "compat.*.beyond": "what is newer than that table knows: {of, here, ends, read}; nothing is known of it",
+    "compat.*.beyond": (
+        "what is newer than that table knows: {of, here, ends, read}; nothing is known of it"
+    ),
 }
 
 

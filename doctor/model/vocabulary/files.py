@@ -31,13 +31,17 @@ FILES: dict[str, str] = {
         "NVIDIA's packages of another CUDA generation, nvidia-cudnn-cu12, that nothing "
         "installed needs"
     ),
-    "cuda_packages.shared": "packages that are needed and share files with those, as nvidia-cudnn-cu13==9.20.0.48",
+    "cuda_packages.shared": (
+        "packages that are needed and share files with those, as nvidia-cudnn-cu13==9.20.0.48"
+    ),
     "cuda_packages.overwritten": (
         "packages that are needed and whose files are those of another generation, in the same form"
     ),
     "cuda_packages.overwriting": "packages whose files lie there instead, in the same form",
     "cuda_packages.wanted_by": "who asks for those that are overwritten",
-    "cuda_packages.also_wanted_by": "who asks for those that lie there instead; absent where nobody does",
+    "cuda_packages.also_wanted_by": (
+        "who asks for those that lie there instead; absent where nobody does"
+    ),
     "python.left_behind": (
         "folders (~orch) that an installer renamed before it removed them, and left there "
         "when it was stopped"
@@ -55,7 +59,9 @@ FILES: dict[str, str] = {
         "fits its files better"
     ),
     "python.doubled": "packages with such a folder, as torch==2.12.0",
-    "torch.without_metadata": "folder of a torch in site-packages that belongs to no installed distribution",
+    "torch.without_metadata": (
+        "folder of a torch in site-packages that belongs to no installed distribution"
+    ),
     "torch.hollow": (
         "the file without which that torch cannot be imported, or is imported as nothing: "
         "__init__.py, _C"
@@ -88,13 +94,17 @@ FILES: dict[str, str] = {
         "folder remains"
     ),
     "libs.ld_library_path": "folders of LD_LIBRARY_PATH that hold CUDA libraries",
-    "extensions.files": "compiled files that stand on torch, CUDA or a newer C++ library than is here",
+    "extensions.files": (
+        "compiled files that stand on torch, CUDA or a newer C++ library than is here"
+    ),
     "extension.*.missing_libraries": (
         "libraries of torch or CUDA that its compiled files need and nothing here brings: "
         "libcudart.so.12"
     ),
     "extension.*.undefined_symbols": "symbols that its compiled files ask of torch or CUDA in vain",
-    "extension.*.undefined_means": "cxx11-abi, torch or cuda: which of these it was built for another of",
+    "extension.*.undefined_means": (
+        "cxx11-abi, torch or cuda: which of these it was built for another of"
+    ),
     "extension.*.system_versions": (
         "versions of the C and C++ libraries that its compiled files need and this machine "
         "lacks: GLIBC_2.32"

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 GPUS: dict[str, str] = {
     # AMD and Intel
-    "amd.gpus": "list of {name, gfx, node, pci_bus_id, memory_bytes, render}, of kfd or else of PCI",
+    "amd.gpus": (
+        "list of {name, gfx, node, pci_bus_id, memory_bytes, render}, of kfd or else of PCI"
+    ),
     "amd.gpu_present": "true where the kernel shows an AMD GPU, with or without a driver",
     "amd.driver": "version of the module amdgpu",
     "amd.kfd": "/dev/kfd, through which ROCm computes: usable, no permission or missing",
     "amd.render": "the render nodes of these GPUs: usable, no permission or missing",
-    "amd.groups_missing": "groups that may open these nodes and that this user is not in: render, video",
+    "amd.groups_missing": (
+        "groups that may open these nodes and that this user is not in: render, video"
+    ),
     "amd.visible_error": (
         "in words, where HIP_VISIBLE_DEVICES names a GPU that is not there, or that "
         "ROCR_VISIBLE_DEVICES took away"
     ),
-    "amd.unsupported_by_torch": "targets (gfx1036) of the AMD GPUs, where this torch has code for none of them",
+    "amd.unsupported_by_torch": (
+        "targets (gfx1036) of the AMD GPUs, where this torch has code for none of them"
+    ),
     "intel.gpus": "list of {pci_bus_id, driver, render}: Intel GPUs on which oneAPI computes",
     "intel.gpu_present": "true where the kernel shows such a GPU",
     "intel.driver": "kernel driver that holds it: i915 or xe",
     "intel.render": "its render node: usable, no permission or missing",
-    "intel.level_zero": "path of the Level Zero driver of Intel GPUs; absent where the loader finds none",
+    "intel.level_zero": (
+        "path of the Level Zero driver of Intel GPUs; absent where the loader finds none"
+    ),
     "intel.groups_missing": "groups that may open that node and that this user is not in",
     # derived: which GPUs are reached
     "gpu.vendors": "whose GPUs the machine shows: nvidia, amd, intel",

@@ -12,24 +12,34 @@ NVIDIA: dict[str, str] = {
         "error (why it cannot be asked), memory_used_bytes, processes, compute_mode, "
         "mig_devices, persistence, health"
     ),
-    "nvidia.gpu_errors": "GPUs that do not answer, with NVML's words: GPU 3 (0000:41:00.0): GPU is lost",
+    "nvidia.gpu_errors": (
+        "GPUs that do not answer, with NVML's words: GPU 3 (0000:41:00.0): GPU is lost"
+    ),
     "nvidia.visible": "those of nvidia.gpus that CUDA_VISIBLE_DEVICES leaves",
-    "nvidia.choices": "what CUDA_VISIBLE_DEVICES may name here: GPUs, or MIG devices where it names one",
+    "nvidia.choices": (
+        "what CUDA_VISIBLE_DEVICES may name here: GPUs, or MIG devices where it names one"
+    ),
     "nvidia.choice": "the first of them, as the variable takes it",
     "nvidia.visible_error": "what is wrong with CUDA_VISIBLE_DEVICES",
-    "nvidia.hidden_on_purpose": "true where CUDA_VISIBLE_DEVICES hides every GPU by a value that means it",
+    "nvidia.hidden_on_purpose": (
+        "true where CUDA_VISIBLE_DEVICES hides every GPU by a value that means it"
+    ),
     "nvidia.gpu_names": "names of the visible GPUs",
     "nvidia.gpu_count": "how many GPUs are visible",
     "nvidia.capabilities": "compute capability of each visible GPU, as 9.0",
     "nvidia.capability_min": "lowest compute capability",
     "nvidia.capability_max": "highest compute capability",
-    "nvidia.gpu_present": "true where /proc, /sys or WSL show an NVIDIA GPU, with or without a driver",
+    "nvidia.gpu_present": (
+        "true where /proc, /sys or WSL show an NVIDIA GPU, with or without a driver"
+    ),
     "nvidia.bound_to": "kernel drivers that hold NVIDIA's GPUs on PCI: nvidia, nouveau, vfio-pci",
     "nvidia.cards": "NVIDIA's GPUs on PCI, driven or not: {pci_bus_id, device, driver}",
     "nvidia.module_kind": "open or closed: which of NVIDIA's kernel modules is loaded",
     "nvidia.module_file": "path of the module for the running kernel, where a GPU waits for it",
     "nvidia.module_of_kernels": "other kernels that have a module, where a GPU waits for one",
-    "nvidia.blacklisted_in": "files that keep the module from being loaded, where a GPU waits for it",
+    "nvidia.blacklisted_in": (
+        "files that keep the module from being loaded, where a GPU waits for it"
+    ),
     "nvidia.prime_select": "path of prime-select, which chooses the GPU of a laptop",
     "nvidia.nodes_barred": (
         "device nodes whose mode is open to this user and that it may not open: a control "
@@ -38,10 +48,14 @@ NVIDIA: dict[str, str] = {
     "nvidia.nodes_stale": (
         "in words, where /dev/nvidia-uvm has another number than the kernel gives nvidia-uvm now"
     ),
-    "nvidia.libcuda_before_wsl": "path of a libcuda.so.1 that the loader takes before the one of Windows",
+    "nvidia.libcuda_before_wsl": (
+        "path of a libcuda.so.1 that the loader takes before the one of Windows"
+    ),
     "nvidia.vgpu_unlicensed": "visible virtual GPUs without a licence",
     "nvidia.device_nodes": "true where /dev/nvidia* can be opened",
-    "nvidia.nodes_refused": "device nodes of NVIDIA's that are there and that this user may not open",
+    "nvidia.nodes_refused": (
+        "device nodes of NVIDIA's that are there and that this user may not open"
+    ),
     "nvidia.uvm_node": "true where /dev/nvidia-uvm is there",
     "nvidia.modprobe": "path of an nvidia-modprobe that may load modules and make device nodes",
     "nvidia.uvm": "true where the module nvidia_uvm is loaded",
@@ -53,8 +67,12 @@ NVIDIA: dict[str, str] = {
         "true where that libcuda is NVIDIA's forward compatibility package, which stands in "
         "for the driver's"
     ),
-    "nvidia.compat_outdated": "folder of a forward compatibility package that is older than the driver",
-    "nvidia.runs_cuda_of_torch": "whether the driver itself runs the CUDA that torch was built with",
+    "nvidia.compat_outdated": (
+        "folder of a forward compatibility package that is older than the driver"
+    ),
+    "nvidia.runs_cuda_of_torch": (
+        "whether the driver itself runs the CUDA that torch was built with"
+    ),
     "nvidia.needs_open_module": (
         "GPUs on PCI that the driver does not take, which need the open module: the closed "
         "one is loaded"
@@ -84,16 +102,22 @@ NVIDIA: dict[str, str] = {
         "busy or full, where that holds for every visible GPU: a process has it for itself, "
         "or less than 1 GiB is free"
     ),
-    "nvidia.none_usable": "true where every visible GPU is one of these: without an instance, or prohibited",
+    "nvidia.none_usable": (
+        "true where every visible GPU is one of these: without an instance, or prohibited"
+    ),
     "nvidia.remap_failed": "visible GPUs with a row of memory that could not be remapped",
     "nvidia.remap_pending": "visible GPUs that set bad memory aside at the next reset",
-    "nvidia.ecc_uncorrected": "visible GPUs with uncorrected memory errors since the driver was loaded",
+    "nvidia.ecc_uncorrected": (
+        "visible GPUs with uncorrected memory errors since the driver was loaded"
+    ),
     "nvidia.throttled": "visible GPUs that heat or the power supply slows down",
     "nvidia.fabric_incomplete": "visible GPUs that have not joined the NVLink fabric",
     "nvidia.pcie_narrow": "visible GPUs that work with fewer PCIe lanes than they could",
     "nvidia.power_capped": "visible GPUs whose power limit is far below the maker's",
     "nvidia.fabric_completed": "true where every visible GPU has joined the NVLink fabric",
-    "nvidia.fabric_manager_differs": "in words, where the fabric manager is of another version than the driver",
+    "nvidia.fabric_manager_differs": (
+        "in words, where the fabric manager is of another version than the driver"
+    ),
     "nvidia.libcuda_version": "driver version in the file name of that libcuda",
     "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
     "nvidia.fabric_manager": "version of nvidia-fabricmanager where it is installed",

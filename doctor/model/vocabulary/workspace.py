@@ -41,12 +41,18 @@ WORKSPACE: dict[str, str] = {
         "true where the workspace's own target folder holds a candle-core for the CPU, built "
         "since the lock last changed"
     ),
-    "candle.copies": "copies of candle-core in Cargo.lock, where there are several: 0.8.2 (registry)",
-    "candle.flash_attn_builder_immutable": "true where candle-flash-attn's own build.rs assigns to a builder that is not mutable",
+    "candle.copies": (
+        "copies of candle-core in Cargo.lock, where there are several: 0.8.2 (registry)"
+    ),
+    "candle.flash_attn_builder_immutable": (
+        "true where candle-flash-attn's own build.rs assigns to a builder that is not mutable"
+    ),
     "candle.metal_compares_gpus": (
         "true where candle-core's own source takes two Metal handles of one GPU for the same device"
     ),
-    "candle.matmul_refuses_contiguous": "true where candle-core's own source calls a view contiguous that its matmul refuses",
+    "candle.matmul_refuses_contiguous": (
+        "true where candle-core's own source calls a view contiguous that its matmul refuses"
+    ),
     "candle.metal_places": (
         "places in the workspace's own Rust that open a Metal device, where there are "
         "several: src/main.rs:12"
@@ -54,7 +60,9 @@ WORKSPACE: dict[str, str] = {
     "cudarc.known_cuda": "CUDA versions that cudarc's own build script knows: 12.9",
     # derived
     "rust.too_old": "true where a crate of the build asks for a newer rustc than this one",
-    "cudarc.rejects_toolkit": "true where cudarc asks nvcc for its version, and does not know the answer",
+    "cudarc.rejects_toolkit": (
+        "true where cudarc asks nvcc for its version, and does not know the answer"
+    ),
     "candle.built_for": (
         "compute capability that a build of candle here compiles for: CUDA_COMPUTE_CAP, else "
         "the first GPU's"
