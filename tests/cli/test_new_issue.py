@@ -26,9 +26,12 @@ def test_a_skeleton_is_unfinished_until_it_is_filled(tmp_path: Path) -> None:
         "fixes[0].title: still",
         "references[0].url",
         "examples[1].log: still",
+        "title: '2.5.1' is the value of one log",
     ):
         assert place in said.out
-    text = file.read_text(encoding="utf-8")
+    head, _, rest = file.read_text(encoding="utf-8").partition("\n")
+    assert head.startswith("title: ")
+    text = f"title: The flux is not compensated\n{rest}"
     for asked, told in (
         (
             (
