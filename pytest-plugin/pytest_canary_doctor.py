@@ -191,10 +191,8 @@ def _command(asked: str) -> list[str]:
             if shutil.which(name):
                 return [name]
         raise NotSeen(
-
-                "neither canary-doctor nor doctor is on PATH; pipx install canary-doctor, or "
-                "say --doctor-command"
-
+            "neither canary-doctor nor doctor is on PATH; pipx install canary-doctor, or "
+            "say --doctor-command"
         )
     words = [asked] if shutil.which(asked) else _split(asked)
     if not words or not shutil.which(words[0]):
