@@ -18,7 +18,6 @@ Scripts find this module beside their own folder. It imports no torch.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -273,13 +272,15 @@ def check_drawn(rows: list[list[float]], source: Distribution, what: str) -> Non
     different = len(set(values))
     if not source.repeats and different < 0.9 * count:
         raise CaseEnded("failed", f"{what}: only {different} of {count} differ")
-    distance, place = max(
-        max(
-            (abs(bisect.bisect_right(values, x) / count - source.at_most(x)), x),
-            (abs(bisect.bisect_left(values, x) / count - source.below(x)), x),
+    before, distance, place = 0, 0.0, 0.0
+    for value, group in itertools.groupby(values):
+        up_to = before + sum(1 for _ in group)
+        off = max(
+            abs(up_to / count - source.at_most(value)), abs(before / count - source.below(value))
         )
-        for x in set(values)
-    )
+        if off > distance:
+            distance, place = off, value
+        before = up_to
     bound = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * count))
     if distance > bound:
         raise CaseEnded(
