@@ -59,7 +59,7 @@ def config(
         typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output."),
     ] = "text",
 ) -> int:
-    """Show each setting of doctor check: its value, and the flag, variable or file it is from.
+    """Show each setting of doctor check: its value, and the flag, variable or file that sets it.
 
     Flags override variables, and variables override [tool.doctor] in pyproject.toml. Pass flags
     after -- to see their effect.

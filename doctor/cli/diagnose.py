@@ -43,7 +43,7 @@ def diagnose(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> int:
-    """Explain a failure by its log alone: a build log, a traceback, the output of CI.
+    """Explain a failure by its log alone: a build log, a traceback, a CI log.
 
     This machine is not examined. The exit code is 4 if nothing is recognised.
     """

@@ -66,7 +66,7 @@ Project = Annotated[
         metavar="DIR",
         is_eager=True,
         callback=_project,
-        help="The folder of the project: of ./.venv, the Cargo workspace and pyproject.toml.",
+        help="The project folder, which holds ./.venv, the Cargo workspace and pyproject.toml.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -75,7 +75,7 @@ Features = Annotated[
     _setting(
         "--features",
         metavar="LIST",
-        help="Cargo features of the workspace, written as for cargo.",
+        help="Cargo features of the workspace, in the syntax of cargo.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -121,7 +121,7 @@ Skip = Annotated[
     _setting(
         "--skip",
         metavar="GLOB",
-        help="Not these checks and known issues.",
+        help="Skip these checks and known issues.",
         autocompletion=offered.ids,
         rich_help_panel=_CHECKS,
     ),

@@ -22,7 +22,7 @@ def head(report: Report, how: Look) -> Lines:
     """Yield the version of doctor, the target, and whether this is a recording or interrupted."""
     seen = report.observation
     if seen.recording:
-        another = " another machine than yours; doctor check looks at yours"
+        another = " from another machine; doctor check examines yours"
         yield from paragraph(
             span(how, (" RECORDING ", "bold reverse magenta"), (another, "bold magenta")),
             how,
