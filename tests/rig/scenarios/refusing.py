@@ -122,7 +122,7 @@ SCENARIOS = {
         "nvidia/driver-does-not-answer",
         says=("look for cuda",),
         red=("torch-runtime cuda",),
-        args=("--only", "torch-runtime", "--timeout", "6"),
+        args=("--only", "torch-runtime", "--timeout", "20"),
     ),
     "cuinit-804": _refuses(
         "a container brings a newer CUDA's library to a GPU that may not have it",
