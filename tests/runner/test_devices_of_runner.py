@@ -72,7 +72,12 @@ class Machine:
         needs = 'needs = ["torch"]\n'
         self.checks = [
             read_check(
-                script(folder, body, name="torch_runtime", more=needs + "fork_server = true\n")
+                script(
+                    folder,
+                    body,
+                    name="torch_runtime",
+                    more=needs + 'fork_server = true\nrole = "proves-torch"\n',
+                )
             ),
             read_check(script(folder, _LEANING, name="leaning", more=needs + 'devices = "each"\n')),
         ]

@@ -148,7 +148,7 @@ SCENARIOS = {
         "nvidia/mig-without-instances",
         machine=machines.nvidia(),
         env={"CUDA_VISIBLE_DEVICES": "MIG-aaaa"},
-        says=("nvidia-smi mig -cgi",),
+        says=("-cgi 0 -C",),
         hides=("CUDA_VISIBLE_DEVICES=0",),
     ),
     "vgpu-without-a-licence": _wrong(
