@@ -5,7 +5,7 @@ Placeholders filled, conditions decided, commands written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -243,15 +243,17 @@ def _snippet(snippet: Snippet, facts: Facts, captures: Captures) -> Snippet | No
     return Snippet(where=fill_known(snippet.where, facts, captures), before=before, after=after)
 
 
-def _asks(recipe: Recipe, steps: Iterable[Step]) -> dict[str, str]:
+def _asks(recipe: Recipe, steps: Sequence[Step]) -> dict[str, str]:
     """Return each `<name>` of the commands and edits with what a reader has to put there."""
     words = list[str]()
     for step in steps:
         if step.command is not None:
             words += (*step.command.argv, *step.command.env.values())
-        if step.edit is not None:
-            words += (step.edit.file, step.edit.after)
     names = [one.strip("<>") for one in placeholders(words)]
+    # Code of an edit holds such words of its own: `#include <cfloat>`.
+    edits = [step.edit for step in steps if step.edit is not None]
+    texts = " ".join(text for edit in edits for text in (edit.file, edit.after))
+    names += [name for name in recipe.ask if f"<{name}>" in texts and name not in names]
     return {name: recipe.ask.get(name, name.replace("-", " ")) for name in names}
 
 

@@ -286,3 +286,11 @@ def test_without_an_interpreter_the_name_of_the_system_stands_in() -> None:
 )
 def test_a_condition_is_a_sentence(fact: str, operator: dict[str, Any], sentence: str) -> None:
     assert circumstance(toy.condition(fact, **operator)) == sentence
+
+
+def test_the_includes_of_an_edit_are_no_words_to_replace() -> None:
+    edit = Edit(file="a.h", before="", after="#include <cfloat>\n#define N <number>")
+    (plain,) = fixes(recipe(Action(edit=edit)))
+    assert plain.asks == {}
+    (asking,) = fixes(recipe(Action(edit=edit), ask={"number": "how many"}))
+    assert asking.asks == {"number": "how many"}
