@@ -136,9 +136,10 @@ def _write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
         written = _steps(action, facts, captures)
         if written is None:
             return None
-        if changes(action, facts, captures):
-            effective = effective or bool(written)
-            steps += (one for one in written if one not in steps)
+        # One step that changes something keeps them all: what an earlier one removes, a later one
+        # brings back in the same release.
+        effective = effective or (bool(written) and changes(action, facts, captures))
+        steps += (one for one in written if one not in steps)
     snippet = _snippet(recipe.snippet, facts, captures) if recipe.snippet else None
     if not effective or (recipe.snippet and snippet is None):
         return None

@@ -294,3 +294,9 @@ def test_the_includes_of_an_edit_are_no_words_to_replace() -> None:
     assert plain.asks == {}
     (asking,) = fixes(recipe(Action(edit=edit), ask={"number": "how many"}))
     assert asking.asks == {"number": "how many"}
+
+
+def test_what_a_step_removes_a_later_one_brings_back_in_the_same_release() -> None:
+    again = recipe(Action(uninstall=("a",)), Action(install=("a==1.0",), options=(Option.NO_DEPS,)))
+    (fix,) = fixes(again, packages={"a": "1.0"})
+    assert [argv[3] for argv in argvs(fix)] == ["uninstall", "install"]
