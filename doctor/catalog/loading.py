@@ -91,8 +91,7 @@ def patterns_of(entry: KnownIssue | Table) -> Iterator[tuple[str, str]]:
 
 def _of_recipes(place: str, recipes: Sequence[Recipe]) -> Iterator[tuple[str, str]]:
     for number, recipe in enumerate(recipes):
-        conditions = [one for one in recipe.use_if if isinstance(one, Condition)]
-        yield from _of_conditions(f"{place}[{number}].use_if", conditions)
+        yield from _of_conditions(f"{place}[{number}].use_if", recipe.conditions)
 
 
 def _of_conditions(place: str, conditions: Sequence[Condition]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from doctor.base.patterns import compile_for_fact
 from doctor.base.versions import in_range, parse, public
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Fact, Facts, State
-from doctor.model.issues import Affected, Condition, Range
+from doctor.model.issues import Affected, Condition, Range, Recipe
 
 
 class Truth(NamedTuple):
@@ -27,6 +27,12 @@ def row_holds(row: Affected, facts: Facts) -> Truth:
     parts = [_package_holds(name, ranges, facts) for name, ranges in row.packages.items()]
     parts += [condition_holds(condition, facts) for condition in row.when]
     return all_hold(parts)
+
+
+def may_apply(recipe: Recipe, facts: Facts) -> bool:
+    """Return whether no fact contradicts the conditions of a fix."""
+    held = all_hold(condition_holds(condition, facts) for condition in recipe.conditions)
+    return held.truth is not False
 
 
 def all_hold(parts: Iterable[Truth]) -> Truth:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from doctor.facts.conditions import all_hold, condition_holds
+from doctor.facts.conditions import condition_holds, may_apply
 from doctor.facts.placeholders import fill, fill_each, fill_known, placeholders
 from doctor.fixes import installer
 from doctor.fixes.circumstances import circumstance
@@ -19,7 +19,7 @@ from doctor.fixes.project import kept_to_lock
 from doctor.model.facts import Facts, present, value_of
 from doctor.model.findings import Detection
 from doctor.model.fixes import Command, Fix, Step
-from doctor.model.issues import Action, Condition, Edit, Option, Recipe, Snippet
+from doctor.model.issues import Action, Edit, Option, Recipe, Snippet
 
 Captures = Mapping[str, str]
 
@@ -32,7 +32,7 @@ def fixes_for(found: Detection, facts: Facts) -> list[Fix]:
     if value_of(facts, "python.executable") is None:
         facts = {**facts, "python.executable": present(installer.python(facts), "default")}
     fitting = sorted(
-        (recipe for recipe in found.recipes if _fits(recipe, facts)),
+        (recipe for recipe in found.recipes if may_apply(recipe, facts)),
         key=lambda one: bool(pinned_by(one, facts, found.captures)),
     )
     written = [_for_environment(recipe, facts, found.captures) for recipe in fitting]
@@ -44,17 +44,9 @@ def fixes_for(found: Detection, facts: Facts) -> list[Fix]:
 def is_done(found: Detection, facts: Facts) -> bool:
     """Say whether the packages of a fix that applies here are installed already."""
     return any(
-        _fits(recipe, facts) and is_idle(recipe, facts, found.captures) for recipe in found.recipes
+        may_apply(recipe, facts) and is_idle(recipe, facts, found.captures)
+        for recipe in found.recipes
     )
-
-
-def _conditions(recipe: Recipe) -> Iterator[Condition]:
-    return (one for one in recipe.use_if if isinstance(one, Condition))
-
-
-def _fits(recipe: Recipe, facts: Facts) -> bool:
-    held = all_hold(condition_holds(condition, facts) for condition in _conditions(recipe))
-    return held.truth is not False
 
 
 def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.facts.placeholders import PLACEHOLDER, names
-from doctor.model.issues import Action, Condition, Option, Recipe
+from doctor.model.issues import Action, Option, Recipe
 
 _COMPANIONS = frozenset({"torchvision", "torchaudio"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -77,14 +77,12 @@ def lint_advice(recipe: Recipe, component: str) -> Iterator[str]:
     `component` is the package that its issue is about.
     """
     removed = {_name(name) for action in recipe.steps for name in action.uninstall}
-    conditions = [one for one in recipe.use_if if isinstance(one, Condition)]
-    sentences = [one for one in recipe.use_if if isinstance(one, str)]
     for action in recipe.steps:
         wanted = {_name(one) for one in action.install}
         if "torch" in wanted and (unasked := sorted(wanted & _COMPANIONS - {component})):
             yield f"install: {', '.join(unasked)} would be new to some; name it under companions"
         anew = Option.REINSTALL in action.options or wanted <= removed
-        pins = "torch pins" in " ".join((*sentences, recipe.note))
+        pins = "torch pins" in " ".join((*recipe.sentences, recipe.note))
         if Option.NO_DEPS in action.options and not anew and not pins:
             yield (
                 "options: no-deps leaves behind what another release asks for; "
@@ -99,10 +97,10 @@ def lint_advice(recipe: Recipe, component: str) -> Iterator[str]:
     if (
         sets == ["LD_LIBRARY_PATH"]
         and not any(one.install for one in recipe.steps)
-        and not any("ld_library_path" in one.fact.lower() for one in conditions)
+        and not any("ld_library_path" in one.fact.lower() for one in recipe.conditions)
     ):
         yield "use_if: whether LD_LIBRARY_PATH is set is a fact, env.LD_LIBRARY_PATH"
-    for sentence in sentences:
+    for sentence in recipe.sentences:
         yield from (
             f"use_if: {sentence!r} is a fact: write a condition over {fact}"
             for words, fact in _WORDS.items()
@@ -119,7 +117,7 @@ def lint_steps(recipe: Recipe) -> Iterator[str]:
     for text in (
         recipe.title,
         recipe.note,
-        *(one for one in recipe.use_if if isinstance(one, str)),
+        *recipe.sentences,
     ):
         if _STEPS.search(text):
             yield f"{text!r} counts steps: put them into one fix, in order"
@@ -198,7 +196,7 @@ def lint_placeholders(recipe: Recipe) -> Iterator[str]:
 def used_placeholders(recipe: Recipe) -> Iterator[str]:
     """Yield the name of every `{placeholder}` of a recipe."""
     texts = [recipe.title, recipe.note, *recipe.verify]
-    texts += (one for one in recipe.use_if if isinstance(one, str))
+    texts += recipe.sentences
     if recipe.snippet is not None:
         texts += (recipe.snippet.where, recipe.snippet.before, recipe.snippet.after)
     for action in recipe.steps:

@@ -162,6 +162,16 @@ class Recipe(_Entry, frozen=True, kw_only=True):
     safe: bool = True
     lasting: bool = True
 
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return the items of `use_if` that facts decide."""
+        return tuple(one for one in self.use_if if isinstance(one, Condition))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return the items of `use_if` that only a reader can judge."""
+        return tuple(one for one in self.use_if if isinstance(one, str))
+
 
 class Reference(_Entry, frozen=True, kw_only=True):
     """A source that somebody opened, on the day given."""
