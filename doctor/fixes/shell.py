@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable
 from enum import Enum
 
 from doctor.model.fixes import Command
@@ -50,11 +49,6 @@ def line(
             return _powershell(command, source=source)
         case Shell.CMD:
             return _cmd(command, source=source)
-
-
-def lines(commands: Iterable[Command], shell: Shell = Shell.POSIX) -> str:
-    """Write commands for a shell, a line each."""
-    return "\n".join(line(command, shell) for command in commands)
 
 
 def quoted(word: str, home: str = "") -> str:

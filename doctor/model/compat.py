@@ -6,16 +6,8 @@ from datetime import date
 from enum import Enum
 from typing import Any
 
-import msgspec
-
-from doctor.model.issues import Condition, Recipe
+from doctor.model.issues import CatalogEntry, Condition, Recipe
 from doctor.model.scales import Severity
-
-
-class _Entry(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """Base of what authors write: unknown keys are errors."""
 
 
 class Origin(str, Enum):
@@ -30,7 +22,7 @@ class Origin(str, Enum):
     UNVERIFIED = "unverified"
 
 
-class Source(_Entry, frozen=True, kw_only=True):
+class Source(CatalogEntry, frozen=True, kw_only=True):
     """Where rows were read, and on which day."""
 
     what: str
@@ -39,7 +31,7 @@ class Source(_Entry, frozen=True, kw_only=True):
     url: str = ""
 
 
-class Column(_Entry, frozen=True, kw_only=True):
+class Column(CatalogEntry, frozen=True, kw_only=True):
     """What a column of cells is held against.
 
     `fact` is the fact that a cell judges (or, for a key, selects the row by); without `judge` a
@@ -59,7 +51,7 @@ class Column(_Entry, frozen=True, kw_only=True):
     fixes: tuple[Recipe, ...] = ()
 
 
-class Newest(_Entry, frozen=True, kw_only=True):
+class Newest(CatalogEntry, frozen=True, kw_only=True):
     """Where the rows end: the newest `release` that they speak of, looked up on `read`.
 
     `of` names the key, the first where left out.
@@ -70,7 +62,7 @@ class Newest(_Entry, frozen=True, kw_only=True):
     of: str = ""
 
 
-class Table(_Entry, frozen=True, kw_only=True):
+class Table(CatalogEntry, frozen=True, kw_only=True):
     """One table. A row maps column names to cells.
 
     A value, a list of alternatives, or a half-open range `{from, before}`.

@@ -11,20 +11,20 @@ import msgspec
 from doctor.model.scales import Confidence, Severity
 
 
-class _Entry(
+class CatalogEntry(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     """Base of what authors write: unknown keys are errors."""
 
 
-class Range(_Entry, frozen=True, kw_only=True):
+class Range(CatalogEntry, frozen=True, kw_only=True):
     """Half-open range of versions, `[introduced, fixed)`; a missing end is open."""
 
     introduced: str | None = None
     fixed: str | None = None
 
 
-class Condition(_Entry, frozen=True, kw_only=True):
+class Condition(CatalogEntry, frozen=True, kw_only=True):
     """One thing that must hold of one fact; exactly one of the operators is given.
 
     `range` compares versions, `equals` and `one_of` values, `matches` searches a regular expression
@@ -41,7 +41,7 @@ class Condition(_Entry, frozen=True, kw_only=True):
     absent: bool | None = None
 
 
-class Affected(_Entry, frozen=True, kw_only=True):
+class Affected(CatalogEntry, frozen=True, kw_only=True):
     """One affected row: every package range and every condition must hold.
 
     Several ranges of one package are alternatives.
@@ -60,7 +60,7 @@ class Affected(_Entry, frozen=True, kw_only=True):
     cause: str = ""
 
 
-class Signature(_Entry, frozen=True, kw_only=True):
+class Signature(CatalogEntry, frozen=True, kw_only=True):
     """A text that recognises the issue in a log, searched line by line.
 
     `pattern` is a regular expression; its named groups are captured and can be used in fixes as
@@ -72,7 +72,7 @@ class Signature(_Entry, frozen=True, kw_only=True):
     unless: tuple[str, ...] = ()
 
 
-class Proof(_Entry, frozen=True, kw_only=True):
+class Proof(CatalogEntry, frozen=True, kw_only=True):
     """A case of a check that shows the issue.
 
     `devices` are kinds (`cpu`, `cuda`, `mps`), empty for all.
@@ -96,7 +96,7 @@ class Option(Enum):
     HOLD_TORCH = "hold-torch"
 
 
-class Edit(_Entry, frozen=True, kw_only=True):
+class Edit(CatalogEntry, frozen=True, kw_only=True):
     """A change of a file whose path is known: `before` is replaced by `after`."""
 
     file: str
@@ -104,7 +104,7 @@ class Edit(_Entry, frozen=True, kw_only=True):
     after: str
 
 
-class Snippet(_Entry, frozen=True, kw_only=True):
+class Snippet(CatalogEntry, frozen=True, kw_only=True):
     """Code to compare with one's own: `where` says in words which code is meant."""
 
     where: str
@@ -112,7 +112,7 @@ class Snippet(_Entry, frozen=True, kw_only=True):
     after: str
 
 
-class Action(_Entry, frozen=True, kw_only=True):
+class Action(CatalogEntry, frozen=True, kw_only=True):
     """One step of a fix: exactly one of `install`, `uninstall`, `system`, `run`, `edit` or `env`.
 
     - `install`, `uninstall`: requirements for the installer of the target. `companions` join
@@ -142,7 +142,7 @@ class Action(_Entry, frozen=True, kw_only=True):
     source: bool = False
 
 
-class Recipe(_Entry, frozen=True, kw_only=True):
+class Recipe(CatalogEntry, frozen=True, kw_only=True):
     """A fix with placeholders: `{fact.name}` and `{log.group}` are filled with what was observed.
 
     A recipe whose placeholders cannot be filled is dropped. `use_if` lists what must hold:
@@ -173,7 +173,7 @@ class Recipe(_Entry, frozen=True, kw_only=True):
         return tuple(one for one in self.use_if if isinstance(one, str))
 
 
-class Reference(_Entry, frozen=True, kw_only=True):
+class Reference(CatalogEntry, frozen=True, kw_only=True):
     """A source that somebody opened, on the day given."""
 
     url: str
@@ -189,7 +189,7 @@ class How(str, Enum):
     DOCUMENTED = "documented"
 
 
-class Verified(_Entry, frozen=True, kw_only=True):
+class Verified(CatalogEntry, frozen=True, kw_only=True):
     """How the entry is known to be true, and when that was checked."""
 
     how: How
@@ -206,7 +206,7 @@ class Expect(str, Enum):
     RULED_OUT = "ruled-out"
 
 
-class Example(_Entry, frozen=True, kw_only=True):
+class Example(CatalogEntry, frozen=True, kw_only=True):
     """A test of the entry: a log, facts (plain values.
 
     Null is absent), results of checks, and what must come of them.
@@ -226,14 +226,14 @@ class Example(_Entry, frozen=True, kw_only=True):
     confidence: Confidence | None = None
 
 
-class Milder(_Entry, frozen=True, kw_only=True):
+class Milder(CatalogEntry, frozen=True, kw_only=True):
     """A circumstance in which the issue costs less: nothing selects the broken toolkit, say."""
 
     severity: Severity
     when: tuple[Condition, ...]
 
 
-class KnownIssue(_Entry, frozen=True, kw_only=True):
+class KnownIssue(CatalogEntry, frozen=True, kw_only=True):
     """One entry of the catalog; its id is its path, `component/slug`.
 
     `certain`: the facts of a row prove it. `conclusive`: its text can mean nothing else, so that it

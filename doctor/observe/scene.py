@@ -9,12 +9,10 @@ in seconds. `WAITS = True` says that it waits for tools: it runs in parallel wit
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
 from doctor.host import Host
-from doctor.model.facts import FactStream
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,12 +69,3 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     project: Path | None = None
     workspace: Path | None = None
     features: tuple[str, ...] = ()
-
-
-class Probe(Protocol):
-    """A module that holds a probe."""
-
-    __name__: str
-
-    def probe(self, scene: Scene) -> FactStream:
-        """Yield fact by fact what this subject shows."""
