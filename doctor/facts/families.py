@@ -42,11 +42,11 @@ def requirement_of(name: str) -> tuple[Requirement, str] | None:
     return Requirement(package, wanted), member
 
 
-def requirements(facts: Facts) -> Iterator[Requirement]:
-    """Yield each requirement of which it is a fact whether it is met, by name."""
+def requirements(facts: Facts, member: str = "met") -> Iterator[Requirement]:
+    """Yield each requirement that has such a fact, by name."""
     for name in sorted(facts):
         found = requirement_of(name)
-        if found is not None and found[1] == "met":
+        if found is not None and found[1] == member:
             yield found[0]
 
 

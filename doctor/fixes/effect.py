@@ -6,14 +6,13 @@ A requirement that is met already is passed over by every installer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from doctor.base.requirements import InvalidRequirement, Line, meets, normalize_name, read_line
+from doctor.facts.families import requirements
 from doctor.facts.placeholders import fill, fill_each
 from doctor.model.facts import Facts, value_of
 from doctor.model.issues import Action, Option, Recipe
-
-_PARTS = 3
 
 
 def joined(action: Action, facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...] | None:
@@ -68,24 +67,12 @@ def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tupl
             if name in here and _moves(one, action.options, here):
                 moved[name] = here[name]
     return tuple(
-        f"{package} asks for {other}=={moved[other]} and has to move as well"
-        for package, other in _asking(facts)
-        if other in moved
-        and package not in names
-        and value_of(facts, f"requires.{package}.{other}.specifier") == f"=={moved[other]}"
+        f"{wish.package} asks for {wish.wanted}=={moved[wish.wanted]} and has to move as well"
+        for wish in requirements(facts, "specifier")
+        if wish.wanted in moved
+        and wish.package not in names
+        and wish.text("specifier", facts) == f"=={moved[wish.wanted]}"
     )
-
-
-def _asking(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield each package with each package that it asks for."""
-    for name in facts:
-        if (
-            name.startswith("requires.")
-            and name.count(".") == _PARTS
-            and name.endswith(".specifier")
-        ):
-            _, package, other, _ = name.split(".")
-            yield package, other
 
 
 def is_idle(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> bool:
@@ -124,12 +111,8 @@ def _lacks(wanted: Sequence[str], facts: Facts) -> bool:
     An installer then brings it.
     """
     asked: dict[str, list[tuple[str, bool]]] = {}
-    for name in facts:
-        if name.startswith("requires.") and name.endswith(".met"):
-            _, package, other, _ = (
-                name.split(".", 3) if name.count(".") == _PARTS else ("", "", "", "")
-            )
-            asked.setdefault(package, []).append((other, value_of(facts, name) is False))
+    for wish in requirements(facts):
+        asked.setdefault(wish.package, []).append((wish.wanted, wish.is_unmet(facts)))
     known, new = set[str](), {_name(one) for one in wanted}
     while new:
         known |= new
