@@ -60,6 +60,10 @@ def _upgrade(
     )
 
 
+def _run(*argv: str) -> Recipe:
+    return Recipe(title="x", steps=(Action(run=argv),))
+
+
 def test_a_fix_that_asks_for_a_name_says_so_and_is_never_safe() -> None:
     asking, concrete = _fix(_upgrade("<package>==<older-release>")), _fix(_upgrade("numpy<2"))
     assert (asking.asks, asking.safe, flags(asking)) == (
@@ -195,24 +199,15 @@ def test_no_fix_of_the_catalog_or_of_a_rule_holds_a_word_that_is_taken_for_a_nam
         (_upgrade("PACKAGE"), "PACKAGE would be taken for a name: write <package>"),
         (_upgrade("LIBRARY<VERSION"), "VERSION would be taken for a name"),
         (
-            Recipe(
-                title="x",
-                steps=(Action(run=("docker", "run", "nvcr.io/x:RELEASE")),),
-            ),
+            _run("docker", "run", "nvcr.io/x:RELEASE"),
             "write <release>",
         ),
         (
-            Recipe(
-                title="x",
-                steps=(Action(run=("nvidia-smi", "-i", "GPU")),),
-            ),
+            _run("nvidia-smi", "-i", "GPU"),
             "write <gpu>",
         ),
         (
-            Recipe(
-                title="x",
-                steps=(Action(run=("sh", "-c", "mkdir <disk>/tmp")),),
-            ),
+            _run("sh", "-c", "mkdir <disk>/tmp"),
             "<disk> in a line for a shell",
         ),
         (
