@@ -18,6 +18,7 @@ _PLAIN_IN_POWERSHELL = re.compile(
 _SPLIT_IN_POWERSHELL = re.compile(r"-.*[.:]")
 """PowerShell splits a word such as `-a.b` or `-a:b` in two (about_Parsing)."""
 
+_ACTED_ON_BY_CMD, _CARET = re.compile(r'([<>|&^()"])'), r"^\1"
 _SPECIAL_IN_CMD = re.compile(r"[<>|&^()@,;=!]")
 
 
@@ -112,13 +113,25 @@ def _in_powershell(word: str) -> str:
 
 def _cmd(command: Command, *, source: bool) -> str:
     """Write a line for cmd.exe: CommandLineToArgvW reads what cmd.exe leaves (`cmd /?`)."""
-    parts = [f'cd /d "{command.cwd}"'] if command.cwd else []
-    parts += [f'set "{name}={value}"' for name, value in command.env.items()]
+    parts = [(f'cd /d "{command.cwd}"', " && ")] if command.cwd else []
+    parts += [_set_in_cmd(name, value) for name, value in command.env.items()]
     if command.argv:
         # A double quote within a word changes what cmd.exe sees of all words behind it.
         words = _outside_quotes_escaped(" ".join(map(_in_cmd, command.argv)))
-        parts.append(f"call {words}" if source else words)
-    return " && ".join(parts)
+        parts.append((f"call {words}" if source else words, ""))
+    *before, (last, _) = parts
+    return "".join(text + joint for text, joint in before) + last
+
+
+def _set_in_cmd(name: str, value: str) -> tuple[str, str]:
+    """Return the command that sets a variable, and what joins it to the next command.
+
+    Within quotes cmd.exe takes a double quote for their end. So a value with one stands bare, each
+    special character behind a caret; a blank before `&&` would belong to it.
+    """
+    if '"' not in value:
+        return f'set "{name}={value}"', " && "
+    return f"set {name}={_ACTED_ON_BY_CMD.sub(_CARET, value)}", "&& "
 
 
 def _in_cmd(word: str) -> str:

@@ -114,3 +114,15 @@ def test_every_command_of_the_catalog_arrives(shell: Shell) -> None:
     assert len(argvs) > 500
     for argv in argvs:
         assert read(line(Command(argv=("program", *argv)), shell)) == ["program", *argv]
+
+
+@given(st.text(st.sampled_from(list("abz 09<>|&^()\"'=;.\\")), max_size=12))
+def test_cmd_sets_a_variable_to_any_value_and_runs_nothing_of_it(value: str) -> None:
+    said = line(Command(argv=("program",), env={"X": value}), Shell.CMD)
+    start = re.match(r'set "X=([^"]*)" && program$', said)
+    if start is not None:
+        assert start[1] == value
+        return
+    bare = re.match(r'set X=((?:\^[<>|&^()"]|[^<>|&^()"])*)&& program$', said)
+    assert bare is not None, said
+    assert re.sub(r"\^(.)", r"\1", bare[1]) == value
