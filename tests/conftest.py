@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import environments
 from tests.command import Said, check
@@ -21,6 +22,15 @@ from tests.toolkit import assemble
 # doctor again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A random example that fails in somebody else's change blocks that change: the suite draws the same
+# examples each time. `pytest --hypothesis-profile=explore` draws others. The clock is no judge on a
+# machine with other work.
+settings.register_profile(
+    "suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile("suite")
 
 _PATIENTS = {
     "bare_python",
