@@ -13,6 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 from doctor.base.errors import InputError
 from doctor.base.text import sanitize
+from doctor.events.reading import words
 from doctor.logs.log import WORDS, bare
 from doctor.model.observation import Log
 from doctor.redact import without_secrets
@@ -74,10 +75,16 @@ def read(stream: BinaryIO, source: str, texts: Iterable[str]) -> Log:
     begun = [next(blocks, b""), next(blocks, b"")]
     if not begun[1] and len(begun[0]) <= WHOLE:
         return _log(source, [Part(0, 1, begun[0])])
-    sieve = _Sieve({*texts, *WORDS})
+    sieve = _Sieve({*texts, *WORDS, *_in_each_case(words())})
     for block in _of_whole_lines(chain(begun, blocks)):
         sieve.add(block)
     return _log(source, sieve.kept())
+
+
+def _in_each_case(texts: Iterable[str]) -> Iterator[str]:
+    """Yield lower-case texts as programs write them."""
+    for text in texts:
+        yield from (text, text.capitalize(), text.title(), text.upper())
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:

@@ -23,8 +23,11 @@ FLOORS = (
         "host",
         "catalog",
         "facts",
+        "timelines",
+        "events",
         "logs",
         "observe",
+        "analyzers",
         "judge",
         "fixes",
         "pipeline",
@@ -37,7 +40,12 @@ FLOORS = (
 """The packages of doctor from the ground up: each imports only those before it."""
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
-    "ahocorasick_rs": ("doctor.base.literals", "doctor.logs.reading", "doctor.redact.secrets"),
+    "ahocorasick_rs": (
+        "doctor.base.literals",
+        "doctor.events.reading",
+        "doctor.logs.reading",
+        "doctor.redact.secrets",
+    ),
     "re2": ("doctor.base.patterns",),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.report.terminal"),
@@ -67,8 +75,10 @@ _SHOWN = ("doctor.api", "doctor.base.errors", "doctor.model.report")
 """What `import doctor` names for a type checker, and imports only once it is asked for."""
 
 _PURE = (
+    "analyzers",
     "base",
     "catalog.schemas",
+    "events",
     "facts",
     "fixes",
     "judge",

@@ -67,14 +67,28 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     ]
     issues = raised(positive, issues, observation)
     issues += common_causes(decided, issues, facts, observation.targets)
-    findings = [*issues, *_generic(observation, catalog, positive, issues)]
     general = {evaluation.id for evaluation in evaluations if evaluation.issue.general}
+    failures: list[Detection] = []
+    if observation.logs:
+        issues, failures = _failures(observation, catalog, issues, frozenset(general))
+    findings = [*issues, *failures, *_generic(observation, catalog, positive, issues)]
     general |= {one.id for one in findings if leaves_open(one.recipes, facts)}
     return Diagnosis(
         findings=ranked(findings, general=frozenset(general), owner=value_of(facts, "log.owner")),
         undecided=tuple(_undecided(decided, observation)),
         ruled_out=tuple(_ruled_out(decided, facts)),
     )
+
+
+def _failures(
+    observation: Observation,
+    catalog: Catalog,
+    issues: Sequence[Detection],
+    general: frozenset[str],
+) -> tuple[list[Detection], list[Detection]]:
+    from doctor.judge.match.failures import explained_failures  # a check of files reads no log
+
+    return explained_failures(observation, catalog, issues, general)
 
 
 def common_causes(

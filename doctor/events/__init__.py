@@ -1,0 +1,1 @@
+"""Turn a log into events: who reports what about which object, and where it was printed."""

@@ -1,0 +1,92 @@
+"""Explain the events of logs by analyzers, beside what known issues say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from doctor.analyzers import explanations
+from doctor.analyzers.case import Case, Explanation, Precision
+from doctor.base.globs import matches_any
+from doctor.events.reading import events_of
+from doctor.events.surroundings import context_of
+from doctor.model.catalog import Catalog
+from doctor.model.findings import Detection
+from doctor.model.observation import Observation
+from doctor.model.scales import Confidence, Severity
+
+_NEAR = 2
+"""Lines between two reports of one failure."""
+
+
+class Failures(NamedTuple):
+    """The findings of known issues that remain beside those of analyzers, and the latter."""
+
+    issues: list[Detection]
+    explained: list[Detection]
+
+
+def explained_failures(
+    observation: Observation,
+    catalog: Catalog,
+    issues: Sequence[Detection],
+    general: frozenset[str],
+) -> Failures:
+    """Return what analyzers explain of the logs, and the known issues that they leave standing.
+
+    A known issue that speaks about the same lines says more than an analyzer, unless it is general
+    or contradicts the log. `general` are the ids of issues that others may know better.
+    """
+    found = [
+        explanation
+        for log in observation.logs
+        for explanation in explanations(
+            Case(log, events_of(log), context_of(log), observation.facts, catalog)
+        )
+    ]
+    refuted = {
+        one.id
+        for one in issues
+        for explanation in found
+        if matches_any(one.id, explanation.contradicts) and _same_failure(one, explanation)
+    }
+    kept = [_doubted(one) if one.id in refuted else one for one in issues]
+    leading = [one for one in kept if one.id not in general and one.id not in refuted]
+    explained: dict[tuple[str, str], Detection] = {}
+    for explanation in sorted(found, key=lambda one: -one.precision):
+        if any(_covers(one, explanation) for one in leading):
+            continue
+        one = explanation.detection
+        below = tuple(
+            issue.id
+            for issue in kept
+            if issue.id not in {other.id for other in leading} and _same_failure(issue, explanation)
+        )
+        explained.setdefault(
+            (one.id, one.title), msgspec.structs.replace(one, symptoms=(*one.symptoms, *below))
+        )
+    return Failures(kept, list(explained.values()))
+
+
+def _doubted(one: Detection) -> Detection:
+    """Return a finding that the log contradicts: a note of low confidence."""
+    return msgspec.structs.replace(one, severity=Severity.NOTE, confidence=Confidence.LOW)
+
+
+def _covers(issue: Detection, explanation: Explanation) -> bool:
+    """Say whether a known issue explains the same failure at least as well."""
+    return (
+        issue.severity is not Severity.NOTE or explanation.precision is Precision.FAMILY
+    ) and _same_failure(issue, explanation)
+
+
+def _same_failure(issue: Detection, explanation: Explanation) -> bool:
+    event = explanation.event
+    return any(
+        evidence.source == event.source
+        and evidence.line is not None
+        and abs(evidence.line - event.line) <= _NEAR
+        for evidence in issue.evidence
+    )

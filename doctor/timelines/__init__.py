@@ -1,0 +1,1 @@
+"""What each release of a package brings: symbols, names, headers, libraries."""

@@ -1,0 +1,55 @@
+"""Events are found line by line, with their objects, in linear time."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from doctor.base.patterns import pattern_error
+from doctor.catalog import loading
+from doctor.events.forms import Form, Voice
+from doctor.events.owner import owning_event
+from doctor.events.reading import events_of, words
+from doctor.events.voices import voices
+from doctor.model.observation import Log
+from doctor.pipeline.logs import read_log
+
+FORMS = [(voice, form) for voice in voices() for form in voice.forms]
+
+
+def of(text: str) -> Log:
+    """Return a log of a text."""
+    return Log(source="log", lines=tuple(text.split("\n")))
+
+
+@pytest.mark.parametrize(("voice", "form"), FORMS, ids=lambda one: getattr(one, "kind", ""))
+def test_a_form_can_be_searched(voice: Voice, form: Form) -> None:
+    """The engine accepts each pattern; words are lower-case and long enough to be rare."""
+    assert voice.speaker
+    assert not pattern_error(form.pattern)
+    assert form.words
+    assert all(word == word.lower() and len(word) >= 4 for word in form.words)
+
+
+def test_an_event_names_its_objects() -> None:
+    """The symbol and the file stand among the objects; the line is counted from 1."""
+    (event,) = events_of(of("first\nImportError: /x/a.so: undefined symbol: _ZN2at1xEv\nlast"))
+    assert (event.speaker, event.kind, event.line) == ("ld.so", "undefined-symbol", 2)
+    assert event.objects == {"file": "/x/a.so", "symbol": "_ZN2at1xEv"}
+    assert owning_event([event]) == event
+
+
+def test_a_repeated_event_is_bounded() -> None:
+    """A line that stands there a hundred thousand times costs a bounded number of events."""
+    log = of("\n".join(["a.so: undefined symbol: x"] * 100_000))
+    assert 1 <= len(events_of(log)) <= 100
+
+
+def test_a_long_log_keeps_the_lines_of_events() -> None:
+    """The line of an event in the middle of a long log is read, whatever its case."""
+    word = min(words())
+    filler = b"nothing to see here\n" * 200_000
+    text = filler + f"before {word.upper()} after\n".encode() + filler
+    log = read_log("long", io.BytesIO(text), loading.load())
+    assert any(word.upper() in line for line in log.lines)
