@@ -14,8 +14,10 @@ _KEY = re.compile(r"^[\s>*-]{0,8}([A-Za-z][A-Za-z0-9 _/()+.-]{1,48}?)\s{0,24}:\s
 _LISTED = re.compile(
     r"^[\s>]{0,8}\[(?:pip3?|conda)\]\s+([A-Za-z0-9._-]{1,80})(?:==|\s+)(\d\S{0,60})"
 )
+_UNMARKED = re.compile(r"^[\s>]{0,8}(PyTorch version) (\d\S{1,60})\s{0,8}$")
+"""The first line of a report that somebody copied without its colon."""
 _GPU = re.compile(
-    r"^(?:[\s>]{0,8}GPU models and configuration\s{0,8}:)?[\s>]{0,8}GPU (\d{1,3}): "
+    r"^(?:[\s>]{0,8}GPU models and configuration\s{0,8}:)?[\s>]{0,8}GPU (\d{1,3})(?:: |：\s?)"
     r"(.{1,80}?)\s{0,8}$"
 )
 _NOTHING = frozenset({"n/a", "none", "no cuda", "no rocm", "no"})
@@ -37,8 +39,13 @@ _SYSTEMS = {"windows": "windows", "macos": "macos", "mac os": "macos"}
 
 def is_environment(lines: Sequence[str]) -> bool:
     """Say whether a text holds such a report, whatever stands around it."""
-    keys = {found[1].strip().lower() for line in lines if (found := _KEY.match(line))}
+    keys = {found[1].strip().lower() for line in lines if (found := _pair(line))}
     return all(telltale in keys for telltale in _TELLTALE)
+
+
+def _pair(line: str) -> re.Match[str] | None:
+    """Return the key and the value of a line of a report."""
+    return _KEY.match(line) or _UNMARKED.match(line)
 
 
 def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
@@ -47,11 +54,17 @@ def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
         return {}
     told: dict[str, str] = {}
     for line in lines:
-        if found := _KEY.match(line):
+        if found := _pair(line):
             told.setdefault(found[1].strip().lower(), (found[2] or "").strip())
     facts = dict(fact for key, tell in _TELLERS.items() if key in told for fact in tell(told[key]))
     facts |= dict(_build(told))
+    facts |= dict(_translated(facts, lines))
     facts |= dict(_gpus(lines))
+    if (
+        told.get("nvidia driver version", "") == "Could not collect"
+        and "nvidia.gpu_names" not in facts
+    ):
+        facts["torch.driver_missing_in_report"] = present(True, SOURCE)
     return facts | dict(_packages(lines))
 
 
@@ -73,6 +86,9 @@ def _number(text: str) -> str | None:
 def _torch(value: str) -> FactStream:
     found = re.match(r"\d+\.\d+\S*", value)
     yield from _or_none("torch.version", value, found[0] if found else None)
+    if value.lower() == "n/a":
+        # The script of the report is run by itself where torch cannot be imported.
+        yield "torch.missing_in_report", present(True, SOURCE)
 
 
 def _versioned(name: str) -> Callable[[str], FactStream]:
@@ -83,6 +99,9 @@ def _toolkit(value: str) -> FactStream:
     found = _number(value)
     yield from _or_none("cuda.nvcc_version", value, found)
     yield from _or_none("cuda.version", value, minor(found) if found else None)
+    if found:
+        # The report asks the nvcc on PATH, which builds of extensions take as well.
+        yield "cuda.selected", present(True, SOURCE)
 
 
 def _system(value: str) -> FactStream:
@@ -121,8 +140,12 @@ def _python(value: str) -> FactStream:
 
 def _platform(value: str) -> FactStream:
     yield "host.wsl", present(True, SOURCE) if "microsoft" in value.lower() else absent(SOURCE)
-    if "tegra" not in value.lower():
+    if "tegra" in value.lower():
+        yield "host.jetson", present("Jetson", SOURCE)
+    else:
         yield "host.jetson", absent(SOURCE)
+    if machine := re.search(r"\b(x86_64|aarch64|arm64)\b", value):
+        yield "host.machine", present(machine[1], SOURCE)
 
 
 def _available(value: str) -> FactStream:
@@ -170,6 +193,17 @@ def _build(told: Mapping[str, str]) -> FactStream:
         # Only wheels say what they were built for behind a plus; conda's packages and one's own
         # builds do not.
         yield "package.torch.installer", present("pip", SOURCE)
+
+
+_APPLE = re.compile(r"\bApple M\d")
+
+
+def _translated(facts: Mapping[str, Fact], lines: Sequence[str]) -> FactStream:
+    """Say whether the interpreter is for Intel on a Mac with an Apple chip."""
+    names = {name: fact.value for name, fact in facts.items()}
+    intel = names.get("host.os") == "macos" and names.get("host.machine") == "x86_64"
+    if intel and any(_APPLE.search(line) for line in lines):
+        yield "host.rosetta", present(True, SOURCE)
 
 
 def _gpus(lines: Sequence[str]) -> FactStream:

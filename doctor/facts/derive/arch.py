@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from doctor.base.versions import parse
+
 _ARCH = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)$")
 _ALONE = {(8, 7), (5, 3), (6, 2), (7, 2)}
 """Tegra chips: desktop code of their generation does not run on them.
@@ -36,6 +38,30 @@ def runs(arch: str, capability: str, *, unified: bool = False) -> bool:
     # Orin's own code runs on Orin alone, whichever CUDA made it.
     alone = _ALONE - {(8, 7)} if unified else _ALONE
     return device == code if code in _ALONE or device in alone else within
+
+
+FIRST_CUDA = {6: "8.0", 7: "9.0", 8: "11.0", 9: "11.8", 10: "12.8", 11: "13.0", 12: "12.8"}
+"""The first CUDA that compiles code which GPUs of a major version run.
+
+From the release notes of the toolkits (https://docs.nvidia.com/cuda/archive/) and the lists of
+`ptxas --help`: 11.0 brought sm_80, whose code runs on 8.6 and 8.9 as well.
+"""
+
+
+def beyond(cuda: str, capabilities: Iterable[str]) -> list[str]:
+    """Return the capabilities that no code runs on which a release of CUDA compiles.
+
+    Only PTX can be translated for them, which builds of torch seldom hold.
+    """
+    here = parse(cuda)
+    return [
+        one
+        for one in dict.fromkeys(capabilities)
+        if here is not None
+        and (pair := _pair(one)) is not None
+        and (first := parse(FIRST_CUDA.get(pair[0], "0"))) is not None
+        and here < first
+    ]
 
 
 def _pair(capability: str) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from functools import partial
 from doctor.base.versions import in_range, major, minor, public
 from doctor.facts.conditions import lookup
 from doctor.facts.derive.amd import chosen
-from doctor.facts.derive.arch import uncovered
+from doctor.facts.derive.arch import beyond, uncovered
 from doctor.facts.derive.candle import candle
 from doctor.facts.derive.cards import cards
 from doctor.facts.derive.cells import table_facts
@@ -178,6 +178,17 @@ def _coverage(facts: Facts) -> FactStream:
     yield (
         "gpu.unsupported_by_torch",
         made(facts, *names, make=missing) if judged else absent(SOURCE),
+    )
+    yield (
+        "gpu.newer_than_cuda",
+        made(
+            facts,
+            "torch.cuda_version",
+            "nvidia.capabilities",
+            make=lambda cuda, here: beyond(str(cuda), here) or None,
+        )
+        if judged and lookup("torch.arch_list", facts).state is State.UNKNOWN
+        else absent(SOURCE),
     )
     yield "gpu.flash_attn_archs", made(facts, "nvidia.capabilities", make=_flash_attn_archs)
     yield (

@@ -31,6 +31,10 @@ FACTS: dict[str, str] = {
     "host.container": "docker, podman, kubernetes, lxc, apptainer; absent outside a container",
     "host.secure_boot": "whether Secure Boot is on; absent where the machine does not tell",
     "host.wsl": "true inside the Windows Subsystem for Linux; absent elsewhere",
+    "torch.driver_missing_in_report": (
+        "true where a report of collect_env found no NVIDIA driver, and names no GPU"
+    ),
+    "torch.missing_in_report": "true where a report of collect_env was written without torch",
     "host.rosetta": "true where the interpreter runs translated on Apple silicon",
     "host.jetson": "model of an NVIDIA Jetson board; absent elsewhere",
     "host.cpu_count": "processors this process may use",
@@ -253,6 +257,10 @@ FACTS: dict[str, str] = {
         "torch, CUDA, C++ ABI, Python tag, architecture and glibc: what decides which wheels fit"
     ),
     "gpu.unsupported_by_torch": "compute capabilities that this torch has no code for",
+    "gpu.newer_than_cuda": (
+        "compute capabilities that the CUDA of this torch compiles no code for, where its list "
+        "of architectures is not known"
+    ),
     "gpu.declared": "true where the GPU was declared with --assume",
     "gpu.flash_attn_archs": "what FLASH_ATTN_CUDA_ARCHS wants for these GPUs: 80;90",
     "gpu.arch_list": "distinct capabilities, joined by ; as TORCH_CUDA_ARCH_LIST wants them",
