@@ -262,6 +262,10 @@ JUDGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {**PIP, "package.transformers.version": "5.23.0", "torch.version": "2.6.0"},
         {**PIP, "package.transformers.version": "5.23.0", "torch.version": "2.5.1"},
     ),
+    "compat.vllm.glibc": (
+        {**CUDA, "package.vllm.version": "0.20.0", "host.glibc": "2.35"},
+        {**CUDA, "package.vllm.version": "0.20.0", "host.glibc": "2.31"},
+    ),
     "compat.xfuser.flash-attn": (
         {**CUDA, "package.xfuser.version": "0.7.0", "package.flash-attn.version": "2.8.3"},
         {**CUDA, "package.xfuser.version": "0.7.0", "package.flash-attn.version": "2.5.8"},
