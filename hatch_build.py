@@ -11,7 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CompiledCatalog(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds `doctor/_bundled/matrices/catalog.msgpack`.
+    """Adds `catalog.msgpack` and the compiled reference tables to `doctor/_bundled/matrices`.
 
     An editable installation reads the YAML of the checkout instead.
     """
@@ -22,11 +22,15 @@ class CompiledCatalog(BuildHookInterface):  # type: ignore[type-arg]
             return
         sys.path.insert(0, self.root)
         from doctor.catalog.loading import COMPILED, compiled, load_folder
+        from doctor.catalog.reference import compiled_tables
 
         self._folder = tempfile.TemporaryDirectory(prefix="catalog-")
-        path = Path(self._folder.name) / COMPILED
-        path.write_bytes(compiled(load_folder(Path(self.root) / "matrices")))
-        build_data["force_include"][str(path)] = f"doctor/_bundled/matrices/{COMPILED}"
+        matrices = Path(self.root) / "matrices"
+        files = {COMPILED: compiled(load_folder(matrices)), **compiled_tables(matrices)}
+        for name, data in files.items():
+            path = Path(self._folder.name) / name
+            path.write_bytes(data)
+            build_data["force_include"][str(path)] = f"doctor/_bundled/matrices/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the temporary folder."""

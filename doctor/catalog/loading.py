@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -109,40 +109,52 @@ def _load_own() -> Catalog:
 
 
 def _of_checkout(folder: Path) -> Catalog:
-    """Read the catalog of a checkout, compiled or from YAML.
+    """Read the catalog of a checkout, compiled or from YAML."""
+    return read_through(
+        folder.parent / _COMPILED_BESIDE,
+        [folder / "issues", folder / "compat"],
+        Catalog,
+        lambda: load_folder(folder),
+    )
 
-    The compiled file lies beside the folder and counts while no file has changed.
+
+def read_through(
+    beside: Path, folders: Sequence[Path], kind: type[_T], read: Callable[[], _T]
+) -> _T:
+    """Return what `read` makes of the YAML files in `folders`, or its compiled form.
+
+    The compiled form is the file `beside`. It counts while no file has changed.
     """
-    beside, state = folder.parent / _COMPILED_BESIDE, _state(folder)
+    state = _state(folders)
     with contextlib.suppress(OSError, ValueError):
         kept = msgspec.msgpack.decode(beside.read_bytes(), type=_Kept)
         if kept.state == state:
-            return kept.catalog
-    catalog = load_folder(folder)
+            return msgspec.msgpack.decode(kept.value, type=kind)
+    value = read()
     temporary = beside.with_name(f"{beside.name}.{os.getpid()}")
+    compiled_one = _Kept(state=state, value=msgspec.Raw(msgspec.msgpack.encode(value)))
     with contextlib.suppress(OSError):
-        temporary.write_bytes(msgspec.msgpack.encode(_Kept(state=state, catalog=catalog)))
+        temporary.write_bytes(msgspec.msgpack.encode(compiled_one))
         temporary.replace(beside)
     with contextlib.suppress(OSError):
         temporary.unlink()
-    return catalog
+    return value
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A catalog as it was when the files were in this state."""
+    """A compiled value as it was when the files were in this state."""
 
     state: str
-    catalog: Catalog
+    value: msgspec.Raw
 
 
-def _state(folder: Path) -> str:
-    """Return a digest of the files of a catalog and of the model that reads them."""
+def _state(folders: Sequence[Path]) -> str:
+    """Return a digest of the YAML files in folders and of the model that reads them."""
     import hashlib
 
     told = hashlib.sha256()
-    for path in sorted(
-        [*folder.rglob("*.yaml"), *(Path(__file__).parent.parent / "model").glob("*.py")]
-    ):
+    files = [path for folder in folders for path in folder.rglob("*.yaml")]
+    for path in sorted([*files, *(Path(__file__).parent.parent / "model").glob("*.py")]):
         seen = path.stat()
         told.update(f"{path}\0{seen.st_mtime_ns}\0{seen.st_size}\n".encode())
     return told.hexdigest()
@@ -153,8 +165,8 @@ def load_folder(folder: Path) -> Catalog:
     if not folder.is_dir():
         raise CatalogError(f"no catalog at {folder}: it is a folder that holds issues/ and compat/")
     faults: list[str] = []
-    issues = dict(_entries(folder / "issues", KnownIssue, faults))
-    tables = dict(_entries(folder / "compat", Table, faults))
+    issues = dict(read_entries(folder / "issues", KnownIssue, faults))
+    tables = dict(read_entries(folder / "compat", Table, faults))
     if faults:
         raise CatalogError("\n".join(faults))
     return _stamped(issues, tables)
@@ -175,7 +187,8 @@ def _without_examples(issues: Mapping[str, KnownIssue]) -> dict[str, KnownIssue]
     return {name: msgspec.structs.replace(issue, examples=()) for name, issue in issues.items()}
 
 
-def _entries(folder: Path, kind: type[_T], faults: list[str]) -> Iterator[tuple[str, _T]]:
+def read_entries(folder: Path, kind: type[_T], faults: list[str]) -> Iterator[tuple[str, _T]]:
+    """Yield the entries of a folder by name, and add the faults of the others to `faults`."""
     for path in sorted(folder.rglob("*.yaml")):
         try:
             yield path.relative_to(folder).with_suffix("").as_posix(), read_entry(path, kind)

@@ -11,6 +11,7 @@ from doctor.model.compat import Table
 from doctor.model.document import ReportDocument
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation
+from doctor.model.reference import CodeTable
 
 KINDS: Final = {
     "report": ReportDocument,
@@ -18,6 +19,7 @@ KINDS: Final = {
     "observation": Observation,
     "issue": KnownIssue,
     "table": Table,
+    "codes": CodeTable,
 }
 """What there is a schema of."""
 

@@ -126,7 +126,7 @@ def schema(
         str,
         typer.Argument(
             metavar="NAME",
-            help="report, comparison, observation, issue or table.",
+            help="report, observation, issue, table, codes and so on; an unknown name lists all.",
             autocompletion=offered.schemas,
         ),
     ],

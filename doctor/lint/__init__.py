@@ -8,8 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
+from doctor.catalog.reference import FAMILIES
 from doctor.lint.examples import lint_examples
 from doctor.lint.issue import lint_issue
+from doctor.lint.reference import lint_reference
 from doctor.lint.shape import Entry
 from doctor.lint.tables import lint_table
 from doctor.lint.titles import lint_title, load_to_mend
@@ -39,6 +41,11 @@ def lint(folder: Path, checks: dict[str, Check]) -> tuple[str, ...]:
         table.faults += lint_table(table.value) if table.value is not None else ()
     faults = [fault for entry in issues.values() for fault in entry.located(entry.faults)]
     faults += [fault for entry in tables.values() for fault in entry.located(entry.faults)]
+    for family, kind in FAMILIES.items():
+        for reference in _entries(folder / family, kind).values():
+            if reference.value is not None:
+                reference.faults += lint_reference(reference.value)
+            faults += reference.located(reference.faults)
     if not faults:
         for name, found in lint_examples(folder).items():
             faults += issues[name].located(found)

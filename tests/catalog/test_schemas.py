@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from doctor.catalog.loading import parse_yaml
+from doctor.catalog.reference import FAMILIES
 from doctor.catalog.schemas import KINDS, schema
 from doctor.site import generate
 from tests.promises.sources import ROOT
@@ -19,6 +20,7 @@ _MATRICES = ROOT / "matrices"
 _FOLDERS = {
     "issue": sorted(_MATRICES.glob("issues/*/*.yaml"))[::10],
     "table": sorted(_MATRICES.glob("compat/*.yaml")),
+    **{family: sorted(_MATRICES.glob(f"{family}/*.yaml")) for family in FAMILIES},
 }
 
 

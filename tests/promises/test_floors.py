@@ -22,6 +22,7 @@ FLOORS = (
         "redact",
         "host",
         "catalog",
+        "timelines",
         "facts",
         "timelines",
         "events",

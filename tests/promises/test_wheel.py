@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalog.loading import COMPILED, compiled, load_folder
+from doctor.catalog.reference import FAMILIES, compiled_name, compiled_tables
 from tests import environments
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +36,10 @@ def test_the_wheel_holds_exactly_these_files(contents: dict[str, bytes]) -> None
     data = [f"{_DATA}/{name}" for folder in ("checks", "matrices") for name in _sources(folder)]
     found = [name for name in contents if ".dist-info/" not in name]
     assert sorted(found) == sorted(
-        [*package, *data, "canary_doctor.py", f"{_DATA}/matrices/{COMPILED}"]
+        [
+            *(*package, *data, "canary_doctor.py", f"{_DATA}/matrices/{COMPILED}"),
+            *(f"{_DATA}/matrices/{compiled_name(family)}" for family in FAMILIES),
+        ]
     )
 
 
@@ -46,6 +50,13 @@ def test_two_names_at_the_top_beside_the_metadata(contents: dict[str, bytes]) ->
 
 def test_the_compiled_catalog_is_that_of_the_matrices(contents: dict[str, bytes]) -> None:
     assert contents[f"{_DATA}/matrices/{COMPILED}"] == compiled(load_folder(_ROOT / "matrices"))
+
+
+def test_the_compiled_reference_tables_are_those_of_the_matrices(
+    contents: dict[str, bytes],
+) -> None:
+    for name, data in compiled_tables(_ROOT / "matrices").items():
+        assert contents[f"{_DATA}/matrices/{name}"] == data
 
 
 @pytest.mark.patient
