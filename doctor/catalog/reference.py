@@ -10,10 +10,20 @@ import msgspec
 
 from doctor.base.bundled import bundled
 from doctor.catalog.loading import CatalogError, read_entries, read_through
-from doctor.model.reference import CodeTable
+from doctor.model.reference import (
+    CodeTable,
+    HeaderTable,
+    LibraryTable,
+    NameTable,
+    SymbolVersionTable,
+)
 
 FAMILIES: Final[dict[str, type[Any]]] = {
     "codes": CodeTable,
+    "libraries": LibraryTable,
+    "headers": HeaderTable,
+    "cpp-names": NameTable,
+    "c-library": SymbolVersionTable,
 }
 """The folders of reference tables below `matrices`, and what their files hold."""
 

@@ -11,7 +11,13 @@ from doctor.model.compat import Table
 from doctor.model.document import ReportDocument
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation
-from doctor.model.reference import CodeTable
+from doctor.model.reference import (
+    CodeTable,
+    HeaderTable,
+    LibraryTable,
+    NameTable,
+    SymbolVersionTable,
+)
 
 KINDS: Final = {
     "report": ReportDocument,
@@ -20,6 +26,10 @@ KINDS: Final = {
     "issue": KnownIssue,
     "table": Table,
     "codes": CodeTable,
+    "libraries": LibraryTable,
+    "headers": HeaderTable,
+    "cpp-names": NameTable,
+    "c-library": SymbolVersionTable,
 }
 """What there is a schema of."""
 

@@ -21,7 +21,7 @@ from doctor.model.reference import (
 
 _LONGEST = 400
 _SENTENCE = re.compile(r"[^\s].*[.?:)]", re.DOTALL)
-_PACKAGE = re.compile(r"[a-z0-9][a-z0-9._+-]*(?:\[[a-z0-9,_-]+\])?", re.IGNORECASE)
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9._+@-]*(?:\[[a-z0-9,_-]+\])?", re.IGNORECASE)
 
 
 def lint_reference(table: Any) -> Iterator[str]:
@@ -87,8 +87,8 @@ def _lint_names(table: NameTable) -> Iterator[str]:
             for version in (row.since, row.until)
             if version and parse(version) is None
         )
-        if not row.header or not row.proof:
-            yield f"rows[{at}]: header and proof say where the builder looks"
+        if not row.headers or not row.proofs:
+            yield f"rows[{at}]: headers and proofs say how the releases were found"
 
 
 def _lint_versions(table: SymbolVersionTable) -> Iterator[str]:

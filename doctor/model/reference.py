@@ -126,7 +126,8 @@ class NameRow(CatalogEntry, frozen=True, kw_only=True):
     """A name of C++ or CUDA that some releases of `product` do not have.
 
     `since` is the first release that has the name, `until` the last; one that is left out is open.
-    `instead` is what to write in its place. The builder looks for `proof` in `header`.
+    `instead` is what to write in its place. A release has the name if one of `proofs` stands in one
+    of `headers`.
     """
 
     name: str
@@ -136,8 +137,8 @@ class NameRow(CatalogEntry, frozen=True, kw_only=True):
     until: str = ""
     instead: str = ""
     note: str = ""
-    header: str = ""
-    proof: str = ""
+    headers: tuple[str, ...] = ()
+    proofs: tuple[str, ...] = ()
 
 
 class NameTable(CatalogEntry, frozen=True, kw_only=True):
