@@ -30,6 +30,7 @@ _PAGES = (
     "settings",
     "slow-tests",
     "static-check",
+    "timelines",
 )
 _DECISIONS = (
     "0001-stages-apart",

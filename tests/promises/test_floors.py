@@ -228,6 +228,7 @@ def test_every_import_of_others_is_declared() -> None:
         "process_tree",
         "removal",
     }  # of doctor/host/supervisor_child.py, which runs outside the package
+    beside |= {"remotezip"}  # of the extra timelines
     beside |= {"jsonschema", "ruamel"}  # development dependencies of doctor lint and doctor fmt
     assert (used - known - beside, known - used - {"psutil", "pynvml", "tomli"}) == (set(), set())
 

@@ -32,10 +32,16 @@ _MOST = 25_000
 """Steps for each character of a text."""
 _MOST_NEAR = 300_000
 """The same where the text is matched from its beginning only, and for secrets, which are looked for in windows around a word."""
-_OURS = frozenset({"doctor/catalog/check_headers.py", "doctor/report/terminal/picture.py"})
-"""Where texts are searched that come with doctor.
+_OURS = frozenset(
+    {
+        "doctor/catalog/check_headers.py",
+        "doctor/report/terminal/picture.py",
+        "doctor/timelines/build/codes.py",
+    }
+)
+"""Where texts are searched that come with doctor, or with official headers that an author names.
 
-Its check scripts, and the picture that it draws.
+Its check scripts, the picture that it draws, and what checks its tables.
 """
 _BY_NAME: dict[tuple[str, str], tuple[str, ...]] = {
     ("doctor/observe/cargo/toolchain.py", 're.escape(name) + "-(?!\\\\d)[\\\\w-]+"'): (
