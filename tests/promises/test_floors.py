@@ -22,7 +22,6 @@ FLOORS = (
         "redact",
         "host",
         "catalog",
-        "timelines",
         "facts",
         "timelines",
         "events",
