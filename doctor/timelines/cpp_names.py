@@ -1,7 +1,6 @@
 """Say since and until which release a name of C++ or CUDA exists, and what replaces it.
 
-The tables lie in `matrices/cpp-names`. Each row names the header that proves it;
-`python -m doctor.timelines.build.cpp_names` looks there.
+The tables lie in `matrices/cpp-names`. Each row names the header that proves it.
 """
 
 from __future__ import annotations
