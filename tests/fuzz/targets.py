@@ -58,6 +58,9 @@ from doctor.redact.report import without_any_secrets
 from doctor.redact.secrets import without_secrets
 from doctor.report.structured import json_document as json_reporter
 from doctor.report.terminal import document as terminal
+from doctor.timelines.demangling import demangled
+from doctor.timelines.symbol_data import Data as SymbolData
+from doctor.timelines.symbols import exporters, owner_of
 
 Target = Callable[[bytes], None]
 
@@ -395,11 +398,29 @@ def secrets(data: bytes) -> None:
     neutralize_commands(sanitize(text))
 
 
+def mangled(data: bytes) -> None:
+    """Read a mangled C++ name, and look it up."""
+    name = "_Z" + _text(data)
+    text = demangled(name)
+    assert text is None or len(text) < 1 << 16
+    exporters(name)
+    owner_of(name)
+
+
+def symbol_file(data: bytes) -> None:
+    """Look names up in a file of exported symbols."""
+    with contextlib.suppress(ValueError):
+        file = SymbolData(data)
+        for name in ("f", "_ZN3c105ErrorC2ENS_14SourceLocationESs"):
+            assert all(entry.package < len(file.packages) for entry in file.entries(name))
+
+
 TARGETS: dict[str, Target] = {
     each.__name__.replace("_", "-"): each
     for each in (
         elf, requirement, marker, clauses, manifests, lock, toolchain, metadata, constants, description, environment, log, long_log,
-        diagnosis, snapshot, difference, baseline, catalog, configuration, result, news, host, pattern, secrets,
+        diagnosis, snapshot, difference, baseline, catalog, configuration, result, news, host, pattern, secrets, mangled,
+        symbol_file,
     )
 }  # fmt: skip
 CORPUS = Path(__file__).parent / "corpus"
