@@ -45,6 +45,10 @@ def _loaded(failed: dict[str, str], **cases: str) -> Outcome:
             "scan was built with the other C++ ABI than torch 2.13.0",
         ),
         (
+            {**GONE, "extension.scan.built_for": "torch 2.3.0 to 2.7.1"},
+            "scan was built for torch 2.3.0 to 2.7.1; torch 2.13.0 is installed",
+        ),
+        (
             {"extension.scan.missing_libraries": ["libcudart.so.12"]},
             "scan was built for another CUDA or torch: libcudart.so.12 is not here",
         ),
@@ -183,3 +187,24 @@ def test_odd_values_of_a_foreign_snapshot_harm_nobody(kind: str, value: object) 
     assert "extension/scan" in _findings(
         toy.seen({f"extension.scan.{kind}": value, "extension.scan.undefined_means": value})
     )
+
+
+@pytest.mark.parametrize(
+    ("releases", "title"),
+    [
+        ("torch 2.14.0 to 2.14.1", "Move torch to 2.14.1, which scan was built for"),
+        ("torch 2.14.0 or later", "Move torch to 2.14.0, which scan was built for"),
+        ("torch 2.3.0 to 2.7.1", "Take a newer scan, and leave torch where it is"),
+        ("torch 2.6.0 or earlier", "Take a newer scan, and leave torch where it is"),
+        ("cudart 13.2 or later", "Take a newer scan, and leave torch where it is"),
+    ],
+)
+def test_a_package_for_a_newer_torch_asks_for_that_torch(releases: str, title: str) -> None:
+    found = _findings(toy.seen({**GONE, "extension.scan.built_for": releases}))["extension/scan"]
+    assert found.recipes[0].title == title
+
+
+def test_what_defines_the_symbols_is_evidence() -> None:
+    facts = {**GONE, "extension.scan.built_for": "torch 2.3.0 to 2.7.1"}
+    evidence = _findings(toy.seen(facts))["extension/scan"].evidence
+    assert evidence[-1].text == "torch 2.3.0 to 2.7.1 defines every symbol that it asks for"

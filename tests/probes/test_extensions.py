@@ -14,6 +14,7 @@ import pytest
 from doctor.model.facts import Fact
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import extensions
+from doctor.timelines import symbol_data
 from tests.compiled import RPATH, RUNPATH, Build, builder
 from tests.hosts import facts_of, put, values
 from tests.sites import install, seen_at, site_of
@@ -144,6 +145,7 @@ def test_a_symbol_that_torch_no_longer_has_is_named(
     assert _told(torch) == {
         "extension.flash-attn.undefined_symbols": [symbol],
         "extension.flash-attn.undefined_means": means,
+        **({"extension.flash-attn.built_for": "torch 2.1.0 to 2.2.2"} if symbol == _GONE else {}),
     }
     assert f"undefined symbol: {symbol}" in _loads(_lib(torch, "libtorch_python.so"), path)
 
@@ -409,3 +411,30 @@ def test_odd_lines_of_record_harm_nobody(torch: Path, record: str) -> None:
     folder = install(torch, "odd", "1.0")
     put(folder / "RECORD", record)
     assert _facts(torch)["extensions.files"].value == []
+
+
+def test_all_that_a_file_asks_for_names_the_torch_that_it_was_built_for(
+    torch: Path, build: Build
+) -> None:
+    # The one that is undefined here is of 2.3.0 to 2.7.1, the one that is not of 2.6.0 and later.
+    gone, there = (
+        "_ZN3c104cuda9SetDeviceEa",
+        "_ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv",
+    )
+    stub = build(torch / "build/libc10.so", gives=[gone, there])
+    path = build(site_of(torch) / "scan/_C.so", stub, asks=[gone, there])
+    build(_lib(torch), gives=[_NEW, there])
+    _add(torch, "scan", path)
+    facts = _told(torch)
+    assert facts["extension.scan.undefined_symbols"] == [gone]
+    assert facts["extension.scan.built_for"] == "torch 2.6.0 to 2.7.1"
+
+
+def test_nothing_is_looked_up_for_files_that_fit(
+    torch: Path, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = build(site_of(torch) / "fine/_C.so", _lib(torch), asks=[_NEW, _DEVICE])
+    _add(torch, "fine", path)
+    symbol_data.data.cache_clear()
+    assert _told(torch) == {}
+    assert symbol_data.data.cache_info().currsize == 0

@@ -19,6 +19,7 @@ def fact_evidence(name: str, facts: Facts) -> Evidence:
         requirement_sentence(name, facts)
         or _violation(name, facts)
         or _in_vain(name, fact)
+        or _built_for(name, shown)
         or f"{name} = {shown}"
     )
     return Evidence(kind=EvidenceKind.FACT, text=text, source=fact.source, fact=name)
@@ -75,6 +76,13 @@ def _in_vain(name: str, fact: Fact) -> str:
     return f"{as_text(fact.source).rpartition('/')[2]} " + _IN_VAIN[kind].format(
         first + (f" (and {others} more)" if others else "")
     )
+
+
+def _built_for(name: str, shown: str) -> str:
+    """Tell `extension.PACKAGE.built_for` as a sentence; empty for any other fact."""
+    if not name.startswith("extension.") or not name.endswith(".built_for"):
+        return ""
+    return f"{shown} defines every symbol that it asks for"
 
 
 def _moved(moved: Any) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from doctor.base.versions import parse, public
 from doctor.facts.families import Requirement, packages_with_extensions
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.proofs import CaseRef
-from doctor.judge.match.requirements import newer, restore
+from doctor.judge.match.requirements import COMPANIONS, newer, restore
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Option, Recipe
@@ -17,6 +18,7 @@ from doctor.model.outcomes import Outcome
 from doctor.model.scales import Confidence, Severity
 
 _CHECK = "extension-imports"
+_RELEASE = re.compile(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\b")
 _GENERATION = re.compile(r"^(cupy-cuda)(\d\d)(x)$")
 
 _TELLING = ("undefined_symbols", "missing_libraries", "system_versions", "unsupported_gpus")
@@ -26,6 +28,7 @@ _BUILT_FOR = {
     "cxx11-abi": "{package} was built with the other C++ ABI than torch {torch}",
     "cuda": "{package} was built for another release of a CUDA library",
 }
+_BUILT_FOR_RELEASES = "{package} was built for {releases}; torch {torch} is installed"
 _TITLES = {
     "missing_libraries": "{package} was built for another CUDA or torch: {value} is not here",
     "system_versions": "{package} was compiled for a newer system: it needs {value}",
@@ -106,7 +109,7 @@ def _broken(
     package: str, names: Sequence[str], facts: Facts, *, is_red: bool, target: str
 ) -> Detection:
     kind = names[0].rpartition(".")[2]
-    of_torch = Requirement(package, "torch")
+    of_torch, built_for = Requirement(package, "torch"), f"extension.{package}.built_for"
     unmet = (of_torch,) if of_torch.is_unmet(facts) else ()
     seen = (
         [Evidence(kind=EvidenceKind.OUTCOME, text=f"{_CHECK} {package} failed", source="")]
@@ -125,9 +128,10 @@ def _broken(
         evidence=(
             *seen,
             *(fact_evidence(name, facts) for name in (*names, *(one.fact("met") for one in unmet))),
+            *(fact_evidence(name, facts) for name in (built_for,) if value_of(facts, name)),
         ),
         recipes=(
-            *(restore(package, unmet, facts) if unmet else _newer(package, facts)),
+            *(restore(package, unmet, facts) if unmet else _moved(package, facts)),
             *_rebuilt(package),
         ),
     )
@@ -142,16 +146,35 @@ def _is_module(source: str) -> bool:
 
 
 def _title(package: str, kind: str, facts: Facts) -> str:
-    means = value_of(facts, f"extension.{package}.undefined_means")
-    template = (
-        _BUILT_FOR.get(str(means), _BUILT_FOR["torch"])
-        if kind == "undefined_symbols"
-        else _TITLES[kind]
-    )
+    means = str(value_of(facts, f"extension.{package}.undefined_means"))
+    releases = str(value_of(facts, f"extension.{package}.built_for") or "")
+    template = _TITLES.get(kind) or _BUILT_FOR.get(means, _BUILT_FOR["torch"])
+    if kind == "undefined_symbols" and releases.startswith("torch "):
+        template = _BUILT_FOR_RELEASES
     values = value_of(facts, f"extension.{package}.{kind}")
     value = str(values[0]) if isinstance(values, list | tuple) and values else str(values)
     return template.format(
-        package=package, value=value, torch=value_of(facts, "torch.version") or ""
+        package=package,
+        value=value,
+        torch=value_of(facts, "torch.version") or "",
+        releases=releases,
+    )
+
+
+def _moved(package: str, facts: Facts) -> tuple[Recipe, ...]:
+    """Return what to move: torch, if the package was built for a newer one, else the package."""
+    releases = str(value_of(facts, f"extension.{package}.built_for") or "")
+    here = parse(public(str(value_of(facts, "torch.version") or "")))
+    versions = _RELEASE.findall(releases) if releases.startswith("torch ") else []
+    first = parse(versions[0]) if versions else None
+    if first is None or here is None or first <= here:
+        return _newer(package, facts)
+    wanted = versions[-1]
+    return (
+        Recipe(
+            title=f"Move torch to {wanted}, which {package} was built for",
+            steps=(Action(install=(f"torch=={wanted}",), companions=COMPANIONS),),
+        ),
     )
 
 

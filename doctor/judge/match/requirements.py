@@ -14,7 +14,7 @@ from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence, Severity
 
 _NAMED = 3
-_COMPANIONS = ("torchvision", "torchaudio", "xformers")
+COMPANIONS = ("torchvision", "torchaudio", "xformers")
 """What is compiled for one torch release each, and moves along with it."""
 
 
@@ -101,7 +101,7 @@ def restore(package: str, wishes: Sequence[Requirement], facts: Facts) -> tuple[
                 steps=(Action(install=wanted, options=(Option.HOLD_TORCH,)),),
             ),
         )
-    others = tuple(name for name in _COMPANIONS if name != package)
+    others = tuple(name for name in COMPANIONS if name != package)
     give = Recipe(
         title=title,
         steps=(Action(install=wanted, companions=others),),

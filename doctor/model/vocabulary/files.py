@@ -105,6 +105,10 @@ FILES: dict[str, str] = {
     "extension.*.undefined_means": (
         "cxx11-abi, torch or cuda: which of these it was built for another of"
     ),
+    "extension.*.built_for": (
+        "releases that define every symbol that a file with undefined symbols asks for: "
+        "torch 2.3.0 to 2.7.1, cudart 12.8 or later"
+    ),
     "extension.*.system_versions": (
         "versions of the C and C++ libraries that its compiled files need and this machine "
         "lacks: GLIBC_2.32"

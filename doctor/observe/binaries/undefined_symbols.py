@@ -97,6 +97,15 @@ class Scope:
                     name.decode("utf-8", "replace"), "cuda" if owner else self._meaning(name)
                 )
 
+    def asked_of_torch(self, elf: Elf) -> Iterator[str]:
+        """Yield the symbols that a file asks of torch, defined here or not."""
+        try:
+            for name, version in wanted(elf):
+                if version < 2 and _OF_TORCH.match(name):
+                    yield name.decode("utf-8", "replace")
+        except ElfError:
+            return
+
     def _given(self, name: bytes, own: list[Path]) -> bool:
         if name not in self._found:
             self._found[name] = any(self._has(path, name) for path in self._torch)

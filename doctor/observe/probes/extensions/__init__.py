@@ -34,6 +34,8 @@ class Judged(NamedTuple):
     undefined: tuple[Undefined, ...] = ()
     versions: tuple[str, ...] = ()
     archs: frozenset[str] = frozenset()
+    asked: tuple[str, ...] = ()
+    """What it asks of torch, if any of that is undefined."""
 
 
 def probe(scene: Scene) -> FactStream:
@@ -71,11 +73,14 @@ def probe(scene: Scene) -> FactStream:
     owners = dict.fromkeys(one.file.owner.name for one in judged)
     for owner in owners:
         yield from _package_facts(
-            owner, [one for one in judged if one.file.owner.name == owner], listed.unread
+            owner,
+            [one for one in judged if one.file.owner.name == owner],
+            listed.unread,
+            str(told.get("__version__", "")),
         )
 
 
-def _package_facts(owner: str, judged: list[Judged], unread: str) -> FactStream:
+def _package_facts(owner: str, judged: list[Judged], unread: str, torch: str) -> FactStream:
     """Give the facts of one distribution; what is in order is absent.
 
     Where a RECORD is `unread`, some library may be here after all.
@@ -104,6 +109,13 @@ def _package_facts(owner: str, judged: list[Judged], unread: str) -> FactStream:
         f"extension.{owner}.undefined_means",
         present(means, "compiled files") if means else absent("compiled files"),
     )
+    releases = _releases(judged, means, torch) if means else ""
+    yield (
+        f"extension.{owner}.built_for",
+        present(releases, "symbols of published wheels")
+        if releases
+        else absent("symbols of published wheels"),
+    )
     for prefix, name in (("GLIBC_", "glibc_wanted"), ("GLIBCXX_", "glibcxx_wanted")):
         wanted = [
             version.removeprefix(prefix)
@@ -124,6 +136,30 @@ def _package_facts(owner: str, judged: list[Judged], unread: str) -> FactStream:
         f"extension.{owner}.archs",
         present(archs, "compiled files") if archs else absent("compiled files"),
     )
+
+
+def _releases(judged: list[Judged], means: str, torch: str) -> str:
+    """Return the releases that define all that the files ask for; empty where none is known.
+
+    Files of different releases in one package have none in common; what is undefined here may have.
+    """
+    from doctor.timelines.symbols import built_for
+
+    undefined = [symbol.name for one in judged for symbol in one.undefined]
+    if means == "cuda":
+        found = built_for(undefined)
+        if found is None or found.package == "torch" or (found.is_earliest and found.is_latest):
+            return ""
+        return f"{found.package} {found.text}"
+    installed = torch.partition("+")[0]
+    asked = [name for one in judged for name in one.asked]
+    found = built_for(asked, package="torch", installed=installed) or built_for(
+        undefined, package="torch", installed=installed
+    )
+    # Built for the release that is here, but with the other C++ ABI.
+    if found is None or found.other_abi or installed in found.other_releases:
+        return ""
+    return f"torch {found.text}"
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -202,7 +238,8 @@ class _Examination:
             for name, one in found.items()
         )
         undefined = () if hidden else tuple(self._scope.undefined(elf, found))
-        return Judged(file, missing, undefined, versions, _archs(elf))
+        asked = tuple(self._scope.asked_of_torch(elf)) if undefined else ()
+        return Judged(file, missing, undefined, versions, _archs(elf), asked)
 
     def _too_new(self, elf: Elf, runtimes: Mapping[str, Resolved]) -> Iterator[str]:
         """Yield the versions of the C and C++ libraries that those of this machine do not have."""
