@@ -46,6 +46,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
         "doctor.logs.reading",
         "doctor.redact.secrets",
     ),
+    **dict.fromkeys(("pypi_simple", "requests"), ("doctor.timelines.build",)),
     "re2": ("doctor.base.patterns",),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.report.terminal"),
@@ -227,6 +228,7 @@ def test_every_import_of_others_is_declared() -> None:
         "process_tree",
         "removal",
     }  # of doctor/host/supervisor_child.py, which runs outside the package
+    beside |= {"pypi_simple", "requests"}  # of the extra that builds the timelines
     beside |= {"jsonschema", "ruamel"}  # development dependencies of doctor lint and doctor fmt
     beside |= {"elftools", "pypi_simple", "remotezip"}  # the extra that makes the timelines
     assert (used - known - beside, known - used - {"psutil", "pynvml", "tomli"}) == (set(), set())
