@@ -42,13 +42,15 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
 
     `present`, `dynamic` and `moved` have one entry per module: the interval in which it exists, the
     interval in which its names are made by the running program, and the module that took its place.
-    An interval is a flat list: first release, last release, first release, …
+    `thinned` has the modules of which only a selection of names is recorded. An interval is a flat
+    list: first release, last release, first release, …
     """
 
     modules: list[str]
     present: list[str]
     dynamic: list[str]
     moved: list[str]
+    thinned: list[int]
     intervals: list[list[int]]
 
 

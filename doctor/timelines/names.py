@@ -13,29 +13,39 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import msgspec
-from packaging.version import Version
 
 from doctor.timelines.name_file import DamagedError, NameFile
+from doctor.timelines.name_rows import (
+    Origins,
+    elsewhere,
+    every,
+    members,
+    names_row,
+    release_number,
+    rows,
+    signature,
+    successor,
+    things,
+)
 
 FOLDER = Path(__file__).resolve().parent / "data" / "names"
 _LONGEST = 300
-_DEEPEST = 25
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_EXTERNAL = ("", "")
-_Origins = list[tuple[int, tuple[str, str]]]
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
     """The releases of a distribution in which something exists.
 
     `present` has the first and the last release of each interval. It is empty if no release that
-    was read has the name; a name that compiled code makes is not seen.
+    was read has the name; a name that compiled code makes is not seen. In `uncertain` intervals the
+    module may make the name while it runs. `moved_to` is another module of the same distribution.
     """
 
     distribution: str
     releases: tuple[str, ...]
     present: tuple[tuple[str, str], ...]
+    uncertain: tuple[tuple[str, str], ...] = ()
     moved_to: str | None = None
 
     @property
@@ -57,6 +67,12 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     def still_there(self) -> bool:
         """Whether the newest release that was read has it."""
         return self.last == self.newest_known
+
+    @property
+    def gone(self) -> bool:
+        """Whether it existed and the newest release that was read certainly lacks it."""
+        ends = {last for _, last in (*self.present, *self.uncertain)}
+        return bool(self.present) and self.newest_known not in ends
 
     @property
     def always(self) -> bool:
@@ -135,23 +151,23 @@ def importable(module: str, name: str, at: str | None = None) -> History | None:
     file = _file_of(module)
     if file is None or len(name) > _LONGEST or module not in file.module_numbers:
         return None
-    row = _names(file, name)
+    row = names_row(file, name)
     bits = sum(bit for bit, _ in row.get(module, ()))
     inner = file.module_numbers.get(f"{module}.{name}")
     if inner is not None:
         bits |= file.bits(file.tables.present[inner])
-    known = file.module_numbers[module]
-    if not bits and file.tables.dynamic[known] and file.bits(file.tables.dynamic[known]):
+    number = file.module_numbers[module]
+    uncertain = file.bits(file.tables.dynamic[number]) & ~bits
+    if not bits and (uncertain or number in file.tables.thinned):
         return None
-    here = 1 << _number_of(file, at)
+    here = 1 << release_number(file, at)
     moved = None
     if not bits & here:
-        place = _elsewhere(module, row, here)
-        if place:
-            moved = f"{place}.{name}"
-        elif inner is not None:
-            moved = file.module(file.tables.moved[inner]) or None
-    return _history(file, bits, moved)
+        place = successor(file, module, here)
+        if place is None or not here & sum(bit for bit, _ in row.get(place, ())):
+            place = elsewhere(module, row, here)
+        moved = f"{place}.{name}" if place else successor(file, f"{module}.{name}", here)
+    return _history(file, bits, moved, uncertain)
 
 
 @_quiet
@@ -164,8 +180,7 @@ def module_history(module: str) -> History | None:
     if number is None:
         return _history(file, 0)
     bits = file.bits(file.tables.present[number])
-    moved = file.module(file.tables.moved[number]) or None
-    return _history(file, bits, None if bits >> _newest(file) & 1 else moved)
+    return _history(file, bits, successor(file, module, 1 << release_number(file, None)))
 
 
 @_quiet
@@ -174,23 +189,16 @@ def parameters(module: str, name: str) -> Signature | None:
     file = _file_of(module)
     if file is None or len(name) > _LONGEST:
         return None
-    head, _, method = name.partition(".")
-    bits = 0
-    groups: dict[str, int] = {}
-    row = _names(file, head).get(module) or [(_every(file), (module, head))]
-    for during, (place, inner) in row:
-        present, found = _signature(file, place, f"{inner}.{method}" if method else inner)
-        bits |= present & during
-        for parameter, accepted in found.items():
-            groups[parameter] = groups.get(parameter, 0) | accepted & during
-    return _as_signature(file, module, name, bits, groups) if bits else None
+    head = name.partition(".")[0]
+    segments = names_row(file, head).get(module) or [(every(file), (module, head))]
+    return _signature_of(file, module, name, segments)
 
 
 def functions(name: str, package: str | None = None) -> list[Signature]:
     """Return the functions, classes and methods called `name` (`f`, `Class`, `Class.method`).
 
     `package` is an import name or a distribution; None looks through all. `Class.__init__` is the
-    same as `Class`.
+    same as `Class`. The plainest module comes first.
     """
     name = name.removesuffix(".__init__").removesuffix(".__new__")
     found = [_functions(file, name) or [] for file in _files(package, name)]
@@ -199,16 +207,34 @@ def functions(name: str, package: str | None = None) -> list[Signature]:
 
 @_quiet
 def _functions(file: NameFile, name: str) -> list[Signature] | None:
-    found = []
     head = name.partition(".")[0]
-    rows = _rows(file, "parameters", name)
-    modules = {file.module(each[0]) for each in rows}
-    modules |= {file.module(each[0]) for each in _rows(file, "classes", head)}
-    for module in sorted(modules, key=_plainness):
-        present, groups = _signature(file, module, name)
-        if present:
-            found.append(_as_signature(file, module, name, present, groups))
-    return found
+    defined = file.row("parameters", name) or file.row("classes", head)
+    found = (
+        _signature_of(file, module, name, segments)
+        for module, segments in things(file, head, defined)
+    )
+    return [each for each in found if each]
+
+
+def _signature_of(file: NameFile, module: str, name: str, segments: Origins) -> Signature | None:
+    method = name.partition(".")[2]
+    bits = 0
+    groups: dict[str, int] = {}
+    for during, (place, inner) in segments:
+        present, found = signature(file, place, f"{inner}.{method}" if method else inner)
+        bits |= present & during
+        for parameter, accepted in found.items():
+            groups[parameter] = groups.get(parameter, 0) | accepted & during & present
+    if not bits:
+        return None
+    return Signature(
+        distribution=file.header.distribution,
+        module=module,
+        name=name,
+        history=_history(file, bits),
+        any_keyword=_history(file, groups.pop("**", 0)),
+        parameters={each: _history(file, bits) for each, bits in groups.items() if bits},
+    )
 
 
 def class_attributes(name: str, package: str | None = None) -> list[Attributes]:
@@ -220,193 +246,47 @@ def class_attributes(name: str, package: str | None = None) -> list[Attributes]:
 @_quiet
 def _attributes_of(file: NameFile, name: str) -> list[Attributes] | None:
     found = []
-    for row in sorted(_rows(file, "classes", name), key=lambda x: _plainness(file.module(x[0]))):
-        module, present = file.module(row[0]), file.bits(row[1])
-        members = _members(file, module, name, _every(file))
-        dynamic = _history(file, members.pop("*", 0) & present)
-        histories = {
-            each: _history(file, bits & present)
-            for each, bits in sorted(members.items())
-            if bits & present
-        }
-        found.append(
-            Attributes(
-                distribution=file.header.distribution,
-                module=module,
-                name=name,
-                history=_history(file, present),
-                attributes=histories,
-                dynamic=dynamic,
+    for module, segments in things(file, name, file.row("classes", name)):
+        bits = 0
+        attributes: dict[str, int] = {}
+        for during, (place, inner) in segments:
+            present = sum(
+                file.bits(row[1])
+                for row in rows(file, "classes", inner)
+                if file.module(row[0]) == place
             )
-        )
+            bits |= present & during
+            for each, there in members(file, place, inner, present & during).items():
+                attributes[each] = attributes.get(each, 0) | there
+        if bits:
+            dynamic = _history(file, attributes.pop("*", 0))
+            found.append(
+                Attributes(
+                    distribution=file.header.distribution,
+                    module=module,
+                    name=name,
+                    history=_history(file, bits),
+                    attributes={
+                        each: _history(file, there) for each, there in sorted(attributes.items())
+                    },
+                    dynamic=dynamic,
+                )
+            )
     return found
 
 
-def _members(
-    file: NameFile, module: str, name: str, during: int, seen: tuple[str, ...] = ()
-) -> dict[str, int]:
-    """Return the attributes of a class and its bases; `*` stands for attributes not known."""
-    found: dict[str, int] = {}
-    here = f"{module}.{name}"
-    if here in seen or len(seen) > _DEEPEST:
-        return found
-    for number, _, bases, attributes in _rows(file, "classes", name):
-        if file.module(number) != module:
-            continue
-        for each, bits in _groups(file, attributes):
-            found[each] = found.get(each, 0) | bits & during
-        for base, bits in _groups(file, bases):
-            place, _, inner = base.rpartition(".")
-            if place not in file.module_numbers:
-                found["*"] = found.get("*", 0) | bits & during
-                continue
-            inherited = _members(file, place, inner, bits & during, (*seen, here))
-            for each, more in inherited.items():
-                found[each] = found.get(each, 0) | more
-        return found
-    return {"*": during}
-
-
-def _signature(
-    file: NameFile, module: str, name: str, depth: int = 0
-) -> tuple[int, dict[str, int]]:
-    """Return the releases with a definition, and those with each parameter, bases included."""
-    present = 0
-    groups: dict[str, int] = {}
-    for number, bits, parameters_ in _rows(file, "parameters", name):
-        if file.module(number) == module:
-            present = file.bits(bits)
-            groups = dict(_groups(file, parameters_))
-    head, _, method = name.partition(".")
-    for number, defined, bases, _ in _rows(file, "classes", head):
-        if file.module(number) != module or depth > _DEEPEST:
-            continue
-        inherited = file.bits(defined) & (~present | groups.get("&", 0))
-        present |= 0 if method else file.bits(defined)
-        for base, there in _groups(file, bases) if inherited else ():
-            place, _, inner = base.rpartition(".")
-            during = there & inherited
-            if not during:
-                continue
-            if place not in file.module_numbers:
-                groups["**"] = groups.get("**", 0) | during
-                continue
-            inner = f"{inner}.{method}" if method else inner
-            inner_present, more = _signature(file, place, inner, depth + 1)
-            present |= inner_present & during
-            for parameter, accepted in more.items():
-                groups[parameter] = groups.get(parameter, 0) | accepted & during
-    groups.pop("&", None)
-    return present, groups
-
-
-def _as_signature(
-    file: NameFile, module: str, name: str, present: int, groups: dict[str, int]
-) -> Signature:
-    groups = dict(groups)
-    return Signature(
+def _history(file: NameFile, bits: int, moved_to: str | None = None, uncertain: int = 0) -> History:
+    releases = tuple(file.header.releases)
+    return History(
         distribution=file.header.distribution,
-        module=module,
-        name=name,
-        history=_history(file, present),
-        any_keyword=_history(file, groups.pop("**", 0) & present),
-        parameters={
-            each: _history(file, bits & present) for each, bits in groups.items() if bits & present
-        },
+        releases=releases,
+        present=_intervals(releases, bits),
+        uncertain=_intervals(releases, uncertain),
+        moved_to=moved_to,
     )
 
 
-def _elsewhere(module: str, row: dict[str, _Origins], here: int) -> str | None:
-    """Return the plainest module that has a name in a release.
-
-    A module that had another thing of this name beside this one is not where it went.
-    """
-    mine = row.get(module, [])
-    places = [
-        place
-        for place, origins in row.items()
-        if place != module
-        and here & sum(bit for bit, target in origins if target != _EXTERNAL)
-        and (mine or not _plainness(place)[0])
-        and not _differ(mine, origins)
-    ]
-    return min(places, key=lambda place: _nearness(place, module), default=None)
-
-
-def _differ(mine: _Origins, theirs: _Origins) -> bool:
-    """Return whether there were two things of one name from the first release of `mine` on."""
-    first = sum(bits for bits, _ in mine)
-    first &= -first
-    return any(
-        first & one & other and origin != target for one, origin in mine for other, target in theirs
-    )
-
-
-def _number_of(file: NameFile, version: str | None) -> int:
-    """Return the release that was read and comes next to a version; default: the newest."""
-    releases = file.header.releases
-    if version is None:
-        return len(releases) - 1
-    wanted = Version(version).release
-    lines = [Version(each).release[:2] <= wanted[:2] for each in releases]
-    return max(0, sum(lines) - 1)
-
-
-def _plainness(module: str) -> tuple[bool, int, str]:
-    private = any(part.startswith("_") for part in module.split("."))
-    return private, module.count("."), module
-
-
-def _nearness(place: str, module: str) -> tuple[bool, int, int, str]:
-    private, depth, _ = _plainness(place)
-    shared = 0
-    for one, other in zip(place.split("."), module.split("."), strict=False):
-        if one != other:
-            break
-        shared += 1
-    return private, depth, -shared, place
-
-
-def _names(file: NameFile, name: str) -> dict[str, _Origins]:
-    """Return the modules that have a name, with the releases and the place of its definition."""
-    found: dict[str, _Origins] = {}
-    for row in filter(None, (file.row("names", name) or "").split("|")):
-        number, _, segments = row.partition(":")
-        module = file.module(number)
-        origins: _Origins = []
-        for segment in segments.split(","):
-            bits, _, origin = segment.partition(">")
-            place, _, other = origin.replace("-", "").partition(".")
-            inner = other if "." in origin else name
-            target = (file.module(place), inner) if place else (module, name)
-            target = _EXTERNAL if origin == "-" else target
-            origins.append((file.bits(bits), target))
-        found[module] = origins
-    return found
-
-
-def _rows(file: NameFile, section: str, key: str) -> list[list[str]]:
-    text = file.row(section, key)
-    return [row.split(";") for row in text.split("|")] if text else []
-
-
-def _groups(file: NameFile, text: str) -> Iterator[tuple[str, int]]:
-    for group in filter(None, text.split(",")):
-        bits, _, names = group.partition(":")
-        for name in names.split():
-            yield name, file.bits(bits)
-
-
-def _newest(file: NameFile) -> int:
-    return len(file.header.releases) - 1
-
-
-def _every(file: NameFile) -> int:
-    return (1 << len(file.header.releases)) - 1
-
-
-def _history(file: NameFile, bits: int, moved_to: str | None = None) -> History:
-    releases = file.header.releases
+def _intervals(releases: tuple[str, ...], bits: int) -> tuple[tuple[str, str], ...]:
     present = []
     at = 0
     while bits >> at:
@@ -416,12 +296,7 @@ def _history(file: NameFile, bits: int, moved_to: str | None = None) -> History:
                 at += 1
             present.append((releases[first], releases[at - 1]))
         at += 1
-    return History(
-        distribution=file.header.distribution,
-        releases=tuple(releases),
-        present=tuple(present),
-        moved_to=moved_to,
-    )
+    return tuple(present)
 
 
 def _file_of(module: str) -> NameFile | None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import lzma
+import re
 from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
 
-from doctor.timelines.build.name_files import Release
+from doctor.timelines.build.name_files import Class, Release
 from doctor.timelines.build.name_package import EXTERNAL, Origin, Package
-from doctor.timelines.build.name_scan import Class
 from doctor.timelines.name_file import FORMAT, MAGIC, Header, Tables, number_text
 
 _BLOCK = 250_000
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 20}]
 _FILTERS[0] |= {"lc": 4, "lp": 0, "pb": 0}
 _CALLED = {"__init__", "__call__", "__new__"}
+_GENERATED = re.compile(r"(keras\.(_tf_keras|api)|tensorflow\._api)(\.|\Z)")
+"""Copies of modules that have a better name."""
 _MAIN = {"__call__", "forward", "generate", "from_pretrained", "step", "encode", "decode", "fit"}
 """Methods whose parameters are recorded for classes of every module, however deep."""
 _PLAIN_BASES = {"object", "abc.ABC", "typing.Generic", "typing.Protocol", "Exception"}
@@ -32,6 +34,8 @@ class Histories:
         self.names: dict[str, dict[str, list[tuple[int, int, Origin | None]]]] = {}
         self.parameters: dict[str, dict[str, dict[str, int]]] = {}
         self.classes: dict[str, dict[str, tuple[dict[str, int], dict[str, int]]]] = {}
+        self.thinned: set[str] = set()
+        """Modules of which only a selection of names is recorded."""
         self.moves: dict[str, str] = {}
         self._before: dict[str, set[str]] = {}
 
@@ -44,6 +48,9 @@ class Histories:
         for module in package.dynamic:
             self.dynamic[module] = self.dynamic.get(module, 0) | bit
         for module in package.modules:
+            if _GENERATED.match(module):
+                self.dynamic[module] = self.dynamic.get(module, 0) | bit
+                continue
             for name, origin in package.names(module).items():
                 self._name(module, name, None if origin == (module, name) else origin)
             for source in package.modules[module]:
@@ -94,9 +101,10 @@ class Histories:
         places: dict[str, list[str]] = {}
         for module, sources in package.modules.items():
             own = {x for source in sources for x in (*source.functions, *source.classes)}
-            contents[module] = own
             for name in own:
                 places.setdefault(name, []).append(module)
+            space = package.names(module) if not own and module not in package.packages else {}
+            contents[module] = own | {name for name, origin in space.items() if origin}
         for module in self._before.keys() - contents.keys():
             own = self._before[module]
             votes = Counter(place for name in own for place in places.get(name, ()))
@@ -128,6 +136,7 @@ class _Encoder:
             present=[self._bits(self.of.modules[name]) for name in self.modules],
             dynamic=[self._bits(self.of.dynamic.get(name, 0)) for name in self.modules],
             moved=[self.number.get(self.of.moves.get(name, ""), "") for name in self.modules],
+            thinned=[i for i, name in enumerate(self.modules) if name in self.of.thinned],
             intervals=[_intervals(bits) for bits in ordered],
         )
         body = bytearray()

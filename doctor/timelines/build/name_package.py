@@ -7,8 +7,8 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator
 
-from doctor.timelines.build.name_files import Member
-from doctor.timelines.build.name_scan import Class, Import, Source, scan
+from doctor.timelines.build.name_files import Class, Import, Member, Source
+from doctor.timelines.build.name_scan import scan
 
 Origin = tuple[str, str]
 """The module and the name of a definition; the name is empty for a module."""
@@ -17,6 +17,9 @@ EXTERNAL: Origin = ("", "")
 """The origin of what other distributions define."""
 
 _MODELS = {"BaseModel", "BaseSettings", "NamedTuple", "TypedDict", "Struct"}
+_STDLIB = sys.stdlib_module_names | {"distutils", "imp", "asyncore", "cgi", "pipes"}
+_STUBBED = {"torch", "torch.functional", "torch.linalg", "torch._C._VariableFunctions"}
+"""Modules that copy names out of compiled code whose stubs are in the wheel."""
 _BUILTIN = set(dir(builtins))
 _ALIASES = {  # modules that are found through a changed `__path__`
     "keras": ("keras.api", "keras"),
@@ -49,11 +52,13 @@ class Package:
     """The modules of one release."""
 
     def __init__(self, members: Iterable[Member], roots: set[str], scanner: Scanner) -> None:
+        self._roots = roots
         self.modules: dict[str, list[Source]] = {}
         self.packages: set[str] = set()
         self.dynamic: set[str] = set()
         self._spaces: dict[str, dict[str, Origin | None]] = {}
-        for member in members:
+        # Stubs come last: they show what compiled code has.
+        for member in sorted(members, key=lambda each: each.path.endswith(".pyi")):
             name, is_package = _module_name(member.path)
             if not any(name == root or name.startswith(root + ".") for root in roots):
                 continue
@@ -65,14 +70,18 @@ class Package:
                 self.dynamic.add(name)
             else:
                 sources.append(source)
-                if source.dynamic:
+                if source.dynamic and name not in _STUBBED:
                     self.dynamic.add(name)
         self._alias()
         self._children: dict[str, list[str]] = {}
         for name in list(self.modules):
             self._adopt(name)
-        for name in self.modules:
-            self.names(name)
+        # Circular imports see half of a module the first time.
+        self._before: dict[str, dict[str, Origin | None]] = {}
+        for _ in range(2):
+            self._before, self._spaces = self._spaces, {}
+            for name in self.modules:
+                self.names(name)
 
     def _adopt(self, name: str) -> None:
         parent = name.rpartition(".")[0]
@@ -100,13 +109,16 @@ class Package:
         known = self._spaces.get(module)
         if known is not None:
             return known
-        space: dict[str, Origin | None] = {}
-        self._spaces[module] = space  # circular imports see what is there so far
+        space = dict(self._before.get(module, ()))
+        self._spaces[module] = space
         for source in self.modules[module]:
             self._fill(module, source, space)
         return space
 
     def _fill(self, module: str, source: Source, space: dict[str, Origin | None]) -> None:
+        own = source.plain | source.functions.keys() | source.classes.keys()
+        for name in own:
+            space.setdefault(name, None)
         typed = module in self.packages or source.lazy_loading
         for star in [*source.stars, *(source.typing_stars if typed else ())]:
             self._star(module, self._absolute(module, star), space)
@@ -118,10 +130,11 @@ class Package:
             self._lazy(module, place, names, space)
         if source.structure_of is not None:
             self._structure(module, source.structure_of, space)
-        own = source.plain | source.functions.keys() | source.classes.keys()
         if source.lazy_loading:
             own |= set(source.exported) - space.keys()
         space.update(dict.fromkeys(own))
+        for name in source.answered:
+            space.setdefault(name, None)
         for name in source.deleted - own:
             space.pop(name, None)
 
@@ -129,8 +142,11 @@ class Package:
         if target in self.modules:
             for name, origin in self._starred(target):
                 space[name] = origin or (target, name)
-        elif target.partition(".")[0] not in sys.stdlib_module_names:
+        elif target.partition(".")[0] not in _STDLIB and not self._is_own(target):
             self.dynamic.add(module)
+
+    def _is_own(self, target: str) -> bool:
+        return any(target == root or target.startswith(root + ".") for root in self._roots)
 
     def _starred(self, target: str) -> Iterator[tuple[str, Origin | None]]:
         space = self.names(target)
@@ -177,7 +193,9 @@ class Package:
                 space[name] = None
             return
         top = target.partition(".")[0]
-        if top != "builtins" and (not top or top in sys.stdlib_module_names):
+        if self._is_own(target):
+            space[name] = None
+        elif top != "builtins" and (not top or top in _STDLIB):
             if name in source.exported:
                 space[name] = EXTERNAL
         elif module in self.packages or module.count(".") < 2 or name in source.exported:

@@ -12,6 +12,8 @@ class Covered(msgspec.Struct, frozen=True):
     imports: tuple[str, ...]
     since: str = "0"
     every: int = 1
+    patches: bool = False
+    """Whether each patch release counts, not only the last of a minor line."""
 
 
 def _row(line: str) -> Covered:
@@ -19,7 +21,7 @@ def _row(line: str) -> Covered:
     values = dict(option.split("=") for option in options)
     imports = values.get("imports", name.replace("-", "_").lower()).split(",")
     every = int(values.get("every", "1"))
-    return Covered(name, tuple(imports), values.get("since", "0"), every)
+    return Covered(name, tuple(imports), values.get("since", "0"), every, "patches" in values)
 
 
 # The first release of each is from about 2020; `every` thins those with a minor each week.
@@ -31,7 +33,7 @@ torchvision since=0.8
 huggingface-hub
 diffusers
 setuptools since=46 imports=setuptools,pkg_resources,_distutils_hack
-jax since=0.2.0
+jax since=0.2.0 every=2 patches=1
 keras since=2.3
 scipy since=1.4
 peft
@@ -52,7 +54,7 @@ bitsandbytes since=0.35
 triton since=1.0
 deepspeed since=0.5
 vllm since=0.2
-xformers since=0.0.13
+xformers since=0.0.13 patches=1
 flash-attn since=1.0
 sentence-transformers since=1.0
 evaluate
@@ -60,8 +62,8 @@ safetensors
 optimum
 torchdata
 torchao
-sglang
-jaxlib since=0.3
+sglang since=0.3
+jaxlib since=0.3 every=3 patches=1
 flax since=0.3
 optax
 chex
@@ -110,17 +112,17 @@ attrs since=19.3 imports=attr,attrs
 click since=7.1
 typer
 rich since=6 every=2
-openai every=4
+openai every=6
 langchain every=2
 langchain-core
-tensorflow since=2.1
+tensorflow since=2.1 every=2
 mmengine
 mmcv since=1.3
 mmdet since=2.10
 basicsr since=1.3.5
 torch-geometric since=1.6
 dgl since=0.6
-ray since=1.0 every=2
+ray since=1.9 every=4
 tensorboard since=2.2
 nvidia-ml-py since=11.450 imports=pynvml
 ml-dtypes

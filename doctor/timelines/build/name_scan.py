@@ -5,74 +5,31 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-import msgspec
+from doctor.timelines.build.name_files import Class, Function, Import, Source
+from doctor.timelines.build.name_syntax import (
+    dotted,
+    identifiers,
+    last_name,
+    names_of,
+    parameters,
+    raises,
+    statements,
+    strings_deep,
+    text_of,
+    without_bodies,
+)
 
 _ASSIGNED_ATTRIBUTE = re.compile(r"^[ \t]*self\.([^\W\d]\w*)[ \t]*(?:=(?!=)|,|:[^=\n]*=)", re.M)
-_DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)")
-_STRING_OR_COMMENT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|#.*")
-_IDENTIFIER = re.compile(r"[^\W\d]\w*\Z")
 _DATACLASSES = {"dataclass", "define", "attrs", "dataclass_transform", "mutable", "frozen"}
 _LAZY_CALLS = {"_LazyModule", "LazyModule", "attach", "_attach", "attach_stub", "import_submodule"}
-
-
-class Import(msgspec.Struct, frozen=True):
-    """Where an imported name comes from: `name` of `module`, `level` dots before it."""
-
-    level: int
-    module: str
-    name: str = ""
-
-
-class Function(msgspec.Struct):
-    """The parameters that can be given by keyword; `**` stands for any."""
-
-    parameters: list[str]
-
-
-class Class(msgspec.Struct):
-    """What one class statement defines."""
-
-    bases: list[str] = []
-    attributes: set[str] = set()
-    methods: dict[str, Function] = {}
-    fields: list[str] = []
-    generated: bool = False
-    """The fields are the parameters of `__init__`."""
-    dynamic: bool = False
-    """Attributes may be made while the program runs."""
-
-
-class Source(msgspec.Struct):
-    """The names that one file defines."""
-
-    plain: set[str] = set()
-    imports: dict[str, Import] = {}
-    typing_only: dict[str, Import] = {}
-    stars: list[Import] = []
-    typing_stars: list[Import] = []
-    functions: dict[str, Function] = {}
-    classes: dict[str, Class] = {}
-    exported: list[str] = []
-    lazy: dict[str, list[str]] = {}
-    """Names that a lazy module imports, by the module that they come from."""
-    lazy_loading: bool = False
-    exported_from: list[str] = []
-    """Modules whose `__all__` is added to this one."""
-    has_all: bool = False
-    all_unknown: bool = False
-    structure_of: str | None = None
-    """The folder whose `__all__` lists make up this module (`define_import_structure`)."""
-    dynamic: bool = False
-    """Names may be made while the program runs."""
-    deleted: set[str] = set()
 
 
 def scan(content: bytes) -> Source | None:
     """Return the names that a file defines, or None if it is no Python that can be read."""
     lines = content.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-    for text in ("\n".join(_without_bodies(lines)), content):
+    for text in ("\n".join(without_bodies(lines)), content):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -83,50 +40,16 @@ def scan(content: bytes) -> Source | None:
     return None
 
 
-def _without_bodies(lines: list[str]) -> list[str]:
-    """Replace the bodies of functions by `pass`, since most of the time is spent on parsing them.
-
-    Lines keep their numbers. If a string within a body starts at the margin, the result is no
-    Python, and the caller parses the whole file.
-    """
-    result = list(lines)
-    at = 0
-    while at < len(lines):
-        start = _DEFINITION.match(lines[at])
-        if not start or start[2] == "__getattr__":
-            at += 1
-            continue
-        indent, depth, signature = len(start[1]), 0, ""
-        while at < len(lines):
-            signature = _STRING_OR_COMMENT.sub("", lines[at]).rstrip()
-            depth += sum(map(signature.count, "([{")) - sum(map(signature.count, ")]}"))
-            at += 1
-            if depth <= 0 and not signature.endswith("\\"):
-                break
-        if not signature.endswith(":"):
-            continue  # the body stands on the same line
-        last = at
-        while at < len(lines):
-            text = lines[at].lstrip()
-            if text and text[0] != "#" and len(lines[at]) - len(text) <= indent:
-                break
-            result[at] = ""
-            last = at if text else last
-            at += 1
-        if last < len(lines):  # the class around it ends on its last line
-            result[last] = " " * (indent + 1) + "pass"
-    return result
-
-
 class _Scan:
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
         self.source = Source()
+        self.looped: set[str] = set()
         self.literals: dict[str, list[ast.expr]] = {}
 
     def read(self, tree: ast.Module) -> Source:
         shims: list[ast.FunctionDef] = []
-        for node, typing in _statements(tree.body, typing=False):
+        for node, typing in statements(tree.body, typing=False):
             self._statement(node, typing=typing)
             if isinstance(node, ast.FunctionDef) and node.name == "__getattr__":
                 shims.append(node)
@@ -155,14 +78,27 @@ class _Scan:
             case ast.Delete():
                 source.deleted |= {each.id for each in node.targets if isinstance(each, ast.Name)}
             case ast.For():
-                source.plain |= set(_names_of(node.target))
+                source.plain |= set(names_of(node.target))
+                self._loop(node)
             case _:
                 pass
+
+    def _loop(self, node: ast.For) -> None:
+        """Read `for name in (…): globals()[name] = …`."""
+        values = [each for literal in self._resolve(node.iter) for each in self._keys(literal)]
+        if isinstance(node.target, ast.Name) and values:
+            self.looped.add(node.target.id)
+            if any(
+                last_name(each) in ("globals", "locals")
+                for each in ast.walk(node)
+                if isinstance(each, ast.Call)
+            ):
+                self.source.plain.update(values)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         if node.name in ("__getattr__", "__dir__"):
             return
-        function = _parameters(node, method=False)
+        function = Function(parameters(node, method=False))
         known = self.source.functions.get(node.name)
         if known:  # overloads, or one definition per platform
             known.parameters += [x for x in function.parameters if x not in known.parameters]
@@ -185,7 +121,7 @@ class _Scan:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         value = node.value
         for target in targets:
-            for name in _names_of(target):
+            for name in names_of(target):
                 self.source.plain.add(name)
                 if value is None:
                     continue
@@ -221,40 +157,40 @@ class _Scan:
             return
         for key, entry in zip(value.keys, value.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                self.source.lazy.setdefault(key.value, []).extend(_strings_deep(entry))
+                self.source.lazy.setdefault(key.value, []).extend(strings_deep(entry))
 
     def _subscript(self, target: ast.Subscript, value: ast.expr) -> None:
         base, key = target.value, target.slice
         if isinstance(base, ast.Name) and isinstance(key, ast.Constant):
             if "import_struct" in base.id and isinstance(key.value, str):
-                self.source.lazy.setdefault(key.value, []).extend(_strings_deep(value))
+                self.source.lazy.setdefault(key.value, []).extend(strings_deep(value))
         elif isinstance(base, ast.Attribute) and base.attr == "modules":
             self.source.lazy_loading = True  # sys.modules[__name__] = …
             if isinstance(value, ast.Call):
                 self._call(value)
                 if not self.source.lazy_loading and not self.source.structure_of:
                     self.source.dynamic = True
-        if isinstance(base, ast.Call) and _last_name(base.func) == "globals":
+        if isinstance(base, ast.Call) and last_name(base.func) in ("globals", "locals"):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self.source.plain.add(key.value)
-            else:
+            elif not (isinstance(key, ast.Name) and key.id in self.looped):
                 self.source.dynamic = True
 
     def _call(self, call: ast.Call) -> None:
-        name = _last_name(call.func)
+        name = last_name(call.func)
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         self.source.lazy_loading |= name in _LAZY_CALLS
         if name == "extend_all":  # of numpy.core.numeric
-            self.source.exported_from += [_dotted(each) for each in call.args]
+            self.source.exported_from += [dotted(each) for each in call.args]
         elif name in ("extend", "append") and isinstance(owner, ast.Subscript):
             for argument in call.args:
                 self._subscript(owner, argument)
         elif name in ("extend", "append", "update") and isinstance(owner, ast.Name):
             self._added(owner.id, call)
-        elif name == "update" and owner is not None and _last_name(owner) == "globals":
+        elif name == "update" and owner is not None and last_name(owner) == "globals":
             self.source.dynamic = True
         elif name == "define_import_structure":
-            inner = [x for argument in call.args for x in _strings_deep(argument)]
+            inner = [x for argument in call.args for x in strings_deep(argument)]
             self.source.structure_of = inner[0] if inner else ""
             self.source.lazy_loading = True
         for argument in (*call.args, *(each.value for each in call.keywords)):
@@ -271,14 +207,14 @@ class _Scan:
 
     def _exported(self, value: ast.expr) -> None:
         source = self.source
-        source.exported += _strings_deep(value)
+        source.exported += strings_deep(value)
         for node in ast.walk(value):
             match node:
                 case ast.Attribute(attr="__all__"):
-                    source.exported_from.append(_dotted(node.value))
+                    source.exported_from.append(dotted(node.value))
                 case ast.Name(id=name) if name in self.literals:
                     source.exported += [
-                        x for each in self.literals[name] for x in _strings_deep(each)
+                        x for each in self.literals[name] for x in strings_deep(each)
                     ]
                 case ast.ListComp() | ast.Call():
                     source.all_unknown = True
@@ -296,23 +232,23 @@ class _Scan:
             for literal in self._resolve(argument):
                 found = True
                 self._attached(literal)
-        if not found and _last_name(value.func) != "attach_stub":
+        if not found and last_name(value.func) != "attach_stub":
             self.source.dynamic = True
 
     def _attached(self, literal: ast.expr) -> None:
         if not isinstance(literal, ast.Dict):
-            self.source.plain |= _identifiers(_strings_deep(literal))
+            self.source.answered |= identifiers(strings_deep(literal))
             return
         for key, entry in zip(literal.keys, literal.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
                 continue
             if isinstance(entry, ast.Tuple):  # jax: (message, value), and no value once it left
                 if not (isinstance(entry.elts[-1], ast.Constant) and entry.elts[-1].value is None):
-                    self.source.plain.add(key.value)
+                    self.source.answered.add(key.value)
             elif isinstance(entry, (ast.List, ast.Set)):
-                self.source.lazy.setdefault(key.value, []).extend(_strings_deep(entry))
+                self.source.lazy.setdefault(key.value, []).extend(strings_deep(entry))
             else:
-                self.source.plain.add(key.value)
+                self.source.answered.add(key.value)
 
     def _resolve(self, value: ast.expr) -> list[ast.expr]:
         if isinstance(value, ast.Name):
@@ -327,10 +263,10 @@ class _Scan:
         refused: set[str] = set()
         for node in ast.walk(shim):
             if isinstance(node, ast.If):
-                (refused if _raises(node.body) else names).update(self._tested(node.test, asked))
+                (refused if raises(node.body) else names).update(self._tested(node.test, asked))
             elif isinstance(node, ast.Subscript):
                 names.update(self._tabled(node, asked))
-        self.source.plain |= names - refused
+        self.source.answered |= names - refused
         known = bool(names)
         for name in {x.id for x in ast.walk(shim) if isinstance(x, ast.Name)}:
             for literal in self.literals.get("@" + name, []):
@@ -359,20 +295,20 @@ class _Scan:
                 for literal in self.literals.get(right.id, []):
                     yield from self._keys(literal)
             else:
-                yield from _identifiers(_strings_deep(right))
+                yield from identifiers(strings_deep(right))
 
     def _keys(self, literal: ast.expr) -> Iterator[str]:
         """Return the first strings of a table: keys of a dict, or heads of tuples."""
         match literal:
             case ast.Dict():
-                yield from _identifiers(_text(key) for key in literal.keys if key)
+                yield from identifiers(text_of(key) for key in literal.keys if key)
             case ast.DictComp():
                 for inner in self._resolve(literal.generators[0].iter):
                     yield from self._keys(inner)
             case ast.List() | ast.Tuple() | ast.Set():
                 for each in literal.elts:
                     head = each.elts[0] if isinstance(each, ast.Tuple) and each.elts else each
-                    yield from _identifiers([_text(head)])
+                    yield from identifiers([text_of(head)])
             case ast.Call():
                 for argument in literal.args:
                     yield from self._keys(argument)
@@ -380,11 +316,11 @@ class _Scan:
                 pass
 
     def _class(self, node: ast.ClassDef) -> Class:
-        found = Class(bases=[name for base in node.bases if (name := _dotted(base))])
+        found = Class(bases=[name for base in node.bases if (name := dotted(base))])
         text = "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
         found.attributes = set(_ASSIGNED_ATTRIBUTE.findall(text))
-        found.generated = any(_last_name(each) in _DATACLASSES for each in node.decorator_list)
-        for statement, _ in _statements(node.body, typing=False):
+        found.generated = any(last_name(each) in _DATACLASSES for each in node.decorator_list)
+        for statement, _ in statements(node.body, typing=False):
             self._member(found, statement)
         return found
 
@@ -392,9 +328,9 @@ class _Scan:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 found.attributes.add(node.name)
-                decorators = {_last_name(each) for each in node.decorator_list}
+                decorators = {last_name(each) for each in node.decorator_list}
                 if not decorators & {"property", "cached_property", "setter"}:
-                    function = _parameters(node, method="staticmethod" not in decorators)
+                    function = Function(parameters(node, method="staticmethod" not in decorators))
                     known = found.methods.get(node.name)
                     if known:
                         more = [x for x in function.parameters if x not in known.parameters]
@@ -408,99 +344,8 @@ class _Scan:
                     found.fields.append(target.id)
             case ast.Assign():
                 for each in node.targets:
-                    found.attributes |= set(_names_of(each))
+                    found.attributes |= set(names_of(each))
             case ast.ClassDef():
                 found.attributes.add(node.name)
             case _:
                 pass
-
-
-def _statements(body: Iterable[ast.stmt], *, typing: bool) -> Iterator[tuple[ast.stmt, bool]]:
-    """Yield the statements that run when a module is imported, with those in branches."""
-    for node in body:
-        yield node, typing
-        match node:
-            case ast.If():
-                if "__main__" in _strings_deep(node.test):
-                    continue
-                only = typing or "TYPE_CHECKING" in _loaded(node.test)
-                yield from _statements(node.body, typing=only)
-                yield from _statements(node.orelse, typing=typing)
-            case ast.Try():
-                parts = [node.body, *(each.body for each in node.handlers)]
-                for part in (*parts, node.orelse, node.finalbody):
-                    yield from _statements(part, typing=typing)
-            case ast.With() | ast.For() | ast.While():
-                yield from _statements(node.body, typing=typing)
-            case _:
-                pass
-
-
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef, *, method: bool) -> Function:
-    names = [each.arg for each in node.args.args]
-    if method and not node.args.posonlyargs:
-        names = names[1:]
-    names += [each.arg for each in node.args.kwonlyargs]
-    for decorator in node.decorator_list:  # renamed parameters that are still accepted
-        if isinstance(decorator, ast.Call) and re.search(
-            "deprecat|rename", _last_name(decorator.func)
-        ):
-            values = (*decorator.args, *(each.value for each in decorator.keywords))
-            names += _identifiers(_text(value) for value in values)
-    if node.args.kwarg:
-        names.append("**")
-    return Function(list(dict.fromkeys(names)))
-
-
-def _names_of(target: ast.expr) -> Iterator[str]:
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for each in target.elts:
-            yield from _names_of(each)
-
-
-def _text(node: ast.expr) -> str:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, str) else ""
-
-
-def _strings_deep(node: ast.expr) -> list[str]:
-    return [text for each in ast.walk(node) if isinstance(each, ast.expr) and (text := _text(each))]
-
-
-def _identifiers(texts: Iterable[str]) -> set[str]:
-    return {text for text in texts if _IDENTIFIER.match(text)}
-
-
-def _loaded(node: ast.expr) -> set[str]:
-    return {_last_name(each) for each in ast.walk(node) if isinstance(each, ast.expr)}
-
-
-def _last_name(node: ast.expr) -> str:
-    match node:
-        case ast.Name():
-            return node.id
-        case ast.Attribute():
-            return node.attr
-        case ast.Call():
-            return _last_name(node.func)
-        case _:
-            return ""
-
-
-def _dotted(node: ast.expr) -> str:
-    match node:
-        case ast.Name():
-            return node.id
-        case ast.Attribute():
-            owner = _dotted(node.value)
-            return f"{owner}.{node.attr}" if owner else ""
-        case ast.Subscript():  # Generic[T]
-            return _dotted(node.value)
-        case _:
-            return ""
-
-
-def _raises(body: list[ast.stmt]) -> bool:
-    return any(isinstance(each, ast.Raise) for each in body)

@@ -37,7 +37,9 @@ class Index:
         self._client = PyPISimple(address) if address else PyPISimple()
         self._session: requests.Session = self._client.s
 
-    def releases(self, distribution: str, *, since: str, every: int = 1) -> list[Release]:
+    def releases(
+        self, distribution: str, *, since: str, every: int = 1, patches: bool = False
+    ) -> list[Release]:
         """Return one file for the last release of each minor line, oldest first."""
         newest: dict[tuple[int, ...], tuple[Version, list[DistributionPackage]]] = {}
         for package in self._client.get_project_page(distribution).packages:
@@ -49,7 +51,7 @@ class Index:
                 continue
             if package.package_type not in ("wheel", "sdist"):
                 continue
-            line = version.release[:2]
+            line = version.release[: 3 if patches else 2]
             known = newest.get(line)
             if known is None or version > known[0]:
                 newest[line] = (version, [package])

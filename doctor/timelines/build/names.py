@@ -25,6 +25,7 @@ from doctor.timelines.build.name_history import Histories
 from doctor.timelines.build.name_owners import owners
 from doctor.timelines.build.name_package import Package, Scanner
 from doctor.timelines.build.name_packages import COVERED, Covered
+from doctor.timelines.build.name_selection import select
 from doctor.timelines.build.name_sources import Index
 from doctor.timelines.names import FOLDER
 
@@ -38,9 +39,14 @@ _REFUSED = (
 )
 
 
-def build(index: Index, covered: Covered, made: str) -> bytes | None:
-    """Return the file of one distribution, or None if the index has nothing of it."""
-    releases = index.releases(covered.distribution, since=covered.since, every=covered.every)
+def collect(index: Index, covered: Covered) -> Histories:
+    """Read the releases of one distribution."""
+    releases = index.releases(
+        covered.distribution,
+        since=covered.since,
+        every=covered.every,
+        patches=covered.patches,
+    )
     histories, scanner = Histories(), Scanner()
     with ThreadPoolExecutor(1) as pool:  # the next release is fetched while one is read
         ahead: Future[list[Member]] | None = None
@@ -57,8 +63,12 @@ def build(index: Index, covered: Covered, made: str) -> bytes | None:
             scanner.forget()
             if package.modules:
                 histories.add(release, package)
-    if not histories.releases:
-        return None
+    return histories
+
+
+def encode(histories: Histories, covered: Covered, made: str) -> bytes:
+    """Return the file of one distribution."""
+    select(histories)
     roots = sorted({_root(name, covered.imports) for name in histories.modules})
     return histories.encode(covered.distribution, roots, made)
 
@@ -89,13 +99,14 @@ def main() -> None:
             continue
         started = time.monotonic()
         try:
-            data = build(index, covered, made)
+            histories = collect(index, covered)
         except _REFUSED as error:
             _print(f"{covered.distribution}: {error}")
             continue
-        if data is None:
+        if not histories.releases:
             _print(f"{covered.distribution}: nothing")
             continue
+        data = encode(histories, covered, made)
         path.write_bytes(data)
         gc.collect()
         _print(f"{covered.distribution}: {len(data):,} bytes, {time.monotonic() - started:.0f} s")
