@@ -69,7 +69,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
         return self.last == self.newest_known
 
     @property
-    def gone(self) -> bool:
+    def has_left(self) -> bool:
         """Whether it existed and the newest release that was read certainly lacks it."""
         ends = {last for _, last in (*self.present, *self.uncertain)}
         return bool(self.present) and self.newest_known not in ends

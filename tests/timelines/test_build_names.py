@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
@@ -15,14 +16,15 @@ from doctor.timelines.build.name_scan import scan
 from doctor.timelines.build.name_syntax import without_bodies
 
 
-def _package(files: dict[str, str | None], root: str = "pkg") -> Package:
+def _package(files: Mapping[str, str | None], root: str = "pkg") -> Package:
     members = [
-        Member(path, None if text is None else dedent(text).encode()) for path, text in files.items()
+        Member(path, None if text is None else dedent(text).encode())
+        for path, text in files.items()
     ]
     return Package(members, {root}, Scanner())
 
 
-def _names(files: dict[str, str | None], module: str = "pkg") -> set[str]:
+def _names(files: Mapping[str, str | None], module: str = "pkg") -> set[str]:
     return set(_package(files).names(module))
 
 
@@ -257,7 +259,7 @@ def test_what_was_built_can_be_asked() -> None:
     assert (moved.present, moved.moved_to) == ((("1.0", "1.0"),), "pkg.f")
     gone = names.module_history("pkg.gone")
     assert gone is not None
-    assert (gone.gone, gone.moved_to) == (True, "pkg.here")
+    assert (gone.has_left, gone.moved_to) == (True, "pkg.here")
     inner = names.importable("pkg.gone", "moved")
     assert inner is not None
     assert inner.moved_to == "pkg.here.moved"
@@ -281,6 +283,10 @@ def test_parameters_follow_a_function_that_moved() -> None:
 @pytest.mark.usefixtures("built")
 def test_attributes_are_those_of_each_release() -> None:
     (found,) = names.class_attributes("Model", "pkg")
-    assert found.attributes["config"].present == found.attributes["device"].present == (("1.0", "1.0"),)
+    assert (
+        found.attributes["config"].present
+        == found.attributes["device"].present
+        == (("1.0", "1.0"),)
+    )
     assert found.attributes["_config"].first == "2.0"
     assert found.dynamic.present == (("1.0", "1.0"),)  # Layer comes from elsewhere

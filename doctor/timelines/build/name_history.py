@@ -13,7 +13,7 @@ from doctor.timelines.build.name_files import Class, Release
 from doctor.timelines.build.name_package import EXTERNAL, Origin, Package
 from doctor.timelines.name_file import FORMAT, MAGIC, Header, Tables, number_text
 
-_BLOCK = 250_000
+_BLOCK = 700_000
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 20}]
 _FILTERS[0] |= {"lc": 4, "lp": 0, "pb": 0}
 _CALLED = {"__init__", "__call__", "__new__"}

@@ -123,17 +123,14 @@ basicsr since=1.3.5
 torch-geometric since=1.6
 dgl since=0.6
 ray since=1.9 every=4
-tensorboard since=2.2
 nvidia-ml-py since=11.450 imports=pynvml
 ml-dtypes
 fsspec since=0.8 every=2
 pyarrow since=1.0
-scikit-image since=0.17 imports=skimage
 moviepy since=1.0.2
 librosa since=0.7
 gguf
 llama-cpp-python since=0.1.30 imports=llama_cpp
-ultralytics since=8.0
 """
 
 COVERED = tuple(_row(line) for line in _ROWS.split("\n") if line)

@@ -7,28 +7,41 @@ import re
 from doctor.timelines.build.name_history import Histories
 
 _DEEP = 3
+_CALLED = {"__call__", "__init__", "__new__", "forward"}
+_MODELS = re.compile(r"(transformers|timm)\.models\.|diffusers\.pipelines\.|keras\.src\.layers\.")
 _INNER = (
-    r".*\.dummy_\w+_objects",
+    r"(transformers|diffusers|optimum)\.utils\.dummy_",
     r"diffusers\.modular_pipelines",
-    r"jax\._src\.(pallas|interpreters|cudnn|export|mosaic|internal_test_util)",
+    r"jax\._src\.(?!(numpy|lax|nn|random|tree_util|api|core|config|scipy)\b)",
+    r"(lightning\.app|lightning_app|mmdet\.\w+|gptqmodel)\.\w+\.",
+    r"pandas\.(_libs|core\.(internals|computation|reshape|array_algos)|io\.\w+\.|plotting\._)",
     r"jax\.experimental\.(mosaic|pallas)",
     r"jaxlib\.(mlir|mosaic|triton|thunky)",
-    r"ray\.(_private|dashboard|rllib|serve\._private|data\._internal|autoscaler|core|llm)",
+    r"ray\.(_private|dashboard|rllib|autoscaler|core|llm|\w+\.\w+\.)",
     r"sglang\.(multimodal_gen|kernels|jit_kernel)",
     r"sglang\.srt\.(?!server_args|utils|entrypoints|sampling)",
-    r"(numba|sympy|dgl)\.\w+\.\w+\.",
+    r"sympy\.\w+\.",
+    r"vllm\.(?!entrypoints\.llm|engine\.arg_utils|config)\w+\.\w+",
+    r"(numba|dgl|kornia|unsloth|pyarrow|matplotlib)\.\w+\.\w+\.",
+    r"(openai|langchain|langchain_core)\.\w+\.\w+",
+    r"numba\.(core|cuda|np|typed|experimental|stencils|parfors|misc)",
+    r"unsloth_zoo\.|unsloth\.models",
     r"tensorflow\.(python|compiler|lite|core|dtensor|tools)",
     r"torch\.(_inductor|_dynamo|_functorch|_export|testing|onnx\._internal|ao|fx\.experimental)",
     r"torch\.(_VF|_refs|_decomp|_prims|onnx\.symbolic|nn\.quantized|nn\.intrinsic|profiler\._)",
     r"torch\.distributed\.(_\w+|fsdp\._\w+|elastic|tensor\._\w+)",
     r"torchao\.(prototype|_models)",
     r"transformers\.models\.deprecated",
-    r"vllm\.(model_executor|v1|attention|distributed|third_party|transformers_utils|compilation)",
     r"(gptqmodel|optimum|deepspeed|unsloth_zoo|lm_eval|llmcompressor)\.\w+\.\w+\.",
 )
 _IS_INNER = re.compile("|".join(f"(?:{each})" for each in _INNER))
 """Modules whose classes and parameters are not recorded, only their names."""
-_UNWANTED = re.compile(r".*\.dummy_\w+_objects|sglang\.(multimodal_gen|kernels|jit_kernel)\.\w+\.")
+_UNWANTED = re.compile(
+    r"(transformers|diffusers|optimum)\.utils\.dummy_|sglang\.(multimodal_gen|kernels|jit_kernel)\.\w+\."
+    r"|openai\.(types|resources)\.\w+\.|vllm\.model_executor\.(models|layers)\.\w+\.\w+"
+    r"|vllm\.(third_party|v1\.\w+\.\w+\.)|tensorflow\.(lite|compiler|core)\."
+    r"|ray\.(rllib|dashboard|_private|autoscaler)\.\w+\."
+)
 """Modules of which not even the names are recorded."""
 
 
@@ -42,6 +55,7 @@ def select(histories: Histories) -> None:
     all their releases, and are marked as thinned, since a missing name then means nothing.
     """
     _inner(histories)
+    _attributes(histories)
     _names(histories)
     _parameters(histories)
 
@@ -56,12 +70,31 @@ def _inner(histories: Histories) -> None:
     histories.parameters = {name: rows for name, rows in histories.parameters.items() if rows}
 
 
+def _attributes(histories: Histories) -> None:
+    """Remove the attributes of models that never changed; `*` says that there are more."""
+    for rows in histories.classes.values():
+        for module, (_, row) in rows.items():
+            if not _MODELS.match(module):
+                continue
+            present = row[""]
+            steady = [
+                name
+                for name, bits in row.items()
+                if bits == present and name and name not in _CALLED
+            ]
+            for name in steady:
+                del row[name]
+            if steady:
+                row["*"] = present
+
+
 def _names(histories: Histories) -> None:
     packages = {module.rpartition(".")[0] for module in histories.modules}
     inner = {
         module
         for module in histories.modules
-        if (module.count(".") >= _DEEP or _is_private(module)) and module not in packages
+        if module not in packages
+        and (module.count(".") >= _DEEP or _is_private(module) or _IS_INNER.match(module))
     }
     unwanted = {module for module in histories.modules if _UNWANTED.match(module)}
     histories.thinned |= unwanted

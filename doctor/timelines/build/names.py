@@ -20,6 +20,7 @@ import msgspec
 import requests
 from pypi_simple import NoSuchProjectError
 
+from doctor.timelines.build.name_coverage import coverage
 from doctor.timelines.build.name_files import Member, Release
 from doctor.timelines.build.name_history import Histories
 from doctor.timelines.build.name_owners import owners
@@ -86,8 +87,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("distributions", nargs="*", help="only these; default: all")
     parser.add_argument("--missing", action="store_true", help="only those without a file")
+    parser.add_argument("--list", action="store_true", help="write what is covered, as a table")
     parser.add_argument("--into", type=Path, default=FOLDER, help="folder to write into")
     options = parser.parse_args()
+    if options.list:
+        sys.stdout.write(coverage(options.into))
+        return
     index = Index()
     made = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     gc.disable()  # syntax trees are many objects and no cycles
