@@ -228,9 +228,8 @@ def test_every_import_of_others_is_declared() -> None:
         "process_tree",
         "removal",
     }  # of doctor/host/supervisor_child.py, which runs outside the package
-    beside |= {"pypi_simple", "requests"}  # of the extra that builds the timelines
     beside |= {"jsonschema", "ruamel"}  # development dependencies of doctor lint and doctor fmt
-    beside |= {"elftools", "pypi_simple", "remotezip"}  # the extra that makes the timelines
+    beside |= {"elftools", "pypi_simple", "remotezip", "requests"}  # the extra `timelines`
     assert (used - known - beside, known - used - {"psutil", "pynvml", "tomli"}) == (set(), set())
 
 
