@@ -73,14 +73,16 @@ class Index:
     def _whole(self, release: Release) -> bytes:
         answer = self._session.get(release.url, timeout=180)
         answer.raise_for_status()
-        return answer.content
+        content: bytes = answer.content
+        return content
 
     def _range(self, url: str, first: int, last: int) -> bytes:
         answer = self._session.get(url, headers={"Range": f"bytes={first}-{last}"}, timeout=180)
         answer.raise_for_status()
         if answer.status_code != requests.codes.partial_content:
             raise OSError(f"no ranges of {url}")
-        return answer.content
+        content: bytes = answer.content
+        return content
 
     def _of_ranges(self, release: Release) -> Iterator[Member]:
         """Read the wanted members of a large wheel, neighbours in one request.
