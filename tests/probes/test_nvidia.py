@@ -552,7 +552,7 @@ def test_nvml_complains_beside_a_gpu_that_nothing_drives(tmp_path: Path, fake_nv
 
 
 def test_libcuda_and_the_driver_behind_it(tmp_path: Path) -> None:
-    host = made_host(tmp_path, {"/usr/lib64/libcuda.so.535.104.05": ""})
+    host = made_host(tmp_path, {"/usr/lib64/libcuda.so.535.104.05": "x"})
     (tmp_path / "root/usr/lib64/libcuda.so.1").symlink_to("libcuda.so.535.104.05")
     seen = _seen(host)
     assert seen["nvidia.libcuda"] == "/usr/lib64/libcuda.so.1"
@@ -563,8 +563,8 @@ def test_libcuda_and_the_driver_behind_it(tmp_path: Path) -> None:
 
 def test_a_compatibility_library_comes_first(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
-        "/usr/lib64/libcuda.so.1": "",
-        "/usr/local/cuda/compat/libcuda.so.1": "",
+        "/usr/lib64/libcuda.so.1": "x",
+        "/usr/local/cuda/compat/libcuda.so.1": "x",
     }
     facts = facts_of(
         nvidia.probe(

@@ -36,6 +36,7 @@ def nvidia(
         files.update(pci(address(place)))
         files[f"/proc/driver/nvidia/gpus/{address(place)}/information"] = (
             f"Model: \t\t {name}\nIRQ:   \t\t 16\nBus Location: \t {address(place)}\n"
+            f"Device Minor: \t {place}\n"
         )
         files.update({f"/dev/nvidia{place}": opens} if nodes else {})
     files.update({"/dev/nvidiactl": opens} if nodes else {})

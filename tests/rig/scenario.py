@@ -42,6 +42,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What NVML answers; None: there is no such library."""
     libcuda: str | None = "580.95.05"
     """Release of the driver's library; None: there is none."""
+    emptied: tuple[str, ...] = ()
+    """Names of the driver's libraries that are there without content: `libcuda.so`."""
     compat: str | None = None
     """Release of a forward-compatibility library, in a folder named compat that is searched first."""
     cuinit: str = "100"
@@ -105,6 +107,7 @@ class Stage:
         """Lay the libraries where the loader looks, under the names that a driver's package gives them."""
         played = self.scenario
         wanted = [("lib", "libcuda.so", played.libcuda), ("compat", "libcuda.so", played.compat)]
+        wanted.append(("lib", "libnvidia-ptxjitcompiler.so", played.libcuda))
         wanted.append(
             (
                 "lib",
@@ -115,8 +118,13 @@ class Stage:
         for folder, name, release in wanted:
             if release:
                 (self.folder / folder).mkdir(exist_ok=True)
-                shutil.copy(libraries / f"{name}.1", self.folder / folder / f"{name}.{release}")
-                (self.folder / folder / f"{name}.1").symlink_to(f"{name}.{release}")
+                at = self.folder / folder / f"{name}.{release}"
+                # Nothing loads the compiler for PTX here: it only has to be there.
+                here = libraries / f"{name}.1"
+                shutil.copy(here if here.exists() else libraries / "libcuda.so.1", at)
+                if name in played.emptied:
+                    at.write_bytes(b"")
+                (self.folder / folder / f"{name}.1").symlink_to(at.name)
 
     @property
     def env(self) -> dict[str, str]:

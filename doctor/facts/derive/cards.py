@@ -20,6 +20,8 @@ _MAXWELL, _TURING = 0x1340, 0x1E00
 _WITHOUT_PASCAL = "590"
 """The first branch of drivers that serves Turing and newer alone."""
 _NVIDIAS_OWN = ("", "nvidia")
+_CLOSED = ("gpus_refused", "gpus_barred", "nodes_wrong", "nodes_missing")
+"""Facts about device files that keep NVML from a GPU which the driver has taken."""
 
 
 def cards(facts: Facts) -> FactStream:
@@ -63,17 +65,20 @@ def _need(card: dict[str, Any], facts: Facts) -> str:
 def _not_taken(there: list[dict[str, Any]], facts: Facts) -> list[dict[str, Any]]:
     """Return the cards that NVML does not list.
 
-    None where it could not be asked, or names GPUs without their place.
+    None where it could not be asked, names GPUs without their place, or cannot open their files.
     """
+    if any(value_of(facts, f"nvidia.{name}") for name in _CLOSED):
+        return []
     gpus, nvml = facts.get("nvidia.gpus", absent("")), facts.get("nvidia.nvml", absent(""))
     if gpus.state is State.UNKNOWN or nvml.state is not State.ABSENT or value_of(facts, "host.wsl"):
         return []
     taken = [gpu for gpu in gpus.value or () if isinstance(gpu, dict)]
     # A container, and a job of a cluster, see the cards of their host on PCI, and only GPUs of
     # their own.
-    if taken and (
-        value_of(facts, "host.container") or any(not gpu.get("pci_bus_id") for gpu in taken)
-    ):
+    contained = value_of(facts, "host.container")
+    if taken and (contained or any(not gpu.get("pci_bus_id") for gpu in taken)):
+        return []
+    if contained and value_of(facts, "nvidia.device_nodes") is False:
         return []
     places = {gpu.get("pci_bus_id") for gpu in taken}
     return [card for card in there if card.get("pci_bus_id") not in places]

@@ -56,6 +56,32 @@ NVIDIA: dict[str, str] = {
     "nvidia.nodes_refused": (
         "device nodes of NVIDIA's that are there and that this user may not open"
     ),
+    "nvidia.gpus_refused": (
+        "device nodes of the GPUs, where their mode lets this user open none of them"
+    ),
+    "nvidia.gpus_barred": (
+        "device nodes of the GPUs, where a control group or a policy refuses each of them"
+    ),
+    "nvidia.nodes_wrong": (
+        "in words: device nodes of the driver with another number than the kernel gives it"
+    ),
+    "nvidia.nodes_wrong.files": "paths of those device nodes",
+    "nvidia.nodes_missing": (
+        "device nodes that are not there: /dev/nvidiactl, or those of every GPU that the driver "
+        "holds"
+    ),
+    "nvidia.device_file_mode": (
+        "mode that the driver wants its device nodes to have, in octal digits: 0666"
+    ),
+    "nvidia.libraries_empty": (
+        "paths of libcuda.so.1 and libnvidia-ml.so.1 where the loader takes a file without content"
+    ),
+    "nvidia.nvml_missing": (
+        "in words, where a driver is loaded and its libnvidia-ml.so.1 is not there"
+    ),
+    "nvidia.ptx_compiler_missing": (
+        "path of the driver's libnvidia-ptxjitcompiler, where it is missing beside libcuda"
+    ),
     "nvidia.uvm_node": "true where /dev/nvidia-uvm is there",
     "nvidia.modprobe": "path of an nvidia-modprobe that may load modules and make device nodes",
     "nvidia.uvm": "true where the module nvidia_uvm is loaded",

@@ -20,9 +20,11 @@ def _wrong(why: str, nvml: str | None, *first: str, **more: Any) -> Scenario:
     return Scenario(why=why, nvml=nvml, static=True, first=first, **told)
 
 
-def _hint(why: str, nvml: str, *says: str, **more: Any) -> Scenario:
+def _hint(
+    why: str, nvml: str, *says: str, rules: tuple[str, ...] = ("nvidia/.*",), **more: Any
+) -> Scenario:
     """The static check has to warn, and no more."""
-    return _wrong(why, nvml, "nvidia/.*", says=says, **{"code": 0, "severity": "warning", **more})
+    return _wrong(why, nvml, *rules, says=says, **{"code": 0, "severity": "warning", **more})
 
 
 def _without(files: Mapping[str, str], *starts: str) -> dict[str, str]:
@@ -300,6 +302,61 @@ SCENARIOS = {
         libcuda=None,
         says=("6.8.0-85-generic", "linux-headers"),
         hides=("blacklist nouveau",),
+    ),
+    "nodes-of-another-number": _wrong(
+        "a container was handed other files under the names of the driver's",
+        "gpus=1;error.init=17",
+        "nvidia/device-files-wrong",
+        machine={
+            **machines.nvidia(),
+            "/.dockerenv": "",
+            "/proc/devices": "Character devices:\n195 nvidia\n195 nvidiactl\n",
+        },
+        says=("/dev/nvidiactl has the number 1:3, and the driver's is 195:255", "mknod"),
+        never=("wsl/.*", "reach/.*"),
+        hides=("WSL", "CUDA_VISIBLE_DEVICES"),
+    ),
+    "the-only-gpu-is-closed": _wrong(
+        "a rule of udev closed /dev/nvidia0 to this user, and left /dev/nvidiactl open",
+        "gpus=0",
+        "nvidia/nvml-insufficient-permissions",
+        machine={**machines.nvidia(), "/dev/nvidia0": FORBIDDEN, "/.dockerenv": ""},
+        says=("/dev/nvidia0", "chmod 0666"),
+        never=("nvidia/gpu-unknown-to-driver", "container/.*"),
+        hides=("GRID", "docker run"),
+    ),
+    "nobody-made-the-nodes": _wrong(
+        "after the start of a server, nobody made the device files, and nvidia-modprobe is missing",
+        "gpus=0;error.init=9",
+        "nvidia/device-files-wrong",
+        machine=machines.nvidia(nodes=False),
+        says=("/dev/nvidiactl, /dev/nvidia0", "nvidia-smi -L"),
+        never=("container/.*", "nvidia/gpu-unknown-to-driver"),
+    ),
+    "libcuda-without-content": _wrong(
+        "an image from `docker commit`: of the mounted libraries empty files stayed",
+        "gpus=1;error.cuda=12",
+        "cuda/driver-library-missing",
+        machine={**machines.nvidia(), "/.dockerenv": ""},
+        emptied=("libcuda.so",),
+        says=("libcuda.so.1 has no content", "-empty -delete"),
+        tells=("H100",),
+    ),
+    "nvml-without-content": _hint(
+        "the same for NVML alone: torch runs, JAX does not",
+        "gpus=1",
+        "libnvidia-ml.so.1 is empty",
+        machine={**machines.nvidia(), "/.dockerenv": ""},
+        emptied=("libnvidia-ml.so",),
+    ),
+    "ptx-compiler-without-content": _hint(
+        "libraries of the driver that somebody mounted one by one",
+        "gpus=1",
+        "libnvidia-ptxjitcompiler.so.580.95.05",
+        machine=machines.nvidia(),
+        emptied=("libnvidia-ptxjitcompiler.so",),
+        severity="note",
+        rules=("cuda/ptx-compiler-missing",),
     ),
     "ecc-uncorrected": _hint(
         "uncorrectable memory errors since the driver started",

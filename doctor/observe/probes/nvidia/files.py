@@ -1,4 +1,4 @@
-"""Read the files of NVIDIA's driver: kernel module, PCI, WSL, device nodes, libcuda.
+"""Read the files of NVIDIA's driver: kernel module, PCI, WSL, libraries.
 
 The driver's README names the files of /proc/driver/nvidia
 (https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/procinterface.html). Files come
@@ -17,10 +17,13 @@ from pathlib import Path
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.binaries.loader_cache import find_library, loader_cache, search_folders
+from doctor.observe.probes.nvidia.nodes import device_nodes
 
 _WSL = "/usr/lib/wsl/lib"
 _RELEASE = re.compile(r"\d{2,4}\.\d+(?:\.\d+)*")
 _NIX = "/run/opengl-driver/lib"
+_CUDA, _NVML = "libcuda.so.1", "libnvidia-ml.so.1"
+_PTX = "libnvidia-ptxjitcompiler.so"
 _OF_LIBCUDA = ("libcuda", "libcuda_version", "libcuda_link", "libcuda_before_wsl")
 _LINKER_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
@@ -127,27 +130,7 @@ def driver_files(host: Host, *, shown: bool) -> FactStream:
 
     `shown` says whether there is a driver.
     """
-    yield "nvidia.device_nodes", _device_nodes(host) if shown else absent("no driver is loaded")
-    refused, barred = _refused(host) if shown else ([], [])
-    yield (
-        "nvidia.nodes_refused",
-        present(refused, "/dev/nvidia*") if refused else absent("/dev/nvidia*"),
-    )
-    yield (
-        "nvidia.nodes_barred",
-        present(barred, "/dev/nvidia*") if barred else absent("/dev/nvidia*"),
-    )
-    stale = _stale(host) if shown else ""
-    yield (
-        "nvidia.nodes_stale",
-        present(stale, "/proc/devices") if stale else absent("/proc/devices"),
-    )
-    yield (
-        "nvidia.uvm_node",
-        present(host.exists("/dev/nvidia-uvm"), "/dev/nvidia-uvm")
-        if shown
-        else absent("/dev/nvidia-uvm"),
-    )
+    yield from device_nodes(host, shown=shown)
     yield "nvidia.modprobe", _modprobe(host) if shown else absent("no driver is loaded")
     yield (
         "nvidia.uvm",
@@ -162,14 +145,7 @@ def driver_files(host: Host, *, shown: bool) -> FactStream:
     )
     yield "nvidia.fabric_manager", _fabric_manager(host, shown=shown)
     yield from _libcuda(host)
-
-
-def _opens(path: Path) -> bool:
-    try:
-        os.close(os.open(path, os.O_RDWR | getattr(os, "O_NONBLOCK", 0)))
-    except OSError:
-        return False
-    return True
+    yield from _libraries(host) if shown else _no_libraries()
 
 
 def _uvm(host: Host) -> Fact:
@@ -184,50 +160,6 @@ def _uvm(host: Host) -> Fact:
     )
 
 
-def _refused(host: Host) -> tuple[list[str], list[str]]:
-    """Return the device nodes closed by their mode, and those closed by a control group."""
-    nodes = [
-        f"/dev/{name}"
-        for name in host.list("/dev")
-        if re.fullmatch(r"nvidia(?:\d+|ctl|-uvm)", name)
-    ]
-    closed = [node for node in nodes if not os.access(host.at(node), os.R_OK | os.W_OK)]
-    barred = [node for node in closed if _mode_allows(host.at(node))]
-    return [node for node in closed if node not in barred], barred
-
-
-def _stale(host: Host) -> str:
-    """Say whether /dev/nvidia-uvm has another major number than the kernel's.
-
-    The kernel assigns it anew whenever the module is loaded.
-    """
-    listed = re.search(
-        r"^ {0,3}(\d{1,4}) nvidia-uvm$",
-        host.read("/proc/devices", limit=1 << 16) or "",
-        re.MULTILINE,
-    )
-    try:
-        node = host.at("/dev/nvidia-uvm").stat()
-    except OSError:
-        return ""
-    if listed is None or not stat.S_ISCHR(node.st_mode) or os.major(node.st_rdev) == int(listed[1]):
-        return ""
-    return (
-        f"/dev/nvidia-uvm has the number {os.major(node.st_rdev)}, and nvidia-uvm is {listed[1]} "
-        f"in /proc/devices"
-    )
-
-
-def _mode_allows(path: Path) -> bool:
-    try:
-        status = path.stat()
-    except OSError:
-        return False
-    member = status.st_gid in (os.getegid(), *os.getgroups())
-    shift = 6 if status.st_uid == os.geteuid() else 3 if member else 0
-    return (status.st_mode >> shift) & 0o6 == 0o6
-
-
 def _modprobe(host: Host) -> Fact:
     """Return nvidia-modprobe, with which libcuda loads modules, if setuid or run by root."""
     for path in ("/usr/bin/nvidia-modprobe", "/usr/sbin/nvidia-modprobe"):
@@ -238,18 +170,6 @@ def _modprobe(host: Host) -> Fact:
         if status.st_mode & stat.S_ISUID or os.geteuid() == 0:
             return present(path, path)
     return absent("/usr/bin/nvidia-modprobe")
-
-
-def _device_nodes(host: Host) -> Fact:
-    if host.exists("/dev/dxg"):
-        return present(os.access(host.at("/dev/dxg"), os.R_OK | os.W_OK), "/dev/dxg")
-    nodes = [name for name in host.list("/dev") if re.fullmatch(r"nvidia\d+", name)]
-    # Opening a GPU's own node wakes the GPU, which takes seconds; nvidiactl costs nothing and is
-    # refused the same way.
-    usable = _opens(host.at("/dev/nvidiactl")) and all(
-        os.access(host.at(f"/dev/{name}"), os.R_OK | os.W_OK) for name in nodes
-    )
-    return present(bool(nodes) and usable, "/dev/nvidiactl, /dev/nvidia*")
 
 
 def _fabric_manager(host: Host, *, shown: bool) -> Fact:
@@ -269,7 +189,7 @@ def _fabric_manager(host: Host, *, shown: bool) -> Fact:
 
 def _libcuda(host: Host) -> FactStream:
     wsl = f"{_WSL}/libcuda.so.1"
-    path = find_library(host, "libcuda.so.1")
+    path = find_library(host, _CUDA)
     if path is None and host.exists(f"{_NIX}/libcuda.so.1"):
         # Programs of NixOS name this folder themselves; those that are not built there do not find
         # it.
@@ -284,6 +204,11 @@ def _libcuda(host: Host) -> FactStream:
         )
         for name in _OF_LIBCUDA:
             yield f"nvidia.{name}", absent(why)
+        return
+    if _is_empty(host, path):
+        # The loader takes the first file of that name, and fails for good where it is none.
+        for name in _OF_LIBCUDA:
+            yield f"nvidia.{name}", absent(f"{path} is empty")
         return
     # Packages of a distribution put theirs into these folders; other places are somebody's choice.
     shadows = (
@@ -306,3 +231,71 @@ def _libcuda(host: Host) -> FactStream:
     )
     plain = plain or next(iter(loader_cache(host).get("libcuda.so", ())), None)
     yield "nvidia.libcuda_link", present(plain is not None, plain or "the linker's folders")
+
+
+def _is_empty(host: Host, path: str) -> bool:
+    """Say whether a library is a file without content, or no file at all.
+
+    `docker commit` leaves such files of a container that ran with GPUs: the toolkit's mounts are
+    gone, and what they were mounted on is empty.
+    """
+    try:
+        status = host.at(path).stat()
+    except OSError:
+        return False
+    return not stat.S_ISREG(status.st_mode) or status.st_size == 0
+
+
+def _libraries(host: Host) -> FactStream:
+    """Yield which of the driver's libraries are missing, or are there without content.
+
+    Windows and Jetsons keep them in places of their own.
+    """
+    if host.exists("/dev/dxg") or kernel_driver(host) is None:
+        yield from _no_libraries()
+        return
+    found = {name: find_library(host, name) for name in (_CUDA, _NVML)}
+    empty = [path for path in found.values() if path is not None and _is_empty(host, path)]
+    yield (
+        "nvidia.libraries_empty",
+        present(empty, "the loader's search") if empty else absent("the loader's search"),
+    )
+    nvml, cuda = found[_NVML], found[_CUDA]
+    missing = (
+        f"{nvml} is empty"
+        if nvml in empty
+        else f"the loader finds no {_NVML}"
+        if nvml is None
+        else ""
+    )
+    yield (
+        "nvidia.nvml_missing",
+        present(missing, "the loader's search") if missing else absent(nvml or ""),
+    )
+    compiler = _missing_compiler(host, cuda) if cuda is not None and cuda not in empty else ""
+    yield (
+        "nvidia.ptx_compiler_missing",
+        present(compiler, "the loader's search") if compiler else absent("the loader's search"),
+    )
+
+
+def _missing_compiler(host: Host, libcuda: str) -> str:
+    """Return where the driver's compiler for PTX belongs, if it is neither there nor elsewhere.
+
+    Empty for the libcuda of a Jetson or of a package for forward compatibility.
+    """
+    whole = os.path.realpath(host.at(libcuda))
+    release = re.search(r"libcuda\.so\.(\d{3}\.\d+(?:\.\d+)*)$", whole)
+    driver = kernel_driver(host)
+    if release is None or driver is None or release[1] != driver[0]:
+        return ""
+    names = [f"{_PTX}.{release[1]}", f"{_PTX}.1"]
+    places = [f"{os.path.dirname(path)}/{name}" for path in (libcuda, whole) for name in names]  # noqa: PTH120
+    found = [*places, *filter(None, (find_library(host, name) for name in names))]
+    there = any(host.exists(path) and not _is_empty(host, path) for path in found)
+    return "" if there else places[0]
+
+
+def _no_libraries() -> FactStream:
+    for name in ("libraries_empty", "nvml_missing", "ptx_compiler_missing"):
+        yield f"nvidia.{name}", absent("no driver of Linux is loaded")
