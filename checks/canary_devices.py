@@ -20,7 +20,7 @@ FULL = re.compile(
     r"out of memory|_STATUS_ALLOC_FAILED|OUT_OF_(DEVICE_)?MEMORY|OUT_OF_RESOURCES", re.IGNORECASE
 )
 BUSY = re.compile(
-    r"device\(s\) is/are busy or unavailable|devices are busy or unavailable|cudaErrorDevicesUnavailable"
+    r"device\(s\) is/are busy or unavailable|devices are busy or unavailable|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
 )
 GIB = 1 << 30
 ENOUGH = GIB

@@ -15,7 +15,8 @@
 
 A failed result means that `import jax` fails, or that JAX lists a device and does not compute on
 it. A plugin that does not start leaves JAX on the processor with a message that few people see:
-that is `jax.error`, and the result is skipped.
+that is `jax.error`, and the result is skipped. So it is where the memory of every GPU is full, or
+other processes have them: JAX raises then, and only its standard error holds the driver's reason.
 """
 
 from __future__ import annotations
@@ -25,16 +26,20 @@ import logging
 import os
 import re
 import sys
+import traceback
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from canary_devices import FULL
+from canary_devices import BUSY, FULL
 from canary_report import CaseEnded, Report
+from canary_stderr import stderr_copied
 
 REPORT = Report()
 PLUGIN = re.compile(r"jax[-_](cuda|rocm|metal)\d*[-_]plugin$|jax[-_](metal)$|(libtpu)(-nightly)?$")
 CHOOSING = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 LOCAL = re.compile(r"\+(cuda|rocm)")
+NATIVE = re.compile(r"CUDA_ERROR_[A-Z]|hipError[A-Z]")
+"""The driver's own reason in a line of XLA."""
 
 
 class HeadAndTail(logging.Handler):
@@ -87,6 +92,34 @@ def why_none(jax: Any, kind: str, kept: HeadAndTail) -> str:
     return f"JAX lists no device of {kind}"
 
 
+def start(jax: Any, kind: str, kept: HeadAndTail, data: dict[str, Any]) -> list[Any]:
+    """List the devices; where JAX raises, end with its reason and with the driver's."""
+    lines: list[str] = []
+    with REPORT.act():
+        try:
+            with stderr_copied(lines):
+                return list(jax.devices())
+        except Exception as error:
+            if kind == "cpu":
+                raise
+            # A line of XLA begins with time, process and place in the source: `… util.cc:279] `.
+            native = next(
+                (line.rpartition("] ")[2][:300] for line in lines if NATIVE.search(line)), ""
+            )
+            told = why_none(jax, kind, kept)
+            words = f"{told}: {native}" if native and native not in told else told
+            REPORT.facts["jax.error"] = words
+            for state, pattern in (("full", FULL), ("busy", BUSY)):
+                if pattern.search(native):
+                    REPORT.facts["jax.devices"] = []
+                    data["state"] = state
+                    raise CaseEnded("skipped", f"JAX starts on no GPU: {words}") from error
+            if not native:
+                raise
+            traceback.print_exc()
+            raise CaseEnded("failed", f"{type(error).__name__}: {error}: {native}") from error
+
+
 def compute(jax: Any, device: Any, name: str) -> None:
     """Add on a device and read back."""
     numpy = sys.modules["numpy"]
@@ -119,13 +152,7 @@ def ask(jax: Any, kind: str, plugin: str | None, kept: HeadAndTail) -> None:
     """List the devices and compute on each; where a build for GPUs has none, say why."""
     with REPORT.result(None) as data:
         REPORT.doing["case"] = "look for devices"
-        with REPORT.act():
-            try:
-                found = jax.devices()
-            except Exception:
-                if kind != "cpu":
-                    REPORT.facts["jax.error"] = why_none(jax, kind, kept)
-                raise
+        found = start(jax, kind, kept, data)
         names = [named(device, kind) for device in found]
         if not names:
             raise CaseEnded("failed", "JAX lists no device, not even the processor")

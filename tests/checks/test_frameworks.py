@@ -6,6 +6,7 @@ are installed by the dear tests.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,54 @@ def test_words_of_a_plugin_that_does_not_start_are_kept(bare_python: Path, tmp_p
     assert "cuInit(0) failed: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" in facts["jax.error"]
     assert result["verdict"] == "skipped"
     assert "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" in result["reason"]
+
+
+_RAISES = """
+import os
+def devices(kind=None):
+    if kind is None:
+        os.write(2, b"E1122 16:43:34.246444    2662 platform_util.cc:279] " + {says!r}.encode() + b"\\n")
+    raise RuntimeError("Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA")
+import numpy
+"""
+_EXECUTOR = "Failed to create stream executor for device CUDA:0: : "
+
+
+@pytest.mark.skipif(os.name != "posix", reason="standard error is copied by tee")
+@pytest.mark.parametrize(
+    ("says", "verdict", "state"),
+    [
+        ("CUDA_ERROR_OUT_OF_MEMORY: out of memory", "skipped", "full"),
+        ("CUDA_ERROR_DEVICE_UNAVAILABLE: busy or unavailable", "skipped", "busy"),
+        ("CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered", "failed", None),
+        ("no reason", "failed", None),
+    ],
+)
+def test_the_reason_that_only_standard_error_holds_is_taken_from_there(
+    bare_python: Path, tmp_path: Path, says: str, verdict: str, state: str | None
+) -> None:
+    body = _RAISES.format(says=_EXECUTOR + says)
+    path = _played(tmp_path, "jax", body + "numpy = numpy\n", "jax-cuda13-plugin")
+    document = run_check(bare_python, "facts/jax_devices.py", tmp_path, PYTHONPATH=path)
+    result = only_result(document)
+    assert (result["verdict"], result["data"].get("state")) == (verdict, state)
+    assert "no supported devices found for platform CUDA" in document["facts"]["jax.error"]
+    if says.startswith("CUDA_"):
+        assert _EXECUTOR + says in result["reason"]
+        assert document["facts"]["jax.error"].endswith(says)
+    assert document["facts"].get("jax.devices") == ([] if state else None)
+    assert f"platform_util.cc:279] {_EXECUTOR}{says}" in document["log"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="standard error is copied by tee")
+def test_the_last_words_of_a_library_that_aborts_are_not_lost(
+    bare_python: Path, tmp_path: Path
+) -> None:
+    body = "import os\ndef devices(kind=None):\n    os.write(2, b'F1122 Check failed: stream')\n    os.abort()\nimport numpy\n"
+    path = _played(tmp_path, "jax", body, "jax-cuda13-plugin")
+    document = run_check(bare_python, "facts/jax_devices.py", tmp_path, PYTHONPATH=path)
+    assert document["exit_code"] < 0
+    assert "F1122 Check failed: stream" in document["log"]
 
 
 def test_jax_that_somebody_keeps_on_the_processor_misses_nothing(
