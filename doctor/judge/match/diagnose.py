@@ -67,6 +67,7 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     ]
     issues = raised(positive, issues, observation)
     issues += common_causes(decided, issues, facts, observation.targets)
+    issues = _without_denied(issues)
     general = {evaluation.id for evaluation in evaluations if evaluation.issue.general}
     failures: list[Detection] = []
     if observation.logs:
@@ -89,6 +90,20 @@ def _failures(
     from doctor.judge.match.failures import explained_failures  # a check of files reads no log
 
     return explained_failures(observation, catalog, issues, general)
+
+
+def _without_denied(findings: Sequence[Detection]) -> list[Detection]:
+    """Return the findings without those that evidence speaks against, if their cause was found.
+
+    A text with several meanings matches all of their issues.
+    """
+    sure = [one for one in findings if one.confidence is not Confidence.LOW]
+    return [
+        one
+        for one in findings
+        if one.confidence is not Confidence.LOW
+        or not any(matches_any(one.id, cause.symptoms) for cause in sure)
+    ]
 
 
 def common_causes(

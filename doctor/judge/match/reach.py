@@ -5,7 +5,7 @@ The rule that needs no catalog entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -14,9 +14,16 @@ from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.reach_candle import candle_missed
 from doctor.judge.match.reach_fixes import FIXES
-from doctor.judge.match.reach_some import all_taken
+from doctor.judge.match.reach_some import all_taken, states_of_torch
 from doctor.judge.match.reach_words import known_of, shown
-from doctor.judge.match.said import FRAMEWORKS, Framework, error_fact, taken
+from doctor.judge.match.said import (
+    FRAMEWORKS,
+    Framework,
+    blames_driver,
+    error_fact,
+    names_of,
+    taken,
+)
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation
@@ -31,22 +38,30 @@ _SPELLED = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (XPU)"}
 
 
 def missed_gpus(observation: Observation, told: Sequence[Detection]) -> Iterator[Detection]:
-    """Yield an error for each framework that reaches no GPU, unless a known issue says why."""
+    """Yield an error for frameworks that reach no GPU, unless a known issue says why.
+
+    Those that the same driver turned away are one finding.
+    """
     facts = observation.facts
+    unexplained: dict[str, list[Framework]] = {}
+    held: dict[str, list[Framework]] = {}
     for framework in FRAMEWORKS:
-        build = value_of(facts, f"{framework.name}.unreached")
-        if str(build) not in _SPELLED or _is_red(framework, observation.outcomes):
+        build = str(value_of(facts, f"{framework.name}.unreached"))
+        if build not in _SPELLED or _is_red(framework, observation.outcomes):
             continue
         if state := taken(framework, facts):
-            yield all_taken(framework, state, observation)
-            continue
-        weight = _weight(str(build), facts)
-        name = f"reach/{build if framework.name == 'torch' else framework.name}"
-        cited = (f"{framework.name}.unreached", error_fact(framework, facts))
-        if not any(_is_as_grave(found, weight) and explains(found, name, cited) for found in told):
-            yield msgspec.structs.replace(
-                _none_reached(name, framework, str(build), observation), severity=weight
-            )
+            held.setdefault(state, []).append(framework)
+        elif not _is_explained(framework, build, told, facts):
+            joins = build == "cuda" and "torch" in unexplained and blames_driver(framework, facts)
+            unexplained.setdefault("torch" if joins else framework.name, []).append(framework)
+    for state, frameworks in held.items():
+        if state not in states_of_torch(observation):
+            yield all_taken(frameworks, state, observation)
+    for frameworks in unexplained.values():
+        build = str(value_of(facts, f"{frameworks[0].name}.unreached"))
+        yield msgspec.structs.replace(
+            _none_reached(frameworks, build, observation), severity=_weight(build, facts)
+        )
     for missed in candle_missed(observation):
         grave = [found for found in told if _is_as_grave(found, missed.severity)]
         if not any(
@@ -54,6 +69,27 @@ def missed_gpus(observation: Observation, told: Sequence[Detection]) -> Iterator
         ):
             yield missed
     yield from _hidden(facts, observation)
+
+
+def _is_explained(
+    framework: Framework, build: str, told: Sequence[Detection], facts: Facts
+) -> bool:
+    """Say whether a finding that is as grave accounts for what a framework misses.
+
+    What keeps torch from a GPU of NVIDIA's, and is no fault of torch, keeps the others from it.
+    """
+    cited = (f"{framework.name}.unreached", error_fact(framework, facts))
+    grave = [found for found in told if _is_as_grave(found, _weight(build, facts))]
+    if any(explains(found, _name(framework, build), cited) for found in grave):
+        return True
+    shared = build == "cuda" and blames_driver(framework, facts)
+    return shared and any(
+        explains(found, "reach/cuda", ()) for found in grave if not found.id.startswith("torch/")
+    )
+
+
+def _name(framework: Framework, build: str) -> str:
+    return f"reach/{build if framework.name == 'torch' else framework.name}"
 
 
 def explains(found: Detection, name: str, facts: Iterable[str]) -> bool:
@@ -98,44 +134,49 @@ def _is_red(framework: Framework, outcomes: Sequence[Outcome]) -> bool:
 
 
 def _none_reached(
-    name: str, framework: Framework, build: str, observation: Observation
+    frameworks: Sequence[Framework], build: str, observation: Observation
 ) -> Detection:
     facts = observation.facts
-    said = as_text(value_of(facts, error_fact(framework, facts)) or "").strip()
     chosen = value_of(facts, "nvidia.visible_error") if build == "cuda" else None
-    but = f"{framework.spelled} is built for {_SPELLED[build]} and reaches no GPU"
+    one = len(frameworks) == 1
+    but = f"{names_of(frameworks)} {'is' if one else 'are'} built for {_SPELLED[build]}"
+    but += f" and {'reaches' if one else 'reach'} no GPU"
     seen = [fact for fact in known_of(build) if value_of(facts, fact) not in (None, [])]
-    words = (
-        [
-            Evidence(
-                kind=EvidenceKind.FACT,
-                text=said,
-                source=framework.check,
-                fact=error_fact(framework, facts),
-            )
-        ]
-        if said
-        else []
-    )
+    said = {framework: _said(framework, facts) for framework in frameworks}
+    words = [
+        Evidence(
+            kind=EvidenceKind.FACT,
+            text=text,
+            source=framework.check,
+            fact=error_fact(framework, facts),
+        )
+        for framework, text in said.items()
+        if text
+    ]
     return Detection(
-        id=name,
+        id=_name(frameworks[0], build),
         target=observation.targets[0].name if observation.targets else "",
         title=f"{but}: {as_text(chosen)}"
         if chosen
         else f"{but}, though this machine has {shown(build, facts)}",
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
-        message=_message(framework, said),
+        message=_message(said),
         evidence=(*words, *(fact_evidence(fact, facts) for fact in seen)),
         recipes=FIXES[build],
     )
 
 
-def _message(framework: Framework, said: str) -> str:
-    why = (
-        f'{framework.spelled} says: "{said}".' if said else f"{framework.spelled} gives no reason."
-    )
-    return f"Programs run on the CPU, or end as soon as they ask for the GPU. {why}"
+def _said(framework: Framework, facts: Facts) -> str:
+    return as_text(value_of(facts, error_fact(framework, facts)) or "").strip()
+
+
+def _message(said: Mapping[Framework, str]) -> str:
+    whys = [
+        f'{framework.spelled} says: "{text}".' if text else f"{framework.spelled} gives no reason."
+        for framework, text in said.items()
+    ]
+    return f"Programs run on the CPU, or end as soon as they ask for the GPU. {' '.join(whys)}"
 
 
 def _hidden(facts: Facts, observation: Observation) -> Iterator[Detection]:

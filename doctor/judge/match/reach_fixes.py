@@ -21,6 +21,7 @@ _CUDA = (
         title="Choose GPUs that this machine has",
         use_if=(
             Condition(fact="nvidia.visible_error", present=True),
+            Condition(fact="env.CUDA_VISIBLE_DEVICES", present=True),
             "the first GPU is meant; nvidia-smi -L lists all of them",
         ),
         steps=(Action(env={"CUDA_VISIBLE_DEVICES": "0"}),),
@@ -31,6 +32,8 @@ _CUDA = (
         use_if=(
             _IN_CONTAINER,
             Condition(fact="nvidia.device_nodes", equals=False),
+            Condition(fact="nvidia.nodes_refused", absent=True),
+            Condition(fact="nvidia.nodes_barred", absent=True),
         ),
         steps=(Action(run=("docker", "run", "--rm", "--gpus", "all", "<image>", "nvidia-smi")),),
     ),

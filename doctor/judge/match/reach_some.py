@@ -5,14 +5,15 @@ Some are not reached, or are taken by other processes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from doctor.facts.devices import cards, is_same, named, of_nvml, seen_by_nvml
 from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.reach_fixes import FIXES
-from doctor.judge.match.said import Framework
+from doctor.judge.match.said import FRAMEWORKS, Framework, names_of
+from doctor.judge.match.said import taken as state_of
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation
@@ -82,23 +83,33 @@ def taken(observation: Observation) -> Iterator[Detection]:
 
     Its memory is full, or another process has it for itself.
     """
+    for outcome, state in _taken_from_torch(observation):
+        yield _taken(outcome, outcome.device or "", state, observation.facts)
+
+
+def states_of_torch(observation: Observation) -> set[str]:
+    """Return what keeps torch from single GPUs: "full", "busy"."""
+    return {state for _, state in _taken_from_torch(observation)}
+
+
+def _taken_from_torch(observation: Observation) -> Iterator[tuple[Outcome, str]]:
     for outcome in observation.outcomes:
         state = outcome.data.get("state")
-        device = outcome.device or ""
         # Of a kind (`cuda`) that CUDA could not start for, the rule for GPUs that are not reached
         # speaks.
         if (
             outcome.id == _FIRST
             and outcome.verdict is Verdict.SKIPPED
-            and ":" in device
+            and ":" in (outcome.device or "")
             and state in ("full", "busy")
         ):
-            yield _taken(outcome, device, str(state), observation.facts)
+            yield outcome, str(state)
 
 
-def all_taken(framework: Framework, state: str, observation: Observation) -> Detection:
+def all_taken(frameworks: Sequence[Framework], state: str, observation: Observation) -> Detection:
     """Return a warning where CUDA does not start because other processes hold every GPU."""
     facts = observation.facts
+    reach = "reaches" if len(frameworks) == 1 else "reach"
     gpus = cards(facts, "nvidia.visible")
     what = (
         "have no memory left"
@@ -108,12 +119,15 @@ def all_taken(framework: Framework, state: str, observation: Observation) -> Det
     return Detection(
         id=f"reach/cuda-{state}",
         target=observation.targets[0].name if observation.targets else "",
-        title=f"{framework.spelled} reaches no GPU, for all that it may see {what}",
+        title=f"{names_of(frameworks)} {reach} no GPU: all that this user may see {what}",
         severity=Severity.WARNING,
         confidence=Confidence.HIGH,
         message="This is no fault of the stack, but nothing was checked on a GPU. "
         + " ".join(f"{of_nvml(gpu)}: {_holders(gpu)}" for gpu in gpus[:_HOLDERS]),
-        evidence=(fact_evidence(framework.error, facts), fact_evidence("nvidia.visible", facts)),
+        evidence=(
+            *(fact_evidence(framework.error, facts) for framework in frameworks),
+            fact_evidence("nvidia.visible", facts),
+        ),
         recipes=FIXES[state],
     )
 
@@ -139,7 +153,7 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Detection
         confidence=Confidence.HIGH,
         message=(
             "This is no fault of the stack, but nothing more was checked on this GPU. "
-            f"{_holders(nvml)}"
+            f"{_others(state, facts)}{_holders(nvml)}"
         ),
         evidence=(
             Evidence(
@@ -148,6 +162,15 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Detection
         ),
         recipes=FIXES[state],
     )
+
+
+def _others(state: str, facts: Facts) -> str:
+    """Name the frameworks besides torch that reach no GPU for the same reason."""
+    others = [
+        each for each in FRAMEWORKS if each.name != "torch" and state_of(each, facts) == state
+    ]
+    reach = "reaches" if len(others) == 1 else "reach"
+    return f"{names_of(others)} {reach} none for the same reason. " if others else ""
 
 
 def _unavailable(outcome: Outcome, device: str, facts: Facts) -> Detection:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from doctor.facts.devices import state_said, vendors
+from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, value_of
 
 
@@ -23,6 +26,26 @@ FRAMEWORKS = (
     Framework("onnxruntime", "ONNX Runtime", "onnxruntime.error", "onnxruntime-devices"),
 )
 """Those that are asked for their devices."""
+
+
+_OF_DRIVER = re.compile(
+    r"cuInit|CUDA_ERROR_|CUDA failure \d|no CUDA-capable device|No visible GPU|"
+    r"no supported devices found|No CUDA GPUs are available|Found no NVIDIA driver"
+)
+
+
+def blames_driver(framework: Framework, facts: Facts) -> bool:
+    """Say whether a framework repeats what the driver said, which every other one hears as well.
+
+    Another reason, such as a library of another release, is its own.
+    """
+    return bool(_OF_DRIVER.search(as_text(value_of(facts, error_fact(framework, facts)) or "")))
+
+
+def names_of(frameworks: Sequence[Framework]) -> str:
+    """Name frameworks: `torch`, `torch and JAX`, `torch, JAX and ONNX Runtime`."""
+    *others, last = (framework.spelled for framework in frameworks)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def error_fact(framework: Framework, facts: Facts) -> str:
