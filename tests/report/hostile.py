@@ -63,7 +63,7 @@ def all_of(text: str) -> Report:
                 title=text,
                 use_if=(text,),
                 note=text,
-                asks={text: text},
+                asks={text: f"the use of {text}"},
                 verify=Command(argv=(text,)),
                 steps=(
                     Step(title=text, command=Command(argv=(text,), cwd=text)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from doctor.model.findings import Evidence, EvidenceKind, Finding, Place
@@ -131,3 +132,22 @@ def test_steps_are_numbered_in_order() -> None:
 
 def test_one_step_has_no_number() -> None:
     assert "1. " not in shown(cause())
+
+
+@pytest.mark.parametrize(
+    ("meaning", "explained"),
+    [
+        ("image", False),
+        ("the name of the image", False),
+        ("the image", False),
+        ("the number of the image in the list", True),
+    ],
+)
+def test_a_word_that_explains_itself_is_not_explained(meaning: str, explained: bool) -> None:
+    step = Step(command=Command(argv=("docker", "run", "<image>")))
+    fix = Fix(
+        kind="configure", title="Start it", steps=(step,), asks={"image": meaning}, safe=False
+    )
+    text = shown(msgspec.structs.replace(cause(), fixes=(fix,)))
+    assert "replace <image>" in text
+    assert ("<image> is" in text) is explained

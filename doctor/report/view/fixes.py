@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.fixes.lines import command_line
@@ -12,6 +13,8 @@ from doctor.report.view.blocks import Change, Commands, Fix, Paragraph, Piece, S
 from doctor.report.view.detail import CHANGED_LINES, PLACE, STEPS, TITLE, Detail
 from doctor.report.view.words import cut, flags, flat
 
+_NAMING = re.compile(r"^(?:the name of )?(?:(?:the|a|an|your) )?")
+"""How an explanation begins that may say no more than the word itself: the name of the image."""
 _LABELS = {Shell.POWERSHELL: "PowerShell", Shell.CMD: "cmd"}
 
 
@@ -30,6 +33,8 @@ def _body(
     found: ModelFix, detail: Detail, *, windows: bool
 ) -> Iterator[Paragraph | Steps | Change | Commands]:
     for word, meaning in found.asks.items():
+        if _NAMING.sub("", meaning) == word.replace("-", " "):
+            continue
         yield Paragraph((Piece(flat(f"<{word}>", PLACE), Style.CODE), Piece(f"is {flat(meaning)}")))
     steps = [_step(step, detail, windows=windows) for step in found.steps[:STEPS]]
     yield from _in_order(steps)
