@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -50,7 +51,8 @@ def unshare() -> tuple[str, ...] | None:
 def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -> list[str]:
     """Return the command that runs a command on a machine of these files, by absolute path, which lie in `folder` meanwhile.
 
-    In /dev an empty content makes a device that opens, FORBIDDEN one that does not; a path that
+    In /dev an empty content makes a device that opens, FORBIDDEN one that does not, any other a
+    file; a path that
     ends in a slash is an empty folder. It is no container: `/.dockerenv` and its like are gone,
     unless `files` has them. The command keeps its user, and loses the right to open what the mode
     of a file forbids.
@@ -96,6 +98,8 @@ def _made(at: str, path: str, content: str) -> list[str]:
     lines = [f"mkdir -p '{os.path.dirname(at)}'"]  # noqa: PTH120 - a path of the other machine
     if path.startswith("/dev/"):
         lines.append(f": > '{at}'")
+        if content not in ("", FORBIDDEN):
+            return [*lines, f"printf %s {shlex.quote(content)} > '{at}'"]
         closed = f"chmod 060 '{at}'; chgrp video '{at}' 2>/dev/null || :"
         return [*lines, closed if content == FORBIDDEN else f"mount --bind /dev/null '{at}'"]
     if content.startswith(LINK):

@@ -46,6 +46,15 @@ def nvidia(
     return {**files, **{f"/dev/nvidia-nvswitch{index}": opens for index in range(switches)}}
 
 
+def kernel_log(*lines: str, seconds: int = 36) -> dict[str, str]:
+    """The kernel's log, in the form of the records of /dev/kmsg."""
+    records = (
+        f"6,{900 + number},{(seconds + number) * 1_000_000},-;{line}\n"
+        for number, line in enumerate(lines)
+    )
+    return {"/dev/kmsg": "".join(records)}
+
+
 def pci(
     place: str, vendor: str = "0x10de", kind: str = "0x030200", device: str = "0x2330"
 ) -> dict[str, str]:

@@ -21,6 +21,7 @@ from doctor.facts.derive.making import SOURCE, made
 from doctor.facts.derive.pins import pins
 from doctor.facts.derive.reach import reach
 from doctor.facts.derive.wheels import driver_runs, wanted_tag
+from doctor.facts.derive.xid import xid
 from doctor.facts.placeholders import as_text
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
@@ -121,6 +122,7 @@ def _gpus(facts: Facts) -> FactStream:
     yield from cards(facts)
     yield from choices(facts)
     yield from health(facts)
+    yield from xid(facts)
     # What was reached works, whatever the numbers say: data centre cards have packages that make up
     # for an older driver.
     yield (

@@ -51,6 +51,13 @@ NVIDIA: dict[str, str] = {
     "nvidia.libcuda_before_wsl": (
         "path of a libcuda.so.1 that the loader takes before the one of Windows"
     ),
+    "nvidia.xid": (
+        "the driver's error reports in the kernel's log, by GPU and number: {code, pci_bus_id, "
+        "count, last_seconds (since the start of the machine), text, process}"
+    ),
+    "nvidia.xid_restart": "visible GPUs whose last Xids call for a restart of the machine",
+    "nvidia.xid_reset": "visible GPUs whose last Xids call for a reset of the GPU",
+    "nvidia.xid_watch": "visible GPUs with Xids that call for attention",
     "nvidia.vgpu_unlicensed": "visible virtual GPUs without a licence",
     "nvidia.device_nodes": "true where /dev/nvidia* can be opened",
     "nvidia.nodes_refused": (
@@ -160,6 +167,9 @@ _CONCERN = {
     "pcie_narrow": "work with fewer PCIe lanes than they could",
     "power_capped": "have a low power limit",
     "gpu_errors": "do not answer",
+    "xid_restart": "reported errors that call for a restart",
+    "xid_reset": "reported errors that call for a reset",
+    "xid_watch": "reported errors that call for attention",
 }
 for _name, _words in _CONCERN.items():
     NVIDIA[f"nvidia.{_name}.which"] = (

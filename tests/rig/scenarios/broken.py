@@ -358,6 +358,19 @@ SCENARIOS = {
         severity="note",
         rules=("cuda/ptx-compiler-missing",),
     ),
+    "xid-119": _hint(
+        "the processor of one of two GPUs stopped answering",
+        "gpus=2",
+        "GPU 1 .0000:11:00.: Xid 119",
+        "gpu-reset -i 1",
+        machine={
+            **_TWO,
+            **machines.kernel_log(
+                "NVRM: Xid (PCI:0000:10:00): 43, pid=459, name=python, channel 0x00000018",
+                "NVRM: Xid (PCI:0000:11:00): 119, pid=77, name=python, Timeout after 6s of waiting for RPC response from GPU1 GSP!",
+            ),
+        },
+    ),
     "ecc-uncorrected": _hint(
         "uncorrectable memory errors since the driver started",
         "gpus=2;ecc=0;1.ecc=3",

@@ -50,6 +50,19 @@ SCENARIOS = {
         machine=_TWO,
         env={"CUDA_VISIBLE_DEVICES": "0"},
     ),
+    "faults-of-programs-in-the-log": _well(
+        "programs ended with faults of their own, and the kernel's log tells of them",
+        "gpus=1",
+        "H100",
+        machine={
+            **machines.nvidia(),
+            **machines.kernel_log(
+                "NVRM: Xid (PCI:0000:10:00): 43, pid=459, name=python, channel 0x00000018",
+                "NVRM: Xid (PCI:0000:10:00): 31, pid=653, name=python, channel 0x00000016, intr 00000000. MMU Fault: ENGINE GRAPHICS",
+                "NVRM: Xid (PCI:0000:10:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 4, SM 0): Misaligned Address",
+            ),
+        },
+    ),
     "static-exclusive": _well(
         "a cluster: one process for each GPU",
         "gpus=4;mode=3",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import msgspec
 
 from doctor.host import Host, Termination
 from doctor.host.nvml import Gpu, NvmlAnswer, ask_nvml
-from doctor.model.facts import FactStream, absent, present, unknown
+from doctor.host.threads import run_in_threads
+from doctor.model.facts import Fact, FactStream, absent, present, unknown
 from doctor.observe.probes.nvidia import files
 from doctor.observe.probes.nvidia.modules import of_modules
+from doctor.observe.probes.nvidia.xid import xids
 from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
 
@@ -48,12 +51,14 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     # A library alone is no driver: images and runners carry it for machines that have one.
     library = files.nvml_library(host) if not shown else None
     if not shown and library is None:
+        yield "nvidia.xid", absent(_NO_DRIVER)
         yield from _nothing()
         return
     if kernel:
         # Given before NVML is asked: this much stays, whatever a broken driver does to the child.
         yield from _driver(*kernel)
-    nvml = ask_nvml(host, timeout=patience)
+    nvml, xid = _asked(host, patience, loaded=kernel is not None)
+    yield "nvidia.xid", xid
     if not shown and not nvml.gpus:
         yield from _nothing(nvml.error if there.value else "")
         return
@@ -75,6 +80,19 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     from doctor.observe.probes.nvidia.gpus import of_gpus  # for machines with a driver
 
     yield from of_gpus(host, answer, source)
+
+
+def _asked(host: Host, patience: float, *, loaded: bool) -> tuple[NvmlAnswer, Fact]:
+    """Return what NVML says, and the Xids of the kernel's log.
+
+    The log is read while NVML's child starts, so that it costs no time.
+    """
+    answers: list[NvmlAnswer] = []
+    logs = run_in_threads(
+        {"xid": partial(xids, host)} if loaded else {},
+        lambda: answers.append(ask_nvml(host, timeout=patience)),
+    )
+    return answers[0], logs.get("xid", absent(_NO_DRIVER))
 
 
 def _nothing(said: str = "") -> FactStream:

@@ -1,0 +1,89 @@
+"""Read the driver's error reports (Xid) from the kernel's log.
+
+The form of the records of /dev/kmsg is in
+https://www.kernel.org/doc/Documentation/ABI/testing/dev-kmsg, that of the lines in
+https://docs.nvidia.com/deploy/xid-errors/index.html. Many systems let only root read the log.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from typing import Any
+
+from doctor.host import Host
+from doctor.model.facts import Fact, absent, present, unknown
+
+_LOG = "/dev/kmsg"
+_RECORD = 8192
+"""Bytes that hold any record of /dev/kmsg."""
+_MOST_BYTES = 4 << 20
+_MOST_KINDS = 64
+_PATIENCE = 0.15
+"""Seconds: NVML, which is asked at the same time, takes no less."""
+_MARK = b"NVRM: Xid"
+_XID = re.compile(
+    r"^\d{1,6},\d{1,20},(?P<at>\d{1,20}),[^;\n]{0,80};NVRM: Xid "
+    r"\(PCI:(?P<place>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[^)\n]{0,40}\): "
+    r"(?P<code>\d{1,4}),(?P<text>.{0,400})",
+    re.MULTILINE,
+)
+_PROCESS = re.compile(r"\bname=([^,]{1,64})")
+_KEPT = 160
+
+
+def xids(host: Host) -> Fact:
+    """Return the Xids of each GPU by their number, in the order of their first report."""
+    try:
+        opened = os.open(host.at(_LOG), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        return unknown("there is no /dev/kmsg here", _LOG)
+    except OSError as error:
+        return unknown(f"the kernel's log may not be read: {error.strerror}", _LOG)
+    try:
+        text = _read(opened)
+    except OSError as error:
+        return unknown(f"the kernel's log may not be read: {error.strerror}", _LOG)
+    finally:
+        os.close(opened)
+    found = _collected(text)
+    return present(found, _LOG) if found else absent(_LOG)
+
+
+def _read(opened: int) -> str:
+    """Return the records about Xids; of a file that is no device, all of it."""
+    whole = not stat.S_ISCHR(os.fstat(opened).st_mode)
+    end, size = time.monotonic() + _PATIENCE, 0
+    kept: list[bytes] = []
+    while size < _MOST_BYTES and time.monotonic() < end:
+        try:
+            record = os.read(opened, _RECORD)
+        except BlockingIOError:
+            break
+        except BrokenPipeError:
+            # Records were overwritten meanwhile; the next one is the oldest that is left.
+            continue
+        if not record:
+            break
+        size += len(record)
+        if whole or _MARK in record:
+            kept.append(record)
+    return b"".join(kept).decode("utf-8", "replace")
+
+
+def _collected(text: str) -> list[dict[str, Any]]:
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for match in _XID.finditer(text):
+        key = match["place"].lower(), int(match["code"])
+        if key not in found and len(found) == _MOST_KINDS:
+            continue
+        process = _PROCESS.search(match["text"])
+        entry = found.setdefault(key, {"code": key[1], "pci_bus_id": key[0], "count": 0})
+        entry["count"] += 1
+        entry["last_seconds"] = int(match["at"]) // 1_000_000
+        entry["text"] = match["text"].strip()[:_KEPT]
+        if process:
+            entry["process"] = process[1].strip()
+    return list(found.values())
