@@ -114,12 +114,12 @@ _BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
     "nvidiactl is another device": (
         {**_NO_ANSWER, "nvidia.nodes_wrong": _WRONG},
         "nvidia/device-files-wrong",
-        "Make the device files anew in the container",
+        "Make /dev/nvidiactl anew",
     ),
     "nvidia0 is another device": (
         {"nvidia.gpus": [], "nvidia.visible": [], "nvidia.nodes_wrong": _GPU_WRONG},
         "nvidia/device-files-wrong",
-        "Make the file of the first GPU anew in the container",
+        "Make /dev/nvidia0 anew",
     ),
     "nvidia0 is closed": (
         {

@@ -509,6 +509,60 @@ def test_nodes_that_may_not_be_opened(tmp_path: Path, no_nvml: str) -> None:
     assert _seen(host)["nvidia.nodes_refused"] == ["/dev/nvidiactl"]
 
 
+def test_device_files_that_nobody_made(tmp_path: Path, no_nvml: str) -> None:
+    gpu = "/proc/driver/nvidia/gpus/0000:0{}:00.0/information"
+    held: dict[str, str | bytes] = {
+        **_DRIVER,
+        "/proc/driver/nvidia/params": "ModifyDeviceFiles: 1\nDeviceFileMode: 438\n",
+        gpu.format(1): "Model: \t NVIDIA L4\nDevice Minor: \t 0\n",
+        gpu.format(2): "Model: \t NVIDIA L4\nDevice Minor: \t 1\n",
+    }
+    env = {"LD_LIBRARY_PATH": no_nvml}
+    seen = _seen(made_host(tmp_path, held, env=env))
+    assert seen["nvidia.nodes_missing"] == ["/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia1"]
+    assert seen["nvidia.device_file_mode"] == "0666"
+    put(tmp_path / "root/dev/nvidiactl")
+    put(tmp_path / "root/dev/nvidia1")
+    assert "nvidia.nodes_missing" not in _seen(made_host(tmp_path, held, env=env))
+
+
+def test_files_under_the_names_of_device_files(tmp_path: Path, no_nvml: str) -> None:
+    files = {**_DRIVER, "/dev/nvidiactl": "", "/dev/nvidia3": ""}
+    env = {"LD_LIBRARY_PATH": no_nvml}
+    assert "nvidia.nodes_wrong" not in _seen(made_host(tmp_path, files, env=env))
+    put(tmp_path / "root/proc/devices", "Character devices:\n195 nvidia\n")
+    seen = _seen(made_host(tmp_path, files, env=env))
+    assert seen["nvidia.nodes_wrong"] == [
+        "/dev/nvidiactl is no device file",
+        "/dev/nvidia3 is no device file",
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device files")
+def test_device_files_are_compared_with_the_numbers_of_the_driver(
+    tmp_path: Path, no_nvml: str
+) -> None:
+    devices = "Character devices:\n195 nvidia-frontend\n238 nvidia-uvm\n"
+    host = made_host(
+        tmp_path, {**_DRIVER, "/proc/devices": devices}, env={"LD_LIBRARY_PATH": no_nvml}
+    )
+    dev = tmp_path / "root/dev"
+    dev.mkdir()
+    made = {"nvidiactl": (195, 255), "nvidia0": (195, 0), "nvidia-uvm": (238, 0)}
+    try:
+        for name, (major, minor) in made.items():
+            os.mknod(dev / name, 0o666 | 0o020000, os.makedev(major, minor))
+    except PermissionError:
+        pytest.skip("device files cannot be made here")
+    seen = _seen(host)
+    assert "nvidia.nodes_wrong" not in seen
+    assert "nvidia.nodes_stale" not in seen
+    (dev / "nvidia0").rename(dev / "nvidia1")
+    assert _seen(host)["nvidia.nodes_wrong"] == [
+        "/dev/nvidia1 has the number 195:0, and the driver's is 195:1"
+    ]
+
+
 def test_a_library_that_only_nixos_finds_is_no_missing_library(tmp_path: Path) -> None:
     facts = facts_of(
         nvidia.probe(Scene(host=made_host(tmp_path, {"/run/opengl-driver/lib/libcuda.so.1": ""})))

@@ -325,14 +325,6 @@ SCENARIOS = {
         never=("nvidia/gpu-unknown-to-driver", "container/.*"),
         hides=("GRID", "docker run"),
     ),
-    "nobody-made-the-nodes": _wrong(
-        "after the start of a server, nobody made the device files, and nvidia-modprobe is missing",
-        "gpus=0;error.init=9",
-        "nvidia/device-files-wrong",
-        machine=machines.nvidia(nodes=False),
-        says=("/dev/nvidiactl, /dev/nvidia0", "nvidia-smi -L"),
-        never=("container/.*", "nvidia/gpu-unknown-to-driver"),
-    ),
     "libcuda-without-content": _wrong(
         "an image from `docker commit`: of the mounted libraries empty files stayed",
         "gpus=1;error.cuda=12",
