@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gpu_reach import broken_parts
 from tests.checks.grid import Cell, run_grid
 from tests.gallery.cells import cells
 
@@ -221,8 +222,14 @@ def crowded(day: Day) -> Iterator[Seen]:
     yield "what an illegal access leaves (to be read)", True, day.ask(_SPOILS).splitlines()
 
 
+def _at_once() -> int:
+    """How many canaries run at once: each takes a core or two, and half a GiB of the GPU."""
+    return max(2, min(8, (os.cpu_count() or 2) // 2))
+
+
 def margins(day: Day) -> Iterator[Seen]:
     """Many seeds of each canary, plain, in TF32 and without cuDNN's attention: nothing is red."""
+    threads = max(1, (os.cpu_count() or 2) // _at_once())
     for way, settings in _WAYS.items():
         orders = {
             f"{script} {number}": Cell(script=f"canaries/{script}.py", settings=settings)
@@ -235,9 +242,12 @@ def margins(day: Day) -> Iterator[Seen]:
             day.python,
             folder,
             orders,
-            settings={"CANARY_DEVICES": "cuda:0", **settings},
+            # torch is imported once; CUDA starts in each fork by itself.
+            preload="import torch",
+            settings={"CANARY_DEVICES": "cuda:0", "OMP_NUM_THREADS": str(threads), **settings},
             seconds=120,
-            at_once=2,
+            at_once=_at_once(),
+            progress=True,
         )
         red = {
             name: result["reason"]
@@ -289,7 +299,8 @@ def broken(day: Day) -> Iterator[Seen]:
         preload=preload,
         settings={"CANARY_DEVICES": "cuda:0"},
         seconds=120,
-        at_once=2,
+        at_once=_at_once(),
+        progress=True,
     )
     for name, one in documents.items():
         failed = {
@@ -300,7 +311,7 @@ def broken(day: Day) -> Iterator[Seen]:
         }
         yield (
             f"{name} is seen",
-            bool(failed & gallery[name].red),
+            bool(failed & gallery[name].red_on_cuda),
             sorted(failed) or [result["reason"] for result in one["results"]],
         )
 
@@ -315,6 +326,14 @@ def pairs(day: Day) -> Iterator[Seen]:
             yield f"{check} is green", code == 0 and not _red(report), [code, _red(report), text]
 
 
+def reach(day: Day) -> Iterator[Seen]:
+    """One part of the driver broken at a time, in mounts of its own: the cause comes first.
+
+    Needs root. No setting of the GPU and no file of the machine is changed.
+    """
+    yield from broken_parts(day.python, day.folder)
+
+
 STEPS: dict[str, Callable[[Day], Iterator[Seen]]] = {
     "inventory": inventory,
     "crowded": crowded,
@@ -322,6 +341,7 @@ STEPS: dict[str, Callable[[Day], Iterator[Seen]]] = {
     "deep": deep,
     "broken": broken,
     "pairs": pairs,
+    "reach": reach,
 }
 
 

@@ -40,8 +40,11 @@ def bury():
     child, status, used = os.wait3(0)
     ended = {"exit_code": os.waitstatus_to_exitcode(status), "cpu_seconds": used.ru_utime + used.ru_stime}
     json.dump(ended, open(os.path.join(running.pop(child)["folder"], "ended.json"), "w"))
+    done.append(child)
+    if plan["progress"]:
+        print(f"{len(done)} of {len(plan['cells'])} runs", end="\\r", file=sys.stderr, flush=True)
 
-running = {}
+running, done = {}, []
 for cell in plan["cells"]:
     if len(running) >= plan["at_once"]:
         bury()
@@ -71,14 +74,22 @@ def run_grid(
     settings: Mapping[str, str] | None = None,
     seconds: int = 600,
     at_once: int = 1,
+    progress: bool = False,
 ) -> dict[str, Document]:
     """Return the document of each cell.
 
-    `preload` is Python that runs once, `settings` are for all, `seconds` bound each cell.
+    `preload` is Python that runs once, `settings` are for all, `seconds` bound each cell. With
+    `progress`, standard error counts the runs.
     """
     homes = {name: folder / f"cell{number}" for number, name in enumerate(cells)}
     orders = [_order(cell, homes[name]) for name, cell in cells.items()]
-    plan = {"preload": preload, "cells": orders, "seconds": seconds, "at_once": at_once}
+    plan = {
+        "preload": preload,
+        "cells": orders,
+        "seconds": seconds,
+        "at_once": at_once,
+        "progress": progress,
+    }
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     argv = [str(python), "-c", _BOOT, str(folder / "plan.json")]
     subprocess.run(
@@ -108,7 +119,7 @@ def _document(home: Path) -> Document:
     document: Document = (
         json.loads(result.read_text(encoding="utf-8"))
         if result.exists()
-        else {"doing": "nothing was written"}
+        else {"doing": "nothing was written", "results": []}
     )
     document.update(json.loads((home / "ended.json").read_text(encoding="utf-8")))
     document["log"] = (home / "log").read_text(encoding="utf-8", errors="replace")

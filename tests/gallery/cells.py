@@ -12,7 +12,7 @@ class Cell(NamedTuple):
 
     `red` are the cases that must fail, `may` further ones that may (a kernel serves several); every
     other case has to pass or be skipped. `says` are words that stand in the reason of each case in
-    `red`. A healthy twin has no `red`.
+    `red`. A healthy twin has no `red`. `on_cuda` takes the place of `red` on a GPU.
     """
 
     script: str
@@ -21,6 +21,12 @@ class Cell(NamedTuple):
     may: frozenset[str] = frozenset()
     says: tuple[str, ...] = ()
     settings: Mapping[str, str] = MappingProxyType({})
+    on_cuda: frozenset[str] = frozenset()
+
+    @property
+    def red_on_cuda(self) -> frozenset[str]:
+        """The cases that must fail where the kernel of a GPU is replaced."""
+        return self.on_cuda or self.red
 
     @property
     def name(self) -> str:
@@ -325,10 +331,11 @@ def _dtypes() -> Iterator[Cell]:
         frozenset({"dtypes"}),
         ("float16: RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE",),
     )
-    for script, kernel, more in (
-        (_MATMUL, "products", {"ops": ["bmm"]}),
-        (_ATTENTION, "attention", {}),
-        (_OPS, "elementwise", {"ops": ["cat"]}),
+    # On CUDA noncontiguous-ops does not ask for dtypes: every GPU has them, and the case tells.
+    for script, kernel, more, on_cuda in (
+        (_MATMUL, "products", {"ops": ["bmm"]}, only),
+        (_ATTENTION, "attention", {}, only),
+        (_OPS, "elementwise", {"ops": ["cat"]}, frozenset({"join"})),
     ):
         yield Cell(
             script,
@@ -336,6 +343,7 @@ def _dtypes() -> Iterator[Cell]:
             only,
             frozenset(),
             said,
+            on_cuda=on_cuda,
         )
         yield Cell(script, (kernel, {**more, "kind": "dtype unknown", "dtype": "float16"}))
 

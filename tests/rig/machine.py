@@ -86,7 +86,8 @@ def _another_root(folder: Path) -> list[str]:
     )
     files = f"$(cd {folder}/root && find . -maxdepth 1 -type f)"
     return [
-        f"mkdir {folder}/new",
+        # A mount of its own, so that a command there can have mounts of its own in turn.
+        f"mkdir {folder}/new && mount --bind {folder}/new {folder}/new",
         f"for each in /*; do {link}; {mount}; fi; done",
         f"for each in {files}; do cp {folder}/root/$each {folder}/new/$each; done",
     ]
