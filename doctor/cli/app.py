@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import gc
 import io
 import os
 import signal
@@ -97,7 +96,6 @@ def doctor(
 
 def main() -> NoReturn:
     """Run the command line; every error ends here, as one sentence and an exit code."""
-    gc.disable()  # a run is short and makes few cycles: collecting them costs more than it frees
     try:
         signal.signal(signal.SIGTERM, _interrupt)
         answer_shells()
