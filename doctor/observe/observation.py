@@ -14,7 +14,6 @@ import msgspec
 from doctor import __version__
 from doctor.base.globs import matches_any
 from doctor.base.time_limit import TIME_LIMIT
-from doctor.facts.derive.reach import shown
 from doctor.host import Host
 from doctor.host.threads import run_in_threads
 from doctor.model.checks import Check, Kind, Progress
@@ -95,16 +94,20 @@ def left_to_judge(budget: float | None, begun: float) -> float:
 
 
 def observe(
-    request: Request, progress: Progress, meanwhile: Callable[[], object] = bool
+    request: Request,
+    progress: Progress,
+    meanwhile: Callable[[], object] = bool,
+    first: Callable[[], object] = bool,
 ) -> Observation:
     """Look once at everything.
 
     Raises TargetError where the interpreter that was asked for does not start.
 
-    `meanwhile` is what can be done while tools are waited for.
+    `first` is what can be done while the interpreter describes itself, `meanwhile` what can be done
+    while tools are waited for.
     """
     started = time.monotonic()
-    scene, choice, why = _scene(request)
+    scene, choice, why = _scene(request, first)
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     facts, failures = run_probes(scene, meanwhile=meanwhile, deadline=deadline)
     facts = with_assumed(facts, request.assumed)
@@ -131,7 +134,7 @@ def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
     return kept | {name: present(value, ASSUMED) for name, value in assumed.items()}
 
 
-def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
+def _scene(request: Request, first: Callable[[], object]) -> tuple[Scene, Choice | None, str]:
     workspace = find_workspace(request.project)
     alone = Scene(
         host=request.host, project=request.project, workspace=workspace, features=request.features
@@ -140,7 +143,7 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
         choice = choose_interpreter(
             request.host, request.python, request.project if request.in_project else None
         )
-        interpreter = _described(request.host, choice.path)
+        interpreter = _described(request.host, choice.path, first)
     except TargetError as error:
         if request.python is not None or workspace is None:
             raise
@@ -160,15 +163,16 @@ def _scene(request: Request) -> tuple[Scene, Choice | None, str]:
     )
 
 
-def _described(host: Host, path: Path) -> Interpreter:
+def _described(host: Host, path: Path, first: Callable[[], object]) -> Interpreter:
     """Start the interpreter, and load the probes and what blanks secrets while it answers."""
-    said = run_in_threads({"": partial(describe, host, path)}, meanwhile=_load)
+
+    def load() -> None:
+        probes()
+        load_rules()
+        first()
+
+    said = run_in_threads({"": partial(describe, host, path)}, meanwhile=load)
     return said[""]
-
-
-def _load() -> None:
-    probes()
-    load_rules()
 
 
 def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
@@ -197,7 +201,8 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
 def _with_checks(
     observation: Observation, request: Request, scene: Scene, deadline: float, progress: Progress
 ) -> Observation:
-    # Threads, pipes and temporary folders, which the static check does without.
+    # Threads, pipes, temporary folders and derived facts, which the static check does without here.
+    from doctor.facts.derive.reach import shown
     from doctor.observe.cache import Store, fingerprint, folder
     from doctor.observe.run_checks import check_all, concerns, plans_for, unmet_need
 

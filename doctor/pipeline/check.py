@@ -1,28 +1,29 @@
-"""`doctor check`: from a request to a report."""
+"""`doctor check`: from a request to a report.
+
+The catalog is loaded while the interpreter describes itself, and what judges is imported while
+tools of the host are waited for.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from doctor.catalog import loading
-from doctor.catalog.check_headers import load_checks
 from doctor.host import Host
 from doctor.model.checks import Check, Progress
 from doctor.model.observation import Log, Observation
 from doctor.model.report import Report
 from doctor.observe import observation as observation_stage
 from doctor.observe import selection
-from doctor.pipeline.assess import assess
 from doctor.pipeline.assumptions import parse_assumptions
 from doctor.pipeline.logs import read_logs
-from doctor.pipeline.policy import Policy, Selection
 from doctor.pipeline.requests import CheckRequest, NameOption, ObserveRequest, flag
-from doctor.pipeline.snapshots import read_observation, replay
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "demo.json"
 """The snapshot that `doctor demo` judges."""
@@ -46,21 +47,35 @@ def check(
     """
     begun = time.monotonic()
     suppressions = request.policy.suppressions()
-    catalog = loading.load(request.matrices)
-    logs = read_logs(request.logs, catalog)
-    checks = load_checks() if request.only or request.observe.canaries else {}
-    issues, globs = selection.chosen(request.only, catalog, checks, name_option("only"))
+    checks = _checks() if request.only or request.observe.canaries else {}
+    # A mistake in what is asked of the catalog ends the run before anything is looked at.
+    asked = request.matrices or request.logs or request.only
+    catalog = loading.load(request.matrices) if asked else None
+    logs = read_logs(request.logs, catalog) if catalog else ()
+    issues, globs = (
+        selection.chosen(request.only, catalog, checks, name_option("only"))
+        if catalog
+        else ((), ())
+    )
     declared = parse_assumptions(request.assume)
     if request.snapshot is not None:
+        from doctor.pipeline.snapshots import replay
+
         observation = replay(request.snapshot, logs, declared)
     else:
         chosen = observation_stage.chosen(checks, globs, request.skip)
         observation = observation_stage.observe(
-            _to_observe(request.observe, chosen, logs, declared), progress, meanwhile
+            _to_observe(request.observe, chosen, logs, declared),
+            progress,
+            meanwhile=partial(_prepare, meanwhile),
+            first=loading.load,
         )
+    from doctor.pipeline.assess import assess
+    from doctor.pipeline.policy import Policy, Selection
+
     return assess(
         observation,
-        catalog,
+        catalog or loading.load(),
         Policy(fail_on=request.policy.fail_on, expect=request.expect, suppressions=suppressions),
         selection=Selection(
             only=issues,
@@ -73,14 +88,30 @@ def check(
 
 def observe(request: ObserveRequest, progress: Progress = silent) -> Observation:
     """Look at a target, every check included, and judge nothing: `doctor snapshot`."""
-    every = tuple(load_checks().values())
+    every = tuple(_checks().values())
     return observation_stage.observe(_to_observe(request, every, (), {}), progress)
 
 
 def demo() -> Report:
     """Judge the recording of a broken machine that comes with doctor."""
+    from doctor.pipeline.assess import assess
+    from doctor.pipeline.snapshots import read_observation
+
     recorded = msgspec.structs.replace(read_observation(RECORDING), recording=True)
     return assess(recorded, loading.load())
+
+
+def _checks() -> Mapping[str, Check]:
+    from doctor.catalog.check_headers import load_checks  # a check of files alone does without
+
+    return load_checks()
+
+
+def _prepare(more: Callable[[], object]) -> None:
+    """Import what judges an observation, and do more."""
+    import doctor.pipeline.assess  # noqa: F401
+
+    more()
 
 
 def _to_observe(

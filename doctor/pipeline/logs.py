@@ -13,7 +13,6 @@ import msgspec
 
 from doctor import __version__
 from doctor.base.errors import UsageError
-from doctor.judge.match.signatures import telling
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, State, present
 from doctor.model.observation import Log, Observation
@@ -40,6 +39,7 @@ def read_log(name: str, stream: BinaryIO, catalog: Catalog) -> Log:
 
     Raises UsageError for a device without an end.
     """
+    from doctor.judge.match.signatures import telling
     from doctor.logs import reading
 
     _refuse_endless(name, stream)

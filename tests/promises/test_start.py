@@ -23,13 +23,13 @@ _OTHER_COMMANDS = {
 }
 _OTHER_WORK = {
     *(
-        "doctor.logs.log",
-        "doctor.logs.reading",
+        "doctor.catalog.check_headers",
         "doctor.observe.run_checks",
         "doctor.observe.runner",
         "doctor.lint",
         "doctor.judge.comparison",
         "doctor.judge.baseline",
+        "doctor.pipeline.snapshots",
     ),
     *(
         "doctor.report.html.document",
@@ -39,6 +39,8 @@ _OTHER_WORK = {
         "doctor.host.nvml_child",
     ),
 }
+_OF_LOGS = ("doctor.analyzers", "doctor.events", "doctor.logs", "doctor.timelines")
+"""Packages that explain logs, which this command was not given."""
 _DEAR = {
     "asyncio",
     "concurrent.futures",
@@ -67,6 +69,7 @@ def test_the_static_check_imports_what_it_uses(tmp_path: Path) -> None:
     assert (
         sorted(modules & (_OTHER_COMMANDS - {"doctor.cli.completion"} | _OTHER_WORK | _DEAR)) == []
     )
+    assert sorted(name for name in modules if name.startswith(_OF_LOGS)) == []
 
 
 def test_another_command_imports_its_own(tmp_path: Path) -> None:
