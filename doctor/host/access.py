@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from doctor.base.refusals import current_folder
@@ -46,7 +47,7 @@ class Host:
 
     def at(self, path: str | Path) -> Path:
         """Return where an absolute path lies on this host."""
-        path = Path(path)
+        path = path if isinstance(path, Path) else Path(path)
         if self._is_whole or path.is_relative_to(self.root):
             return path
         return self.root / path.relative_to(path.anchor)
@@ -64,7 +65,7 @@ class Host:
 
         None where it cannot be read.
         """
-        return read_regular(self.at(path), limit)
+        return read_regular(path if self._is_whole else self.at(path), limit)
 
     def whole(self, path: str | Path, limit: int) -> str | None:
         """Return the text of a regular file, None where there is none.
@@ -101,12 +102,7 @@ class Host:
         """
         if os.path.dirname(command):  # noqa: PTH120 - "./x" has one, and none as a Path
             return shutil.which(command)
-        folders = (
-            folder
-            for folder in self.env.get("PATH", os.defpath).split(os.pathsep)
-            if Path(folder).is_absolute()
-        )
-        found = shutil.which(command, path=os.pathsep.join(folders))
+        found = shutil.which(command, path=_absolute(self.env.get("PATH", os.defpath)))
         # On Windows the current folder is searched as well, and what lies there is found by a
         # relative path.
         return found if found and Path(found).is_absolute() else None
@@ -137,3 +133,11 @@ class Host:
             env=env,
             cwd=cwd or self.cwd,
         )
+
+
+@lru_cache(maxsize=16)
+def _absolute(search: str) -> str:
+    """Return the absolute entries of a PATH, which is asked for each tool."""
+    return os.pathsep.join(
+        folder for folder in search.split(os.pathsep) if Path(folder).is_absolute()
+    )

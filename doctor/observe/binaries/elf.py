@@ -119,7 +119,7 @@ class Elf:
         found: dict[str, frozenset[str]] = {}
         for library, version, flags, _ in self._needs():
             found[library] = found.get(library, frozenset()) | (
-                frozenset() if flags & _WEAK else {version}
+                frozenset() if flags & _WEAK else {self._text(version)}
             )
         return found
 
@@ -127,14 +127,16 @@ class Elf:
         """Return the library of each version number in the symbol table (DT_VERNEED)."""
         return {number: library for library, _, _, number in self._needs()}
 
-    def _needs(self) -> Iterator[tuple[str, str, int, int]]:
-        for at, (_, count, library, names, _) in self._chain(
+    def _needs(self) -> Iterator[tuple[str, int, int, int]]:
+        """Yield library, offset of the version's name, flags and number of each needed version."""
+        for at, (_, count, offset, names, _) in self._chain(
             _NEED, _VERNEED, _VERNEEDNUM, following=4
         ):
+            library = self._text(offset)
             for _, (_, flags, number, name, _) in self._walk(
                 _NEED_NAME, at + names, count, following=4
             ):
-                yield self._text(library), self._text(name), flags, number
+                yield library, name, flags, number
 
     def defined_versions(self) -> tuple[str, ...]:
         """Return the symbol versions it defines, in order."""

@@ -177,6 +177,8 @@ def _source(host: Host, path: Path) -> tuple[str | None, str]:
 def _of_flags(text: str) -> str | None:
     """Return the last standard on the first line that sets the flags of every compilation."""
     for line in text.splitlines():
+        if "common_cflags" not in line:
+            continue
         parts = line.partition("common_cflags")[2].split("-std=c++")
         if found := [part[:2] for part in parts[1:] if re.match(r"\d\d", part)]:
             return found[-1]
