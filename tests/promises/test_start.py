@@ -32,8 +32,10 @@ _OTHER_WORK = {
         "doctor.pipeline.snapshots",
     ),
     *(
+        "doctor.observe.probes.cargo.candle_sources",
         "doctor.report.html.document",
         "doctor.report.markdown.document",
+        "doctor.report.structured.json_document",
         "doctor.host.scratch",
         "doctor.host.fork_server",
         "doctor.host.nvml_child",

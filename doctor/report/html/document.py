@@ -14,7 +14,6 @@ from doctor.report.html import checks as html_checks
 from doctor.report.html import compatibility as html_fits
 from doctor.report.html.blocks import finding, suppressed
 from doctor.report.html.elements import Markup, el, joined, line, section
-from doctor.report.structured.json_document import summary
 from doctor.report.view import compatibility as fits
 from doctor.report.view import machine, words
 from doctor.report.view import unreached as reached
@@ -24,6 +23,7 @@ from doctor.report.view.findings import findings
 from doctor.report.view.findings import suppressed as not_counted
 from doctor.report.view.newer_tables import beyond
 from doctor.report.view.size_limit import Part, fitted, named
+from doctor.report.view.summary import summary
 
 _MOST = 260_000
 """Bytes of the parts that may be left out; a page is a little longer."""

@@ -14,7 +14,6 @@ from doctor.report.markdown.blocks import MARKS as SEVERITIES
 from doctor.report.markdown.blocks import finding
 from doctor.report.markdown.text import cell, code, code_cell, fenced, folded, in_html, prose
 from doctor.report.structured import collect_env
-from doctor.report.structured.json_document import summary
 from doctor.report.view import machine, words
 from doctor.report.view import outcomes as ends
 from doctor.report.view import unreached as reached
@@ -25,6 +24,7 @@ from doctor.report.view.detail import ISSUE
 from doctor.report.view.findings import findings, suppressed
 from doctor.report.view.newer_tables import beyond
 from doctor.report.view.size_limit import Part, fitted, named
+from doctor.report.view.summary import summary
 
 _MOST = 60_000
 """Characters; GitHub takes 65,536, and people want to add words of their own."""

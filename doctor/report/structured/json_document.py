@@ -13,17 +13,15 @@ from doctor.model.document import (
     FixDocument,
     ReportDocument,
     StepDocument,
-    SummaryDocument,
 )
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix, Step
-from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
-from doctor.model.scales import Severity
 from doctor.report.structured.encoding import encoded
 from doctor.report.view.assumptions import assumed
 from doctor.report.view.deselected import each_deselected
+from doctor.report.view.summary import summary
 
 
 def render(report: Report) -> str:
@@ -70,20 +68,6 @@ def document(report: Report) -> ReportDocument:
         static=seen.static,
         assumed=assumed(seen.facts),
         gone=report.fixed,
-    )
-
-
-def summary(report: Report) -> SummaryDocument:
-    """Count what a report holds."""
-    severities = [found.severity for found in report.counted]
-    verdicts = [outcome.verdict for outcome in report.observation.outcomes]
-    return SummaryDocument(
-        error=severities.count(Severity.ERROR),
-        warning=severities.count(Severity.WARNING),
-        note=severities.count(Severity.NOTE),
-        checked=sum(verdict in RED or verdict is Verdict.PASSED for verdict in verdicts),
-        skipped=verdicts.count(Verdict.SKIPPED),
-        broken=verdicts.count(Verdict.BROKEN),
     )
 
 

@@ -12,7 +12,6 @@ from doctor.model.findings import Finding
 from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.structured.json_document import summary
 from doctor.report.terminal.checks import checks, logs, not_checked
 from doctor.report.terminal.machine import head, machine, wheel_tuple
 from doctor.report.terminal.page import (
@@ -33,6 +32,7 @@ from doctor.report.terminal.page import (
 )
 from doctor.report.view import words
 from doctor.report.view.assumptions import assumed
+from doctor.report.view.summary import summary
 from doctor.report.view.words import count, value_text
 
 _FEW_IDS = 8

@@ -13,7 +13,7 @@ from doctor.model.observation import TargetKind
 from doctor.model.outcomes import refused_what
 from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
-from doctor.report.structured.json_document import summary
+from doctor.report.view.summary import summary
 from doctor.report.view.unreached import missed
 
 _OLD = 180

@@ -11,7 +11,6 @@ from doctor.observe.cargo.lock import Lock, Locked, read_lock
 from doctor.observe.cargo.resolution import Answer, Question, ask
 from doctor.observe.cargo.sources import described, has_sources
 from doctor.observe.cargo.toolchain import find_toolchain
-from doctor.observe.probes.cargo.candle_sources import candle
 from doctor.observe.scene import Scene
 
 WAITS = True
@@ -62,6 +61,9 @@ def probe(scene: Scene, *, patience: float = 5.0) -> FactStream:
     yield from _workspace(answer)
     for name in sorted({*_CRATES, *(each for each in lock.packages if each.startswith("candle-"))}):
         yield from _crate(name, lock, answer, str(path))
+    # An environment of Python has no use for what reads Candle's sources.
+    from doctor.observe.probes.cargo.candle_sources import candle
+
     yield from candle(scene, folder, lock, answer)
 
 
