@@ -31,6 +31,7 @@ _PAGES = (
     "slow-tests",
     "static-check",
     "timelines",
+    "blind-trial",
 )
 _DECISIONS = (
     "0001-stages-apart",
@@ -51,6 +52,7 @@ _DECISIONS = (
     "0016-typer",
     "0017-weights",
     "0018-fixes-are-sequences",
+    "0019-mechanisms-before-stories",
 )
 
 COPIES = {
