@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from doctor.model.events import Level
 
+ANYBODY = "a program"
+"""Who speaks where a wording does not show which program it is."""
+
 
 class Form(NamedTuple):
     """One wording of one kind of event.

@@ -2,24 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from doctor.events.forms import ANYBODY
 from doctor.model.events import Event, Level
+
+_LOOKUPS = frozenset(
+    {
+        "AttributeError",
+        "ImportError",
+        "IndexError",
+        "KeyError",
+        "LookupError",
+        "ModuleNotFoundError",
+        "StopIteration",
+        "TypeError",
+    }
+)
+"""What programs raise and catch to find out whether something is there."""
+_WENT_ON = 6
+"""Lines after a traceback that show that its program went on."""
+_FINAL = frozenset({"killed", "terminated", "interpreter-error", "panic", "compiler-killed"})
+"""Kinds of events after which a program does nothing more."""
+_BUILD = frozenset({"compile-error", "link-error", "configure-error", "install-error"})
+_HARMLESS = "harmless"
+"""What looks like a failure, and is none wherever it stands."""
+_STATEMENT = "raise-statement"
+"""The line of a program that raises: the exception tells more, where it stands."""
+_BEFORE = 4
+_AFTER = 3
+"""Lines around an event without a traceback that belong to it."""
 
 
 def owning_event(events: Sequence[Event]) -> Event | None:
     """Return the event that most likely owns the failure of a log.
 
-    A specific failure counts for more than a general one, a failure for more than the report about
-    another program's failure, whether it stands before or after it. Among equals the first one
-    counts: programs report in layers, each below the one that it reports about.
+    A failure counts for more than a warning, and that for more than the report about another
+    program's failure. Of the failures, one that names an object counts for more, and the last
+    traceback of a process for more than those that it survived. Among equals the first one counts:
+    programs report in layers, each below the one that it reports about, and of several processes
+    the others fail because the first one did.
     """
+    events = [event for event in events if event.kind != _HARMLESS]
     failures = [event for event in events if event.level is Level.FAILURE]
-    for candidates in (
-        [event for event in failures if not event.general],
-        failures,
-        [event for event in events if event.level is Level.WRAPPER],
-    ):
-        if candidates:
-            return candidates[0]
+    units = list(_units(failures))
+    if units:
+        ends = {unit[-1].process: index for index, unit in enumerate(units) if unit[0].first >= 0}
+        scores = [
+            _score(unit, units[index + 1 :], is_last=ends.get(unit[-1].process) == index)
+            for index, unit in enumerate(units)
+        ]
+        scores[0] += 1
+        return _cause(units[scores.index(max(scores))])
+    for level in (Level.WARNING, Level.WRAPPER):
+        others = [event for event in events if event.level is level]
+        if others:
+            return next((event for event in others if not event.general), others[0])
     return None
+
+
+def failure_lines(events: Sequence[Event], owner: Event) -> range:
+    """Return the indices of the lines that report the failure of an owning event.
+
+    They are those of its traceback and of the ones that are chained to it, else a few around it.
+    """
+    for unit in _units(event for event in events if event.first >= 0):
+        if any(event.at == owner.at for event in unit):
+            first = min(event.first for event in unit)
+            return range(first, max(event.last for event in unit) + 1)
+    return range(max(owner.at - _BEFORE, 0), owner.at + _AFTER + 1)
+
+
+def _units(events: Iterable[Event]) -> Iterable[list[Event]]:
+    """Yield the events of chained tracebacks together, and each other event alone."""
+    unit: list[Event] = []
+    for event in events:
+        before = unit[-1] if unit else None
+        belongs = (
+            before is not None
+            and event.first >= 0
+            and before.first >= 0
+            and event.process == before.process
+            and (event.first == before.first or event.chain != "")
+        )
+        if unit and not belongs:
+            yield unit
+            unit = []
+        unit.append(event)
+    if unit:
+        yield unit
+
+
+def _cause(unit: Sequence[Event]) -> Event:
+    """Return the event that the others of chained tracebacks follow from.
+
+    What was raised while a failed lookup was handled is the failure; the lookup was a question.
+    """
+    shown = [event for event in unit if event.kind != _STATEMENT] or unit
+    specific = [event for event in shown if not event.general] or shown
+    first, last = specific[0], specific[-1]
+    if last.chain == "handling" and first.first != last.first:
+        name = first.objects.get("type", first.text.partition(":")[0]).rpartition(".")[2]
+        return last if name in _LOOKUPS else first
+    return first
+
+
+def _score(unit: Sequence[Event], later: Sequence[Sequence[Event]], *, is_last: bool) -> int:
+    event = _cause(unit)
+    score = 0 if event.general else 3
+    if event.first >= 0:
+        score += 2 if is_last else 0
+        if not is_last and _went_on(unit, later):
+            score -= 3
+    elif event.kind in _FINAL or event.kind in _BUILD:
+        score += 2
+    elif event.speaker != ANYBODY and event.kind != _STATEMENT:
+        score += 1
+    return score
+
+
+def _went_on(unit: Sequence[Event], later: Sequence[Sequence[Event]]) -> bool:
+    """Say whether a program printed more after a traceback, and then another traceback."""
+    end = unit[-1].last
+    following = [
+        other[0].first
+        for other in later
+        if other[0].first >= 0 and other[0].process == unit[-1].process
+    ]
+    return bool(following) and following[0] - end > _WENT_ON

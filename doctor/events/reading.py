@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+import msgspec
+
 from doctor.base.patterns import compile_pattern
-from doctor.events.forms import Form
+from doctor.events.forms import ANYBODY, Form
+from doctor.events.normal import Normal, folded, is_mild, normal
+from doctor.events.tracebacks import CAUSE, HANDLING, HEADER, Traceback, tracebacks
+from doctor.events.translations import ENGLISH
 from doctor.events.voices import voices
-from doctor.model.events import Event
+from doctor.model.events import Event, Level
 from doctor.model.observation import Log
 
-_LONGEST = 2000
-"""Characters of a line that are searched."""
-_OFTEN = 40
-"""Events of one form in one log: what stands in every line tells nothing more."""
+_OFTEN = 20
+"""Events of one form from the beginning of a log, and as many from its end."""
 _MOST = 2000
 """Events of one log."""
+_SHOWN = 300
+_PYTHON = "Python"
+_EXCEPTION = (
+    r"^\s{0,80}(?P<type>[A-Za-z_][\w.]{1,200})(?:\[[\w., ]{1,80}\])?(?:: (?P<message>.{1,500}))?"
+)
 
 
 class _Forms(NamedTuple):
@@ -32,9 +40,21 @@ class _Forms(NamedTuple):
     automaton: Any
 
 
+class _Last(NamedTuple):
+    """The log that was read last, its events, and the lines with candidates."""
+
+    log: Log
+    events: tuple[Event, ...]
+
+
+_last: list[_Last] = []
+
+
 def words() -> frozenset[str]:
     """Return lower-case texts: each line that holds an event holds one of them in some case."""
-    return frozenset(_forms().words)
+    own = (word.rstrip(" :") if len(word.rstrip(" :")) > 3 else word for word in _forms().words)
+    foreign = (text.lower() for others in ENGLISH.values() for text in others)
+    return frozenset((*own, *foreign, HEADER, CAUSE, HANDLING))
 
 
 @lru_cache(maxsize=1)
@@ -42,7 +62,7 @@ def _forms() -> _Forms:
     import ahocorasick_rs  # only logs are read with it
 
     forms = tuple((voice.speaker, form) for voice in voices() for form in voice.forms)
-    called: dict[str, list[int]] = {}
+    called: dict[str, list[int]] = {HEADER: []}
     for number, (_, form) in enumerate(forms):
         for word in form.words:
             called.setdefault(word, []).append(number)
@@ -51,61 +71,170 @@ def _forms() -> _Forms:
         forms,
         texts,
         tuple(tuple(called[text]) for text in texts),
-        ahocorasick_rs.BytesAhoCorasick([text.encode() for text in texts]),
+        ahocorasick_rs.BytesAhoCorasick(
+            [text.encode() for text in texts],
+            implementation=ahocorasick_rs.Implementation.ContiguousNFA,
+        ),
     )
 
 
 def events_of(log: Log) -> tuple[Event, ...]:
     """Return the events of a log in the order of its lines.
 
-    Where one line has a specific event, its general ones are left out.
+    Where one line has a specific event, its general ones are left out. Of one form that occurs very
+    often, the first and the last events are returned.
     """
-    found: list[Event] = []
-    seen: Counter[int] = Counter()
-    for at, numbers in _candidates(log.lines):
-        here = [
-            (number, event)
-            for number in numbers
-            if seen[number] < _OFTEN and (event := _event(number, log, at)) is not None
-        ]
-        seen.update(number for number, _ in here)
-        events = [event for _, event in here]
-        found += [one for one in events if not one.general] or events[:1]
-        if len(found) >= _MOST:
-            break
-    return tuple(found[:_MOST])
+    if not _last or _last[0].log is not log:
+        _last[:] = [_Last(log, _read(log))]
+    return _last[0].events
 
 
-def _candidates(lines: Sequence[str]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield each line that holds a word of a form, with the numbers of these forms."""
+def _read(log: Log) -> tuple[Event, ...]:
+    lines = folded(log.lines)
+    calls, starts = _candidates(lines)
+    found = _Found(log, lines)
+    order = sorted(calls)
+    found.look((at, calls[at]) for at in order)
+    found.look_back((at, calls[at]) for at in reversed(order))
+    blocks = tracebacks(lines, starts)
+    for block in blocks:
+        found.add_exception(block)
+    return tuple(_placed(found.events(), blocks))
+
+
+def _candidates(lines: Sequence[str]) -> tuple[dict[int, frozenset[int]], list[int]]:
+    """Return the forms to try on each line that holds a word of one, and where tracebacks begin."""
     forms = _forms()
-    encoded = [line[:_LONGEST].encode("utf-8", "replace").lower() for line in lines]
-    starts = list(accumulate((len(line) + 1 for line in encoded), initial=0))
+    encoded = [line.encode("utf-8", "replace").lower() for line in lines]
+    places = list(accumulate((len(line) + 1 for line in encoded), initial=0))
     calls: dict[int, set[int]] = {}
+    starts: dict[int, None] = {}
+    header = forms.words.index(HEADER)
     for word, start, _ in forms.automaton.find_matches_as_indexes(
         b"\n".join(encoded), overlapping=True
     ):
-        calls.setdefault(bisect_right(starts, start) - 1, set()).update(forms.called[word])
-    for at in sorted(calls):
-        yield at, tuple(sorted(calls[at]))
+        at = bisect_right(places, start) - 1
+        if word == header:
+            starts[at] = None
+        else:
+            calls.setdefault(at, set()).update(forms.called[word])
+    return {at: frozenset(numbers) for at, numbers in calls.items()}, list(starts)
 
 
-def _event(number: int, log: Log, at: int) -> Event | None:
-    speaker, form = _forms().forms[number]
-    line = log.lines[at][:_LONGEST]
-    if form.joined and at + 1 < len(log.lines):
-        line = f"{line} {log.lines[at + 1][:_LONGEST].strip()}"
-    match = compile_pattern(form.pattern).search(line)
-    if match is None:
-        return None
-    return Event(
-        speaker=speaker,
-        kind=form.kind,
-        text=log.lines[at].strip()[:300],
-        source=log.source,
-        at=at,
-        line=log.number(at),
-        level=form.level,
-        objects={name: value for name, value in match.groups.items() if value},
-        general=form.general,
-    )
+class _Found:
+    """The events of a log by their lines and forms."""
+
+    def __init__(self, log: Log, lines: Sequence[str]) -> None:
+        self._log = log
+        self._lines = lines
+        self._events: dict[int, dict[int, Event]] = {}
+        self._reached: dict[int, int] = {}
+
+    def look(self, candidates: Iterable[tuple[int, frozenset[int]]]) -> None:
+        """Find the first events of each form."""
+        count: Counter[int] = Counter()
+        for at, numbers in candidates:
+            for number in self._here(at, [one for one in numbers if count[one] < _OFTEN]):
+                count[number] += 1
+                if count[number] == _OFTEN:
+                    self._reached[number] = at
+
+    def look_back(self, candidates: Iterable[tuple[int, frozenset[int]]]) -> None:
+        """Find the last events of each form that occurs often."""
+        left = dict.fromkeys(self._reached, _OFTEN)
+        for at, numbers in candidates:
+            open_ones = [one for one in numbers if left.get(one) and at > self._reached[one]]
+            for number in self._here(at, open_ones):
+                left[number] -= 1
+            if not any(left.values()):
+                break
+
+    def _here(self, at: int, numbers: Sequence[int]) -> Iterator[int]:
+        """Yield which forms match a line."""
+        if not numbers:
+            return
+        line = normal(self._lines[at])
+        for number in numbers:
+            if (event := self._event(number, at, line)) is not None:
+                self._events.setdefault(at, {})[number] = event
+                yield number
+
+    def _event(self, number: int, at: int, line: Normal) -> Event | None:
+        speaker, form = _forms().forms[number]
+        text = line.text
+        if form.joined and at + 1 < len(self._lines):
+            text = f"{text.rstrip()} {normal(self._lines[at + 1]).text.strip()}"
+        match = compile_pattern(form.pattern).search(text)
+        if match is None:
+            return None
+        level = form.level
+        if level is Level.FAILURE and is_mild(self._lines[at]):
+            level = Level.WARNING
+        return self._made(speaker, form.kind, at, line, level, match.groups, general=form.general)
+
+    def _made(
+        self,
+        speaker: str,
+        kind: str,
+        at: int,
+        line: Normal,
+        level: Level,
+        groups: Mapping[str, str],
+        *,
+        general: bool,
+    ) -> Event:
+        return Event(
+            speaker=speaker,
+            kind=kind,
+            text=self._log.lines[at].strip()[:_SHOWN],
+            source=self._log.source,
+            at=at,
+            line=self._log.number(at),
+            level=level,
+            objects={name: value.strip() for name, value in groups.items() if value},
+            general=general,
+            process=line.process,
+        )
+
+    def add_exception(self, block: Traceback) -> None:
+        """Add the exception of a traceback whose line holds no other event."""
+        here = self._events.setdefault(block.exception, {})
+        if here:
+            return
+        line = normal(self._lines[block.exception])
+        match = compile_pattern(_EXCEPTION).search(line.text)
+        groups = match.groups if match else {}
+        here[-1] = self._made(
+            _PYTHON, "exception", block.exception, line, Level.FAILURE, groups, general=True
+        )
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events in the order of their lines, of each line the most specific ones."""
+        for at in sorted(self._events):
+            here = [self._events[at][number] for number in sorted(self._events[at])]
+            yield from _most_specific(here)
+
+
+def _most_specific(here: Sequence[Event]) -> Sequence[Event]:
+    """Return the specific events of a line, else a report about another failure, else one event."""
+    specific = [one for one in here if not one.general]
+    if specific:
+        return specific
+    known = [one for one in here if one.speaker != ANYBODY] or here
+    return known[:1]
+
+
+def _placed(events: Iterable[Event], blocks: Sequence[Traceback]) -> Iterator[Event]:
+    """Yield events, those of tracebacks with the lines and the chain of these."""
+    starts = [block.start for block in blocks]
+    for number, event in enumerate(events):
+        if number >= _MOST:
+            return
+        which = bisect_right(starts, event.at) - 1
+        block = blocks[which] if which >= 0 else None
+        if block is None or event.at > block.end or event.process != block.process:
+            yield event
+        else:
+            yield msgspec.structs.replace(
+                event, first=block.start, last=block.end, chain=block.chain
+            )

@@ -24,6 +24,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     as it stands in the log, `at` its index among the lines, `line` its number from 1. A general
     event only shows that something failed: a line that begins with `error:`, an exception that no
     form knows.
+
+    `process` names the process of many that printed it (`[rank0]`). `first` and `last` are the
+    indices of the lines of its traceback, -1 outside of one; `chain` tells how that traceback
+    follows from the one above it ("cause" or "handling").
     """
 
     speaker: str
@@ -35,3 +39,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     level: Level = Level.FAILURE
     objects: Mapping[str, str] = msgspec.field(default_factory=dict)
     general: bool = False
+    process: str = ""
+    first: int = -1
+    last: int = -1
+    chain: str = ""
