@@ -13,8 +13,9 @@ from doctor.base.errors import UsageError
 from doctor.base.text import neutralize_commands
 from doctor.catalog import loading as catalogs
 from doctor.cli import console as screen
+from doctor.events.owner import owning_event
+from doctor.events.reading import events_of
 from doctor.host import Host
-from doctor.logs.log import owner
 from doctor.logs.skeleton import skeleton
 from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import observation_from_logs, read_logs
@@ -48,7 +49,7 @@ def new_issue(
     (read,) = read_logs((log,), catalog)
     mask = Mask(who(Host().env))
     masked = msgspec.structs.replace(read, lines=tuple(map(mask, read.lines)))
-    line = owner(masked)
+    line = owning_event(events_of(masked))
     if line is None:
         raise UsageError(f"{log}: no line in it looks like an error; pass the part that does")
     known = assess(observation_from_logs((read,)), catalog, command="diagnose").findings

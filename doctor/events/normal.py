@@ -88,7 +88,7 @@ def folded(lines: Sequence[str]) -> list[str]:
     body = "\n".join(line[:LONGEST].replace("\n", " ") for line in lines)
     if not body.isascii():
         body = body.translate(_MARKS)
-    body = body.replace(" :", ":").replace('\\"', '"')
+    body = body.replace(" :", ":")
     for english, others in ENGLISH.items():
         for foreign in others:
             if foreign in body:
@@ -101,6 +101,8 @@ def normal(line: str) -> Normal:
     process, is_error = "", False
     if line.lstrip()[:2] == '{"':
         line = _message(line)
+    if '\\"' in line:
+        line = line.replace('\\"', '"')
     for _ in range(_LAYERS):
         if found := _RANK.match(line):
             process = process or found[0].strip(" :")

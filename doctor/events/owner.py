@@ -45,7 +45,7 @@ def owning_event(events: Sequence[Event]) -> Event | None:
     """
     events = [event for event in events if event.kind != _HARMLESS]
     failures = [event for event in events if event.level is Level.FAILURE]
-    units = list(_units(failures))
+    units = _units(failures)
     if units:
         ends = {unit[-1].process: index for index, unit in enumerate(units) if unit[0].first >= 0}
         scores = [
@@ -73,24 +73,25 @@ def failure_lines(events: Sequence[Event], owner: Event) -> range:
     return range(max(owner.at - _BEFORE, 0), owner.at + _AFTER + 1)
 
 
-def _units(events: Iterable[Event]) -> Iterable[list[Event]]:
-    """Yield the events of chained tracebacks together, and each other event alone."""
-    unit: list[Event] = []
+def _units(events: Iterable[Event]) -> list[list[Event]]:
+    """Return the events of chained tracebacks together, and each other event alone.
+
+    The tracebacks of several processes may be printed line by line in turns.
+    """
+    units: list[list[Event]] = []
+    open_units: dict[str, list[Event]] = {}
     for event in events:
-        before = unit[-1] if unit else None
-        belongs = (
-            before is not None
-            and event.first >= 0
-            and before.first >= 0
-            and event.process == before.process
-            and (event.first == before.first or event.chain != "")
-        )
-        if unit and not belongs:
-            yield unit
-            unit = []
+        unit = open_units.get(event.process)
+        if (
+            unit is None
+            or event.first < 0
+            or unit[-1].first < 0
+            or (event.first != unit[-1].first and not event.chain)
+        ):
+            unit = open_units[event.process] = []
+            units.append(unit)
         unit.append(event)
-    if unit:
-        yield unit
+    return units
 
 
 def _cause(unit: Sequence[Event]) -> Event:
@@ -111,7 +112,7 @@ def _score(unit: Sequence[Event], later: Sequence[Sequence[Event]], *, is_last: 
     event = _cause(unit)
     score = 0 if event.general else 3
     if event.first >= 0:
-        score += 2 if is_last else 0
+        score += 3 if is_last else 0
         if not is_last and _went_on(unit, later):
             score -= 3
     elif event.kind in _FINAL or event.kind in _BUILD:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -226,15 +226,16 @@ def _most_specific(here: Sequence[Event]) -> Sequence[Event]:
 
 def _placed(events: Iterable[Event], blocks: Sequence[Traceback]) -> Iterator[Event]:
     """Yield events, those of tracebacks with the lines and the chain of these."""
-    starts = [block.start for block in blocks]
-    for number, event in enumerate(events):
-        if number >= _MOST:
-            return
-        which = bisect_right(starts, event.at) - 1
-        block = blocks[which] if which >= 0 else None
-        if block is None or event.at > block.end or event.process != block.process:
+    of_process: dict[str, list[Traceback]] = {}
+    for block in blocks:
+        of_process.setdefault(block.process, []).append(block)
+    starts = {name: [one.start for one in own] for name, own in of_process.items()}
+    for event in islice(events, _MOST):
+        which = bisect_right(starts.get(event.process, ()), event.at) - 1
+        placed = of_process[event.process][which] if which >= 0 else None
+        if placed is None or event.at > placed.end:
             yield event
         else:
             yield msgspec.structs.replace(
-                event, first=block.start, last=block.end, chain=block.chain
+                event, first=placed.start, last=placed.end, chain=placed.chain
             )

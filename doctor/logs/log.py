@@ -1,10 +1,10 @@
-"""Find in a log the facts of its machine, and the line that reports the root failure."""
+"""Find in a log the facts of its machine."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from doctor.base.literals import required_literals
 from doctor.logs.environment import environment_facts
@@ -94,58 +94,16 @@ _CIRCUMSTANCES: Mapping[str, tuple[re.Pattern[str], Any]] = {
     ),
 }
 """What the lines of a log show of where they were printed."""
-_ERROR = re.compile(
-    r"\berror(?:\[E\d{4}\])?: |\bfatal error: |\bnvcc fatal\b|^[\w.]{1,80}(?:Error|Exception)(?:: "
-    r"|$)|\bCUDA error: |\bundefined symbol: "
-    r"|\bundefined reference to |\bSegmentation fault\b|\bcannot open shared object file|\bthread "
-    r"'.{1,60}' panicked at |\bKilled$"
-    r"|\bFATAL: |\bERROR: "
-)
-_WORDS = (
-    "rror",
-    "xception",
-    "atal",
-    "FATAL",
-    "ERROR",
-    "undefined ",
-    "ault",
-    "cannot open",
-    "panicked",
-    "Killed",
-)
-"""One of them stands in every complaint."""
-WRAPPER = re.compile(
-    r"ninja: build stopped|Error compiling objects|command '.{1,400}' (?:failed|returned non-zero)"
-    r"|Failed to build|Failed building wheel"
-    r"|metadata-generation-failed|subprocess-exited-with-error|CalledProcessError|returned "
-    r"non-zero exit status|could not compile `"
-    r"|Process completed with exit code|make.{0,6}: \*\*\*|PassManager::run failed"
-    r"|BackendCompilerFailed|build failed|aborting due to"
-    r"|failed to run custom build command|process didn't exit successfully|Could not build wheels"
-    r"|failed-wheel-build|ChildFailedError"
-    r"|exited with code|exit code: [1-9]|executor failed running|did not complete successfully",
-    re.IGNORECASE,
-)
-"""What a line says that speaks of the failure of something else."""
 _LONGEST = 2000
 
 WORDS = frozenset(
     [
-        *_WORDS,
         "with CUDA capability sm_",
         "supports CUDA capabilities ",
         *(text for pattern, _ in _TELLS for text in required_literals(pattern)),
     ]
 )
-"""What the lines hold that a log's facts, or the owner of its failure, are read from."""
-
-
-class Owner(NamedTuple):
-    """The line of a root failure: its index among the lines, its number from 1, and its text."""
-
-    at: int
-    line: int
-    text: str
+"""What the lines hold that a log's facts are read from."""
 
 
 def bare(lines: Sequence[str]) -> tuple[str, ...]:
@@ -238,24 +196,3 @@ def _versions_in(text: str) -> dict[str, dict[str, int]]:
                 if len(values) < 2:
                     values.setdefault(value, found.start())
     return seen
-
-
-def _complains(line: str) -> bool:
-    return any(word in line for word in _WORDS) and _ERROR.search(line[:_LONGEST]) is not None
-
-
-def owner(log: Log) -> Owner | None:
-    """Return the line that most likely reports the root failure.
-
-    That is the first complaint that is not about another one's failure.
-
-    Tools report in layers (ninja of nvcc, pip of ninja, CI of pip), each below the one it speaks
-    of.
-    """
-    complaints = [
-        Owner(index, log.number(index), line.strip()[:300])
-        for index, line in enumerate(log.lines)
-        if _complains(line)
-    ]
-    own = [each for each in complaints if not WRAPPER.search(each.text)]
-    return next(iter(own or complaints), None)

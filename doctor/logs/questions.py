@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from doctor.logs.log import WRAPPER, Owner
+from doctor.model.events import Event, Level
 
 _QUESTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
@@ -66,7 +66,7 @@ _MORE = (
 )
 
 
-def question(owner: Owner | None, lines: Sequence[str]) -> str:
+def question(owner: Event | None, lines: Sequence[str]) -> str:
     """Return what to ask next: by the line that owns the failure, else by the lines around it."""
     if owner is None:
         return _MORE
@@ -75,4 +75,4 @@ def question(owner: Owner | None, lines: Sequence[str]) -> str:
         for pattern, asked in _QUESTIONS:
             if pattern.search(text):
                 return asked
-    return _BUILD if WRAPPER.search(owner.text) else _MORE
+    return _BUILD if owner.level is Level.WRAPPER else _MORE

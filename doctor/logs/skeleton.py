@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from doctor.logs.log import Owner
+from doctor.model.events import Event
 
 _AROUND = 6
 _LONGEST = 140
@@ -44,7 +44,7 @@ examples:
 """
 
 
-def skeleton(lines: Sequence[str], owner: Owner, today: date) -> str:
+def skeleton(lines: Sequence[str], owner: Event, today: date) -> str:
     """Return the text of a known issue whose signature is the line that owns the failure.
 
     `doctor lint` names what is still to be said.

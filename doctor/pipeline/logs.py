@@ -81,7 +81,9 @@ def observation_from_logs(
     logs: Sequence[Log], environment: Observation | None = None
 ) -> Observation:
     """Return what logs say of a machine; what an observed environment knows outweighs it."""
-    from doctor.logs.log import log_facts, owner
+    from doctor.events.owner import owning_event
+    from doctor.events.reading import events_of
+    from doctor.logs.log import log_facts
     from doctor.logs.questions import question
 
     found: dict[str, Fact] = {}
@@ -93,12 +95,15 @@ def observation_from_logs(
             if more.get(name, fact).value == found.get(name, fact).value
         }
     for log in logs:
-        if (line := owner(log)) is not None:
+        if (event := owning_event(events_of(log))) is not None:
             value = {
                 "source": log.source,
-                "line": line.line,
-                "text": line.text,
-                "ask": question(line, log.lines),
+                "line": event.line,
+                "text": event.text,
+                "by": event.speaker,
+                "kind": event.kind,
+                "level": event.level.value,
+                "ask": question(event, log.lines),
             }
             found["log.owner"] = present(value, log.source)
             break

@@ -23,6 +23,8 @@ from doctor.base.errors import DoctorError
 from doctor.base.text import neutralize_commands, sanitize
 from doctor.catalog import loading as catalogs
 from doctor.cli.app import app
+from doctor.events.owner import owning_event
+from doctor.events.reading import events_of
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.fork_server import ForkServer
 from doctor.host.supervisor import Supervisor
@@ -30,7 +32,7 @@ from doctor.judge.baseline import read_baseline
 from doctor.judge.comparison import compare
 from doctor.logs import reading
 from doctor.logs.environment import environment_facts
-from doctor.logs.log import log_facts, owner
+from doctor.logs.log import log_facts
 from doctor.logs.questions import question
 from doctor.logs.skeleton import skeleton
 from doctor.model.catalog import Catalog
@@ -266,7 +268,7 @@ def log(data: bytes) -> None:
     """Read a log, tell who complains in it, and begin a known issue of it, which has to be YAML."""
     read = reading.read(io.BytesIO(data), "log", ())
     log_facts(read)
-    line = owner(read)
+    line = owning_event(events_of(read))
     question(line, read.lines)
     if line is not None:
         assert isinstance(yaml.safe_load(skeleton(read.lines, line, date(2026, 1, 1))), dict)

@@ -1,4 +1,4 @@
-"""What a log tells of its machine, and which of its lines owns the failure."""
+"""What a log tells of its machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from doctor.logs.log import bare, log_facts, owner
+from doctor.events.reading import events_of
+from doctor.logs.log import bare, log_facts
 from doctor.model.facts import State, value_of
 from doctor.model.observation import Log
 from doctor.model.vocabulary import is_known
@@ -131,33 +132,6 @@ def test_a_report_in_a_log_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        (
-            (
-                "ok\nx.cu(3): error: no\nninja: build stopped: subcommand failed.\nERROR: Failed "
-                "building wheel for y"
-            ),
-            2,
-        ),
-        (
-            (
-                "Traceback (most recent call last):\nImportError: libcudart.so.12: cannot open "
-                "shared object file\nCalledProcessError: x"
-            ),
-            2,
-        ),
-        ("error[E0384]: cannot assign\nerror: could not compile `x` (build script)", 1),
-        ("make: *** [all] Error 1\nERROR: Failed building wheel for y", 2),
-        ("all is well\n0 errors, 0 warnings", None),
-    ],
-)
-def test_the_owner_is_the_first_that_speaks_of_no_other(text: str, line: int | None) -> None:
-    found = owner(_log(text))
-    assert (found.line if found else None) == line
-
-
-@pytest.mark.parametrize(
     "piece",
     [
         "error: ",
@@ -175,7 +149,7 @@ def test_the_owner_is_the_first_that_speaks_of_no_other(text: str, line: int | N
 def test_hostile_logs_take_linear_time(piece: str) -> None:
     log = Log(source="log", lines=(piece * 30_000, *([piece] * 150_000)))
     started = time.process_time()
-    log_facts(log), owner(log), bare(log.lines)
+    log_facts(log), events_of(log), bare(log.lines)
     assert time.process_time() - started < 5
 
 

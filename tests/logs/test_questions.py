@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doctor.logs.log import owner
+from doctor.events.owner import owning_event
+from doctor.events.reading import events_of
 from doctor.logs.questions import question
 from doctor.model.observation import Log
 
@@ -34,7 +35,7 @@ from doctor.model.observation import Log
 )
 def test_the_question_follows_from_what_failed(text: str, asks: str) -> None:
     lines = tuple(text.split("\n"))
-    assert asks in question(owner(Log(source="log", lines=lines)), lines)
+    assert asks in question(owning_event(events_of(Log(source="log", lines=lines))), lines)
 
 
 def test_without_a_complaint_there_is_a_question_too() -> None:

@@ -10,8 +10,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.logs.log import Owner, owner
+from doctor.events.owner import owning_event
+from doctor.events.reading import events_of
 from doctor.logs.skeleton import _UNPRINTABLE, pattern, skeleton
+from doctor.model.events import Event
 from doctor.model.observation import Log
 
 _LOG = """building
@@ -20,9 +22,13 @@ some.lib.FooError: tensor 0x7fff2312 of version 2.5.1 is "odd" (it's {x}): C:\\U
 make: *** [all] Error 1"""
 
 
+def _event(at: int, text: str) -> Event:
+    return Event(speaker="Python", kind="exception", text=text, source="log", at=at, line=at + 1)
+
+
 def test_a_skeleton_recognises_its_own_log() -> None:
     lines = _LOG.split("\n")
-    line = owner(Log(source="log", lines=tuple(lines)))
+    line = owning_event(events_of(Log(source="log", lines=tuple(lines))))
     assert line is not None
     issue = yaml.safe_load(skeleton(lines, line, date(2026, 11, 21)))
     assert re.search(issue["signatures"][0]["pattern"], issue["examples"][0]["log"])
@@ -43,8 +49,8 @@ def test_numbers_and_paths_may_be_others(text: str, other: str) -> None:
 
 @pytest.mark.parametrize("text", ["a: 'b': c", "- x", "%TAG", "\\d[", "\t", "'", "#"])
 def test_any_line_makes_valid_yaml(text: str) -> None:
-    lines = [text, f"error: {text}", text]
-    line = owner(Log(source="log", lines=tuple(lines)))
+    lines = [text, f"some.lib.FooError: {text}", text]
+    line = owning_event(events_of(Log(source="log", lines=tuple(lines))))
     assert line is not None
     issue = yaml.safe_load(skeleton(lines, line, date(2026, 11, 21)))
     assert re.search(issue["signatures"][0]["pattern"], line.text)
@@ -58,7 +64,7 @@ def test_whatever_a_log_says_the_skeleton_is_yaml_and_quotes_it(
     above: list[str], below: list[str]
 ) -> None:
     lines = [*above, "some.lib.FooError: it's {x}: - #1", *below]
-    line = Owner(at=len(above), line=1, text=lines[len(above)])
+    line = _event(len(above), lines[len(above)])
     issue = yaml.safe_load(skeleton(lines, line, date(2026, 11, 21)))
     log = issue["examples"][0]["log"]
     assert re.search(issue["signatures"][0]["pattern"], log)
@@ -85,5 +91,5 @@ def test_whatever_a_log_says_the_skeleton_is_yaml_and_quotes_it(
 )
 def test_the_first_line_that_is_shown_may_begin_with_anything(first: str) -> None:
     lines = [first, "some.lib.FooError: broken"]
-    issue = yaml.safe_load(skeleton(lines, Owner(at=1, line=2, text=lines[1]), date(2026, 11, 21)))
+    issue = yaml.safe_load(skeleton(lines, _event(1, lines[1]), date(2026, 11, 21)))
     assert issue["examples"][0]["log"].split("\n")[1] == lines[1]

@@ -98,7 +98,7 @@ VOICES = (
             ),
             Form(
                 "driver-error",
-                r"NVRM: (?:Xid|RmInit|GPU|API mismatch)(?P<message>.{0,200})",
+                r"NVRM: (?:Xid|RmInit|API mismatch)(?P<message>.{0,200})",
                 ("nvrm: ",),
                 general=True,
             ),
@@ -218,8 +218,13 @@ VOICES = (
         (
             Form(
                 "collective-error",
-                r"NCCL (?:WARN|error|Error)[: ](?P<message>.{1,400})",
-                ("nccl warn", "nccl error"),
+                r"NCCL WARN (?P<message>.{1,400})",
+                ("nccl warn",),
+            ),
+            Form(
+                "collective-error",
+                r"NCCL (?:error|Error)[: ](?P<message>.{1,400})",
+                ("nccl error",),
                 general=True,
             ),
             Form(
@@ -297,6 +302,13 @@ VOICES = (
     Voice(
         "ONNX Runtime",
         (
+            Form(
+                "provider-not-available",
+                r"Specified provider '(?P<provider>\w{1,60})' is not in available provider names",
+                ("specified provider",),
+                Level.WARNING,
+                general=True,
+            ),
             Form(
                 "runtime-error",
                 r"\[(?:ONNXRuntimeError)\] : ?(?P<code>\d{1,3}) : ?(?P<name>\w{1,40}) : ?(?P<messa"

@@ -46,7 +46,7 @@ VOICES = (
             ),
             Form(
                 "compile-error",
-                r"\bnvcc (?:fatal|error) ?: ?(?P<message>.{1,400})",
+                r"\bnvcc (?:fatal|error) {0,6}: ?(?P<message>.{1,400})",
                 ("nvcc fatal", "nvcc error"),
                 general=True,
             ),

@@ -41,10 +41,10 @@ VOICES = (
                 general=True,
             ),
             Form(
-                "permission-denied",
-                r"(?:^|\s)(?P<file>[\w./~-]{1,300}): (?:Permission denied|Is a directory"
-                r"|No space left on device)",
-                ("permission denied", "no space left on"),
+                "file-not-usable",
+                r"(?:^|\s)(?P<file>[\w./~+-]{1,300}): (?:Permission denied|Is a directory"
+                r"|No space left on device|No such file or directory)(?:$|[\s'\"`])",
+                ("permission denied", "no space left on", "no such file or directory"),
                 general=True,
             ),
         ),
@@ -108,11 +108,15 @@ VOICES = (
         (
             Form(
                 "windows-error",
-                r"(?:WinError|OS error|os error|error code) (?P<code>\d{1,5})[\]):]? ?(?P<message>"
-                r".{0,300})|exit(?:ed)?(?: with)?(?: status| code)?:? "
-                r"(?P<status>0x[cC][0-9a-fA-F]{7})",
-                ("winerror", "os error ", "error code ", "0xc0"),
+                r"(?:WinError|OS error|os error|error code) (?P<code>\d{1,5})[\]):]? ?"
+                r"(?P<message>.{0,300})",
+                ("winerror", "os error ", "error code "),
                 general=True,
+            ),
+            Form(
+                "exit-status",
+                r"(?i)exit(?:ed)?(?: with)?(?: status| code)?:? (?P<status>0xc[0-9a-f]{7})\b",
+                (" 0xc0",),
             ),
             Form(
                 "dll-not-loaded",

@@ -249,8 +249,8 @@ FACTS: dict[str, str] = {
     "metal.family": "newest Apple GPU family",
     # logs
     "log.owner": (
-        "line of a log that most likely owns the failure: {source, line, text, ask}, with "
-        "what to ask next"
+        "line of a log that most likely owns the failure: {source, line, text, by, kind, level, "
+        "ask}, with the program that printed it and what to ask next"
     ),
     # derived
     "stack.tuple": (
