@@ -22,6 +22,8 @@ from doctor.model.observation import Log
 
 _OFTEN = 20
 """Events of one form from the beginning of a log, and as many from its end."""
+_TRIES = 20_000
+"""Lines that are searched for one form, from each end of a log."""
 _MOST = 2000
 """Events of one log."""
 _SHOWN = 300
@@ -133,8 +135,14 @@ class _Found:
     def look(self, candidates: Iterable[tuple[int, frozenset[int]]]) -> None:
         """Find the first events of each form."""
         count: Counter[int] = Counter()
+        tries: Counter[int] = Counter()
         for at, numbers in candidates:
-            for number in self._here(at, [one for one in numbers if count[one] < _OFTEN]):
+            open_ones = [one for one in numbers if count[one] < _OFTEN and tries[one] < _TRIES]
+            for number in open_ones:
+                tries[number] += 1
+                if tries[number] == _TRIES:
+                    self._reached[number] = at
+            for number in self._here(at, open_ones):
                 count[number] += 1
                 if count[number] == _OFTEN:
                     self._reached[number] = at
@@ -142,8 +150,14 @@ class _Found:
     def look_back(self, candidates: Iterable[tuple[int, frozenset[int]]]) -> None:
         """Find the last events of each form that occurs often."""
         left = dict.fromkeys(self._reached, _OFTEN)
+        tries: Counter[int] = Counter()
         for at, numbers in candidates:
-            open_ones = [one for one in numbers if left.get(one) and at > self._reached[one]]
+            open_ones = [
+                one
+                for one in numbers
+                if left.get(one) and at > self._reached[one] and tries[one] < _TRIES
+            ]
+            tries.update(open_ones)
             for number in self._here(at, open_ones):
                 left[number] -= 1
             if not any(left.values()):

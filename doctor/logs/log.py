@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from doctor.base.literals import required_literals
+from doctor.events.surroundings import surrounding_facts
 from doctor.logs.environment import environment_facts
 from doctor.model.facts import Fact, present
 from doctor.model.observation import Log
@@ -68,32 +68,6 @@ _GPU = re.compile(
     r"(?:^\|\s{1,6}\d{1,2}\s{1,4}|\bGPU \d{1,2}: |\bDevice: cuda:\d{1,2} )(NVIDIA "
     r"[A-Za-z][\w -]{2,40}?)(?: ?\.\.\.|\s{2}| \(| : |$)"
 )
-_SYSTEMS = {
-    "windows": re.compile(r"\b[A-Z]:\\{1,2}[\w.]|\bwin_amd64\b"),
-    "macos": re.compile(r"(?:^|[\s'\"(=:])/(?:opt/homebrew|Users)/|\bmacosx[_-]\d"),
-    "linux": re.compile(
-        r"(?:^|[\s'\"(=:])/(?:usr/lib|usr/local|home|root|opt/conda|mnt)/|\blinux[-_](?:gnu|x86_64"
-        r"|aarch64)\b"
-    ),
-}
-_CIRCUMSTANCES: Mapping[str, tuple[re.Pattern[str], Any]] = {
-    # The steps of `docker build`, which run in a container; what the docker command itself says
-    # comes from the host.
-    "host.container": (
-        re.compile(
-            r"^Dockerfile:\d{1,5}$|executor failed running \[/bin/|process \"/bin/\w{1,8} -o?e?c? ?"
-        ),
-        "docker",
-    ),
-    "host.wsl": (re.compile(r"microsoft-standard-WSL|(?:^|[\s'\"(=:])/mnt/[a-z]/"), True),
-    "python.conda": (
-        re.compile(
-            r"[/\\](?:mini|ana)conda3?[/\\]|[/\\](?:mini|mamba)forge3?[/\\]|/opt/conda/(?!bin/conda)"
-        ),
-        "a path of conda",
-    ),
-}
-"""What the lines of a log show of where they were printed."""
 _LONGEST = 2000
 
 WORDS = frozenset(
@@ -152,16 +126,7 @@ def log_facts(log: Log) -> dict[str, Fact]:
         )
     ):
         facts["nvidia.gpu_names"] = present(names, "log")
-    systems = [
-        name
-        for name, looks in _SYSTEMS.items()
-        if any(looks.search(line[:_LONGEST]) for line in lines)
-    ]
-    if len(systems) == 1:
-        facts["host.os"] = present(systems[0], "log")
-    for name, (looks, value) in _CIRCUMSTANCES.items():
-        if any(looks.search(line[:_LONGEST]) for line in lines):
-            facts[name] = present(value, "log")
+    facts |= surrounding_facts(log)
     if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts[
         "cuda.version"
     ].source == facts["torch.cuda_version"].source:
