@@ -60,6 +60,14 @@ _BUILD = (
     "That line reports the failure of something else, above it: show the log from its beginning, "
     "or build with MAX_JOBS=1 and -v."
 )
+_WORKER = (
+    "That line reports the failure of another process: show what that process printed, its "
+    "traceback above all, from its beginning."
+)
+_WORKERS = frozenset(
+    {"engine-failed", "peer-gone", "runner-failed", "shard-failed", "worker-died"}
+)
+"""Kinds of events that report that a process ended, not a build."""
 _MORE = (
     "--env FILE (a snapshot, or the text of collect_env) may tell it more, and so may the log "
     "from its beginning."
@@ -75,4 +83,6 @@ def question(owner: Event | None, lines: Sequence[str]) -> str:
         for pattern, asked in _QUESTIONS:
             if pattern.search(text):
                 return asked
-    return _BUILD if owner.level is Level.WRAPPER else _MORE
+    if owner.level is not Level.WRAPPER:
+        return _MORE
+    return _WORKER if owner.kind in _WORKERS else _BUILD

@@ -11,7 +11,7 @@ from doctor.model.findings import Evidence, Place, Suppression
 from doctor.model.issues import Edit, Snippet
 from doctor.model.observation import Deselected, ProbeFailure, Target
 from doctor.model.outcomes import Outcome
-from doctor.model.report import RuledOut, Undecided
+from doctor.model.report import LookAlike, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
 
 
@@ -116,7 +116,8 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The whole report. Findings are ranked: the first is what to do first.
 
     `left_out` says `deselected` and `static` in words. `assumed` was declared, not observed. `gone`
-    are ids of the baseline that were not found again.
+    are ids of the baseline that were not found again. `look_alikes` resemble a failure that nothing
+    explains; they are no findings.
     """
 
     schema_version: int
@@ -139,5 +140,6 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     static: bool = False
     assumed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    look_alikes: tuple[LookAlike, ...] = ()
     errors: tuple[str, ...] = ()
     extra: dict[str, Any] = msgspec.field(default_factory=dict)

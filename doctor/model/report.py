@@ -24,12 +24,21 @@ class RuledOut(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class LookAlike(msgspec.Struct, frozen=True, kw_only=True):
+    """A known issue that shares rare words with a failure which nothing explains; no finding."""
+
+    id: str
+    title: str
+    shares: tuple[str, ...]
+
+
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement of an observation; findings are ranked, the first is what to do first."""
 
     findings: tuple[Detection, ...] = ()
     undecided: tuple[Undecided, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
+    look_alikes: tuple[LookAlike, ...] = ()
 
 
 class CatalogStamp(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +53,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """An observation with what was judged of it; stands alone.
 
     `findings` are ranked: the first is what to do first. `fixed` are ids of the baseline that were
-    not found again.
+    not found again. `look_alikes` is empty where anything was found.
     """
 
     command: str
@@ -54,6 +63,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     undecided: tuple[Undecided, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
+    look_alikes: tuple[LookAlike, ...] = ()
     fixed: tuple[str, ...] = ()
     exit_code: int = 0
 

@@ -88,6 +88,7 @@ def _assess(
         findings=findings,
         undecided=diagnosis.undecided,
         ruled_out=diagnosis.ruled_out,
+        look_alikes=diagnosis.look_alikes,
         fixed=suppressed.fixed,
         exit_code=exit_code(command, seen, findings, policy, selection),
     )

@@ -83,6 +83,7 @@ def observation_from_logs(
     """Return what logs say of a machine; what an observed environment knows outweighs it."""
     from doctor.events.owner import owning_event
     from doctor.events.reading import events_of
+    from doctor.events.statuses import ending
     from doctor.logs.log import log_facts
     from doctor.logs.questions import question
 
@@ -95,7 +96,8 @@ def observation_from_logs(
             if more.get(name, fact).value == found.get(name, fact).value
         }
     for log in logs:
-        if (event := owning_event(events_of(log))) is not None:
+        events = events_of(log)
+        if (event := owning_event(events)) is not None:
             value = {
                 "source": log.source,
                 "line": event.line,
@@ -103,6 +105,7 @@ def observation_from_logs(
                 "by": event.speaker,
                 "kind": event.kind,
                 "level": event.level.value,
+                "ending": ending(events),
                 "ask": question(event, log.lines),
             }
             found["log.owner"] = present(value, log.source)

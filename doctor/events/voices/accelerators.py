@@ -155,6 +155,17 @@ VOICES = (
         ),
     ),
     Voice(
+        "MLX",
+        (
+            Form(
+                "runtime-error",
+                r"MLX error: (?P<message>.{1,300})|\[metal::\w{1,40}\] (?P<text>.{1,200})",
+                ("mlx error", "[metal::"),
+                general=True,
+            ),
+        ),
+    ),
+    Voice(
         "Metal",
         (
             Form(
@@ -173,17 +184,6 @@ VOICES = (
                     "[metal]",
                     "metal library",
                 ),
-                general=True,
-            ),
-        ),
-    ),
-    Voice(
-        "MLX",
-        (
-            Form(
-                "runtime-error",
-                r"MLX error: (?P<message>.{1,300})|\[metal::\w{1,40}\] (?P<text>.{1,200})",
-                ("mlx error", "[metal::"),
                 general=True,
             ),
         ),

@@ -131,6 +131,12 @@ VOICES = (
         "the loader",
         (
             Form(
+                "symbol-not-loaded",
+                r"Cannot load symbol (?P<symbol>\w{3,200})",
+                ("cannot load symbol",),
+                general=True,
+            ),
+            Form(
                 "load-failed",
                 r"error while loading shared libraries: (?P<library>[^:\s]{1,200}): (?P<message>"
                 r".{1,300})"

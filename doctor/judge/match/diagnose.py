@@ -41,7 +41,7 @@ from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, EvidenceKind
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation, Target, TargetKind
-from doctor.model.report import Diagnosis, RuledOut, Undecided
+from doctor.model.report import Diagnosis, LookAlike, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
 
 _FAR = 1 << 30
@@ -78,7 +78,23 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
         findings=ranked(findings, general=frozenset(general), owner=value_of(facts, "log.owner")),
         undecided=tuple(_undecided(decided, observation)),
         ruled_out=tuple(_ruled_out(decided, facts)),
+        look_alikes=() if findings else _look_alikes(observation, evaluations),
     )
+
+
+def _look_alikes(
+    observation: Observation, evaluations: Sequence[Evaluation]
+) -> tuple[LookAlike, ...]:
+    if not observation.logs:
+        return ()
+    from doctor.judge.match.lookalikes import look_alikes  # only logs that nobody knows need it
+
+    possible = {
+        one.id: one.issue
+        for one in evaluations
+        if one.issue.signatures and one.applies.truth is not False
+    }
+    return look_alikes(observation, possible)
 
 
 def _failures(

@@ -250,7 +250,7 @@ FACTS: dict[str, str] = {
     # logs
     "log.owner": (
         "line of a log that most likely owns the failure: {source, line, text, by, kind, level, "
-        "ask}, with the program that printed it and what to ask next"
+        "ending, ask}, with the program that printed it, how a process ended and what to ask next"
     ),
     # derived
     "stack.tuple": (

@@ -68,6 +68,7 @@ def document(report: Report) -> ReportDocument:
         static=seen.static,
         assumed=assumed(seen.facts),
         gone=report.fixed,
+        look_alikes=report.look_alikes,
     )
 
 

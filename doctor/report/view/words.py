@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import date
 
 from doctor.base.text import one_line, shorten
-from doctor.model.facts import State, value_of
+from doctor.model.facts import State
 from doctor.model.fixes import Fix
 from doctor.model.issues import Recipe
 from doctor.model.observation import TargetKind
@@ -15,6 +15,7 @@ from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
 from doctor.report.view.summary import summary
 from doctor.report.view.unreached import missed
+from doctor.report.view.unrecognised import not_recognised
 
 _OLD = 180
 """Days after which what is known is called old."""
@@ -58,7 +59,7 @@ def nothing(report: Report) -> str:
     """Say what it means that nothing was found: `Nothing found: ` only where checks passed."""
     if report.exit_code == 4:
         return (
-            _not_recognised(report)
+            not_recognised(report)
             if report.command in ("diagnose", "run")
             else _why_nothing(report)
         )
@@ -72,22 +73,6 @@ def nothing(report: Report) -> str:
     if summary(report).checked:
         return "Nothing found: the checks passed, and no known issue applies."
     return "Nothing found, but no check ran either: this speaks of versions and files only."
-
-
-def _not_recognised(report: Report) -> str:
-    """Say that nothing in a log is known, where the failure begins, and what would tell more."""
-    line = value_of(report.observation.facts, "log.owner")
-    told = line if isinstance(line, dict) else {}
-    likely = (
-        f" The failure most likely begins in line {told.get('line')}: {told.get('text')}".rstrip(
-            "."
-        )
-        + "."
-        if told
-        else ""
-    )
-    ask = told.get("ask") or "doctor finds no error in it: is the end of the log cut off?"
-    return f"Nothing to judge: doctor recognises nothing in this log.{likely} {ask}"
 
 
 def _why_nothing(report: Report) -> str:
