@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from doctor.catalog import loading as catalogs
 from doctor.judge.match.signatures import telling
-from doctor.logs.log import WORDS
+from doctor.logs.reading import own_texts
 
 _PEAK = """
 import atexit, resource, runpy, sys
@@ -47,7 +47,7 @@ def main() -> int:
         log, texts = Path(folder) / "build.log", Path(folder) / "texts"
         with log.open("w", encoding="utf-8") as file:
             file.writelines(lines(wanted.megabytes * 1_000_000))
-        looked_for = sorted({*telling(catalogs.load()), *WORDS})
+        looked_for = sorted({*telling(catalogs.load()), *own_texts()})
         texts.write_text("\n".join(looked_for) + "\n", encoding="utf-8")
         commands = (
             [sys.executable, "-c", _PEAK, "diagnose", str(log), "--format", "json"],

@@ -64,9 +64,7 @@ _WORKER = (
     "That line reports the failure of another process: show what that process printed, its "
     "traceback above all, from its beginning."
 )
-_WORKERS = frozenset(
-    {"engine-failed", "peer-gone", "runner-failed", "shard-failed", "worker-died"}
-)
+_WORKERS = frozenset({"engine-failed", "peer-gone", "runner-failed", "shard-failed", "worker-died"})
 """Kinds of events that report that a process ended, not a build."""
 _MORE = (
     "--env FILE (a snapshot, or the text of collect_env) may tell it more, and so may the log "

@@ -75,15 +75,16 @@ def read(stream: BinaryIO, source: str, texts: Iterable[str]) -> Log:
     begun = [next(blocks, b""), next(blocks, b"")]
     if not begun[1] and len(begun[0]) <= WHOLE:
         return _log(source, [Part(0, 1, begun[0])])
-    sieve = _Sieve({*texts, *WORDS, *_in_each_case(words())})
+    sieve = _Sieve({*texts, *own_texts()})
     for block in _of_whole_lines(chain(begun, blocks)):
         sieve.add(block)
     return _log(source, sieve.kept())
 
 
-def _in_each_case(texts: Iterable[str]) -> Iterator[str]:
-    """Yield lower-case texts as programs write them."""
-    for text in texts:
+def own_texts() -> Iterator[str]:
+    """Yield the texts that events and facts of a log are found by, as programs write them."""
+    yield from WORDS
+    for text in words():
         yield from (text, text.capitalize(), text.title(), text.upper())
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 
 from doctor.base.patterns import pattern_error
 from doctor.catalog import loading
 from doctor.events.forms import Form, Voice
-from doctor.events.owner import owning_event
+from doctor.events.owner import failure_lines, owning_event
 from doctor.events.reading import events_of, words
 from doctor.events.voices import voices
 from doctor.model.observation import Log
@@ -53,3 +54,47 @@ def test_a_long_log_keeps_the_lines_of_events() -> None:
     text = filler + f"before {word.upper()} after\n".encode() + filler
     log = read_log("long", io.BytesIO(text), loading.load())
     assert any(word.upper() in line for line in log.lines)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "error: ",
+        "Error",
+        "x.cu(3): error: y",
+        "ninja: build stopped",
+        "Traceback (most recent call last)",
+        "[rank0]: Traceback (most recent call last):",
+        "╭─ Traceback (most recent call last) ─╮",
+        "\u2028é“’ : Fehler :",
+        '{"log": "',
+    ],
+)
+def test_hostile_logs_take_linear_time(piece: str) -> None:
+    """A line without end and a line that stands there very often cost seconds at most."""
+    log = Log(source="log", lines=(piece * 100_000, *([piece] * 60_000)))
+    started = time.process_time()
+    events = events_of(log)
+    owner = owning_event(events)
+    assert time.process_time() - started < 5
+    assert len(events) <= 2000
+    assert owner is None or owner.at in failure_lines(events, owner)
+
+
+def test_the_last_events_of_a_form_are_read_too() -> None:
+    """A program that logs many failures may end with another one."""
+    text = "\n".join([*(f"ValueError: item {one}" for one in range(500)), "RuntimeError: the end"])
+    assert events_of(of(text))[-1].objects == {"type": "RuntimeError", "message": "the end"}
+
+
+def test_forty_programs_speak() -> None:
+    """The voices name the programs of a machine-learning stack."""
+    speakers = {voice.speaker for voice in voices()}
+    assert len(speakers) >= 40
+    assert speakers >= {
+        *("pip", "uv", "conda", "mamba", "poetry", "cargo", "rustc", "nvcc", "ptxas", "MSVC"),
+        *("cmake", "ninja", "make", "the linker", "ld.so", "Windows", "Python", "pybind11"),
+        *("CUDA", "HIP", "Level Zero", "Metal", "cuBLAS", "cuDNN", "NCCL", "Triton", "JAX"),
+        *("XLA", "TensorFlow", "ONNX Runtime", "llama.cpp", "Docker", "kubelet", "Slurm", "Ray"),
+        *("torchrun", "git", "curl", "wget", "apt", "systemd", "torch.compile"),
+    }

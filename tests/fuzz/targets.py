@@ -23,8 +23,10 @@ from doctor.base.errors import DoctorError
 from doctor.base.text import neutralize_commands, sanitize
 from doctor.catalog import loading as catalogs
 from doctor.cli.app import app
-from doctor.events.owner import owning_event
+from doctor.events.owner import failure_lines, owning_event
 from doctor.events.reading import events_of
+from doctor.events.statuses import ending
+from doctor.events.surroundings import context_of, surrounding_facts
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.fork_server import ForkServer
 from doctor.host.supervisor import Supervisor
@@ -274,6 +276,21 @@ def log(data: bytes) -> None:
         assert isinstance(yaml.safe_load(skeleton(read.lines, line, date(2026, 1, 1))), dict)
 
 
+def events(data: bytes) -> None:
+    """Find the events, the owner and the context of a log, each within its lines."""
+    read = reading.read(io.BytesIO(data), "log", ())
+    found = events_of(read)
+    owner = owning_event(found)
+    assert owner is None or owner.at in failure_lines(found, owner)
+    for event in found:
+        assert 0 <= event.at < len(read.lines)
+        assert event.first <= event.last < len(read.lines)
+    ending(found)
+    context = context_of(read)
+    assert len(context.commands) <= 30
+    surrounding_facts(read)
+
+
 def long_log(data: bytes) -> None:
     """Read a log of more than a mebibyte, made of the same bytes again and again between lines of filling."""
     piece = data[:2000] + b"\n" + b"filling\n" * 200
@@ -420,7 +437,7 @@ def symbol_file(data: bytes) -> None:
 TARGETS: dict[str, Target] = {
     each.__name__.replace("_", "-"): each
     for each in (
-        elf, requirement, marker, clauses, manifests, lock, toolchain, metadata, constants, description, environment, log, long_log,
+        elf, requirement, marker, clauses, manifests, lock, toolchain, metadata, constants, description, environment, log, events, long_log,
         diagnosis, snapshot, difference, baseline, catalog, configuration, result, news, host, pattern, secrets, mangled,
         symbol_file,
     )
