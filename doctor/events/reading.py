@@ -54,7 +54,11 @@ _last: list[_Last] = []
 
 def words() -> frozenset[str]:
     """Return lower-case texts: each line that holds an event holds one of them in some case."""
-    own = (word.rstrip(" :") if len(word.rstrip(" :")) > 3 else word for word in _forms().words)
+    # The blank may stand before the colon too.
+    own = (
+        word.removesuffix(": ") if word.endswith(": ") and len(word) > 5 else word
+        for word in _forms().words
+    )
     foreign = (text.lower() for others in ENGLISH.values() for text in others)
     return frozenset((*own, *foreign, HEADER, CAUSE, HANDLING))
 

@@ -100,7 +100,7 @@ def test_a_radeon_is_no_gpu_of_nvidia() -> None:
     assert found["nvidia.gpu_present"] is None
 
 
-def test_a_distribution_has_its_package_manager() -> None:
+def test_a_distribution_names_what_installs_its_packages() -> None:
     assert facts_of("Ubuntu 22.04.3 LTS") == {
         "host.os": "linux",
         "host.distribution": "Ubuntu 22.04",

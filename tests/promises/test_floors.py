@@ -43,6 +43,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "ahocorasick_rs": (
         "doctor.base.literals",
         "doctor.events.reading",
+        "doctor.events.surroundings",
         "doctor.logs.reading",
         "doctor.redact.secrets",
     ),

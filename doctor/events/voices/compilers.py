@@ -65,7 +65,14 @@ VOICES = (
                 "compile-error",
                 r"\b(?:ptxas|nvlink|fatbinary|cicc)(?:\.exe)? [^:]{0,200}?(?:fatal"
                 r"|error) {0,4}: ?(?P<message>.{1,400})",
-                ("ptxas", "nvlink", "fatbinary"),
+                (
+                    "ptxas fatal",
+                    "ptxas error",
+                    "; fatal ",
+                    "; error ",
+                    "nvlink fatal",
+                    "nvlink error",
+                ),
                 general=True,
             ),
         ),
