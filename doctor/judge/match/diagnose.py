@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 
@@ -29,6 +28,7 @@ from doctor.judge.match.issues import (
 )
 from doctor.judge.match.open_questions import leaves_open
 from doctor.judge.match.proofs import CaseRef
+from doctor.judge.match.ranking import Lines, ranked
 from doctor.judge.match.reach import missed_gpus
 from doctor.judge.match.reach_some import some_missing, taken
 from doctor.judge.match.refused import refused_runs
@@ -38,14 +38,11 @@ from doctor.judge.match.table import Decision, Result
 from doctor.judge.match.weights import raised
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, value_of
-from doctor.model.findings import Detection, EvidenceKind
+from doctor.model.findings import Detection
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation, Target, TargetKind
 from doctor.model.report import Diagnosis, LookAlike, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
-
-_FAR = 1 << 30
-_FIRST = "torch-runtime"
 
 
 def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
@@ -70,12 +67,18 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     issues = _without_denied(issues)
     general = {evaluation.id for evaluation in evaluations if evaluation.issue.general}
     failures: list[Detection] = []
+    owned: Lines = {}
     if observation.logs:
-        issues, failures = _failures(observation, catalog, issues, frozenset(general))
+        issues, failures, owned = _failures(observation, catalog, issues, frozenset(general))
     findings = [*issues, *failures, *_generic(observation, catalog, positive, issues)]
     general |= {one.id for one in findings if leaves_open(one.recipes, facts)}
     return Diagnosis(
-        findings=ranked(findings, general=frozenset(general), owner=value_of(facts, "log.owner")),
+        findings=ranked(
+            findings,
+            general=frozenset(general),
+            owner=value_of(facts, "log.owner"),
+            owned=owned,
+        ),
         undecided=tuple(_undecided(decided, observation)),
         ruled_out=tuple(_ruled_out(decided, facts)),
         look_alikes=() if findings else _look_alikes(observation, evaluations),
@@ -102,7 +105,7 @@ def _failures(
     catalog: Catalog,
     issues: Sequence[Detection],
     general: frozenset[str],
-) -> tuple[list[Detection], list[Detection]]:
+) -> tuple[list[Detection], list[Detection], Lines]:
     from doctor.judge.match.failures import explained_failures  # a check of files reads no log
 
     return explained_failures(observation, catalog, issues, general)
@@ -211,69 +214,6 @@ def _target_of(issue: KnownIssue, targets: Sequence[Target]) -> str:
         (target.name for target in targets if target.kind is kind),
         targets[0].name if targets else "",
     )
-
-
-def ranked(
-    findings: Sequence[Detection], *, general: frozenset[str] = frozenset(), owner: Any = None
-) -> tuple[Detection, ...]:
-    """Order findings by what to do first.
-
-    The order is: severity, a cause before its symptoms, devices that do not answer, specific before
-    general, confidence, issues that lack no fact, and nearness to the line that the failure begins
-    with. A cause ranks with the worst of its symptoms, for it is what to mend. `general` are ids of
-    issues that others may know better, `owner` is the fact `log.owner`, the line that the failure
-    most likely begins with.
-    """
-    linked = [_with_symptoms(one, findings) for one in findings]
-    symptoms = {symptom for one in linked for symptom in one.symptoms}
-    worst = {one.id: one.severity for one in sorted(linked, key=lambda one: one.severity)}
-
-    def key(one: Detection) -> tuple[int, bool, bool, bool, int, bool, int, str]:
-        severity = max([one.severity, *(worst[symptom] for symptom in one.symptoms)])
-        return (
-            severity.rank,
-            one.id in symptoms,
-            not _is_about_device(one),
-            one.id in general,
-            one.confidence.rank,
-            bool(one.missing_facts),
-            _distance(one, owner),
-            one.id,
-        )
-
-    return tuple(sorted(linked, key=key))
-
-
-def _is_about_device(found: Detection) -> bool:
-    """Say whether a finding is about a device, or a torch, that does not even add two tensors.
-
-    Whatever leans on that comes after it.
-    """
-    quotes = [each for each in found.evidence if each.kind is not EvidenceKind.FACT]
-    return any(
-        text.partition(" ")[0] == _FIRST for each in quotes for text in (each.source, each.text)
-    )
-
-
-def _distance(found: Detection, owner: Any) -> int:
-    """Return the number of lines between the evidence and the line that owns the failure."""
-    if not isinstance(owner, dict):
-        return 0
-    lines = [
-        evidence.line
-        for evidence in found.evidence
-        if evidence.line is not None and evidence.source == owner.get("source")
-    ]
-    return min((abs(line - owner.get("line", 0)) for line in lines), default=_FAR)
-
-
-def _with_symptoms(found: Detection, findings: Sequence[Detection]) -> Detection:
-    ids = [
-        other.id
-        for other in findings
-        if other.id != found.id and matches_any(other.id, found.symptoms)
-    ]
-    return msgspec.structs.replace(found, symptoms=tuple(dict.fromkeys(ids)))
 
 
 def _undecided(

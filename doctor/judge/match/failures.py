@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from doctor.analyzers import explanations
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.base.globs import matches_any
+from doctor.events.owner import failure_lines, owning_event
 from doctor.events.reading import events_of
 from doctor.events.surroundings import context_of
 from doctor.model.catalog import Catalog
@@ -22,10 +23,14 @@ _NEAR = 2
 
 
 class Failures(NamedTuple):
-    """The findings of known issues that remain beside those of analyzers, and the latter."""
+    """The findings of known issues that remain beside those of analyzers, and the latter.
+
+    `owned` are the numbers of the lines that report the owning failure of each log, by its source.
+    """
 
     issues: list[Detection]
     explained: list[Detection]
+    owned: Mapping[str, tuple[int, int]]
 
 
 def explained_failures(
@@ -39,13 +44,11 @@ def explained_failures(
     A known issue that speaks about the same lines says more than an analyzer, unless it is general
     or contradicts the log. `general` are the ids of issues that others may know better.
     """
-    found = [
-        explanation
+    cases = [
+        Case(log, events_of(log), context_of(log), observation.facts, catalog)
         for log in observation.logs
-        for explanation in explanations(
-            Case(log, events_of(log), context_of(log), observation.facts, catalog)
-        )
     ]
+    found = [explanation for case in cases for explanation in explanations(case)]
     refuted = {
         one.id
         for one in issues
@@ -67,7 +70,15 @@ def explained_failures(
         explained.setdefault(
             (one.id, one.title), msgspec.structs.replace(one, symptoms=(*one.symptoms, *below))
         )
-    return Failures(kept, list(explained.values()))
+    return Failures(kept, list(explained.values()), dict(_owned(cases)))
+
+
+def _owned(cases: Sequence[Case]) -> Iterator[tuple[str, tuple[int, int]]]:
+    for case in cases:
+        if (owner := owning_event(case.events)) is not None:
+            lines = failure_lines(case.events, owner)
+            last = min(lines.stop, len(case.log.lines)) - 1
+            yield case.log.source, (case.log.number(lines.start), case.log.number(last))
 
 
 def _doubted(one: Detection) -> Detection:
