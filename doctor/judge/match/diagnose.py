@@ -185,7 +185,9 @@ def _generic(
     cited |= frozenset(_cited(imports))
     yield from (*extensions, *imports)
     yield from unexplained_checks(
-        observation, explained | accounted(observation, extensions) | accounted_imports(observation)
+        observation,
+        explained | accounted(observation, extensions) | accounted_imports(observation),
+        catalog,
     )
     yield from reached
     yield from broken_checks(observation)

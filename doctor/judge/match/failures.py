@@ -13,9 +13,11 @@ from doctor.base.globs import matches_any
 from doctor.events.owner import failure_lines, owning_event
 from doctor.events.reading import events_of
 from doctor.events.surroundings import context_of
+from doctor.judge.match.signatures import label
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Detection
-from doctor.model.observation import Observation
+from doctor.model.observation import Log, Observation
+from doctor.model.outcomes import RED, Outcome
 from doctor.model.scales import Confidence, Severity
 
 _NEAR = 2
@@ -71,6 +73,22 @@ def explained_failures(
             (one.id, one.title), msgspec.structs.replace(one, symptoms=(*one.symptoms, *below))
         )
     return Failures(kept, list(explained.values()), dict(_owned(cases)))
+
+
+def explained_outcome(
+    outcome: Outcome, observation: Observation, catalog: Catalog
+) -> Explanation | None:
+    """Return what analyzers explain of the output of a failed check: the owning event first."""
+    reasons = [case.reason for case in outcome.cases.values() if case.verdict in RED]
+    lines = "\n".join((*reasons, outcome.reason, outcome.log)).split("\n")
+    log = Log(source=label(outcome, observation.facts), lines=tuple(lines))
+    case = Case(log, events_of(log), context_of(log), observation.facts, catalog)
+    owner = owning_event(case.events)
+    return max(
+        explanations(case),
+        key=lambda one: (owner is not None and one.event.at == owner.at, one.precision),
+        default=None,
+    )
 
 
 def _owned(cases: Sequence[Case]) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from doctor.facts.conditions import lookup
 from doctor.facts.placeholders import as_text, fill_known
 from doctor.judge.match.evidence import fact_evidence
@@ -61,9 +63,12 @@ _ENDED = {
 
 
 def unexplained_checks(
-    observation: Observation, explained: frozenset[CaseRef]
+    observation: Observation, explained: frozenset[CaseRef], catalog: Catalog
 ) -> Iterator[Detection]:
-    """Yield a finding for each failed check with a case that no other finding explains."""
+    """Yield a finding for each failed check with a case that no other finding explains.
+
+    Where an analyzer explains what the check printed, the finding says so.
+    """
     for outcome in observation.outcomes:
         if outcome.verdict in RED:
             failed = [name for name, case in outcome.cases.items() if case.verdict in RED] or [""]
@@ -73,7 +78,8 @@ def unexplained_checks(
                 if CaseRef(outcome.id, outcome.device, name) not in explained
             ]
             if unexplained:
-                yield _failed_check(outcome, unexplained, observation)
+                found = _failed_check(outcome, unexplained, observation)
+                yield _with_explanation(found, outcome, observation, catalog)
 
 
 def _failed_check(
@@ -112,6 +118,26 @@ def _failed_check(
             *((_AGAIN,) if in_import and outcome.verdict is not Verdict.TIMED_OUT else ()),
             _look_again(outcome),
         ),
+    )
+
+
+def _with_explanation(
+    found: Detection, outcome: Outcome, observation: Observation, catalog: Catalog
+) -> Detection:
+    from doctor.judge.match.failures import explained_outcome  # a healthy machine does without
+
+    explanation = explained_outcome(outcome, observation, catalog)
+    # A note is about a mistake of the program, and a check makes none.
+    if explanation is None or explanation.detection.severity is Severity.NOTE:
+        return found
+    cause = explanation.detection
+    return msgspec.structs.replace(
+        found,
+        title=f"{found.title}: {cause.title}",
+        message=cause.message,
+        recipes=(*cause.recipes, *found.recipes),
+        captures=cause.captures,
+        references=cause.references,
     )
 
 
