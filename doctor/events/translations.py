@@ -73,6 +73,11 @@ ENGLISH: Mapping[str, tuple[str, ...]] = {
         "référence indéfinie vers",
     ),
     "undefined reference to `": ("referencia a `",),
+    "unresolved external symbol": (
+        "无法解析的外部符号",
+        "Verweis auf nicht aufgelöstes externes Symbol",
+        "symbole externe non résolu",
+    ),
     "Segmentation fault": (
         "Speicherzugriffsfehler",
         "Erreur de segmentation",
