@@ -10,13 +10,15 @@ import msgspec
 
 from doctor.events.context import Context
 from doctor.model.catalog import Catalog
-from doctor.model.events import Event
+from doctor.model.events import Event, Level
 from doctor.model.facts import Facts
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Recipe
 from doctor.model.observation import Log
 from doctor.model.scales import Confidence, Severity
 
+_LONGEST_TITLE = 300
+"""Characters of a title; objects of a log can be of any length."""
 PREFIX = "failure/"
 """The ids of findings that an analyzer makes begin with it."""
 
@@ -80,13 +82,15 @@ def detection(
 ) -> Detection:
     """Return the finding for an event: its id is `failure/` and the kind, or `name`.
 
-    A failure of the program, which no installation mends, has the severity NOTE.
+    A failure of the program, which no installation mends, has the severity NOTE. What the log calls
+    a warning is no error.
     """
+    is_mild = event.level is Level.WARNING
     return Detection(
         id=PREFIX + (name or event.kind),
         target="",
-        title=title,
-        severity=severity,
+        title=title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…",
+        severity=Severity.WARNING if is_mild and severity is Severity.ERROR else severity,
         confidence=confidence,
         message=cause,
         evidence=(

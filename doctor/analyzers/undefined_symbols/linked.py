@@ -1,0 +1,231 @@
+"""Names that a linker does not find (`undefined reference to`, LNK2019, `referenced from:`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.undefined_symbols.owners import library_of
+from doctor.model.events import Event
+from doctor.model.issues import Action, Recipe, Snippet
+from doctor.timelines.c_library import symbol_version
+from doctor.timelines.symbols import owner_of
+
+_FLAGS = {
+    "cudart": "cudart",
+    "cublas": "cublas",
+    "cudnn": "cudnn",
+    "cufft": "cufft",
+    "curand": "curand",
+    "cusolver": "cusolver",
+    "cusparse": "cusparse",
+    "nvrtc": "nvrtc",
+    "nccl": "nccl",
+    "nvjitlink": "nvJitLink",
+    "nvidia driver": "cuda",
+}
+_TORCH = re.compile(r"^(?:const )?(?:at|c10|c10d|torch|caffe2)::|_ZN?K?(?:2at|3c10|5torch|6caffe2)")
+_STRING = re.compile(r"std::__cxx11::|std::basic_string|std::string")
+_VERSIONED = re.compile(r"@{1,2}(GLIBC_[\d.]{3,8}|GLIBCXX_[\d.]{3,10}|CXXABI_[\d.]{3,10})")
+_CUBLAS_LT = re.compile(r"^_?cublasLt")
+
+
+def unresolved(case: Case) -> Iterator[Explanation]:
+    """Yield one explanation for all names of one owner that a linker does not find."""
+    groups: dict[str, list[tuple[Event, str]]] = {}
+    for event in case.of("undefined-reference"):
+        symbol = event.objects.get("readable") or event.objects.get("symbol") or ""
+        symbol = symbol or event.objects.get("plain", "")
+        if symbol:
+            groups.setdefault(_owner(symbol), []).append((event, symbol))
+    for owner, found in list(groups.items())[:3]:
+        explanation = _explain(owner, found)
+        if explanation is not None:
+            yield explanation
+
+
+def _owner(symbol: str) -> str:
+    if found := _VERSIONED.search(symbol):
+        return found[1]
+    plain = (
+        symbol.removeprefix("__imp_").removeprefix("_") if symbol.startswith("__imp") else symbol
+    )
+    if _TORCH.search(plain):
+        return "torch"
+    return owner_of(plain) or library_of(plain)
+
+
+def _explain(owner: str, found: list[tuple[Event, str]]) -> Explanation | None:
+    event, symbol = found[0]
+    name = symbol if len(symbol) <= 90 else f"{symbol[:89]}…"
+    if owner.startswith(("GLIBC", "CXXABI")):
+        return _newer_library(event, owner)
+    if owner == "torch":
+        return _torch(event, name, [one for _, one in found])
+    if owner in _FLAGS:
+        flag = "cublasLt" if _CUBLAS_LT.match(symbol) else _FLAGS[owner]
+        return _not_linked(event, name, flag, is_driver=owner == "nvidia driver")
+    if owner == "c++ standard library":
+        return _standard_library(event, name)
+    if owner == "glibc":
+        version = symbol_version("GLIBC_2.38") if "__isoc23" in symbol else None
+        return _newer_library(event, "GLIBC_2.38") if version else None
+    if owner:
+        return _other_library(event, name, owner)
+    return _own(event, name, len(found))
+
+
+def _newer_library(event: Event, version: str) -> Explanation:
+    found = symbol_version(version)
+    sysroot = next((one for one in found.row.conda if "sysroot" in one), "") if found else ""
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The linker's C library is older than a library that it links: it lacks {version}",
+            f"A library was compiled on a system with {version}, and the linker works with an "
+            "older C library. conda's compilers bring one of their own (sysroot), which is old on "
+            "purpose; the libraries of the system do not fit it.",
+            recipes=(
+                (
+                    Recipe(
+                        title=f"Install the newer C library for conda's compilers ({sysroot})",
+                        use_if=("conda's compiler links", "x86-64"),
+                        steps=(
+                            Action(
+                                run=(
+                                    *("conda", "install", "-p", "{python.conda|<environment>}"),
+                                    *("-c", "conda-forge", sysroot),
+                                )
+                            ),
+                        ),
+                        ask={"environment": "the folder of the conda environment"},
+                    ),
+                )
+                if sysroot
+                else ()
+            ),
+            name="linker-c-library-too-old",
+        ),
+    )
+
+
+def _torch(event: Event, name: str, symbols: list[str]) -> Explanation:
+    strings = any(_STRING.search(symbol) for symbol in symbols)
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The linker finds no {name} in torch's libraries",
+            (
+                "The names hold std::string, which has two forms since GCC 5 (C++11 ABI): the "
+                "sources are compiled with another one than this libtorch. torch up to 2.6 from "
+                "PyPI has the old one (_GLIBCXX_USE_CXX11_ABI=0), from 2.7 on the new one. "
+                if strings
+                else "The headers are of another torch than the libraries, or a library of torch "
+                "(c10, torch_cpu, torch_cuda, torch_python) is not among those that are linked. "
+            )
+            + "CMake projects take both from torch.utils.cmake_prefix_path.",
+            recipes=(
+                Recipe(
+                    title="Let CMake take torch from the Python that runs",
+                    steps=(
+                        Action(
+                            run=(
+                                *("python", "-c"),
+                                (
+                                    "import torch; print(torch.utils.cmake_prefix_path, "
+                                    "torch.compiled_with_cxx11_abi())"
+                                ),
+                            )
+                        ),
+                    ),
+                    note="Its first word is the value of CMAKE_PREFIX_PATH.",
+                    lasting=False,
+                ),
+            ),
+            name="torch-not-linked",
+        ),
+    )
+
+
+def _not_linked(event: Event, name: str, flag: str, *, is_driver: bool) -> Explanation:
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The link lacks lib{flag}, which has {name}",
+            f"The sources call {name}, and lib{flag} is not among the libraries of the link "
+            "command, or a copy of an older release was found first."
+            + (
+                " Without a driver, as in docker build, the toolkit's stub in lib64/stubs serves "
+                "the linker."
+                if is_driver
+                else ""
+            ),
+            recipes=(
+                Recipe(
+                    title=f"Link lib{flag}",
+                    snippet=Snippet(
+                        where="the link command: libraries stand behind the objects that use them",
+                        after=f"-L/usr/local/cuda/lib64{'/stubs' if is_driver else ''} -l{flag}",
+                    ),
+                ),
+            ),
+            name="library-not-linked",
+        ),
+    )
+
+
+def _standard_library(event: Event, name: str) -> Explanation:
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The link lacks the C++ standard library, or one that is new enough, for {name}",
+            "Either a C compiler links C++ objects (gcc instead of g++), or an object was compiled "
+            "by a newer gcc than the libstdc++ that is linked: conda's compiler and the system's "
+            "are mixed.",
+            name="cxx-library-not-linked",
+        ),
+    )
+
+
+def _other_library(event: Event, name: str, owner: str) -> Explanation:
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The linker does not find {name}, which belongs to {owner}",
+            f"{owner} is not among the libraries of the link command, stands before the objects "
+            "that use it, or is there in another release than its headers.",
+            name="library-not-linked",
+        ),
+    )
+
+
+def _own(event: Event, name: str, number: int) -> Explanation:
+    more = f" and {number - 1} more" if number > 1 else ""
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The linker does not find {name}{more}",
+            "The name belongs to no library that doctor knows, so it is the package's own or one "
+            "of its dependencies': a source file was not compiled, or the library that has it is "
+            "not in the link command. Old objects in the build folder do the same after an update.",
+            recipes=(
+                Recipe(
+                    title="Build again in an empty folder",
+                    use_if=("the package was built in this folder before",),
+                    note="Remove the folder build of the package, or clone it anew; submodules "
+                    "belong to it.",
+                    steps=(Action(run=("git", "submodule", "update", "--init", "--recursive")),),
+                ),
+            ),
+            name="name-not-linked",
+        ),
+    )

@@ -1,0 +1,160 @@
+"""Symbols that ld.so or dyld does not find when a file is loaded."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.machine import fact_text
+from doctor.analyzers.undefined_symbols.cuda import KEYS, of_cuda
+from doctor.analyzers.undefined_symbols.owners import file_name, library_of, owner, short
+from doctor.analyzers.undefined_symbols.system import of_libc, of_libstdcxx, of_python
+from doctor.analyzers.undefined_symbols.torch import of_torch
+from doctor.model.events import Event
+from doctor.model.issues import Action, Option, Recipe
+
+OTHER_TORCH = (
+    "*/built-for-other-torch",
+    "*/built-for-another-torch",
+    "*/*other-torch*",
+    "*/undefined-symbol*",
+    "cuda/extension-for-other-torch",
+)
+_GPU = re.compile(r"cuda|cutlass|gpu|sm_?\d\d|hip|rocm|marlin|nvfp4|mxfp4|kernel|fp8|_cu_?", re.I)
+_CPU = re.compile(r"cpu|avx|amx|omp|neon|vnni", re.I)
+
+
+class MissingSymbols(NamedTuple):
+    """The symbols that one file asks for in vain: their first event, its path, the symbols."""
+
+    event: Event
+    path: str
+    symbols: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        """Return the name of the file, or words for one that the log does not name."""
+        return file_name(self.path)
+
+
+def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
+    """Explain the missing symbols of one file."""
+    owners = [owner(symbol) for symbol in missing.symbols]
+    event, path, symbols = missing
+    if "torch" in owners:
+        of = tuple(one for one, whose in zip(symbols, owners, strict=True) if whose == "torch")
+        return of_torch(case, event, path, of)
+    first = owners[0]
+    if first in KEYS:
+        return of_cuda(case, event, path, first, symbols[0])
+    if first == "python":
+        return of_python(case, event, path, symbols[0])
+    if first == "glibc":
+        return of_libc(event, path, symbols[0])
+    if first == "c++ standard library":
+        return of_libstdcxx(case, event, path, symbols[0])
+    if first:
+        return _of_library(missing, library_of(symbols[0]) or first)
+    if not missing.path:
+        return None  # nobody knows which file asks
+    return _own(case, missing)
+
+
+def _of_library(missing: MissingSymbols, name: str) -> Explanation:
+    symbol = short(missing.symbols[0])
+    return Explanation(
+        event=missing.event,
+        contradicts=OTHER_TORCH,
+        detection=detection(
+            missing.event,
+            f"{missing.file} asks {name} for {symbol}, and the copy that was loaded lacks it",
+            f"{symbol} belongs to {name}. The loader found a copy of another release than the file "
+            "was built for, or none that is linked. Conda environments, LD_LIBRARY_PATH and the "
+            "system can each have a copy, and the first one that is loaded counts.",
+            recipes=(
+                Recipe(
+                    title="Start without LD_LIBRARY_PATH, which may lead to another copy",
+                    use_if=("LD_LIBRARY_PATH is set",),
+                    steps=(Action(env={"LD_LIBRARY_PATH": ""}),),
+                ),
+                Recipe(
+                    title="See which copies the file loads",
+                    steps=(Action(run=("ldd", missing.path or "<file>")),),
+                    ask={} if missing.path else {"file": "the file that fails to load"},
+                    lasting=False,
+                ),
+            ),
+            name="symbol-of-another-library",
+            captures={"symbol": symbol},
+        ),
+    )
+
+
+def _own(case: Case, missing: MissingSymbols) -> Explanation:
+    symbol = short(missing.symbols[0])
+    more = len(missing.symbols) - 1
+    others = f" and {more} more" if more else ""
+    about_gpu = bool(_GPU.search(symbol)) and not _CPU.search(symbol)
+    part = "its GPU code" if about_gpu else "a part of its sources"
+    left_out = (
+        "Such a part is left out if the build finds no nvcc, if torch was a CPU build, or if the "
+        "list of architectures (TORCH_CUDA_ARCH_LIST) lacks the one that it is written for. "
+        if about_gpu
+        else "A source file is missing in the list of the build, or a macro left the function out. "
+    )
+    return Explanation(
+        event=missing.event,
+        precision=Precision.EXACT,
+        contradicts=OTHER_TORCH,
+        detection=detection(
+            missing.event,
+            f"{missing.file} lacks {symbol}{others}, its own: it was built without {part}",
+            f"No release of torch and no CUDA library exports {symbol}: it is the package's own. "
+            "One part calls it, and the part that has it was not compiled or not linked. "
+            f"{left_out}Another torch does not help, and neither does the same build again.",
+            recipes=_rebuild(case, about_gpu),
+            name="own-symbol-missing",
+            captures={"symbol": symbol, "symbol_file": missing.file},
+        ),
+    )
+
+
+def _rebuild(case: Case, about_gpu: bool) -> tuple[Recipe, ...]:
+    package = {"package": "the package of the file that fails to load"}
+    wheel = Recipe(
+        title="Take a published wheel of the package instead of the build",
+        use_if=("the package publishes wheels for this torch and CUDA",),
+        steps=(
+            Action(
+                install=("<package>",),
+                options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+            ),
+        ),
+        ask=package,
+    )
+    if not about_gpu:
+        return (wheel,)
+    clean = Recipe(
+        title="Build it in a clean folder, with nvcc and the architecture of the GPU",
+        use_if=("it is built from its sources",),
+        note="`python -c 'import torch; print(torch.version.cuda)'` must print a release of CUDA.",
+        steps=(
+            Action(
+                install=("<package>",),
+                options=(
+                    Option.REINSTALL,
+                    Option.NO_DEPS,
+                    Option.NO_CACHE,
+                    Option.NO_BUILD_ISOLATION,
+                ),
+                env={"FORCE_CUDA": "1", "TORCH_CUDA_ARCH_LIST": "<capability>"},
+            ),
+        ),
+        ask={
+            "package": "the folder of its sources, or its name",
+            "capability": fact_text(case, "gpu.arch_list")
+            or "the compute capability of the GPU, such as 8.6",
+        },
+    )
+    return wheel, clean

@@ -1,0 +1,200 @@
+"""Symbols of Python, glibc and libstdc++."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.machine import fact_text, system_of
+from doctor.analyzers.undefined_symbols.owners import file_name, short
+from doctor.model.events import Event
+from doctor.model.issues import Action, Option, Recipe, Snippet
+from doctor.timelines.c_library import symbol_version
+
+_TAG = re.compile(r"\.(?:cpython-|cp)(?P<major>3)(?P<minor>\d{1,2})t?[-.]")
+_FOLDER = re.compile(r"[/\\]python(3\.\d{1,2})[/\\]|[/\\]Python3(\d{2})[/\\]")
+_GLIBC = {
+    "__isoc23_": "2.38",
+    "arc4random": "2.36",
+    "__libc_start_call_main": "2.34",
+    "strlcpy": "2.38",
+    "strlcat": "2.38",
+    "__libc_single_threaded": "2.32",
+    "fcntl64": "2.28",
+    "__memmove_chk": "2.3",
+}
+_GONE = re.compile(r"__(?:pow|exp|log|exp2|log2|log10|acos|asin|atan2|sqrt|fmod)f?_finite$")
+
+
+def of_python(case: Case, event: Event, path: str, symbol: str) -> Explanation:
+    """Explain a symbol of Python itself."""
+    file = file_name(path)
+    tag = _TAG.search(file)
+    built = f"{tag['major']}.{tag['minor']}" if tag else ""
+    here = fact_text(case, "python.minor") or ".".join(
+        fact_text(case, "python.version").split(".")[:2]
+    )
+    folder = _FOLDER.search(path)
+    if not here and folder:
+        here = folder[1] or f"3.{folder[2]}"
+    differs = bool(built and here and built != here)
+    title = (
+        f"{file} was built for Python {built}, and Python {here} runs"
+        if differs
+        else f"{file} was built for another Python: {short(symbol)} is missing"
+    )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT if differs else Precision.FAMILY,
+        contradicts=("*/*other-torch*", "*/built-for-another-torch"),
+        detection=detection(
+            event,
+            title,
+            f"{short(symbol)} belongs to Python itself. Names with an underscore in front come and "
+            "go with each Python release, and some exist only in a Python that was built as a "
+            "shared library. The package has to be installed for the Python that runs it.",
+            recipes=(
+                Recipe(
+                    title="Install the package again with the Python that runs it",
+                    steps=(
+                        Action(
+                            install=("<package>",),
+                            options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+                        ),
+                    ),
+                    ask={"package": "the package of the file that fails to load"},
+                ),
+            ),
+            name="built-for-other-python",
+        ),
+    )
+
+
+def of_libc(event: Event, path: str, symbol: str) -> Explanation | None:
+    """Explain a symbol of the C library."""
+    file = file_name(path)
+    name, _, version = symbol.partition(", version ")
+    if version == "GLIBC_PRIVATE":
+        return _two_libcs(event, file, name)
+    if _GONE.match(name):
+        return _finite(event, file, name)
+    wanted = next((release for start, release in _GLIBC.items() if name.startswith(start)), "")
+    found = symbol_version(version or f"GLIBC_{wanted}") if version or wanted else None
+    wanted = wanted or version.removeprefix("GLIBC_")
+    if found is None:
+        return None
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("*/*other-torch*", "*/built-for-another-torch"),
+        detection=detection(
+            event,
+            f"{file} needs glibc {wanted} for {name}, and the system is older",
+            f"It was compiled on a newer system. The first systems with glibc {wanted} or newer: "
+            f"{', '.join(found.row.systems)}. glibc belongs to the operating system, and neither "
+            "pip nor conda replaces it.",
+            recipes=(
+                Recipe(
+                    title="Work on a newer system, or in a container with one",
+                    snippet=Snippet(
+                        where="the first line of the Dockerfile",
+                        after="FROM nvidia/cuda:12.8.1-devel-ubuntu24.04",
+                    ),
+                ),
+                Recipe(
+                    title="Compile it on this system",
+                    use_if=("the package is there in source",),
+                    steps=(
+                        Action(
+                            install=("<package>",),
+                            options=(
+                                *(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+                                *(Option.NO_BINARY, Option.NO_BUILD_ISOLATION),
+                            ),
+                        ),
+                    ),
+                    ask={"package": "the package of the file that fails to load"},
+                ),
+            ),
+            name="c-library-too-old",
+        ),
+    )
+
+
+def _two_libcs(event: Event, file: str, name: str) -> Explanation:
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"Two C libraries are mixed: {file} asks for {name} of another glibc",
+            "GLIBC_PRIVATE names fit only the very glibc that they were built with. "
+            "LD_LIBRARY_PATH leads to the libraries of another system, or a container was given "
+            "those of the host.",
+            recipes=(
+                Recipe(
+                    title="Start without LD_LIBRARY_PATH",
+                    use_if=(
+                        (
+                            "LD_LIBRARY_PATH names a folder with a libc.so.6, or /lib of another "
+                            "system"
+                        ),
+                    ),
+                    steps=(Action(env={"LD_LIBRARY_PATH": ""}),),
+                ),
+            ),
+            name="two-c-libraries",
+        ),
+    )
+
+
+def _finite(event: Event, file: str, name: str) -> Explanation:
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{file} was compiled on a system before glibc 2.31: {name} is gone",
+            "The option -ffast-math used these names until glibc 2.31 took them away. A static "
+            "library in it is that old; it has to be compiled again on this system.",
+            name="built-for-older-c-library",
+        ),
+    )
+
+
+def of_libstdcxx(case: Case, event: Event, path: str, symbol: str) -> Explanation | None:
+    """Explain a symbol of the C++ standard library."""
+    file = file_name(path)
+    if system_of(case, event) == "macos":
+        return Explanation(
+            event=event,
+            detection=detection(
+                event,
+                f"{file} needs a newer macOS: {short(symbol)} is missing in its C++ library",
+                "libc++ is part of macOS, and the file was built for a newer release. A release of "
+                "the package for this macOS, or a newer macOS, is the way.",
+                name="macos-too-old",
+            ),
+        )
+    version = symbol.partition(", version ")[2]
+    found = symbol_version(version) if version else None
+    if found is None:
+        return None
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{file} needs {version} (gcc {found.row.compiler}), and an older libstdc++ was loaded",
+            "A process loads one libstdc++, the first that is found; a newer one also runs what "
+            "older ones ran. In a conda environment it is conda's own.",
+            recipes=(
+                Recipe(
+                    title="Start without LD_LIBRARY_PATH, which may lead to the older copy",
+                    use_if=("LD_LIBRARY_PATH names a folder with a libstdc++.so.6",),
+                    steps=(Action(env={"LD_LIBRARY_PATH": ""}),),
+                ),
+            ),
+            name="cxx-library-too-old",
+        ),
+    )
