@@ -1,0 +1,196 @@
+"""Explain a C or C++ library that is older than a compiled file (GLIBC, GLIBCXX, CXXABI).
+
+| what the log says | what is said of it |
+| --- | --- |
+| version `GLIBC_2.32' not found | the first systems with it; glibc cannot be replaced alone |
+| version `GLIBCXX_3.4.29' not found, CXXABI | which gcc, which copy is loaded, conda's package |
+| nothing provides __glibc >=2.28 | no channel mends it: a newer system |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.machine import fact_text, is_conda
+from doctor.model.events import Event
+from doctor.model.issues import Action, Recipe, Snippet
+from doctor.timelines.c_library import SymbolVersion, symbol_version
+
+_PREFIX = re.compile(
+    r"(?P<prefix>/[^\s:'\"]{1,200}?/(?:envs/[^/\s:]{1,80}|(?:mini|ana|micro)conda\d?"
+    r"|(?:mini|mamba)forge\d?)|/opt/conda)/(?:bin/\.\./)?lib/"
+)
+_IN_PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the explanation of the newest version that is missing, for each library."""
+    newest: dict[str, tuple[tuple[int, ...], Event, SymbolVersion | None, str]] = {}
+    for event in case.of("symbol-version-missing", "glibc-of-conda"):
+        name = event.objects.get("version") or f"GLIBC_{event.objects.get('wanted', '')}"
+        prefix, _, number = name.partition("_")
+        if prefix not in ("GLIBC", "GLIBCXX", "CXXABI") or not number[:1].isdigit():
+            continue
+        order = tuple(int(part) for part in number.split(".") if part.isdigit())
+        if prefix not in newest or order > newest[prefix][0]:
+            newest[prefix] = (order, event, symbol_version(name), number)
+    if "GLIBCXX" in newest:
+        newest.pop("CXXABI", None)  # the other half of the same library
+    for prefix, (_, event, version, number) in newest.items():
+        if prefix == "GLIBC":
+            yield _glibc(case, event, version, number)
+        else:
+            yield _libstdcxx(case, event, version, f"{prefix}_{number}")
+
+
+def _file(event: Event) -> str:
+    return event.objects.get("file", "").rpartition("/")[2]
+
+
+def _glibc(case: Case, event: Event, version: SymbolVersion | None, number: str) -> Explanation:
+    here = fact_text(case, "host.glibc")
+    system = case.context.distribution or fact_text(case, "host.distribution")
+    of_conda = event.kind == "glibc-of-conda"
+    what = _file(event) or event.objects.get("package", "") or "a compiled file"
+    is_here = f": {system or 'the system'} has {here}" if here else ", and the system is older"
+    systems = ", ".join(version.row.systems) if version is not None else ""
+    cause = (
+        "glibc belongs to the operating system. It cannot be replaced alone, and neither pip nor "
+        "conda brings it"
+        + (
+            ": conda only reads its version (__glibc), and no channel changes it. "
+            if of_conda
+            else ". "
+        )
+        + (f"The first systems with {number} or newer: {systems}." if systems else "")
+    )
+    if _at_most(number, (2, 17)):
+        cause += " This system is older than every wheel of today (manylinux2014 needs 2.17)."
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("torch/conda-unsatisfiable",) if of_conda else (),
+        detection=detection(
+            event,
+            f"{what} needs glibc {number}{is_here}",
+            cause,
+            recipes=_newer_system(_file(event)),
+            name="c-library-too-old",
+            captures={"glibc": number},
+        ),
+    )
+
+
+def _at_most(number: str, limit: tuple[int, int]) -> bool:
+    parts = tuple(int(part) for part in number.split(".") if part.isdigit())
+    return parts <= limit
+
+
+def _newer_system(file: str) -> tuple[Recipe, ...]:
+    newer = Recipe(
+        title="Work on a newer system, or in a container with one",
+        note="Without Docker, as on clusters, Apptainer runs the same images.",
+        snippet=Snippet(
+            where="the first line of the Dockerfile",
+            after="FROM nvidia/cuda:12.8.1-devel-ubuntu24.04",
+        ),
+    )
+    older = Recipe(
+        title="Install an older release of the package, whose wheels are made for older systems",
+        use_if=(
+            f"the package of {file} has such a release" if file else "there is such a release",
+        ),
+        steps=(Action(install=("<package>==<older-release>",)),),
+        ask={
+            "package": f"the package of {file}" if file else "the package",
+            "older-release": "a release from before it needed this glibc",
+        },
+    )
+    return newer, older
+
+
+def _libstdcxx(case: Case, event: Event, version: SymbolVersion | None, name: str) -> Explanation:
+    library = event.objects.get("library", "")
+    file = _file(event) or "a compiled file"
+    gcc = version.row.compiler if version is not None else ""
+    systems = ", ".join(version.row.systems) if version is not None else ""
+    conda = _PREFIX.match(library)
+    inside = bool(conda) or is_conda(case, event)
+    loaded = (
+        f"The copy that was loaded is conda's ({library})"
+        if conda
+        else f"The copy that was loaded is {library}"
+        if "/" in library
+        else "The copy that was loaded is older"
+    )
+    built = not _IN_PACKAGES.search(event.objects.get("file", "")) and event.objects.get("file")
+    cause = (
+        f"{file} was compiled with {_compiler(gcc)}{' or newer' if gcc else ''}. {loaded}, and it "
+        "is older. A process loads one libstdc++, the first that is found; a newer one also runs "
+        "what older ones ran."
+        + (f" The first systems with it: {systems}." if systems and not conda else "")
+        + (
+            " If it was compiled on this machine, compiling again with the same gcc changes "
+            "nothing."
+            if built
+            else ""
+        )
+    )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{file} needs {name} ({_compiler(gcc)}), and the libstdc++ that was loaded is older",
+            cause,
+            recipes=_newer_libstdcxx(version, conda[1] if conda else "", inside),
+            name="cxx-library-too-old",
+        ),
+    )
+
+
+def _compiler(gcc: str) -> str:
+    return f"gcc {gcc.removeprefix('GCC ').removeprefix('gcc ')}" if gcc else "a newer gcc"
+
+
+def _newer_libstdcxx(
+    version: SymbolVersion | None, prefix: str, inside: bool
+) -> tuple[Recipe, ...]:
+    wanted = next(iter(version.row.conda), "") if version is not None else ""
+    wanted = wanted if wanted.startswith("libstdcxx") else "libstdcxx-ng>=14"
+    recipes = []
+    if inside:
+        recipes.append(
+            Recipe(
+                title="Update the libstdc++ of the conda environment",
+                steps=(
+                    Action(
+                        run=(
+                            *("conda", "install", "--prefix", prefix or "{python.conda|<folder>}"),
+                            *("--channel", "conda-forge", "--yes", wanted),
+                        )
+                    ),
+                ),
+                ask={} if prefix else {"folder": "the folder of the conda environment"},
+            )
+        )
+    recipes.append(
+        Recipe(
+            title="Start without LD_LIBRARY_PATH, which may lead to the older copy",
+            use_if=("LD_LIBRARY_PATH names a folder with a libstdc++.so.6",),
+            steps=(Action(env={"LD_LIBRARY_PATH": ""}),),
+        )
+    )
+    if not inside:
+        recipes.append(
+            Recipe(
+                title="Work on a newer system, or in a container with one",
+                snippet=Snippet(
+                    where="the first line of the Dockerfile",
+                    after="FROM nvidia/cuda:12.8.1-devel-ubuntu24.04",
+                ),
+            )
+        )
+    return tuple(recipes)

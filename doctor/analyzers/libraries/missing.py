@@ -1,0 +1,275 @@
+"""A library that is not found: what it is, who brings it, and who asked for which generation."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.libraries.packages import ways_to_install
+from doctor.analyzers.machine import fact_text, system_of
+from doctor.base.versions import major
+from doctor.model.events import Event
+from doctor.model.issues import Action, Recipe
+from doctor.timelines.libraries import Library, library
+from doctor.timelines.symbols import owner_of
+
+_OF_OWNER = {
+    "cudnn": "cuDNN",
+    "cublas": "cuBLAS",
+    "cufft": "cuFFT",
+    "cusparse": "cuSPARSE",
+    "cusolver": "cuSOLVER",
+    "nvrtc": "NVRTC",
+    "nccl": "NCCL",
+    "nvjitlink": "nvJitLink",
+    "cudart": "the CUDA runtime",
+    "nvidia driver": "the NVIDIA driver",
+}
+_BARE = {
+    "cuda": "libcuda.so.1",
+    "nvcuda": "nvcuda.dll",
+    "nvrtc": "libnvrtc.so",
+    "cudart": "libcudart.so",
+}
+_ATTEMPT = re.compile(r"FFmpeg version \d{1,2}: ")
+"""One of several releases that torchcodec tries in turn: no line alone is a failure."""
+_GENERATION = re.compile(r"^\d{1,2}(?:\.\d{1,2})?$")
+_TORCH_LIBRARY = re.compile(
+    r"^lib(?:cublas|cublasLt|cudart|cudnn|cufft|curand|cusolver|cusparse|"
+    r"cusparseLt|nccl|nvrtc|nvJitLink|nvToolsExt|cupti|cufile)\w*\.so\."
+)
+
+
+def missing(case: Case, event: Event) -> Explanation | None:
+    """Explain a library that a loader does not find."""
+    if "symbol" in event.objects:
+        return _null_library(event)
+    name = _name(event)
+    if not name:
+        return _module(event)
+    if _ATTEMPT.search(event.text):
+        return None
+    found = library(name)
+    if found is None:
+        return _unknown(case, event, name)
+    return _known(case, event, found)
+
+
+def _name(event: Event) -> str:
+    name = event.objects.get("library", "") or event.objects.get("file", "")
+    name = re.split(r"[/\\]", name)[-1]
+    return _BARE.get(name, name)
+
+
+def _known(case: Case, event: Event, found: Library) -> Explanation:
+    driver = found.row.generation == "driver"
+    generation = found.generation
+    cuda = fact_text(case, "torch.cuda_version")
+    other = _other_generation(found, cuda)
+    of = (
+        f" of CUDA {generation}"
+        if _is_cuda(found) and generation and "CUDA" not in found.what
+        else f" {generation}"
+        if _GENERATION.match(generation) and generation not in found.what
+        else ""
+    )
+    title = f"{found.asked} is not found: {found.what}{of}"
+    if other:
+        title = f"{found.asked} is of CUDA {generation}, and torch here is built for CUDA {cuda}"
+    cause = " ".join(
+        filter(
+            None,
+            (
+                found.row.means if found.exact else "",
+                f"What asks for it was built for CUDA {generation}, and torch brings the libraries "
+                f"of CUDA {cuda} only."
+                if other
+                else "",
+                _torch_should(case, found),
+                f"Look at: {found.row.check}" if found.row.check and found.exact else "",
+            ),
+        )
+    )
+    recipes: tuple[Recipe, ...] = ()
+    if not driver:
+        build = _other_build() if _is_cuda(found) and found.generation else ()
+        recipes = (
+            build if other else (*build, *ways_to_install(case, found, system_of(case, event)))
+        )
+        recipes += (_NO_SHADOW,) if "Unable to load any of" in event.text else ()
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT
+        if found.exact and (driver or other or generation)
+        else (Precision.FAMILY),
+        detection=detection(
+            event,
+            title,
+            cause or "The loader searched its folders and did not find the library.",
+            recipes=recipes,
+            name="library-not-found",
+            captures={"library": found.asked},
+        ),
+    )
+
+
+def _is_cuda(found: Library) -> bool:
+    return bool(_TORCH_LIBRARY.match(found.name)) and "cudnn" not in found.name
+
+
+def _other_generation(found: Library, cuda: str) -> bool:
+    """Say whether a library is of another CUDA generation than torch."""
+    wanted, here = major(found.generation or "x"), major(cuda or "x")
+    return _is_cuda(found) and wanted is not None and here is not None and wanted != here
+
+
+def _torch_should(case: Case, found: Library) -> str:
+    packages = [name for name in found.packages.pip if name.startswith("nvidia-")]
+    if not packages or not _TORCH_LIBRARY.match(found.name):
+        return ""
+    if "import torch" in "\n".join(case.log.lines[-400:]) or fact_text(case, "torch.release"):
+        return (
+            "torch's CUDA wheels from PyPI bring it as a package of its own, and find it there "
+            "themselves; other programs search LD_LIBRARY_PATH and the folders of the system."
+        )
+    return ""
+
+
+def _other_build() -> tuple[Recipe, ...]:
+    return (
+        Recipe(
+            title="Install the package that asks for it again, in a build for the CUDA of torch",
+            note="Where it offers builds for several CUDA releases, its page names them.",
+            steps=(Action(install=("<package>",), options=()),),
+            ask={"package": "the package whose file the traceback names last, with its release"},
+        ),
+    )
+
+
+def _null_library(event: Event) -> Explanation | None:
+    """Explain `Invalid handle. Cannot load symbol X`: the library itself was not loaded."""
+    symbol = event.objects["symbol"]
+    name = _OF_OWNER.get(owner_of(symbol), "")
+    if not name:
+        return None
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("cuda/cudnn-conflict",),
+        detection=detection(
+            event,
+            f"{name} could not be loaded, so {symbol} is not there",
+            f"The program opens {name} by name while it runs, and the loader did not find it; the "
+            "handle is empty. A copy inside site-packages/nvidia is found by torch alone, unless "
+            "its folder stands in LD_LIBRARY_PATH (on Windows in PATH) when the program starts.",
+            recipes=(FIND_IN_PACKAGES,),
+            name="library-not-found",
+        ),
+    )
+
+
+_NO_SHADOW = Recipe(
+    title="Start without LD_LIBRARY_PATH, so that the parts beside the loaded cuDNN are found",
+    use_if=("LD_LIBRARY_PATH leads to another cuDNN, as in Colab and in CUDA images",),
+    steps=(Action(env={"LD_LIBRARY_PATH": ""}),),
+)
+FIND_IN_PACKAGES = Recipe(
+    title="Let the loader search the folders of NVIDIA's packages",
+    use_if=("the packages nvidia-* are installed in this environment",),
+    note="Set it before the program starts; workers of Ray or Slurm need it as well.",
+    steps=(Action(env={"LD_LIBRARY_PATH": "<folders>"}),),
+    ask={
+        "folders": "the folders site-packages/nvidia/cudnn/lib and site-packages/nvidia/cublas/lib "
+        "of this environment, with a colon between"
+    },
+)
+
+
+def _module(event: Event) -> Explanation | None:
+    module = event.objects.get("module", "")
+    if event.speaker != "Windows loader":
+        return None
+    what = f"A DLL that {module} needs" if module else "A DLL that the file needs"
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{what} is not found (Windows error 126)",
+            "Windows names the file that was loaded, not the one that is missing: a DLL that it "
+            "needs. Mostly it is the Visual C++ runtime, a CUDA library of another release, or a "
+            "part of torch that is not on the search path.",
+            recipes=VISUAL_C_RUNTIME,
+            name="dll-not-found",
+        ),
+    )
+
+
+VISUAL_C_RUNTIME = (
+    Recipe(
+        title="Install the Visual C++ runtime",
+        steps=(
+            Action(
+                run=(
+                    *("winget", "install", "--exact", "--id", "Microsoft.VCRedist.2015+.x64"),
+                    *("--accept-package-agreements", "--accept-source-agreements"),
+                )
+            ),
+        ),
+    ),
+    Recipe(
+        title="See which DLL is missing",
+        use_if=("the build tools of Visual Studio are installed",),
+        steps=(Action(run=("dumpbin", "/dependents", "<file>")),),
+        ask={"file": "the .pyd or .dll that the message names"},
+        lasting=False,
+    ),
+)
+
+
+def _unknown(case: Case, event: Event, name: str) -> Explanation | None:
+    system = system_of(case, event)
+    if name.endswith((".pyd", ".dll")) or event.speaker == "Windows loader":
+        return Explanation(
+            event=event,
+            detection=detection(
+                event,
+                f"{name}, or a DLL that it needs, is not found",
+                "Windows names the file that was loaded, not the one that is missing: the file "
+                "itself, or a DLL that it needs. Mostly it is the Visual C++ runtime, a CUDA "
+                "library of another release, or a part of torch that is not on the search path.",
+                recipes=VISUAL_C_RUNTIME,
+                name="dll-not-found",
+            ),
+        )
+    if ".so" not in name and ".dylib" not in name:
+        return None
+    asker = event.objects.get("file", "").rpartition("/")[2]
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{name} is not found{f', which {asker} needs' if asker else ''}",
+            "The loader searched the folders of the system, those of LD_LIBRARY_PATH and those "
+            "that the asking file names, and the library is in none of them. Either its package "
+            "is not installed, or its folder is not searched.",
+            recipes=_where_is(name, system),
+            name="library-not-found",
+        ),
+    )
+
+
+def _where_is(name: str, system: str) -> tuple[Recipe, ...]:
+    if system == "macos" or ".dylib" in name:
+        return ()
+    return (
+        Recipe(
+            title="See which package of the system has it",
+            use_if=("the system is Debian or Ubuntu",),
+            steps=(
+                Action(system={"apt": ("apt-file",)}),
+                Action(run=("apt-file", "update"), sudo=True),
+                Action(run=("apt-file", "search", name)),
+            ),
+            lasting=False,
+        ),
+    )

@@ -1,0 +1,98 @@
+"""The ways to install what brings a library: system, conda, pip."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.analyzers.case import Case
+from doctor.analyzers.machine import fact_text
+from doctor.base.versions import major
+from doctor.model.issues import Action, Condition, Option, Recipe
+from doctor.timelines.libraries import Library
+
+_FOLDER = re.compile(r"^nvidia-(?:cuda-)?([a-z]+)")
+_FOLDERS = {"runtime": "cuda_runtime", "nvrtc": "cuda_nvrtc", "cupti": "cuda_cupti"}
+_CU = re.compile(r"-cu(\d\d)$")
+
+
+def ways_to_install(case: Case, found: Library, system: str) -> tuple[Recipe, ...]:
+    """Return the recipes that bring a library, the one that fits the log first."""
+    recipes = []
+    packages = found.packages
+    if (packages.apt or packages.dnf) and system in ("linux", "") and not _of_nvidia(found):
+        managers = {"apt": packages.apt, "dnf": packages.dnf}
+        recipes.append(
+            Recipe(
+                title=f"Install {found.what} with the system's package manager",
+                note="In a Dockerfile this stands before the program; apt-get update comes first.",
+                steps=(Action(system={name: each for name, each in managers.items() if each}),),
+            )
+        )
+    if packages.brew and system == "macos":
+        recipes.append(
+            Recipe(
+                title=f"Install {found.what} with Homebrew",
+                steps=(Action(run=("brew", "install", *packages.brew)),),
+            )
+        )
+    if (pip := _pip_package(case, found)) and system in ("linux", ""):
+        recipes.append(_by_pip(found, pip))
+    if packages.conda and not _of_nvidia(found):
+        recipes.append(
+            Recipe(
+                title=f"Install {found.what} from conda-forge",
+                use_if=(Condition(fact="python.conda", present=True),),
+                steps=(
+                    Action(
+                        run=(
+                            *("conda", "install", "-p", "{python.conda}", "-c", "conda-forge"),
+                            packages.conda[0],
+                        )
+                    ),
+                ),
+            )
+        )
+    return tuple(recipes)
+
+
+def _of_nvidia(found: Library) -> bool:
+    return any(name.startswith("nvidia-") for name in found.packages.pip)
+
+
+def _pip_package(case: Case, found: Library) -> str:
+    """Return NVIDIA's package for the CUDA generation of the library, or of torch."""
+    names = [name for name in found.packages.pip if name.startswith("nvidia-")]
+    generation = major(found.generation or "x") if "cudnn" not in found.name else None
+    wanted = generation or major(fact_text(case, "torch.cuda_version") or "x")
+    if wanted is None and "cudnn" in found.name and found.generation == "9":
+        wanted = 12  # what the wheels of CTranslate2 and ONNX Runtime are built for
+    for name in names:
+        suffix = _CU.search(name)
+        if suffix is None and (wanted is None or wanted >= 13):
+            return name
+        if suffix is not None and int(suffix[1]) == wanted:
+            return name
+    return names[0] if len(names) == 1 else ""
+
+
+def _by_pip(found: Library, package: str) -> Recipe:
+    match = _FOLDER.match(package)
+    folder = _FOLDERS.get(match[1], match[1]) if match else "cudnn"
+    wanted = f"{package}=={found.generation}.*" if "cudnn" in found.name else package
+    wanted = wanted if found.generation and "cudnn" in found.name else package
+    if not _CU.search(package):
+        folder = "cu13"
+    return Recipe(
+        title=f"Install {package}, and let the loader search its folder",
+        note="torch finds NVIDIA's packages itself; other programs search LD_LIBRARY_PATH only.",
+        steps=(
+            Action(install=(wanted,), options=(Option.HOLD_TORCH,)),
+            Action(
+                env={
+                    "LD_LIBRARY_PATH": "{python.site_packages|<site-packages>}/nvidia/"
+                    f"{folder}/lib"
+                }
+            ),
+        ),
+        ask={"site-packages": "the folder site-packages of this environment"},
+    )

@@ -1,0 +1,76 @@
+"""TensorFlow's warnings about libraries that it did not find: it goes on without the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.machine import system_of
+from doctor.model.issues import Action, Option, Recipe
+from doctor.model.scales import Severity
+
+WARNING = "Could not load dynamic library"
+_GIVES_UP = ("skipping registering gpu", "cannot dlopen some gpu libraries")
+_ONLY_FASTER = ("libnvinfer", "libnvinfer_plugin")
+
+
+def missing_for_tensorflow(case: Case) -> Iterator[Explanation]:
+    """Yield one explanation of all libraries that TensorFlow did not find."""
+    events = [one for one in case.of("library-not-found") if WARNING in one.text]
+    names = list(
+        dict.fromkeys(one.objects["library"] for one in events if "library" in one.objects)
+    )
+    needed = [name for name in names if not name.startswith(_ONLY_FASTER)]
+    if not names:
+        return
+    text = "\n".join(case.log.lines[-5000:]).lower()
+    gave_up = any(words in text for words in _GIVES_UP)
+    if not needed:
+        yield Explanation(
+            event=events[0],
+            precision=Precision.EXACT,
+            detection=detection(
+                events[0],
+                "TensorFlow runs without TensorRT, which it did not find",
+                f"{names[0]} belongs to TensorRT. TensorFlow uses it only for converted models and "
+                "runs on the GPU without it.",
+                severity=Severity.NOTE,
+                name="tensorflow-library-missing",
+            ),
+        )
+        return
+    first = next(one for one in events if one.objects.get("library") == needed[0])
+    listed = ", ".join(needed[:4]) + (f" and {len(needed) - 4} more" if len(needed) > 4 else "")
+    searched = first.objects.get("searched", "")
+    yield Explanation(
+        event=first,
+        precision=Precision.EXACT if gave_up else Precision.FAMILY,
+        detection=detection(
+            first,
+            f"TensorFlow does not find {listed}"
+            + (", and runs on the CPU" if gave_up else ": without them it runs on the CPU"),
+            "The number behind .so is the release that this TensorFlow was built for; another one "
+            "is of no use to it. "
+            + (
+                f"It searched LD_LIBRARY_PATH ({searched[:120]}) and the system. "
+                if searched
+                else ""
+            )
+            + "On a machine without an NVIDIA GPU the lines mean nothing.",
+            recipes=_with_libraries(system_of(case, first)),
+            severity=Severity.WARNING if gave_up else Severity.NOTE,
+            name="tensorflow-library-missing",
+        ),
+    )
+
+
+def _with_libraries(system: str) -> tuple[Recipe, ...]:
+    if system == "windows":
+        return ()
+    return (
+        Recipe(
+            title="Install TensorFlow together with the CUDA libraries that it was built for",
+            use_if=("the program runs with TensorFlow 2.15 or newer",),
+            steps=(Action(install=("tensorflow[and-cuda]",), options=(Option.UPGRADE,)),),
+        ),
+    )

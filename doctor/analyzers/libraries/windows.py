@@ -1,0 +1,93 @@
+"""DLLs that Windows found and could not use: errors 127, 1114 and 1455."""
+
+from __future__ import annotations
+
+from doctor.analyzers.case import Case, Explanation, detection
+from doctor.analyzers.libraries.missing import VISUAL_C_RUNTIME
+from doctor.analyzers.machine import fact_text
+from doctor.model.events import Event
+from doctor.model.issues import Action, Option, Recipe
+
+
+def windows(case: Case, event: Event) -> Explanation | None:
+    """Explain a DLL that Windows found and could not use."""
+    file = event.objects.get("file", "").replace("\\", "/").rpartition("/")[2]
+    name = file or event.objects.get("module", "") or "The file"
+    if event.kind == "dll-function-missing":
+        return _function(case, event, name)
+    if event.kind == "page-file-too-small":
+        return _page_file(event, name)
+    return _start(event, name)
+
+
+def _function(case: Case, event: Event, name: str) -> Explanation:
+    torch = fact_text(case, "torch.release")
+    symbol = event.objects.get("symbol", "")
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{name} asks a DLL for a function that it does not have (Windows error 127)"
+            + (f": {symbol[:80]}" if symbol else ""),
+            "All DLLs were found, and one of them is of another release than the file was built "
+            f"for. For an extension of torch{f' {torch}' if torch else ''} this means: it was "
+            "built for another torch. Otherwise an older DLL of the same name comes first on PATH "
+            "or lies beside the program.",
+            recipes=(
+                Recipe(
+                    title="Install the package again in the build for this torch",
+                    use_if=("the package has builds for several torch releases",),
+                    steps=(
+                        Action(install=("<package>",), options=(Option.REINSTALL, Option.NO_DEPS)),
+                    ),
+                    ask={"package": "the package of the module, with the release for this torch"},
+                ),
+            ),
+            name="dll-function-missing",
+        ),
+    )
+
+
+def _start(event: Event, name: str) -> Explanation:
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{name} was found, and its start failed (Windows error 1114)",
+            "The DLL ran its own first steps and gave up. With torch's c10.dll the cause is mostly "
+            "a Visual C++ runtime that is older than torch (one in the folder of another program "
+            "comes first), or torch imported after a package with such a runtime.",
+            recipes=(
+                VISUAL_C_RUNTIME[0],
+                Recipe(
+                    title="Import torch before the other packages",
+                    note="The first package that loads a runtime decides for the process.",
+                    steps=(Action(run=("python", "-c", "import torch; print(torch.__version__)")),),
+                    lasting=False,
+                ),
+            ),
+            name="dll-start-failed",
+        ),
+    )
+
+
+def _page_file(event: Event, name: str) -> Explanation:
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"Windows has no memory left to promise: the page file is too small for {name}",
+            "Windows reserves room for all that a process may use, and torch's CUDA libraries "
+            "reserve several GiB in each worker of a data loader. The page file backs that, on a "
+            "disk with free space.",
+            recipes=(
+                Recipe(
+                    title="Enlarge the page file: 32 GiB, or a size that Windows manages",
+                    note="System, Advanced, Performance, Virtual memory; a restart follows. Fewer "
+                    "workers of the data loader need less.",
+                    steps=(Action(run=("SystemPropertiesPerformance",)),),
+                ),
+            ),
+            name="page-file-too-small",
+        ),
+    )
