@@ -1,0 +1,218 @@
+"""GPU architectures that nvcc or ptxas does not know: too new for it, or dropped from it.
+
+The releases of the table gpu-arch come from `ptxas --help`; those before 11.7 from NVIDIA's release
+notes of the toolkits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.compilers.standards import SEE_NVCC
+from doctor.analyzers.machine import table_rows, toolkit_of
+from doctor.base.patterns import compile_pattern
+from doctor.base.versions import parse
+from doctor.model.events import Event
+from doctor.model.issues import Action, Recipe
+
+_UNKNOWN = (
+    r"Unsupported gpu architecture '(?:compute|sm|lto)_(?P<arch>\d{2,3}[af]?)"
+    r"|Value '(?:compute|sm|lto)_(?P<value>\d{2,3}[af]?)' is not defined for option"
+    r"|Unsupported \.target '?(?:sm_|compute_)(?P<target>\d{2,3}[af]?)"
+    r"|unknown target '(?:sm|compute)_(?P<clang>\d{2,3}[af]?)'"
+    r"|[Uu]nsupported CUDA gpu architecture: (?:sm|compute)_(?P<llvm>\d{2,3}[af]?)"
+)
+_EMPTY = r"Unsupported gpu architecture 'compute_'|Value 'compute_' is not defined"
+_PTX = (
+    r"Unsupported \.version (?P<version>\d{1,2}\.\d); current version is '(?P<running>\d{1,2}\.\d)'"
+)
+_FEATURE = (
+    r"(?:Feature|Instruction|Modifier|Type) '(?P<feature>[^']{1,80})' (?:requires "
+    r"\.target sm_(?P<least>\d{2,3}[af]?) or higher|not supported on \.target 'sm_(?P<on>\d{2,3}))"
+)
+_EARLIER = {
+    "5.0": "6.0",
+    "5.2": "6.5",
+    "6.0": "8.0",
+    "6.1": "8.0",
+    "6.2": "8.0",
+    "7.0": "9.0",
+    "7.5": "10.0",
+    "8.0": "11.0",
+    "8.6": "11.1",
+    "8.7": "11.4",
+}
+
+
+def architecture(case: Case, event: Event) -> Explanation | None:
+    """Explain an architecture that a CUDA compiler refuses."""
+    message = event.objects.get("message", "")
+    if match := compile_pattern(_UNKNOWN).search(message):
+        arch = next(value for value in match.groups.values() if value)
+        return _unknown(case, event, arch)
+    if compile_pattern(_EMPTY).search(message):
+        return _empty(event)
+    if match := compile_pattern(_PTX).search(message):
+        return _ptx(event, match.groups)
+    if match := compile_pattern(_FEATURE).search(message):
+        return _feature(event, match.groups)
+    return None
+
+
+def capability_of(arch: str) -> str:
+    """Return the compute capability of an architecture: 12.0 of 120a."""
+    digits = arch.rstrip("af")
+    return f"{digits[:-1]}.{digits[-1]}"
+
+
+def _row(case: Case, capability: str) -> Mapping[str, Any]:
+    return next(
+        (
+            row
+            for row in table_rows(case.catalog, "gpu-arch")
+            if row.get("capability") == capability
+        ),
+        {},
+    )
+
+
+def _unknown(case: Case, event: Event, arch: str) -> Explanation:
+    capability = capability_of(arch)
+    row = _row(case, capability)
+    toolkit = toolkit_of(case, event)
+    span = row.get("toolkit")
+    first = span.get("from", "") if isinstance(span, Mapping) else ""
+    first = first or _EARLIER.get(capability, "")
+    last = str(row.get("last-toolkit", ""))
+    compiler = event.objects.get("compiler", "nvcc")
+    this = f"{compiler} of CUDA {toolkit}" if toolkit else f"this {compiler}"
+    gpus = f" ({row['family']}: {row['names']})" if row else ""
+    here = parse(toolkit) if toolkit else None
+    too_old = bool(here and first and (least := parse(first)) and here < least)
+    too_new = bool(here and last and (most := parse(last)) and here > most)
+    if not row and capability not in _EARLIER:
+        title = f"{this[0].upper()}{this[1:]} does not know sm_{arch}, and no known GPU has it"
+        cause = (
+            "The list of architectures that the build passes holds a number that no release of "
+            "CUDA in the table has. It comes from TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES, "
+            "or a flag of the build."
+        )
+    elif too_new:
+        title = f"CUDA {last} is the last toolkit that compiles for sm_{arch}{gpus}"
+        cause = (
+            f"The build asks {this} for compute capability {capability}, which later toolkits "
+            "dropped. Without such a GPU, leave the architecture out; with one, build with "
+            f"CUDA {last} or older, and a torch for it."
+        )
+    elif last and not too_old:
+        span_text = f"CUDA {first} to {last}" if first else f"CUDA up to {last}"
+        title = f"{this[0].upper()}{this[1:]} does not compile for sm_{arch}{gpus}: {span_text} do"
+        cause = (
+            f"The build asks for compute capability {capability}. A later toolkit dropped it, and "
+            "an older one does not have it yet; `nvcc --version` tells which. Without such a GPU, "
+            "leave the architecture out of the build."
+        )
+    else:
+        title = (
+            f"sm_{arch}{gpus} needs CUDA {first} or newer, and {this} is older"
+            if first
+            else f"{this[0].upper()}{this[1:]} does not know sm_{arch}{gpus}"
+        )
+        cause = (
+            f"The build asks for compute capability {capability}, which "
+            + (f"nvcc knows from CUDA {first} on. " if first else "this nvcc does not know. ")
+            + "Often another nvcc than the one that was meant is found first: /usr/bin/nvcc is the "
+            "distribution's own and mostly old."
+        )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT if too_old or too_new else Precision.FAMILY,
+        detection=detection(
+            event,
+            title,
+            cause,
+            recipes=(_ONLY_THESE, *(SEE_NVCC if row else ())),
+            name="architecture-unknown-to-nvcc",
+            captures={"arch": arch, "capability": capability},
+        ),
+    )
+
+
+_ONLY_THESE = Recipe(
+    title="Compile for the GPUs of this machine alone",
+    use_if=("the architecture in the message is not one of them", "torch's build is used"),
+    steps=(Action(env={"TORCH_CUDA_ARCH_LIST": "<capability>"}),),
+    ask={
+        "capability": "what `nvidia-smi --query-gpu=compute_cap --format=csv,noheader` prints, "
+        "such as 8.6"
+    },
+)
+
+
+def _empty(event: Event) -> Explanation:
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            "The build passes nvcc an architecture without a number",
+            "The build script asks for the GPU of the machine and found none, as in docker build, "
+            "or reads an empty variable. Name the architecture instead.",
+            recipes=(
+                Recipe(
+                    title="Name the architecture of the GPU that will be used",
+                    steps=(Action(env={"TORCH_CUDA_ARCH_LIST": "<capability>"}),),
+                    ask={"capability": "the compute capability of the GPU, such as 8.6"},
+                ),
+            ),
+            name="architecture-empty",
+        ),
+    )
+
+
+def _ptx(event: Event, groups: Mapping[str, str]) -> Explanation:
+    version, running = groups["version"], groups["running"]
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"ptxas is older than the PTX: it reads up to {running}, and the code is {version}",
+            "One compiler wrote the PTX and an older ptxas has to assemble it. Two toolkits are "
+            "mixed: PATH leads to one; CUDA_HOME, TRITON_PTXAS_PATH or a package to another.",
+            recipes=(
+                Recipe(
+                    title="See which ptxas is found first",
+                    steps=(Action(run=("ptxas", "--version")),),
+                    lasting=False,
+                ),
+            ),
+            name="ptxas-older-than-ptx",
+        ),
+    )
+
+
+def _feature(event: Event, groups: Mapping[str, str]) -> Explanation:
+    least, on, feature = groups.get("least"), groups.get("on"), groups["feature"]
+    needs = f"sm_{least} or newer" if least else f"more than sm_{on} has"
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT if least else Precision.FAMILY,
+        detection=detection(
+            event,
+            f"The code uses {feature}, which needs {needs}",
+            "The sources hold instructions that the architecture of this build does not have. The "
+            "list of architectures goes down to GPUs that the sources do not serve; sm_90a and its "
+            "like are not part of sm_90.",
+            recipes=(
+                Recipe(
+                    title="Leave the older architectures out of the build",
+                    use_if=("the GPU is as new as that",),
+                    steps=(Action(env={"TORCH_CUDA_ARCH_LIST": "<capability>"}),),
+                    ask={"capability": "the compute capability of the GPU, such as 9.0a"},
+                ),
+            ),
+            name="architecture-too-old-for-code",
+        ),
+    )

@@ -1,0 +1,301 @@
+"""Headers that are not there, and names of C++ that came or went (matrices/headers, cpp-names)."""
+
+from __future__ import annotations
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.compilers.standards import NEWER_GCC
+from doctor.analyzers.machine import fact_text, toolkit_of
+from doctor.base.patterns import compile_pattern
+from doctor.base.versions import parse
+from doctor.model.events import Event
+from doctor.model.issues import Action, Condition, Recipe
+from doctor.model.reference import NameRow
+from doctor.timelines.cpp_names import gone_name
+from doctor.timelines.headers import Header, header, torch_releases
+
+_MISSING = (
+    r"(?P<gcc>[\w./+-]{1,200}):\s?No such file or directory"
+    r"|'(?P<clang>[\w./+-]{1,200})' file not found"
+    r"|cannot open source file \"(?P<nvcc>[\w./+-]{1,200})\""
+    r"|Cannot open include file"
+    r": [‘'\"“](?P<cl>[\w./\\+-]{1,200})[’'\"”]"
+)
+_NAME = (
+    r"[‘'\"](?P<plain>[\w:]{2,120})[’'\"] (?:was not declared in this scope|does not name a type"
+    r"|has not been declared)"
+    r"|identifier \"(?P<edg>[\w:]{2,120})\" is undefined"
+    r"|(?:class|struct|namespace) \"(?P<scope>[\w:]{2,120})(?:<[^\"]{0,200})?\" has no (?:actual )?"
+    r"member \"(?P<member>\w{2,120})\""
+    r"|[‘'\"](?:const )?(?:class |struct )?(?P<class>[\w:]{2,120})(?:<[^’'\"]{0,200})?[’'\"] "
+    r"has no member named [‘'\"](?P<of_class>\w{2,120})[’'\"]"
+    r"|[‘'](?P<item>\w{2,120})[’'] is not a member of [‘'](?P<of>[\w:]{2,120})"
+    r"|no (?:member|type|template) named '(?P<clang_member>\w{2,120})' in "
+    r"(?:namespace )?'(?P<clang_scope>[\w:]{2,120})"
+    r"|use of undeclared identifier '(?P<clang>[\w:]{2,120})'"
+    r"|'(?P<cl>[\w:]{2,120})': (?:identifier not found|undeclared identifier)"
+    r"|'(?P<cl_member>\w{2,120})': is not a member of '(?P<cl_scope>[\w:]{2,120})"
+    r"|^(?P<template>\w{2,60}) is not a template"
+)
+_SCOPES = {
+    "member": "scope",
+    "of_class": "class",
+    "item": "of",
+    "clang_member": "clang_scope",
+    "cl_member": "cl_scope",
+}
+_OF_STANDARD = {
+    **dict.fromkeys(("optional", "variant", "any", "string_view"), ("17", "7")),
+    **dict.fromkeys(("filesystem", "charconv", "execution"), ("17", "8")),
+    **dict.fromkeys(("span", "concepts", "ranges", "bit", "numbers", "compare"), ("20", "10")),
+    **dict.fromkeys(("barrier", "latch", "semaphore", "source_location"), ("20", "11")),
+    **dict.fromkeys(("format", "expected"), ("20", "13")),
+}
+"""Headers of the C++ standard library: their standard, and the first gcc with them
+(https://gcc.gnu.org/onlinedocs/libstdc++/manual/status.html)."""
+_SOURCES = (".cpp", ".cc", ".c", ".cu", ".cxx", ".S", ".o", ".a", ".so", ".txt", ".py")
+_PRODUCTS = {"torch": "torch", "cuda": "CUDA", "cccl": "CUDA", "cutlass": "CUTLASS"}
+_SUBMODULES = Recipe(
+    title="Fetch the submodules of the checkout",
+    use_if=("the package is built from a git checkout",),
+    steps=(Action(run=("git", "submodule", "update", "--init", "--recursive")),),
+)
+
+
+def header_or_name(case: Case, event: Event) -> Explanation | None:
+    """Explain a header that is not there, or a name that came or went."""
+    message = event.objects.get("message", "")
+    if match := compile_pattern(_MISSING).search(message):
+        name = next(value for value in match.groups.values() if value).replace("\\", "/")
+        if name in _OF_STANDARD:
+            return _standard_header(event, name)
+        if "." not in name and "/" not in name:
+            return None
+        return _source(event, name) if name.endswith(_SOURCES) else _header(case, event, name)
+    if match := compile_pattern(_NAME).search(message):
+        groups = {key: value for key, value in match.groups.items() if value}
+        for key, name in groups.items():
+            if key in _SCOPES.values():
+                continue
+            scope = groups.get(_SCOPES.get(key, ""), "")
+            row = gone_name(f"{scope}::{name}") if scope else None
+            row = row or gone_name(name)
+            if row is not None:
+                return _gone(case, event, name, row)
+    return None
+
+
+def _standard_header(event: Event, name: str) -> Explanation:
+    standard, gcc = _OF_STANDARD[name]
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The C++ compiler is too old: <{name}> came with gcc {gcc}",
+            f"<{name}> is a header of the C++ standard library (C++{standard}). The build takes "
+            "the first compiler on PATH, or what CC and CXX name.",
+            recipes=NEWER_GCC,
+            name="compiler-too-old",
+        ),
+    )
+
+
+def _source(event: Event, name: str) -> Explanation | None:
+    if event.objects.get("file"):
+        return None
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The build compiles {name}, and the file is not there",
+            "The list of sources names a file that the folder does not have: a source archive "
+            "without it, a checkout without its submodules, or a command that ran in another "
+            "folder.",
+            recipes=(_SUBMODULES,),
+            name="source-missing",
+        ),
+    )
+
+
+def _header(case: Case, event: Event, name: str) -> Explanation:
+    found = header(name)
+    here = fact_text(case, "torch.release")
+    if found is None:
+        return _unknown_header(event, name)
+    if found.gone_from_torch:
+        return _gone_header(event, found, here)
+    row = found.row
+    what = row.what if row is not None else "torch"
+    means = row.means if row is not None else ""
+    check = row.check if row is not None else ""
+    too_new = _newer_than(found, here)
+    title = (
+        f"{name} came with torch {found.torch[0]}, and torch {here} is older"
+        if too_new
+        else f"{name} is not found: a header of {what}"
+    )
+    cause = " ".join(
+        part
+        for part in (
+            means or "The compiler searched its include folders and did not find the header.",
+            f"Look at: {check}" if check else "",
+        )
+        if part
+    )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            title,
+            cause,
+            recipes=_bring(found, what),
+            name="header-missing",
+            captures={"header": name},
+        ),
+    )
+
+
+def _newer_than(found: Header, here: str) -> bool:
+    first = parse(found.torch[0]) if found.torch else None
+    installed = parse(here) if here else None
+    begins = bool(found.torch) and found.torch[0] != torch_releases()[0]
+    return bool(begins and first and installed and installed < first)
+
+
+def _gone_header(event: Event, found: Header, here: str) -> Explanation:
+    last = found.torch[-1]
+    row = found.row
+    instead = (row.instead or row.check) if row is not None else ""
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"torch {last} was the last with {found.name}"
+            + (f", and torch {here} is here" if here else ""),
+            "The sources are written for an older torch and include a header that is gone. "
+            + (f"{instead} " if instead else "")
+            + "A newer release of the package knows this torch; otherwise the sources need a "
+            "change.",
+            recipes=(_NEWER_SOURCES,),
+            name="header-missing",
+            captures={"header": found.name},
+        ),
+    )
+
+
+_NEWER_SOURCES = Recipe(
+    title="Take newer sources of the package",
+    use_if=("it has a release or a branch for this torch and CUDA",),
+    steps=(Action(install=("<package>",), options=()),),
+    ask={"package": "the package, with the release that knows this torch"},
+)
+
+
+def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
+    packages = found.row.packages if found.row is not None else None
+    if packages is None:
+        return ()
+    recipes = []
+    system = {"apt": packages.apt, "dnf": packages.dnf}
+    system = {name: each for name, each in system.items() if each}
+    of_nvidia = any(name.startswith(("nvidia-", "torch")) for name in packages.pip)
+    if system and not of_nvidia:
+        recipes.append(
+            Recipe(
+                title=f"Install the headers of {what} with the system's package manager",
+                steps=(Action(system=system),),
+            )
+        )
+    if packages.brew:
+        recipes.append(
+            Recipe(
+                title=f"Install {what} with Homebrew",
+                use_if=(Condition(fact="host.os", equals="macos"),),
+                steps=(Action(run=("brew", "install", *packages.brew)),),
+            )
+        )
+    if packages.conda:
+        recipes.append(
+            Recipe(
+                title=f"Install the headers of {what} from conda-forge",
+                use_if=(Condition(fact="python.conda", present=True),),
+                steps=(
+                    Action(
+                        run=(
+                            *("conda", "install", "-p", "{python.conda}", "-c", "conda-forge"),
+                            packages.conda[0],
+                        )
+                    ),
+                ),
+            )
+        )
+    if found.row is not None and "ubmodule" in f"{found.row.means} {found.row.check}":
+        recipes.insert(0, _SUBMODULES)
+    if of_nvidia and "torch" not in packages.pip:
+        recipes.append(
+            Recipe(
+                title="Build with a whole CUDA toolkit of the release that torch was built with",
+                use_if=("one is installed",),
+                steps=(Action(env={"CUDA_HOME": "<toolkit>"}),),
+                ask={"toolkit": "its folder, such as /usr/local/cuda-12.8"},
+            )
+        )
+    return tuple(recipes)
+
+
+def _unknown_header(event: Event, name: str) -> Explanation:
+    inside = "/" in name
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{name} is not found: the compiler stops at the first header that is missing",
+            "The header belongs to no library that doctor knows: it is the package's own, of a "
+            "submodule, or of a library whose package for developers is not installed. "
+            + (
+                f"Its first folder, {name.partition('/')[0]}, mostly names the library."
+                if inside
+                else ""
+            ),
+            recipes=(_SUBMODULES,),
+            name="header-missing",
+            captures={"header": name},
+        ),
+    )
+
+
+def _gone(case: Case, event: Event, name: str, row: NameRow) -> Explanation | None:
+    product = _PRODUCTS.get(row.product, row.product)
+    here = fact_text(case, "torch.release") if row.product == "torch" else toolkit_of(case, event)
+    installed = parse(here) if here else None
+    last = parse(row.until) if row.until else None
+    first = parse(row.since) if row.since else None
+    if row.until and not (installed and last and installed.release[:2] <= last.release[:2]):
+        title = f"{name} left {product} after {row.until}" + (
+            f", and {product} {here} is here" if here else ""
+        )
+        cause = f"The sources are written for an older {product}. "
+    elif row.since and not (installed and first and installed >= first):
+        title = f"{name} came with {product} {row.since}" + (
+            f", and {product} {here} is here" if here else ", and an older one is here"
+        )
+        cause = f"The sources are written for a newer {product}. "
+    else:
+        return None
+    cause += f"In its place: {row.instead}. " if row.instead else ""
+    cause += row.note
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            title,
+            f"{cause.strip()} Another release of the package, or another {product}, is the way; "
+            "the compiler is not to blame.",
+            recipes=(_NEWER_SOURCES,) if row.until else (),
+            name="cpp-name-gone",
+            captures={"name": name},
+        ),
+    )

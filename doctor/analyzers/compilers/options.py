@@ -1,0 +1,178 @@
+"""Options that a compiler does not know, and functions that a platform does not have."""
+
+from __future__ import annotations
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.machine import excerpt, system_of
+from doctor.base.patterns import compile_pattern
+from doctor.model.events import Event
+from doctor.model.issues import Action, Recipe, Snippet
+
+_UNKNOWN = (
+    r"unrecognized command[- ]line option [‘'\"](?P<gcc>-[^’'\"]{1,120})[’'\"]"
+    r"|unknown argument:? '(?P<clang>-[^']{1,120})'"
+    r"|unsupported option '(?P<apple>-[^']{1,120})'"
+    r"|unsupported argument '(?P<value>[^']{1,60})' to option '(?P<of>-[^']{1,60})'"
+    r"|Unknown option '(?P<nvcc>[^']{1,120})'"
+    r"|bad value \([‘'](?P<bad>[^’']{1,60})[’']\) for [‘'](?P<switch>-m\w{1,20}=?)[’']"
+    r"|(?:invalid numeric argument|ignoring unknown option) '(?P<cl>[/-][^']{1,120})'"
+)
+_POSIX_NAMES = (
+    r"[‘'\"](?P<name>localtime_r|gmtime_r|ssize_t|posix_memalign|aligned_alloc|strcasecmp|strndup"
+    r"|getpid|usleep|uint|u_int32_t|__attribute__|__builtin_\w{1,40}|M_PI|M_PI_2|mmap|munmap|dlopen"
+    r"|dlsym|getopt|gettimeofday|clock_gettime|CLOCK_MONOTONIC|sysconf|setenv|unsetenv|popen|fileno"
+    r"|__int128|pthread_t|pthread_create|__PRETTY_FUNCTION__|bzero|rand_r|drand48|isatty|and|or|not)"
+    r"[’'\"]?:? (?:identifier not found|undeclared identifier|is undefined|not found)"
+)
+_POSIX_HEADERS = (
+    r"(?:[Nn]o such file or directory|Cannot open include file|cannot open source file)?.{0,30}"
+    r"(?P<header>unistd\.h|sys/(?:time|mman|socket|ioctl|wait|resource|uio|un|sysinfo|ipc|shm)\.h"
+    r"|dlfcn\.h|pthread\.h|netinet/\w{1,20}\.h|arpa/inet\.h|execinfo\.h|strings\.h|linux/\w{1,30}\.h"
+    r"|sched\.h|poll\.h|alloca\.h|endian\.h|byteswap\.h|getopt\.h)"
+)
+_MATH = ("M_PI", "M_PI_2")
+
+
+def option(case: Case, event: Event) -> Explanation | None:
+    """Explain an unknown option, or sources that are written for another system."""
+    message = event.objects.get("message", "")
+    if match := compile_pattern(_UNKNOWN).search(message):
+        return _unknown(case, event, dict(match.groups))
+    if event.speaker != "MSVC":
+        return None
+    if match := compile_pattern(_POSIX_HEADERS).search(message):
+        return _posix(event, f"the header {match.groups['header']}")
+    if match := compile_pattern(_POSIX_NAMES).search(message):
+        return _posix(event, match.groups["name"])
+    return None
+
+
+def _unknown(case: Case, event: Event, groups: dict[str, str]) -> Explanation:
+    flag = next(
+        (groups[name] for name in ("gcc", "clang", "apple", "nvcc", "cl") if groups.get(name)), ""
+    )
+    if groups.get("of"):
+        flag = groups["of"] + groups["value"]
+    if groups.get("switch"):
+        flag = groups["switch"] + groups["bad"]
+    compiler = event.objects.get("compiler") or event.speaker
+    openmp = "openmp" in flag
+    if openmp and (system_of(case, event) == "macos" or groups.get("apple")):
+        return _apple_openmp(event)
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{compiler} does not know the option {excerpt(flag, 60)}",
+            _why_unknown(compiler, flag),
+            recipes=(
+                Recipe(
+                    title=f"Take {excerpt(flag, 60)} out of the flags of the build",
+                    use_if=("the flag stands in the build script, CFLAGS, CXXFLAGS or NVCC_*",),
+                    snippet=Snippet(
+                        where="the setup.py, or the CMakeLists.txt, of the package",
+                        before=excerpt(flag, 60),
+                        after="",
+                    ),
+                    lasting=False,
+                ),
+            ),
+            name="compiler-option-unknown",
+        ),
+    )
+
+
+def _why_unknown(compiler: str, flag: str) -> str:
+    if compiler == "nvcc":
+        return (
+            "nvcc passes options of the host compiler on only if they stand behind -Xcompiler, and "
+            "an older nvcc does not know the options of a newer one. Flags in CFLAGS and CXXFLAGS "
+            "may reach nvcc unchanged."
+        )
+    if compiler in {"MSVC", "cl"}:
+        return (
+            "The build script passes options of gcc, and Visual C++ has its own (/O2, /std:c++17). "
+            "The script is written for Linux alone, unless a newer release of the package knows "
+            "Windows."
+        )
+    if flag.startswith(("-march", "-mcpu", "-mtune", "-mavx", "-mamx", "-msse", "-mfpu")):
+        return (
+            "The flag names a processor or instructions that this compiler does not know: it is of "
+            "another architecture (x86-64 against ARM), or newer than the compiler."
+        )
+    return (
+        "The flag is of another compiler (gcc against clang), or of a newer release than this one. "
+        "Python passes on the flags that it was built with itself, so a compiler other than "
+        "Python's own may refuse them."
+    )
+
+
+def _apple_openmp(event: Event) -> Explanation:
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            "Apple's clang has no OpenMP: it refuses -fopenmp",
+            "The clang of Xcode comes without OpenMP. LLVM's own clang, or libomp from Homebrew "
+            "with other flags, builds such sources.",
+            recipes=(
+                Recipe(
+                    title="Build with LLVM's clang from Homebrew",
+                    steps=(
+                        Action(run=("brew", "install", "llvm", "libomp")),
+                        Action(
+                            env={
+                                "CC": "/opt/homebrew/opt/llvm/bin/clang",
+                                "CXX": "/opt/homebrew/opt/llvm/bin/clang++",
+                            }
+                        ),
+                    ),
+                    use_if=("Homebrew lies in /opt/homebrew (Apple silicon)",),
+                ),
+            ),
+            name="openmp-missing",
+        ),
+    )
+
+
+def _posix(event: Event, what: str) -> Explanation:
+    name = what.strip()
+    if name in _MATH:
+        return Explanation(
+            event=event,
+            precision=Precision.EXACT,
+            detection=detection(
+                event,
+                f"Visual C++ defines {name} only if _USE_MATH_DEFINES is defined first",
+                f"{name} is no part of standard C++. The sources are written for gcc.",
+                recipes=(
+                    Recipe(
+                        title="Define it for the build",
+                        steps=(Action(env={"CL": "/D_USE_MATH_DEFINES"}),),
+                    ),
+                ),
+                name="sources-for-another-system",
+            ),
+        )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The sources use {name}, which Windows does not have",
+            "The package is written for Linux, and Visual C++ compiles it here. No setting of the "
+            "machine changes that: it needs a wheel for Windows, a release with Windows in it, or "
+            "Linux.",
+            recipes=(
+                Recipe(
+                    title="Work in WSL 2, where the package builds as on Linux",
+                    use_if=("Windows 10 or 11 with WSL",),
+                    note="The NVIDIA driver of Windows serves WSL as well; install none inside.",
+                    steps=(Action(run=("wsl", "--install")),),
+                ),
+            ),
+            name="sources-for-another-system",
+        ),
+    )
