@@ -1,0 +1,249 @@
+"""Explain where CMake stops.
+
+| event | what is said of it |
+| --- | --- |
+| cmake-too-old, cmake-project-too-old | both releases; the variable of CMake 4 |
+| cmake-cuda-compiler-missing, -broken, no-cuda-toolset | nvcc, CUDACXX, Visual Studio |
+| cmake-no-native-gpu, cmake-cuda-architectures-empty | name the architecture |
+| cmake-package-missing, cmake-target-missing | what the package is, how CMake finds it |
+| cmake-cache-of-other-folder | an old build folder |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.machine import ON_LINUX
+from doctor.model.events import Event
+from doctor.model.issues import Action, Recipe
+
+_MOST = 3
+
+
+class _Reason(NamedTuple):
+    """One kind of event: its title and cause, with the event's objects in braces, its fixes."""
+
+    title: str
+    cause: str
+    recipes: tuple[Recipe, ...] = ()
+    name: str = ""
+
+
+_ARCHITECTURE = Recipe(
+    title="Name the architecture of the GPU",
+    note="8.6 is written 86 here; `nvidia-smi --query-gpu=compute_cap --format=csv` prints it.",
+    steps=(Action(env={"CUDAARCHS": "<architecture>"}),),
+    ask={"architecture": "the compute capability without the point, such as 86"},
+)
+_NVCC = Recipe(
+    title="Name nvcc",
+    use_if=("a CUDA toolkit is installed", ON_LINUX),
+    steps=(Action(env={"CUDACXX": "<toolkit>/bin/nvcc", "CUDA_HOME": "<toolkit>"}),),
+    ask={"toolkit": "the folder of the toolkit, such as /usr/local/cuda-12.8"},
+)
+_REASONS = {
+    "cmake-project-too-old": _Reason(
+        "CMake 4 refuses a project that is written for CMake before {least}",
+        "CMake 4 took the compatibility with old projects away. pip fetches the newest CMake into "
+        "its own build environment, whatever the system has.",
+        (
+            Recipe(
+                title="Have CMake take the project as one for 3.5",
+                note="CMake 4 reads this variable in pip's builds too.",
+                steps=(Action(env={"CMAKE_POLICY_VERSION_MINIMUM": "3.5"}),),
+                lasting=False,
+            ),
+        ),
+    ),
+    "cmake-too-old": _Reason(
+        "The project needs CMake {wanted}, and {running} is here",
+        "The first cmake on PATH counts, and a distribution's is mostly older. PyPI has the newest "
+        "one as a package.",
+        (
+            Recipe(
+                title="Install a newer CMake into this environment",
+                steps=(Action(install=("cmake>={wanted},<4",)),),
+            ),
+        ),
+    ),
+    "cmake-cuda-compiler-missing": _Reason(
+        "CMake finds no nvcc: the project has CUDA sources and needs the CUDA toolkit",
+        "CMake looks at CUDACXX, at the variable CMAKE_CUDA_COMPILER, and then on PATH. The driver "
+        "and torch's wheels come without nvcc. What was found before stays in CMakeCache.txt of "
+        "the build folder.",
+        (_NVCC,),
+    ),
+    "cmake-cuda-compiler-broken": _Reason(
+        "CMake found nvcc, and nvcc does not compile a first small program",
+        "The lines after this one, or CMakeError.log, hold nvcc's own error: mostly a host "
+        "compiler that is too new for it, an architecture that it does not know, or a toolkit "
+        "that is not whole.",
+    ),
+    "cmake-no-cuda-toolset": _Reason(
+        "Visual Studio has no CUDA toolset: CMake's generator does not find CUDA in it",
+        "The installer of the CUDA toolkit adds files to each Visual Studio that is there already. "
+        "A Visual Studio that was installed later lacks them, and so do its build tools alone.",
+        (
+            Recipe(
+                title="Build with Ninja, which needs no toolset",
+                note="In the x64 Native Tools Command Prompt.",
+                steps=(Action(install=("ninja",)), Action(env={"CMAKE_GENERATOR": "Ninja"})),
+            ),
+        ),
+    ),
+    "cmake-no-native-gpu": _Reason(
+        "CMake is asked to compile for the GPU of this machine, and sees none",
+        "The architecture `native` asks the driver for the GPU. A build in docker build, on a "
+        "login node or in CI has none.",
+        (_ARCHITECTURE,),
+    ),
+    "cmake-cuda-architectures-empty": _Reason(
+        "CMake got no GPU architecture to compile for",
+        "CMAKE_CUDA_ARCHITECTURES is empty. The project reads it from a GPU that is not there, or "
+        "from a variable without a value.",
+        (_ARCHITECTURE,),
+    ),
+    "cmake-target-missing": _Reason(
+        "A library that CMake links, {owner}{other}, names a target that this machine lacks",
+        "The line below names it. The package was configured with a library that is not here: "
+        "CUDA::nvToolsExt, for example, left the CUDA toolkit with 12.9, and torch before 2.5 asks "
+        "for it.",
+    ),
+    "cmake-cache-of-other-folder": _Reason(
+        "The build folder was made elsewhere, or by another generator",
+        "CMakeCache.txt holds absolute paths and the generator of the first run.",
+        (
+            Recipe(
+                title="Configure in a fresh build folder",
+                note="CMake 3.24 and newer.",
+                steps=(Action(run=("cmake", "--fresh", "-S", ".", "-B", "build")),),
+                use_if=("the build folder is called build",),
+            ),
+        ),
+    ),
+}
+_PACKAGES = {
+    "Torch": "torch for C++",
+    "Caffe2": "torch for C++",
+    "pybind11": "pybind11",
+    "CUDA": "the CUDA toolkit",
+    "CUDAToolkit": "the CUDA toolkit",
+    "CUDNN": "cuDNN for developers",
+    "cuDNN": "cuDNN for developers",
+    "NCCL": "NCCL for developers",
+    "Python": "Python with its headers",
+    "Python3": "Python with its headers",
+    "PythonLibs": "Python with its headers",
+    "OpenMP": "OpenMP",
+    "OpenMP_C": "OpenMP",
+    "OpenMP_CXX": "OpenMP",
+    "BLAS": "a BLAS library for developers",
+    "OpenSSL": "OpenSSL for developers",
+    "CURL": "libcurl for developers",
+    "Protobuf": "Protocol Buffers for developers",
+    "ZLIB": "zlib for developers",
+    "hip": "ROCm's HIP",
+    "HIP": "ROCm's HIP",
+    "rocblas": "rocBLAS of ROCm",
+    "hipblas": "hipBLAS of ROCm",
+    "IntelSYCL": "oneAPI's compiler",
+    "Vulkan": "the Vulkan SDK",
+    "MPI": "MPI for developers",
+    "MPI_CXX": "MPI for developers",
+    "Threads": "POSIX threads",
+}
+_APT = {
+    "CURL": "libcurl4-openssl-dev",
+    "OpenSSL": "libssl-dev",
+    "ZLIB": "zlib1g-dev",
+    "BLAS": "libopenblas-dev",
+    "MPI": "libopenmpi-dev",
+    "MPI_CXX": "libopenmpi-dev",
+    "Protobuf": "libprotobuf-dev",
+    "pybind11": "pybind11-dev",
+}
+_OF_TORCH = ("Torch", "Caffe2")
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the explanation of the first event of each kind."""
+    done: set[str] = set()
+    for event in case.of(*_REASONS, "cmake-package-missing"):
+        package = event.objects.get("package", "")
+        if f"{event.kind}{package}" in done or len(done) == _MOST:
+            continue
+        done.add(f"{event.kind}{package}")
+        yield _missing(event, package) if package else _reason(event, _REASONS[event.kind])
+
+
+def _reason(event: Event, reason: _Reason) -> Explanation:
+    objects = {"owner": "", "other": "", "least": "3.5", "wanted": "", "running": ""}
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            reason.title.format(**{**objects, **event.objects}),
+            reason.cause,
+            recipes=tuple(
+                _filled(recipe, event.objects.get("wanted", "")) for recipe in reason.recipes
+            ),
+        ),
+    )
+
+
+def _filled(recipe: Recipe, wanted: str) -> Recipe:
+    """Return a recipe with the release that the project needs; CMake 4 where it needs that."""
+    limit = "" if wanted.startswith(("4", "5")) else ",<4"
+    if not any("{wanted}" in one for step in recipe.steps for one in step.install):
+        return recipe
+    return Recipe(title=recipe.title, steps=(Action(install=(f"cmake>={wanted}{limit}",)),))
+
+
+def _missing(event: Event, package: str) -> Explanation:
+    what = _PACKAGES.get(package, package)
+    missing = event.objects.get("missing", "")
+    apt = _APT.get(package, "")
+    recipes: tuple[Recipe, ...] = ()
+    if package in _OF_TORCH:
+        recipes = (
+            Recipe(
+                title="Ask torch where its files for CMake lie",
+                note="The answer is the value of CMAKE_PREFIX_PATH.",
+                steps=(
+                    Action(
+                        run=(
+                            *("python", "-c"),
+                            "import torch; print(torch.utils.cmake_prefix_path)",
+                        )
+                    ),
+                ),
+                lasting=False,
+            ),
+        )
+    elif package.startswith("CUDA"):
+        recipes = (_NVCC,)
+    elif apt:
+        recipes = (
+            Recipe(
+                title=f"Install {apt}",
+                use_if=(ON_LINUX,),
+                steps=(Action(system={"apt": (apt,)}),),
+            ),
+        )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT if what != package else Precision.FAMILY,
+        detection=detection(
+            event,
+            f"CMake does not find {package}" + (f": {what}" if what != package else ""),
+            (f"What it lacks: {missing}. " if missing else "")
+            + "Either it is not installed (a package for running programs alone does not have the "
+            f"files), or it lies where CMake does not look: CMAKE_PREFIX_PATH, {package}_ROOT and "
+            f"{package}_DIR name other folders.",
+            recipes=recipes,
+            captures={"package": package},
+        ),
+    )

@@ -1,0 +1,278 @@
+"""Explain programs that a build looks for and does not find.
+
+| program | what is said of it |
+| --- | --- |
+| gcc, g++, cc, cc1plus, clang | no compiler: the packages of each system |
+| cl, link.exe, vcvarsall.bat, a generator of Visual Studio | the build tools, or their prompt |
+| nvcc, cicc, ptxas | no CUDA toolkit, or a part of it; CUDA_HOME |
+| ninja, cmake, make, git, cargo, protoc, pkg-config, gfortran | the package that brings it |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.machine import ON_LINUX, ON_WINDOWS, fact_text, system_of
+from doctor.model.events import Event
+from doctor.model.issues import Action, Condition, Recipe
+
+_MOST = 2
+
+
+class _Program(NamedTuple):
+    """What a program is, and the packages that bring it."""
+
+    what: str
+    apt: tuple[str, ...] = ()
+    dnf: tuple[str, ...] = ()
+    pip: str = ""
+    conda: str = ""
+    brew: str = ""
+
+
+_COMPILER = _Program(
+    "the build tools (compilers, linker, make)",
+    ("build-essential",),
+    ("gcc", "gcc-c++", "make"),
+    conda="gxx_linux-64",
+)
+_OF_COMPILER = ("gcc", "g++", "cc", "c++", "cc1plus", "cc1", "as", "ld", "make", "gmake")
+_RUST = _Program("Rust's compiler and its package manager", conda="rust", brew="rust")
+_PROGRAMS = {
+    **dict.fromkeys(_OF_COMPILER, _COMPILER),
+    **dict.fromkeys(("clang", "clang++"), _Program("clang", ("clang",), ("clang",), conda="clang")),
+    **dict.fromkeys(("cargo", "rustc", "rustup"), _RUST),
+    "ninja": _Program(
+        "Ninja, which runs the compilers", ("ninja-build",), ("ninja-build",), "ninja"
+    ),
+    "Ninja": _Program(
+        "Ninja, which runs the compilers", ("ninja-build",), ("ninja-build",), "ninja"
+    ),
+    "Unix Makefiles": _Program("make", ("make",), ("make",)),
+    "cmake": _Program("CMake", ("cmake",), ("cmake",), "cmake", "cmake", "cmake"),
+    "git": _Program("git", ("git",), ("git",), conda="git", brew="git"),
+    "pkg-config": _Program(
+        "pkg-config", ("pkg-config",), ("pkgconf-pkg-config",), conda="pkg-config", brew="pkgconf"
+    ),
+    "protoc": _Program(
+        "the compiler of Protocol Buffers",
+        ("protobuf-compiler",),
+        ("protobuf-compiler",),
+        conda="libprotobuf",
+        brew="protobuf",
+    ),
+    "gfortran": _Program("GNU Fortran", ("gfortran",), ("gcc-gfortran",), conda="gfortran"),
+    "hipcc": _Program("the compiler of ROCm", ("hipcc",), ("hipcc",)),
+}
+_WINDOWS = ("cl", "cl.exe", "link.exe", "nmake", "NMake Makefiles", "MinGW Makefiles")
+_CUDA = ("nvcc", "nvcc.exe", "cicc", "ptxas")
+_TOOLS = Recipe(
+    title="Install the build tools of Visual Studio for C++",
+    use_if=(ON_WINDOWS,),
+    note="Then build in the x64 Native Tools Command Prompt, which puts cl.exe on PATH.",
+    steps=(
+        Action(
+            run=(
+                *("winget", "install", "--exact", "--id", "Microsoft.VisualStudio.2022.BuildTools"),
+                "--override",
+                "--passive --add Microsoft.VisualStudio.Workload.VCTools --includeRecommended",
+            )
+        ),
+    ),
+)
+_MACOS_TOOLS = Recipe(
+    title="Install Apple's command-line tools",
+    steps=(Action(run=("xcode-select", "--install")),),
+)
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the explanation of each program that is missing, each once."""
+    found: set[str] = set()
+    for event in case.of("program-missing"):
+        program = _name(event)
+        if program in found or not program:
+            continue
+        found.add(program)
+        yield _explain(case, event, program)
+        if len(found) == _MOST:
+            return
+
+
+def _name(event: Event) -> str:
+    objects = event.objects
+    if "release" in objects or "script" in objects or "generator" in objects:
+        return "cl"
+    if language := objects.get("language"):
+        return "gcc" if language == "C" else "g++"
+    if "CMAKE_C" in event.text and "program" not in objects:
+        return "g++"
+    if "Rust compiler" in event.text:
+        return "cargo"
+    return objects.get("program", "")
+
+
+def _explain(case: Case, event: Event, program: str) -> Explanation:
+    if program in _CUDA:
+        return _nvcc(case, event, program)
+    if program in _WINDOWS:
+        return _visual_studio(event, program)
+    row = _PROGRAMS.get(program, _Program(program))
+    system = system_of(case, event)
+    path = event.objects.get("path", "")
+    named = f" ({path})" if path and path != program else ""
+    is_compiler = row is _COMPILER or program.startswith("clang")
+    if is_compiler and system == "windows":
+        return _visual_studio(event, program)
+    cause = (
+        f"A build calls {program}{named}, and it is not there. "
+        + (
+            "Slim images and fresh systems come without compilers. Packages with a wheel for this "
+            "Python and system need none, so a missing wheel is often the first cause."
+            if is_compiler
+            else "It is neither on PATH nor in the environment of the build."
+        )
+        + (
+            " The path comes from CC, CXX, CUDAHOSTCXX or a setting of the build, and leads to "
+            "nothing."
+            if path.startswith("/")
+            else ""
+        )
+    )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{program} is not found: {row.what}",
+            cause,
+            recipes=_recipes(row, system),
+            name="program-missing",
+            captures={"program": program},
+        ),
+    )
+
+
+def _recipes(row: _Program, system: str) -> tuple[Recipe, ...]:
+    recipes = []
+    packages = {name: each for name, each in (("apt", row.apt), ("dnf", row.dnf)) if each}
+    if packages and system in ("linux", ""):
+        recipes.append(
+            Recipe(
+                title=f"Install {row.what} with the system's package manager",
+                use_if=(ON_LINUX,),
+                note="In a Dockerfile this stands before the packages; apt-get update comes first.",
+                steps=(Action(system=packages),),
+            )
+        )
+    if row.pip:
+        recipes.append(
+            Recipe(
+                title=f"Install {row.pip} into this environment",
+                steps=(Action(install=(row.pip,)),),
+            )
+        )
+    if system == "macos":
+        if row is _COMPILER:
+            recipes.insert(0, _MACOS_TOOLS)
+        elif row.brew:
+            recipes.append(
+                Recipe(
+                    title=f"Install {row.what} with Homebrew",
+                    steps=(Action(run=("brew", "install", row.brew)),),
+                )
+            )
+    if row.conda:
+        recipes.append(
+            Recipe(
+                title=f"Install {row.what} from conda-forge",
+                use_if=(Condition(fact="python.conda", present=True),),
+                steps=(
+                    Action(
+                        run=(
+                            *("conda", "install", "-p", "{python.conda}", "-c", "conda-forge"),
+                            row.conda,
+                        )
+                    ),
+                ),
+            )
+        )
+    return tuple(recipes)
+
+
+def _nvcc(case: Case, event: Event, program: str) -> Explanation:
+    cuda = fact_text(case, "torch.cuda_version")
+    path = event.objects.get("path", "")
+    wanted = f"CUDA {cuda}" if cuda else "the CUDA release that torch was built with"
+    part = program in ("cicc", "ptxas")
+    cause = (
+        f"{program} is a part of the CUDA toolkit that nvcc calls: the toolkit is not whole, or "
+        "its nvcc was copied or linked to another folder. "
+        if part
+        else "The driver, and torch's CUDA wheels, come without a compiler: sources with CUDA need "
+        "the CUDA toolkit. "
+    )
+    if path.startswith("/"):
+        cause += f"The build looked at {path}, which comes from CUDA_HOME or CUDACXX. "
+    recipes = (
+        Recipe(
+            title="Name the toolkit that is installed",
+            use_if=(f"a toolkit of {wanted} is installed", ON_LINUX),
+            steps=(Action(env={"CUDA_HOME": "<toolkit>", "PATH": "<toolkit>/bin:$PATH"}),),
+            ask={"toolkit": "its folder, such as /usr/local/cuda-12.8"},
+        ),
+        Recipe(
+            title="Install nvcc and the headers from conda",
+            use_if=(
+                Condition(fact="python.conda", present=True),
+                Condition(fact="torch.cuda_version", present=True),
+            ),
+            steps=(
+                Action(
+                    run=(
+                        *("conda", "install", "-p", "{python.conda}", "-c", "nvidia"),
+                        "cuda-toolkit={torch.cuda_version}",
+                    )
+                ),
+            ),
+        ),
+    )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{program} is not found: the build needs the CUDA toolkit ({wanted})",
+            cause + "A package with a wheel for this torch needs no toolkit.",
+            recipes=recipes,
+            name="nvcc-missing",
+            captures={"program": program},
+        ),
+    )
+
+
+def _visual_studio(event: Event, program: str) -> Explanation:
+    what = "cl.exe" if program in ("cl", "cl.exe") else program
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{what} is not found: the C++ compiler of Visual Studio",
+            "Sources are compiled on Windows with Visual C++. Either its build tools are not "
+            "installed, or the shell is an ordinary one: only the prompt of Visual Studio has "
+            "cl.exe on PATH. A wheel for this Python needs no compiler.",
+            recipes=(
+                _TOOLS,
+                Recipe(
+                    title="See whether this shell has the compiler",
+                    steps=(Action(run=("where", "cl")),),
+                    lasting=False,
+                ),
+            ),
+            name="visual-cpp-missing",
+            captures={"program": what},
+        ),
+    )
