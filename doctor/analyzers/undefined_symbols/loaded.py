@@ -121,7 +121,7 @@ def _own(case: Case, missing: MissingSymbols) -> Explanation:
 
 
 def _rebuild(case: Case, about_gpu: bool) -> tuple[Recipe, ...]:
-    package = {"package": "the package of the file that fails to load"}
+    package = {"package": "the package of the file, with its release: name==release"}
     wheel = Recipe(
         title="Take a published wheel of the package instead of the build",
         use_if=("the package publishes wheels for this torch and CUDA",),

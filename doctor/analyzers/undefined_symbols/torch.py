@@ -200,7 +200,7 @@ _AGAIN = Recipe(
             ),
         ),
     ),
-    ask={"package": "the package of the file that fails to load"},
+    ask={"package": "the package of the file, with its release: name==release"},
 )
 
 
