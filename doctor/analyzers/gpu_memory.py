@@ -1,0 +1,244 @@
+"""Explain memory of the GPU that runs out, from the amounts in the message.
+
+torch writes them in c10/cuda/CUDACachingAllocator.cpp; "reserved but unallocated" is what its cache
+holds in pieces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.recipes import LINUX, code, command, fitting, variables
+from doctor.analyzers.texts import Text, explained, named
+from doctor.model.events import Event
+from doctor.model.issues import Recipe
+from doctor.model.scales import Severity
+
+_UNITS = {"bytes": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_SIZE = re.compile(r"(?P<number>[\d.,]{1,20}) ?(?P<unit>bytes|[KMGT]i?B|B)?", re.IGNORECASE)
+_PROCESS = re.compile(r"Process (\d{1,10}) has ([\d.]+ [KMGT]iB) memory in use")
+_RESERVED = re.compile(r"([\d.]+ (?:[KMGT]iB|bytes)) is reserved by PyTorch but unallocated")
+_ALLOCATED = re.compile(r"([\d.]+ (?:[KMGT]iB|bytes)) is allocated by PyTorch")
+_EARLIER = re.compile(r"([\d.]+ [KMGT]iB) already allocated; ([\d.]+ [KMGT]iB) free")
+"""How torch before 2.2 wrote it."""
+_CONTEXT = 1 << 30
+"""What other processes may hold and not matter: the CUDA context of a desktop or a small worker."""
+_SEARCHED = 4000
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield who holds the memory of the GPU, and what to do about it."""
+    events = [event for event in case.of("gpu-memory") if not _of_host(case, event)]
+    for event in events[:1]:
+        best = next((one for one in events if named(one).get("free")), event)
+        yield _explanation(case, best)
+    yield from explained(case, _table())
+
+
+def _of_host(case: Case, event: Event) -> bool:
+    """Say whether pinned memory of the machine was asked for, which CUDA reports alike."""
+    before = case.log.lines[max(0, event.at - 12) : event.at + 1]
+    return any("pin_memory" in line or "cudaHostAlloc" in line for line in before)
+
+
+def _explanation(case: Case, event: Event) -> Explanation:
+    text = " ".join(case.log.lines[event.at : event.at + 2])[:_SEARCHED]
+    amounts = named(event)
+    if old := _EARLIER.search(text):
+        amounts.setdefault("free", old[2])
+    others = sum(size(amount) for _, amount in _PROCESS.findall(text))
+    reserved = size(found[1]) if (found := _RESERVED.search(text)) else 0
+    wanted, free = size(amounts.get("wanted", "")), size(amounts.get("free", ""))
+    capacity = size(amounts.get("capacity", ""))
+    holder = ""
+    first: list[Recipe] = []
+    if wanted and capacity and wanted > capacity:
+        holder = (
+            f"One tensor of {amounts['wanted']} is asked for, more than the whole GPU has "
+            f"({amounts['capacity']}): a size in the program is wrong, or a sequence is far "
+            f"too long."
+        )
+    elif wanted and free > wanted:
+        holder = (
+            f"{amounts['free']} are free, and {amounts['wanted']} are asked for: the free memory "
+            "is not in one piece, or a limit was set for this process."
+        )
+        first = [_segments()]
+    elif others > _CONTEXT and others > wanted:
+        holder = f"Other processes hold {_readable(others)} of this GPU: {_named_processes(text)}."
+        first = [_processes()]
+    elif wanted and reserved > wanted:
+        holder = (
+            f"torch itself reserves {found[1] if found else ''} that no tensor uses, more than "
+            f"{amounts['wanted']}: the memory is in pieces (fragmentation)."
+        )
+        first = [_segments()]
+    elif held := _ALLOCATED.search(text):
+        holder = f"Tensors of this process hold {held[1]}: model, batch or text is too large."
+    others_too = (one for one in (_processes(), _segments()) if one not in first)
+    recipes = (*first, _smaller(), *others_too)
+    gpu = f"GPU {amounts['gpu']}" if amounts.get("gpu") else "The GPU"
+    asked = f" for {amounts['wanted']}" if amounts.get("wanted") else ""
+    left = f", {amounts['free']} free" if amounts.get("free") else ""
+    of = f" of {amounts['capacity']}" if left and amounts.get("capacity") else ""
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{gpu} has no memory left{asked}{left}{of}",
+            holder or "The program asks for more memory than is free. The installation is sound.",
+            recipes=fitting(case, recipes),
+            severity=Severity.NOTE,
+            captures=amounts,
+        ),
+        precision=Precision.EXACT if holder else Precision.FAMILY,
+    )
+
+
+def size(text: str) -> int:
+    """Return the number of bytes of an amount such as "2.00 GiB"; 0 for one that is none."""
+    match = _SIZE.match(text.strip())
+    if match is None:
+        return 0
+    try:
+        number = float(match["number"].replace(",", ""))
+    except ValueError:
+        return 0
+    unit = (match["unit"] or "bytes").lower()
+    return int(number * 1024 ** _UNITS["bytes" if unit == "bytes" else unit[0]])
+
+
+def _readable(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GiB"
+
+
+def _named_processes(text: str) -> str:
+    found = sorted(_PROCESS.findall(text), key=lambda one: -size(one[1]))[:3]
+    return ", ".join(f"process {number} has {amount}" for number, amount in found)
+
+
+@lru_cache(maxsize=1)
+def _smaller() -> Recipe:
+    return code(
+        "Use less memory at once",
+        "the settings of the program",
+        "batch_size=1",
+        before="batch_size=16",
+        note="A shorter sequence, half precision, a quantized model, gradient checkpointing and "
+        "fewer layers on the GPU (n_gpu_layers) help as well.",
+    )
+
+
+@lru_cache(maxsize=1)
+def _processes() -> Recipe:
+    return command(
+        "See which processes hold the memory, and end those that are left over",
+        "nvidia-smi",
+        look=True,
+    )
+
+
+@lru_cache(maxsize=1)
+def _segments() -> Recipe:
+    return variables(
+        "Let torch grow its segments, which avoids fragmentation",
+        {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"},
+        use_if=(LINUX, "the program uses torch"),
+    )
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, Text]:
+    share = code(
+        "Give vLLM a larger share of the GPU",
+        "the command that starts vLLM",
+        "--gpu-memory-utilization 0.95",
+        before="--gpu-memory-utilization 0.9",
+        use_if=("no other process uses the GPU",),
+    )
+    shorter = code(
+        "Serve shorter texts",
+        "the command that starts vLLM",
+        "--max-model-len 8192",
+        note="Take the longest text that you need.",
+    )
+    return {
+        "kv-cache-memory": Text(
+            "vLLM has no GPU memory left for its cache once the model is loaded",
+            "The weights fill the share of the GPU that vLLM may use, so no block of the KV cache "
+            "fits. A smaller or quantized model, or several GPUs, are what helps if the GPU "
+            "is full.",
+            (
+                share,
+                shorter,
+                code(
+                    "Divide the model among GPUs",
+                    "the command that starts vLLM",
+                    "--tensor-parallel-size 2",
+                    use_if=("there are two GPUs",),
+                ),
+            ),
+        ),
+        "kv-cache-too-small": Text(
+            (
+                "One text of full length needs {needed} of KV cache, and {available} GiB are there",
+                "The cache holds {free} tokens, and the model's longest text has {wanted}",
+                "The longest text of the model ({wanted} tokens) does not fit into vLLM's cache",
+                "The longest text of the model does not fit into vLLM's cache",
+            ),
+            "vLLM reserves cache for one text of full length. The memory that the weights leave "
+            "is too little for it.",
+            (shorter, share),
+        ),
+        "gpu-memory-taken": Text(
+            "vLLM wants {wanted} GiB of the GPU, and only {free} of {capacity} GiB are free",
+            "Another process already uses the GPU: often an earlier vLLM that did not end, or a "
+            "desktop. The share {share} counts from the whole memory.",
+            (
+                _processes(),
+                code(
+                    "Ask for a share that is free",
+                    "the command that starts vLLM",
+                    "--gpu-memory-utilization 0.5",
+                    note="Take the free memory divided by the whole, a little less.",
+                ),
+            ),
+            precision=Precision.EXACT,
+        ),
+        "kernel-resources": Text(
+            "A Triton kernel needs {wanted} of {resource}, and this GPU has {limit}",
+            "The block sizes of the kernel were chosen for a GPU with more of it (A100, H100). "
+            "Smaller blocks or fewer stages make it fit; a newer release of the package may know "
+            "this GPU.",
+            (
+                code(
+                    "Use smaller blocks or fewer stages",
+                    "the call of the kernel",
+                    "BLOCK_M=64, BLOCK_N=64, num_stages=2",
+                    before="BLOCK_M=128, BLOCK_N=128, num_stages=4",
+                ),
+            ),
+            severity=Severity.ERROR,
+            precision=Precision.EXACT,
+        ),
+        "mps-memory": Text(
+            "The Mac has no memory left for {wanted}: {used} used by torch of at most {limit}",
+            "GPU and processor share the memory of a Mac, and macOS leaves a part of it to "
+            "the GPU. "
+            "The model, the batch or the text is too large for it.",
+            (
+                _smaller(),
+                variables(
+                    "Lift torch's own limit",
+                    {"PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.0"},
+                    use_if=("other programs can be closed meanwhile",),
+                    note="The Mac may become slow or stop answering when memory runs out.",
+                    lasting=False,
+                ),
+            ),
+            precision=Precision.EXACT,
+        ),
+    }

@@ -1,0 +1,77 @@
+"""Write the recipes of analyzers: a command, a variable or a piece of code each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from doctor.analyzers.case import Case
+from doctor.model.issues import Action, Condition, Recipe, Snippet
+
+LINUX = Condition(fact="host.os", equals="linux")
+WINDOWS = Condition(fact="host.os", equals="windows")
+MACOS = Condition(fact="host.os", equals="macos")
+_SYSTEMS = {"linux", "windows", "macos"}
+
+
+def command(
+    title: str,
+    *argv: str,
+    use_if: tuple[Condition | str, ...] = (),
+    note: str = "",
+    sudo: bool = False,
+    ask: dict[str, str] | None = None,
+    env: dict[str, str] | None = None,
+    look: bool = False,
+) -> Recipe:
+    """Return a recipe of one command; `look` is a command that only shows something."""
+    return Recipe(
+        title=title,
+        use_if=use_if,
+        note=note,
+        steps=(Action(run=argv, sudo=sudo, env=env or {}),),
+        ask=ask or {},
+        lasting=not look,
+    )
+
+
+def variables(
+    title: str,
+    values: dict[str, str],
+    *,
+    use_if: tuple[Condition | str, ...] = (),
+    note: str = "",
+    lasting: bool = True,
+) -> Recipe:
+    """Return a recipe that sets variables of the program that failed."""
+    return Recipe(
+        title=title, use_if=use_if, note=note, steps=(Action(env=values),), lasting=lasting
+    )
+
+
+def code(
+    title: str,
+    where: str,
+    after: str,
+    *,
+    before: str = "",
+    use_if: tuple[Condition | str, ...] = (),
+    note: str = "",
+) -> Recipe:
+    """Return a recipe that shows what to change in code whose path is not known."""
+    return Recipe(
+        title=title,
+        use_if=use_if,
+        note=note,
+        snippet=Snippet(where=where, before=before, after=after),
+    )
+
+
+def fitting(case: Case, recipes: Iterable[Recipe]) -> tuple[Recipe, ...]:
+    """Return the recipes that can apply on the system that the log shows."""
+    system = case.context.os
+    return tuple(
+        recipe
+        for recipe in recipes
+        if system not in _SYSTEMS
+        or all(one.equals == system for one in recipe.conditions if one.fact == "host.os")
+    )

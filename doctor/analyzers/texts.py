@@ -1,0 +1,83 @@
+"""Say what an event of a known kind means, from a table of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from string import Formatter
+from typing import NamedTuple
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.recipes import fitting
+from doctor.model.events import Event
+from doctor.model.issues import Recipe
+from doctor.model.scales import Severity
+
+_LONGEST = 120
+"""Characters of an object in a title."""
+
+
+class Text(NamedTuple):
+    """What an analyzer says of one kind of event.
+
+    The first of `titles` and of `causes` counts whose `{objects}` the event has. `contradicts` are
+    patterns of ids of known issues, as an explanation has them.
+    """
+
+    titles: str | tuple[str, ...]
+    causes: str | tuple[str, ...]
+    recipes: tuple[Recipe, ...] = ()
+    severity: Severity = Severity.NOTE
+    precision: Precision = Precision.FAMILY
+    contradicts: tuple[str, ...] = ()
+
+
+def explained(case: Case, table: Mapping[str, Text]) -> Iterator[Explanation]:
+    """Yield an explanation of each event whose kind is in the table, the same one once."""
+    titles: set[str] = set()
+    for event in case.of(*table):
+        one = explanation(case, event, table[event.kind])
+        if one is not None and one.detection.title not in titles:
+            titles.add(one.detection.title)
+            yield one
+
+
+def explanation(
+    case: Case, event: Event, text: Text, objects: Mapping[str, str] | None = None
+) -> Explanation | None:
+    """Return the explanation of one event; None where no title can be filled."""
+    known = {**named(event), **(objects or {})}
+    title, cause = filled(text.titles, known), filled(text.causes, known)
+    if title is None or cause is None:
+        return None
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            title,
+            cause,
+            recipes=fitting(case, text.recipes),
+            severity=text.severity,
+            captures=known,
+        ),
+        precision=text.precision,
+        contradicts=text.contradicts,
+    )
+
+
+def named(event: Event) -> dict[str, str]:
+    """Return the objects of an event: those of a second wording, `a2`, by their plain name, `a`."""
+    return {
+        name.rstrip("0123456789"): value
+        for name, value in sorted(event.objects.items(), reverse=True)
+        if value
+    }
+
+
+def filled(texts: str | Sequence[str], objects: Mapping[str, str]) -> str | None:
+    """Return the first text whose placeholders all have a value, with these values."""
+    values = {name: value[:_LONGEST].strip() for name, value in objects.items()}
+    for text in (texts,) if isinstance(texts, str) else texts:
+        wanted = {name for _, name, _, _ in Formatter().parse(text) if name}
+        if all(values.get(name) for name in wanted):
+            return text.format_map(values)
+    return None

@@ -1,0 +1,228 @@
+"""Errors of programs that use torch and its relatives: shapes, types, devices, autograd."""
+
+from __future__ import annotations
+
+from doctor.events.forms import Form, Voice
+
+_SHAPE = r"[\[(]?(?:torch\.Size\()?\[?(?:\d+(?:, ?|x))*\d+\]?\)?[\])]?"
+
+VOICES = (
+    Voice(
+        "torch",
+        (
+            Form(
+                "device-assert",
+                r"Assertion `(?P<assertion>[^`]{1,200})` failed",
+                ("assertion `",),
+            ),
+            Form(
+                "index-out-of-range",
+                r"IndexError: (?P<said>index out of range in self|index (?P<index>-?\d+) is "
+                r"out of bounds for"
+                r" (?:dimension|axis) (?P<axis>\d+) with size (?P<size>\d+)|Target "
+                r"(?P<label>-?\d+) is out of bounds)",
+                ("index out of range in self", "is out of bounds"),
+            ),
+            Form(
+                "shapes-differ",
+                r"mat1 and mat2 shapes cannot be multiplied \((?P<a>\d+x\d+) and (?P<b>\d+x\d+)\)",
+                ("shapes cannot be multiplied",),
+            ),
+            Form(
+                "shapes-differ",
+                r"The size of tensor a \((?P<a>\d+)\) must match the size of tensor b "
+                r"\((?P<b>\d+)\)"
+                r"(?: at non-singleton dimension (?P<axis>\d+))?",
+                ("must match the size of tensor b",),
+            ),
+            Form(
+                "shapes-differ",
+                r"(?:Expected size for first two dimensions of batch2 tensor to be: "
+                r"\[(?P<a>[\d, ]{1,40})\] but got: "
+                r"\[(?P<b>[\d, ]{1,40})\])|operands could not be broadcast together with "
+                r"shapes? \((?P<a2>[\d,]{1,40})\)"
+                r" \((?P<b2>[\d,]{1,40})\)|shape '?\[(?P<a3>[-\d, ]{1,60})\]'? is invalid "
+                r"for input of size (?P<b3>\d+)",
+                (
+                    "expected size for first two",
+                    "could not be broadcast together",
+                    "is invalid for input of size",
+                ),
+            ),
+            Form(
+                "shapes-differ",
+                r"Sizes of tensors must match except in dimension (?P<axis>\d+)\. Expected "
+                r"size (?P<a>\d+) but got size "
+                r"(?P<b>\d+)",
+                ("sizes of tensors must match",),
+            ),
+            Form(
+                "shapes-differ",
+                r"TypeError: \w+ got incompatible shapes for broadcasting: \((?P<a>[\d, "
+                r"]{1,40})\), \((?P<b>[\d, ]{1,40})\)"
+                r"|dot_general requires contracting dimensions to have the same shape, got "
+                r"\((?P<a2>[\d, ]{1,40})\) and "
+                r"\((?P<b2>[\d, ]{1,40})\)|Incompatible shapes?: \[(?P<a3>[\d,]{1,40})\] "
+                r"vs\. \[(?P<b3>[\d,]{1,40})\]",
+                ("got incompatible shapes", "contracting dimensions to have", "incompatible shape"),
+            ),
+            Form(
+                "shapes-differ",
+                r"shape mismatch in \w+, lhs: \[(?P<a>[\d, ]{1,40})\], rhs: \[(?P<b>[\d, ]{1,40})\]"
+                r"|Given groups=\d+, weight of size \[(?P<a2>[\d, ]{1,40})\], expected "
+                r"input\[(?P<b2>[\d, ]{1,40})\]",
+                ("shape mismatch in", "given groups="),
+            ),
+            Form(
+                "checkpoint-shape",
+                r"size mismatch for (?P<parameter>[\w.]{1,160}): copying a param with shape "
+                r"(?:torch\.Size\(\[)?"
+                r"(?P<file>[\d, ]{0,60}).{0,10}from checkpoint, the shape in current model "
+                r"is (?:torch\.Size\(\[)?"
+                r"(?P<model>[\d, ]{0,60})",
+                ("size mismatch for",),
+            ),
+            Form(
+                "checkpoint-names",
+                r"Error\(s\) in loading state_dict for (?P<model>\w{1,80})",
+                ("error(s) in loading state_dict",),
+                general=True,
+            ),
+            Form(
+                "types-differ",
+                r"(?:mat1 and mat2 must have the same dtype, but got|expected (?:m1 and "
+                r"m2|mat1 and mat2) to have the "
+                r"same dtype, but got:) (?P<a>[\w.:]{2,30}) (?:and|!=) (?P<b>[\w.:]{2,30})",
+                ("to have the same dtype", "must have the same dtype"),
+            ),
+            Form(
+                "types-differ",
+                r"expected (?:scalar|data) type (?P<a>\w{2,20}) but found (?P<b>\w{2,20})",
+                ("expected scalar type", "expected data type"),
+            ),
+            Form(
+                "types-differ",
+                r"(?:dtype mismatch in \w+, lhs: (?P<a>\w{2,8}), rhs: "
+                r"(?P<b>\w{2,8})|unexpected dtype, expected: "
+                r"(?P<a2>\w{2,8}), got: (?P<b2>\w{2,8}))",
+                ("dtype mismatch in", "unexpected dtype"),
+            ),
+            Form(
+                "types-differ",
+                r"Input type \((?P<a>[\w.:]{3,40})\) and (?:weight|bias) type "
+                r"\((?P<b>[\w.:]{3,40})\) should be the same",
+                ("should be the same",),
+            ),
+            Form(
+                "half-on-cpu",
+                r"\"(?P<operation>\w{3,60})\" not implemented for '(?P<type>Half|BFloat16|Flo"
+                r"at8\w*|Char|ComplexHalf)'",
+                ("not implemented for '",),
+            ),
+            Form(
+                "half-on-cpu",
+                r"(?i)unsupported dtype (?P<type>bf16|f16|BF16|F16) for op "
+                r"(?P<operation>[\w-]{2,40})",
+                ("unsupported dtype",),
+            ),
+            Form(
+                "operator-lacks-type",
+                r"\"(?P<operation>\w{3,60})\" not implemented for '(?P<type>\w{3,20})'",
+                ("not implemented for '",),
+                general=True,
+            ),
+            Form(
+                "devices-differ",
+                r"(?i)Expected all tensors to be on the same device, but (?:found at least "
+                r"two devices, |got \w+ is on )"
+                r"(?P<a>\w+(?::\d+)?)(?:,| and|.{0,40}?other tensors on) (?P<b>\w+(?::\d+)?)",
+                ("to be on the same device",),
+            ),
+            Form(
+                "devices-differ",
+                r"(?i)device mismatch in \w+, lhs: (?P<a>\w.{0,60}?), rhs: (?P<b>\w.{0,60})"
+                r"|indices should be either on (?P<a2>cpu) or on the same device as the "
+                r"indexed tensor \((?P<b2>\w+)\)",
+                ("device mismatch in", "indices should be either on"),
+            ),
+            Form(
+                "tensor-on-gpu",
+                r"can't convert (?P<device>[\w:]{3,12}) device type tensor to numpy",
+                ("device type tensor to numpy",),
+            ),
+            Form(
+                "tensor-with-gradient",
+                r"Can't call numpy\(\) on Tensor that requires grad",
+                ("can't call numpy() on",),
+            ),
+            Form(
+                "backward-twice",
+                r"Trying to backward through the graph a second time",
+                ("backward through the graph a second",),
+            ),
+            Form(
+                "changed-in-place",
+                r"one of the variables needed for gradient computation has been modified by "
+                r"an inplace operation"
+                r"(?:: \[?(?P<tensor>[\w.]{3,60} ?\[?[\d, ]{0,60}))?",
+                ("has been modified by an inplace",),
+            ),
+            Form(
+                "in-place-on-leaf",
+                r"a (?:leaf Variable|view of a leaf Variable) that requires grad is being "
+                r"used in an in-place operation",
+                ("leaf variable that requires grad",),
+            ),
+            Form(
+                "no-gradient",
+                r"element (?P<element>\d+) of tensors does not require grad and does not "
+                r"have a grad_fn",
+                ("does not require grad and",),
+            ),
+            Form(
+                "graph-capture",
+                r"(?i)operation (?:not permitted when stream is capturing|failed due to a "
+                r"previous error during capture)"
+                r"|Cannot (?:copy between CPU and CUDA|prepare for replay) during (?:CUDA "
+                r")?graph capture",
+                ("stream is capturing", "error during capture", "during cuda graph capture"),
+            ),
+            Form(
+                "forked-after-cuda",
+                r"Cannot re-initialize (?P<what>CUDA|XPU|HIP) in forked subprocess",
+                ("in forked subprocess",),
+            ),
+            Form(
+                "loss-not-a-number",
+                r"(?i)(?:\bloss\b.{0,20}(?:is|became|=|:) ?\bnan\b.{0,60}(?:stop|abort|error|exit)"
+                r"|NaN (?:or Inf )?(?:found|detected|encountered) in|Loss is nan, stopping"
+                r"|probability tensor contains either `?inf`?, `?nan`?)",
+                (
+                    "loss is nan",
+                    "nan detected",
+                    "nan found",
+                    "nan or inf found",
+                    "nan encountered",
+                    "probability tensor contains",
+                    "loss became nan",
+                ),
+            ),
+            Form(
+                "empty-kernel-grid",
+                r"(?i)invalid configuration argument",
+                ("invalid configuration argument",),
+            ),
+        ),
+    ),
+    Voice(
+        "Triton",
+        (
+            Form(
+                "kernel-source",
+                r"triton\.compiler\.errors\.(?:CompilationError|UnsupportedLanguageConstruct)"
+                r": at (?P<place>\d+:\d+)",
+                ("triton.compiler.errors",),
+            ),
+        ),
+    ),
+)
