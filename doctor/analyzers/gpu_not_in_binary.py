@@ -24,12 +24,14 @@ _BUILDERS = (
     ("tensorrt", "this release of TensorRT"),
     ("text-embeddings", "this image of text-embeddings-inference"),
     ("ggml", "this build of llama.cpp"),
-    ("llama", "this build of llama.cpp"),
+    ("llama.cpp", "this build of llama.cpp"),
+    ("llama-server", "this build of llama.cpp"),
     ("ollama", "this build of Ollama"),
     ("candle", "this build with Candle"),
     ("drivererror(", "this program (cudarc)"),
     ("flash_fwd", "this wheel of flash-attn"),
     ("flash_attn", "this wheel of flash-attn"),
+    ("flash-attention", "this build of flash-attn"),
     ("xformers", "this wheel of xformers"),
     ("causal_conv1d", "this wheel of causal-conv1d"),
     ("selective_scan", "this wheel of mamba-ssm"),
@@ -43,8 +45,11 @@ _BUILDERS = (
     ("ctranslate2", "this build of CTranslate2"),
 )
 """Words of a line, in lower case, and the binary that it speaks of."""
+_ANY = "The program or library"
+_AROUND = 6
 _TORCH = (
     "torch.acceleratorerror",
+    "parallel_for failed",
     "runtimeerror: cuda error",
     "pytorch",
     "torch.cuda",
@@ -54,9 +59,9 @@ _TORCH = (
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield which GPU has no code in which binary, and which build has code for it."""
-    for event in case.of("gpu-not-in-torch", "no-kernel-image"):
+    events = [*case.of("gpu-not-in-torch"), *case.of("no-kernel-image")]
+    for event in events[:1]:
         yield _of_torch(case, event) if _is_torch(case, event) else _of_other(case, event)
-        break
     for event in case.of("compute-cap-mismatch"):
         yield _mismatch(case, event)
         break
@@ -71,7 +76,14 @@ def _is_torch(case: Case, event: Event) -> bool:
         return True
     if "arch" in event.objects or "sm" in event.objects or _builder(lower):
         return False
-    return any(word in lower for word in _TORCH)
+    return any(word in lower for word in _TORCH) or (
+        not _builder(_near(case, event)) and "torch" in _near(case, event)
+    )
+
+
+def _near(case: Case, event: Event) -> str:
+    """Return the lines around an event in lower case."""
+    return " ".join(case.log.lines[max(0, event.at - _AROUND) : event.at + _AROUND + 1]).lower()
 
 
 def _builder(lower: str) -> str:
@@ -212,8 +224,7 @@ def _own_architecture(capability: str = "<capability>") -> Recipe:
 
 
 def _of_other(case: Case, event: Event) -> Explanation:
-    near = " ".join(case.log.lines[max(0, event.at - 3) : event.at + 1]).lower()
-    what = _builder(event.text.lower()) or _builder(near) or "The program or library"
+    what = _builder(event.text.lower()) or _builder(_near(case, event)) or _ANY
     gpu = gpu_of(case, event)
     built = event.objects.get("archs", "")
     label = gpu.label if gpu else "this GPU"
@@ -227,9 +238,7 @@ def _of_other(case: Case, event: Event) -> Explanation:
         f"not among them.{known} Take a release or an image that names this GPU, or build it for "
         "this GPU's compute capability. The driver is not the cause.",
         (see_capability(),),
-        Precision.EXACT
-        if gpu and (built or what != "The program or library")
-        else (Precision.FAMILY),
+        Precision.EXACT if gpu and (built or what != _ANY) else (Precision.FAMILY),
     )
 
 

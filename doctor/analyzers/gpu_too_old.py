@@ -13,7 +13,10 @@ from doctor.model.issues import Recipe
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what the GPU lacks, and what to take instead."""
+    listed = any("No operator found for" in line for line in case.log.lines)
     for event in case.of("gpu-too-old", "gpu-lacks-type"):
+        if listed and "major" in event.objects:
+            continue  # xformers says it of each operator that it has, of newer GPUs too
         if (one := _too_old(case, event)) is not None:
             yield one
             break

@@ -12,7 +12,9 @@ from doctor.base.patterns import compile_for_fact
 from doctor.model.events import Event
 from doctor.model.issues import Recipe
 
-_NAMES_A_GPU = re.compile(r"(?i)nvidia|geforce|\b[rg]tx\b|tesla|quadro|titan|\b[ABHTVPLK]\d{1,3}\b")
+_NAMES_A_GPU = re.compile(r"(?i)nvidia|geforce|[rg]tx|tesla|quadro|titan|\b[ABHTVPLK]\d{1,3}\b")
+_RTX = re.compile(r"(?i)(?<![a-z0-9])([rg]tx)[ _-]?(?=\d{3,4})")
+"""People write rtx5070ti for RTX 5070 Ti."""
 _MOST_LINES = 4000
 
 
@@ -56,7 +58,7 @@ def gpu_of(case: Case, event: Event) -> Gpu | None:
         capability = there[0]
     name = objects.get("gpu", "") if not objects.get("gpu", "").isdigit() else ""
     name = name or next((name for name, other in named.items() if other == capability), "")
-    name = re.sub(r"^(?:.*(?:UserWarning|WARNING)\S*:? )", "", name).strip(" :'\"")
+    name = name.rpartition(": ")[2].strip(" :'\"")
     return Gpu(name, capability, _row(case, capability))
 
 
@@ -75,13 +77,13 @@ def _named_gpus(case: Case) -> Iterator[tuple[str, str]]:
         if isinstance(row.get("models"), str)
     ]
     texts = [*case.context.gpus, *case.log.lines[:_MOST_LINES]]
-    for text in texts:
-        if not _NAMES_A_GPU.search(text[:400]):
+    for line in texts:
+        if not _NAMES_A_GPU.search(line[:400]):
             continue
+        text = _RTX.sub(lambda match: f"{match[1].upper()} ", line[:400])
         for pattern, capability in models:
-            if (found := pattern.search(text[:400])) is not None:
+            if (found := pattern.search(text)) is not None:
                 yield found.text.strip(), capability
-                break
 
 
 def see_capability() -> Recipe:

@@ -5,6 +5,7 @@ What each number means comes from the tables in `matrices/codes`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
@@ -12,7 +13,7 @@ from doctor.analyzers.code_recipes import recipes_for
 from doctor.analyzers.recipes import fitting
 from doctor.model.events import Event
 from doctor.model.reference import Fault
-from doctor.model.scales import Severity
+from doctor.model.scales import Confidence, Severity
 from doctor.timelines.codes import Code, code, codes_in
 
 _TABLES = {
@@ -30,14 +31,18 @@ _TABLES = {
 }
 """Which tables say what the events of a kind mean."""
 
+_OTHER_VENDOR = re.compile(r"hipError|\bHIP\b|ROCm")
+
 _LATER = (
     " A GPU reports such an error at a later call: the traceback may name the wrong line. Run once "
     "more with CUDA_LAUNCH_BLOCKING=1."
 )
+_OPEN = {Fault.PROGRAM, Fault.ENVIRONMENT}
+"""Faults of codes that have several causes."""
 _BLOCKING = "CUDA_LAUNCH_BLOCKING"
 _ELSEWHERE = {
     "gpu-memory": ("MemoryAllocation", "OUT_OF_MEMORY", "ALLOC_FAILED", "OutOfMemory"),
-    "no-kernel-image": ("NoKernelImage", "NO_BINARY_FOR_GPU"),
+    "no-kernel-image": ("NoKernelImage", "NO_BINARY_FOR_GPU", "cudaErrorInvalidValue"),
     "gpu-not-in-torch": ("NoKernelImage", "NO_BINARY_FOR_GPU"),
     "gfx-not-in-binary": ("NoBinaryForGpu", "InvalidDeviceFunction", "InvalidKernelFile"),
     "device-assert": ("cudaErrorAssert", "CUDA_ERROR_ASSERT", "hipErrorAssert"),
@@ -79,6 +84,8 @@ def explain(case: Case) -> Iterator[Explanation]:
 def code_of(event: Event) -> Code | None:
     """Return the code that an event names by its name, its number or its text."""
     tables = _TABLES[event.kind]
+    if event.kind == "cuda-error" and _OTHER_VENDOR.search(event.text):
+        return None
     for mention in codes_in(event.text):
         if mention.code.kind in tables:
             return mention.code
@@ -102,6 +109,7 @@ def _explanation(case: Case, event: Event, found: Code) -> Explanation:
             cause,
             recipes=fitting(case, recipes_for(found)),
             severity=Severity.NOTE if found.fault is Fault.PROGRAM else Severity.ERROR,
+            confidence=Confidence.LOW if found.fault in _OPEN else Confidence.MEDIUM,
             captures={"code": found.name, "number": str(found.number)},
         ),
         precision=Precision.FAMILY,

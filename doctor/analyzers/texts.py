@@ -10,7 +10,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.recipes import fitting
 from doctor.model.events import Event
 from doctor.model.issues import Recipe
-from doctor.model.scales import Severity
+from doctor.model.scales import Confidence, Severity
 
 _LONGEST = 120
 """Characters of an object in a title."""
@@ -57,6 +57,7 @@ def explanation(
             cause,
             recipes=fitting(case, text.recipes),
             severity=text.severity,
+            confidence=(Confidence.MEDIUM if text.precision is Precision.EXACT else Confidence.LOW),
             captures=known,
         ),
         precision=text.precision,

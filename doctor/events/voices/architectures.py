@@ -51,8 +51,14 @@ VOICES = (
             Form(
                 "no-kernel-image",
                 r"(?i)no kernel image is available for execution|\bCUDA_ERROR_NO_BINARY_FOR_GPU\b"
-                r"|cudaErrorNoKernelImageForDevice",
-                ("no kernel image is available", "no_binary_for_gpu", "nokernelimagefordevice"),
+                r"|cudaErrorNoKernelImageForDevice"
+                r"|hopper[/\\]{1,2}flash_(?:fwd|bwd)_launch_template.{0,40}invalid argument",
+                (
+                    "no kernel image is available",
+                    "no_binary_for_gpu",
+                    "nokernelimagefordevice",
+                    "_launch_template",
+                ),
             ),
             Form(
                 "no-kernel-image",

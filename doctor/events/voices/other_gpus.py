@@ -123,13 +123,9 @@ VOICES = (
             ),
             Form(
                 "mps-operator-missing",
-                r"The operator '(?P<operator>[\w:.]{3,80})' is not currently "
-                r"(?:implemented|supported)"
-                r" (?:for|on) the MPS",
-                (
-                    "is not currently implemented for the mps",
-                    "is not currently supported on the mps",
-                ),
+                r"The operator '(?P<operator>[\w:.]{3,80})' is not currently implemented for the "
+                r"MPS",
+                ("is not currently implemented for the mps",),
             ),
             Form(
                 "mps-operator-missing",

@@ -43,8 +43,9 @@ def explained_failures(
 ) -> Failures:
     """Return what analyzers explain of the logs, and the known issues that they leave standing.
 
-    A known issue that speaks about the same lines says more than an analyzer, unless it is general
-    or contradicts the log. `general` are the ids of issues that others may know better.
+    A known issue that speaks about the same lines says more than an analyzer, unless it contradicts
+    the log, or is general and the analyzer names the cause. `general` are the ids of issues that
+    others may know better.
     """
     cases = [
         Case(log, events_of(log), context_of(log), observation.facts, catalog)
@@ -58,16 +59,16 @@ def explained_failures(
         if matches_any(one.id, explanation.contradicts) and _same_failure(one, explanation)
     }
     kept = [_doubted(one) if one.id in refuted else one for one in issues]
-    leading = [one for one in kept if one.id not in general and one.id not in refuted]
+    leading = [one for one in kept if one.id not in refuted]
     explained: dict[tuple[str, str], Detection] = {}
     for explanation in sorted(found, key=lambda one: -one.precision):
-        if any(_covers(one, explanation) for one in leading):
+        if any(_covers(one, explanation, general) for one in leading):
             continue
         one = explanation.detection
         below = tuple(
             issue.id
             for issue in kept
-            if issue.id not in {other.id for other in leading} and _same_failure(issue, explanation)
+            if (issue.id in general or issue.id in refuted) and _same_failure(issue, explanation)
         )
         explained.setdefault(
             (one.id, one.title), msgspec.structs.replace(one, symptoms=(*one.symptoms, *below))
@@ -104,10 +105,14 @@ def _doubted(one: Detection) -> Detection:
     return msgspec.structs.replace(one, severity=Severity.NOTE, confidence=Confidence.LOW)
 
 
-def _covers(issue: Detection, explanation: Explanation) -> bool:
-    """Say whether a known issue explains the same failure at least as well."""
+def _covers(issue: Detection, explanation: Explanation, general: frozenset[str]) -> bool:
+    """Say whether a known issue explains the same failure at least as well.
+
+    A general issue, and a note, say more than an explanation that only names the mechanism.
+    """
     return (
-        issue.severity is not Severity.NOTE or explanation.precision is Precision.FAMILY
+        (issue.severity is not Severity.NOTE and issue.id not in general)
+        or explanation.precision is Precision.FAMILY
     ) and _same_failure(issue, explanation)
 
 

@@ -1,0 +1,274 @@
+"""Explain failures of GPUs by AMD, Intel and Apple, and of Vulkan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from doctor.analyzers.case import Case, Explanation, Precision
+from doctor.analyzers.recipes import LINUX, MACOS, code, command, variables
+from doctor.analyzers.texts import Text, explained, explanation, named
+from doctor.model.issues import Action, Recipe
+from doctor.model.scales import Severity
+
+_OVERRIDES = {
+    "gfx90c": "9.0.0",
+    "gfx1010": "10.1.0",
+    "gfx1031": "10.3.0",
+    "gfx1032": "10.3.0",
+    "gfx1033": "10.3.0",
+    "gfx1034": "10.3.0",
+    "gfx1035": "10.3.0",
+    "gfx1036": "10.3.0",
+    "gfx1103": "11.0.0",
+}
+"""The value of HSA_OVERRIDE_GFX_VERSION with which a chip runs code of its nearest relative.
+
+gfx1031 to gfx1036 have the instructions of gfx1030 and gfx1103 those of gfx1100 (LLVM, User Guide
+for AMDGPU Backend, Processors: https://llvm.org/docs/AMDGPUUsage.html#processors).
+"""
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield what failed on the GPU, and what to do about it."""
+    yield from explained(case, _table())
+    for event in case.of("gfx-not-in-binary", "tensile-missing"):
+        gfx = event.objects.get("gfx") or _gfx_of(case)
+        text = _no_code(gfx)
+        if (one := explanation(case, event, text, {**named(event), "gfx": gfx})) is not None:
+            yield one
+            return
+
+
+def _gfx_of(case: Case) -> str:
+    """Return the chip that the log names; empty where it names none or several."""
+    found = {
+        word.strip("'\",.;:()[]").partition(":")[0]
+        for line in case.log.lines[:4000]
+        if "gfx" in line
+        for word in line[:400].replace("--", " ").replace("=", " ").split()
+        if word.strip("'\",.;:()[]").startswith("gfx")
+    }
+    exact = {one for one in found if one[3:].isalnum() and len(one) in (6, 7)}
+    return exact.pop() if len(exact) == 1 else ""
+
+
+def _no_code(gfx: str) -> Text:
+    override = _OVERRIDES.get(gfx)
+    recipes: list[Recipe] = []
+    if override:
+        recipes.append(
+            variables(
+                f"Run the code for a relative of {gfx}",
+                {"HSA_OVERRIDE_GFX_VERSION": override},
+                use_if=(LINUX,),
+                note="AMD does not support it, but it works for most programs.",
+                lasting=False,
+            )
+        )
+    recipes.append(
+        command(
+            "See which chip the system has",
+            "sh",
+            "-c",
+            "rocminfo | grep -m 2 gfx",
+            use_if=(LINUX,),
+            look=True,
+        )
+    )
+    recipes.append(
+        command(
+            "See for which chips torch was built",
+            "{python.executable}",
+            "-c",
+            "import torch; print(torch.__version__, torch.cuda.get_arch_list())",
+            look=True,
+        )
+    )
+    return Text(
+        (
+            "The program has no code for the AMD GPU {gfx}",
+            "The program has no code for this AMD GPU",
+        ),
+        "A build for ROCm holds code for some chips (gfx numbers) only, and a consumer card or "
+        "an APU is often not among them. With an integrated and a separate GPU, the program may "
+        "have taken the wrong one: HIP_VISIBLE_DEVICES chooses.",
+        tuple(recipes),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT if gfx else Precision.FAMILY,
+    )
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, Text]:
+    error = Severity.ERROR
+    fallback = variables(
+        "Let the processor do what Metal cannot",
+        {"PYTORCH_ENABLE_MPS_FALLBACK": "1"},
+        use_if=(MACOS,),
+        note="It has to be set before torch is imported. These steps are slower.",
+        lasting=False,
+    )
+    return {
+        "gpu-memory-fault": Text(
+            (
+                "A kernel on the AMD GPU (node {node}) touched memory of others: {reason}",
+                "A kernel on the AMD GPU (node {node}) touched memory of others",
+            ),
+            "Usual causes are code for another chip (HSA_OVERRIDE_GFX_VERSION), parts of two ROCm "
+            "releases in one process, memory that ran out, or an error of the kernel.",
+            (
+                variables(
+                    "Have each kernel report its own error",
+                    {"AMD_SERIALIZE_KERNEL": "3", "HIP_LAUNCH_BLOCKING": "1"},
+                    use_if=(LINUX,),
+                    lasting=False,
+                ),
+            ),
+            severity=error,
+        ),
+        "gpu-hang": Text(
+            "The AMD GPU (node {node}) hangs: {reason}",
+            "The driver reset the GPU, since a kernel did not end. An override of the chip, a "
+            "display on the same GPU, power, or an error of the kernel are the causes.",
+            (
+                command(
+                    "See what the driver wrote",
+                    "sh",
+                    "-c",
+                    "dmesg | grep -i amdgpu | tail -20",
+                    use_if=(LINUX,),
+                    sudo=True,
+                    look=True,
+                ),
+            ),
+            severity=error,
+        ),
+        "hsa-error": Text(
+            "The runtime of ROCm failed: {name}",
+            "The layer between HIP and the driver refused a call. Access to /dev/kfd, the driver's "
+            "release and the chip are what to look at.",
+            (command("See what the runtime shows", "rocminfo", use_if=(LINUX,), look=True),),
+            severity=error,
+        ),
+        "miopen-failed": Text(
+            "MIOpen failed: {said}",
+            "MIOpen compiles or chooses kernels for convolutions. A cache that cannot be "
+            "written, a "
+            "missing compiler, or a chip without kernels are the causes.",
+            (),
+            severity=error,
+        ),
+        "sycl-no-device": Text(
+            "SYCL finds no GPU",
+            "The driver of Intel's GPU (Level Zero) is not installed, or this user may not open "
+            "/dev/dri/render*.",
+            (
+                command("See the devices that SYCL finds", "sycl-ls", use_if=(LINUX,), look=True),
+                command(
+                    "See who may open the GPU",
+                    "sh",
+                    "-c",
+                    "ls -l /dev/dri; id",
+                    use_if=(LINUX,),
+                    look=True,
+                    note="The user has to be in the group render.",
+                ),
+            ),
+            severity=error,
+        ),
+        "xpu-no-device": Text(
+            "torch finds no Intel GPU",
+            "Either torch is no build for XPU, or the driver of Intel's GPU (Level Zero) is "
+            "missing.",
+            (
+                command(
+                    "See which build it is",
+                    "{python.executable}",
+                    "-c",
+                    "import torch; print(torch.__version__, torch.xpu.is_available())",
+                    look=True,
+                ),
+            ),
+            severity=error,
+        ),
+        "mps-operator-missing": Text(
+            "Metal has no kernel for {operator} in this torch",
+            "torch does not compute this operation on the GPU of a Mac.",
+            (
+                fallback,
+                code(
+                    "Move this step to the processor", "the call", 'x.cpu().operation().to("mps")'
+                ),
+            ),
+            severity=error,
+        ),
+        "mps-type": Text(
+            ("Metal has no {type} numbers", "Metal has no numbers of this type"),
+            "The GPU of a Mac does not compute in this type; float32 and float16 it does, and "
+            "bfloat16 from macOS 14 on.",
+            (
+                code(
+                    "Use float32",
+                    "where the tensor is made or moved",
+                    'x.to(torch.float32).to("mps")',
+                    before='x.to("mps")',
+                ),
+            ),
+            precision=Precision.EXACT,
+        ),
+        "mps-types-differ": Text(
+            "Metal refuses an operation whose tensors have two types or shapes",
+            "Half and single precision meet in one operation, or shapes do not fit; Metal ends "
+            "the process instead of raising an error.",
+            (
+                code(
+                    "Use one precision throughout",
+                    "the call that loads the model",
+                    "torch_dtype=torch.float32",
+                    before="torch_dtype=torch.float16",
+                ),
+                fallback,
+            ),
+        ),
+        "metal-library": Text(
+            "The Metal library of the program was not found or does not compile",
+            "The compiled shaders (default.metallib) do not lie beside the program. swift build "
+            "does not compile them, and a copied binary loses them.",
+            (
+                Recipe(
+                    title="Build with Xcode, which compiles the shaders",
+                    use_if=(MACOS, "the program is a Swift package"),
+                    steps=(
+                        Action(
+                            run=(
+                                "xcodebuild",
+                                "build",
+                                "-scheme",
+                                "<scheme>",
+                                "-destination",
+                                "platform=macOS",
+                            )
+                        ),
+                    ),
+                    ask={"scheme": "the scheme that xcodebuild -list shows"},
+                ),
+            ),
+            severity=error,
+        ),
+        "mps-system-too-old": Text(
+            "This needs macOS {wanted} or newer",
+            "The operation or the backend uses a part of Metal that older systems lack.",
+            (fallback,),
+            severity=error,
+            precision=Precision.EXACT,
+        ),
+        "vulkan-error": Text(
+            ("Vulkan failed: {name}", "Vulkan finds no GPU"),
+            "OutOfDeviceMemory means that the model does not fit; DeviceLost that the driver reset "
+            "the GPU, often at a time limit; IncompatibleDriver and no device that the driver has "
+            "no Vulkan.",
+            (command("See the devices that Vulkan finds", "vulkaninfo", "--summary", look=True),),
+            severity=error,
+        ),
+    }
