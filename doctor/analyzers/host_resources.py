@@ -15,7 +15,7 @@ from doctor.model.scales import Severity
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what ran out, and how to get more of it."""
     table = _table()
-    if any(True for _ in case.of("shared-memory")):
+    if any(True for _ in case.of("shared-memory", "inotify", "nccl-shared-memory")):
         table = {kind: text for kind, text in table.items() if kind != "disk-full"}
     yield from explained(case, table)
     yield from _pinned(case)

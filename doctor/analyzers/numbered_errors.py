@@ -51,7 +51,8 @@ _ELSEWHERE = {
     "nccl-duplicate-gpu": ("ncclInvalidUsage",),
     "nccl-shared-memory": ("ncclSystemError", "ncclInternalError"),
     "nccl-network": ("ncclSystemError", "ncclInternalError", "ncclRemoteError"),
-    "port-in-use": ("EADDRINUSE",),
+    "container-gpu-failed": ("NVML_ERROR",),
+    "sycl-no-device": ("DEVICE_NOT_FOUND",),
 }
 """Parts of names of codes that an event of a kind says more about."""
 
@@ -86,9 +87,9 @@ def code_of(event: Event) -> Code | None:
     tables = _TABLES[event.kind]
     if event.kind == "cuda-error" and _OTHER_VENDOR.search(event.text):
         return None
-    for mention in codes_in(event.text):
-        if mention.code.kind in tables:
-            return mention.code
+    mentions = [one for one in codes_in(event.text) if one.code.kind in tables]
+    for mention in sorted(mentions, key=lambda one: one.by != "name"):
+        return mention.code
     if number := event.objects.get("number"):
         return code(tables[0], number)
     if text := event.objects.get("said"):
@@ -113,6 +114,8 @@ def _explanation(case: Case, event: Event, found: Code) -> Explanation:
             captures={"code": found.name, "number": str(found.number)},
         ),
         precision=Precision.FAMILY,
+        # NCCL prints the code of CUDA below its own, which only says that CUDA failed.
+        contradicts=("nccl/cuda-call-failed",) if event.text.startswith("Cuda failure") else (),
     )
 
 
@@ -122,7 +125,9 @@ def _title(event: Event, found: Code) -> str:
         return f"Xid {found.number}: {found.name}"
     text = f": {found.text}" if found.text and found.text != found.name else ""
     number = f" {found.number}" if found.kind in _NUMBERED else ""
-    return f"{_NAMES.get(found.kind, event.speaker)} error{number} ({found.name}){text}"
+    sycl = found.name.startswith(("PI_", "UR_"))
+    library = "SYCL" if sycl else _NAMES.get(found.kind, event.speaker)
+    return f"{library} error{number} ({found.name}){text}"
 
 
 _NAMES = {

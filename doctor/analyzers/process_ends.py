@@ -44,7 +44,7 @@ def explain(case: Case) -> Iterator[Explanation]:
         event.level is Level.FAILURE and not event.general and event.kind not in _GENERAL_KINDS
         for event in case.events
     )
-    names: set[str] = set()
+    names = {"SIGKILL"} if any(case.of("oom-killed")) else set[str]()
     for event in case.of("killed-by-signal", "exit-status", "windows-status"):
         found = code_of(event)
         if found is None or not found.means or found.number in _STATUSES:

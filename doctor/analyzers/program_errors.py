@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from doctor.analyzers.case import Case, Explanation
+import msgspec
+
+from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.recipes import WINDOWS, code, variables
 from doctor.analyzers.texts import Text, explained
 
@@ -18,7 +20,24 @@ _SOUND = " The installation is sound."
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what the errors of the program mean, and what to change in it."""
-    yield from explained(case, _table())
+    for one in explained(case, _table()):
+        if one.event.kind != "types-differ":
+            yield one
+        elif (places := _places(one)) == {"cpu"} or places == {"cuda"}:
+            yield msgspec.structs.replace(one, contradicts=_DEVICES)
+        elif not places:
+            yield one  # or else one type lies on the GPU and one not: an issue of devices
+
+
+_DEVICES = ("torch/tensor-not-moved-to-the-gpu", "torch/cuda-tensors-on-two-devices")
+
+
+def _places(one: Explanation) -> set[str]:
+    """Return where the tensors lie, by names such as torch.cuda.HalfTensor."""
+    types = [one.event.objects.get(name, "") for name in ("a", "b")]
+    if not all(name.startswith("torch.") and name.endswith("Tensor") for name in types):
+        return set()
+    return {"cuda" if ".cuda." in name else "cpu" for name in types}
 
 
 @lru_cache(maxsize=1)
@@ -77,6 +96,8 @@ def _table() -> dict[str, Text]:
                     use_if=("only the last layer has another size and is to be trained anew",),
                 ),
             ),
+            precision=Precision.EXACT,
+            contradicts=("torch/checkpoint-other-names",),
         ),
         "types-differ": Text(
             "Two types of numbers meet in one operation: {a} and {b}",

@@ -32,13 +32,27 @@ class Text(NamedTuple):
 
 
 def explained(case: Case, table: Mapping[str, Text]) -> Iterator[Explanation]:
-    """Yield an explanation of each event whose kind is in the table, the same one once."""
+    """Yield an explanation of each event whose kind is in the table.
+
+    The same one comes once; of a kind, only those with the title that says most.
+    """
+    found = [
+        (_rank(table[event.kind].titles, named(event)), event.kind, one)
+        for event in case.of(*table)
+        if (one := explanation(case, event, table[event.kind])) is not None
+    ]
+    best = {kind: min(rank for rank, other, _ in found if other == kind) for _, kind, _ in found}
     titles: set[str] = set()
-    for event in case.of(*table):
-        one = explanation(case, event, table[event.kind])
-        if one is not None and one.detection.title not in titles:
+    for rank, kind, one in found:
+        if rank == best[kind] and one.detection.title not in titles:
             titles.add(one.detection.title)
             yield one
+
+
+def _rank(titles: str | Sequence[str], objects: Mapping[str, str]) -> int:
+    """Return how far behind the first the title stands that can be filled."""
+    texts = (titles,) if isinstance(titles, str) else titles
+    return next((at for at, text in enumerate(texts) if filled(text, objects)), len(texts))
 
 
 def explanation(

@@ -122,6 +122,16 @@ VOICES = (
             ),
             Form(
                 "port-in-use",
+                r"(?i)(?:Bind for \S{0,40}:(?P<port>\d{2,5}) failed: )?port is already allocated",
+                ("port is already allocated",),
+            ),
+            Form(
+                "port-in-use",
+                r"(?i)\('[\w.:]{0,40}', (?P<port>\d{2,5})\)[^\n]{0,40}address already in use",
+                ("address already in use",),
+            ),
+            Form(
+                "port-in-use",
                 r"(?i)\bport (?P<port>\d{2,5}) is already (?:in use|allocated|being used)",
                 ("is already in use", "is already allocated", "is already being used"),
             ),

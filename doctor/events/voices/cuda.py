@@ -78,7 +78,7 @@ VOICES = (
             Form(
                 "cuda-error",
                 r"\bcudaError_t[ =:(]{1,3}\d{1,5}\b|\bUnknown CUDA error \d{1,5}\b"
-                r"|\bCall to cu[A-Z]\w{2,40} results in \w+",
+                r"|(?:\[(?P<number>\d{1,3})\] )?\bCall to cu[A-Z]\w{2,40} results in \w+",
                 ("cudaerror_t", "unknown cuda error", "results in"),
             ),
             Form(

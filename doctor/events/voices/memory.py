@@ -174,7 +174,7 @@ VOICES = (
             ),
             Form(
                 "disk-full",
-                r"(?i)(?:No space left on device|\[Errno 28\]|os error 28|ENOSPC: no "
+                r"(?i)(?:(?:\[Errno 28\] )?No space left on device|os error 28|ENOSPC: no "
                 r"space|not enough (?:free )?"
                 r"(?:disk )?space|There is not enough space on the disk|Disk quota "
                 r"exceeded|\[Errno 122\])"

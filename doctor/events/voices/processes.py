@@ -57,7 +57,7 @@ VOICES = (
             ),
             Form(
                 "killed-by-signal",
-                r"\b(?:signal: |killed by |received |Signal )(?P<said>SIG(?:KILL|SEGV|ILL|BUS"
+                r"(?i)\b(?:signal: |killed by |received |signal )(?P<said>SIG(?:KILL|SEGV|ILL|BUS"
                 r"|ABRT|FPE|TRAP|SYS|TERM)"
                 r"|killed|segmentation fault|illegal instruction|bus error|aborted)\b",
                 ("signal: ", "killed by sig", "received sig", "signal sig"),

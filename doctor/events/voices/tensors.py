@@ -67,13 +67,6 @@ VOICES = (
                 ("got incompatible shapes", "contracting dimensions to have", "incompatible shape"),
             ),
             Form(
-                "shapes-differ",
-                r"shape mismatch in \w+, lhs: \[(?P<a>[\d, ]{1,40})\], rhs: \[(?P<b>[\d, ]{1,40})\]"
-                r"|Given groups=\d+, weight of size \[(?P<a2>[\d, ]{1,40})\], expected "
-                r"input\[(?P<b2>[\d, ]{1,40})\]",
-                ("shape mismatch in", "given groups="),
-            ),
-            Form(
                 "checkpoint-shape",
                 r"size mismatch for (?P<parameter>[\w.]{1,160}): copying a param with shape "
                 r"(?:torch\.Size\(\[)?"
@@ -102,13 +95,6 @@ VOICES = (
             ),
             Form(
                 "types-differ",
-                r"(?:dtype mismatch in \w+, lhs: (?P<a>\w{2,8}), rhs: "
-                r"(?P<b>\w{2,8})|unexpected dtype, expected: "
-                r"(?P<a2>\w{2,8}), got: (?P<b2>\w{2,8}))",
-                ("dtype mismatch in", "unexpected dtype"),
-            ),
-            Form(
-                "types-differ",
                 r"Input type \((?P<a>[\w.:]{3,40})\) and (?:weight|bias) type "
                 r"\((?P<b>[\w.:]{3,40})\) should be the same",
                 ("should be the same",),
@@ -120,12 +106,6 @@ VOICES = (
                 ("not implemented for '",),
             ),
             Form(
-                "half-on-cpu",
-                r"(?i)unsupported dtype (?P<type>bf16|f16|BF16|F16) for op "
-                r"(?P<operation>[\w-]{2,40})",
-                ("unsupported dtype",),
-            ),
-            Form(
                 "operator-lacks-type",
                 r"\"(?P<operation>\w{3,60})\" not implemented for '(?P<type>\w{3,20})'",
                 ("not implemented for '",),
@@ -133,17 +113,22 @@ VOICES = (
             ),
             Form(
                 "devices-differ",
+                r"indices should be either on (?P<a>cpu) or on the same device as the indexed "
+                r"tensor \((?P<b>\w+)\)",
+                ("indices should be either on",),
+            ),
+            Form(
+                "shapes-differ",
+                r"Given groups=\d+, weight of size \[(?P<a>[\d, ]{1,40})\], "
+                r"expected input\[(?P<b>[\d, ]{1,40})\]",
+                ("given groups=",),
+            ),
+            Form(
+                "devices-differ",
                 r"(?i)Expected all tensors to be on the same device, but (?:found at least "
                 r"two devices, |got \w+ is on )"
                 r"(?P<a>\w+(?::\d+)?)(?:,| and|.{0,40}?other tensors on) (?P<b>\w+(?::\d+)?)",
                 ("to be on the same device",),
-            ),
-            Form(
-                "devices-differ",
-                r"(?i)device mismatch in \w+, lhs: (?P<a>\w.{0,60}?), rhs: (?P<b>\w.{0,60})"
-                r"|indices should be either on (?P<a2>cpu) or on the same device as the "
-                r"indexed tensor \((?P<b2>\w+)\)",
-                ("device mismatch in", "indices should be either on"),
             ),
             Form(
                 "tensor-on-gpu",
@@ -222,6 +207,40 @@ VOICES = (
                 r"triton\.compiler\.errors\.(?:CompilationError|UnsupportedLanguageConstruct)"
                 r": at (?P<place>\d+:\d+)",
                 ("triton.compiler.errors",),
+            ),
+        ),
+    ),
+    Voice(
+        "Candle",
+        (
+            Form(
+                "candle-types-differ",
+                r"dtype mismatch in (?P<operation>[\w-]{1,40}), lhs: (?P<a>\w{2,8}), "
+                r"rhs: (?P<b>\w{2,8})",
+                ("dtype mismatch in",),
+            ),
+            Form(
+                "candle-types-differ",
+                r"unexpected dtype, expected: (?P<a>\w{2,8}), got: (?P<b>\w{2,8})",
+                ("unexpected dtype",),
+            ),
+            Form(
+                "candle-devices-differ",
+                r"device mismatch in (?P<operation>[\w-]{1,40}), lhs: (?P<a>\w.{0,60}?), "
+                r"rhs: (?P<b>\w.{0,60})",
+                ("device mismatch in",),
+            ),
+            Form(
+                "candle-shapes-differ",
+                r"shape mismatch in (?P<operation>[\w-]{1,40}), lhs: \[(?P<a>[\d, ]{1,40})\], "
+                r"rhs: \[(?P<b>[\d, ]{1,40})\]",
+                ("shape mismatch in",),
+            ),
+            Form(
+                "candle-type-missing",
+                r"(?i)unsupported dtype (?P<type>bf16|f16|f8e4m3) for op "
+                r"(?P<operation>[\w-]{2,40})",
+                ("unsupported dtype",),
             ),
         ),
     ),
