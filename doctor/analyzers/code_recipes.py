@@ -12,7 +12,7 @@ from doctor.timelines.codes import Code
 def recipes_for(found: Code) -> tuple[Recipe, ...]:
     """Return what to do about a code, the best first."""
     name = _SAME.get(found.name, found.name)
-    return _recipes().get(name) or (_blocking() if found.sticky else ())
+    return _RECIPES.get(name) or (_blocking() if found.sticky else ())
 
 
 _SAME = {
@@ -58,150 +58,6 @@ def _blocking() -> tuple[Recipe, ...]:
     )
 
 
-@lru_cache(maxsize=1)
-def _recipes() -> dict[str, tuple[Recipe, ...]]:
-    look = command(
-        "See whether the driver answers, and which GPUs it shows", "nvidia-smi", look=True
-    )
-    device_files = command(
-        "See the device files of the driver",
-        "sh",
-        "-c",
-        "ls -l /dev/nvidia*",
-        use_if=(LINUX,),
-        note="/dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm have to be there and readable.",
-        look=True,
-    )
-    in_container = command(
-        "Give the container its GPUs",
-        "docker",
-        "run",
-        "--rm",
-        "--gpus",
-        "all",
-        "<image>",
-        "nvidia-smi",
-        use_if=("the program runs in a container",),
-        ask={"image": "the image of the program"},
-    )
-    load_uvm = command(
-        "Load the driver's memory module and make its device files",
-        "nvidia-modprobe",
-        "-u",
-        "-c=0",
-        use_if=(LINUX, "it is the machine itself, no container"),
-        sudo=True,
-    )
-    visible = variables(
-        "Let the program see the first GPU",
-        {"CUDA_VISIBLE_DEVICES": "0"},
-        use_if=("nvidia-smi lists a GPU 0",),
-        note="In a container started with one GPU, that GPU has the number 0.",
-    )
-    reboot = command(
-        "Start the machine again, so that the new kernel module is loaded",
-        "reboot",
-        use_if=(LINUX, "the driver was updated since the last start"),
-        sudo=True,
-        note="Save your work first. In a container, the host is what has to start again.",
-    )
-    return {
-        "cudaErrorNoDevice": (look, visible, in_container, device_files),
-        "cudaErrorInvalidDevice": (
-            command("See the numbers of the GPUs that are there", "nvidia-smi", "-L", look=True),
-            visible,
-        ),
-        "cudaErrorInitializationError": (
-            look,
-            code(
-                "Start child processes that use CUDA by spawn",
-                "the start of the program, before CUDA is used",
-                'torch.multiprocessing.set_start_method("spawn")',
-                use_if=("a child process uses CUDA",),
-            ),
-        ),
-        "cudaErrorOperatingSystem": (device_files, load_uvm, in_container),
-        "cudaErrorUnknown": (look, load_uvm, reboot),
-        "cudaErrorSharedObjectInitFailed": (
-            command(
-                "See which libcuda.so.1 the loader finds",
-                "sh",
-                "-c",
-                "ldconfig -p | grep libcuda.so",
-                use_if=(LINUX,),
-                look=True,
-            ),
-            in_container,
-            look,
-        ),
-        "cudaErrorSystemDriverMismatch": (reboot, _no_compat(), look),
-        "cudaErrorCompatNotSupportedOnDevice": (_no_compat(), look),
-        "cudaErrorSystemNotReady": (
-            command(
-                "Start the service that configures NVSwitch",
-                "systemctl",
-                "enable",
-                "--now",
-                "nvidia-fabricmanager",
-                use_if=(LINUX, "the machine has NVSwitch (HGX, DGX)"),
-                note="Its package has to be of exactly the driver's version. In a container or a "
-                "virtual machine, it runs on the host.",
-                sudo=True,
-            ),
-            command("See the state of the links", "nvidia-smi", "-q", "-d", "FABRIC", look=True),
-        ),
-        "cudaErrorUnsupportedPtxVersion": (
-            command(
-                "See which CUDA the driver can serve",
-                "nvidia-smi",
-                note="Take a driver that serves the CUDA of the package, or a build of the package "
-                "for an older CUDA.",
-                look=True,
-            ),
-        ),
-        "cudaErrorJitCompilerNotFound": (
-            command(
-                "See whether the driver's compiler of PTX is there",
-                "sh",
-                "-c",
-                "ldconfig -p | grep nvidia-ptxjitcompiler",
-                use_if=(LINUX,),
-                note="In a container NVIDIA_DRIVER_CAPABILITIES has to hold compute.",
-                look=True,
-            ),
-            variables(
-                "Have the container get the driver's libraries for computing",
-                {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"},
-                use_if=("the program runs in a container",),
-            ),
-        ),
-        "cudaErrorStubLibrary": (
-            command(
-                "See where the stub is taken from",
-                "sh",
-                "-c",
-                'echo "$LD_LIBRARY_PATH"; ldconfig -p | grep libcuda.so',
-                use_if=(LINUX,),
-                note="Remove folders named stubs from LD_LIBRARY_PATH.",
-                look=True,
-            ),
-        ),
-        "cudaErrorDevicesUnavailable": (
-            command(
-                "See the compute mode and which processes use the GPU",
-                "nvidia-smi",
-                "-q",
-                "-d",
-                "COMPUTE,PIDS",
-                look=True,
-            ),
-        ),
-        "cudaErrorMemoryAllocation": (
-            command("See which processes hold the GPU's memory", "nvidia-smi", look=True),
-        ),
-    }
-
-
 def _no_compat() -> Recipe:
     return variables(
         "Load the driver's own libcuda instead of a compat library",
@@ -210,3 +66,143 @@ def _no_compat() -> Recipe:
         note="In an image whose ldconfig names /usr/local/cuda/compat, remove the package "
         "cuda-compat. With another driver or GPU, take an image for the CUDA that it serves.",
     )
+
+
+_LOOK = command("See whether the driver answers, and which GPUs it shows", "nvidia-smi", look=True)
+_DEVICE_FILES = command(
+    "See the device files of the driver",
+    "sh",
+    "-c",
+    "ls -l /dev/nvidia*",
+    use_if=(LINUX,),
+    note="/dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm have to be there and readable.",
+    look=True,
+)
+_IN_CONTAINER = command(
+    "Give the container its GPUs",
+    "docker",
+    "run",
+    "--rm",
+    "--gpus",
+    "all",
+    "<image>",
+    "nvidia-smi",
+    use_if=("the program runs in a container",),
+    ask={"image": "the image of the program"},
+)
+_LOAD_UVM = command(
+    "Load the driver's memory module and make its device files",
+    "nvidia-modprobe",
+    "-u",
+    "-c=0",
+    use_if=(LINUX, "it is the machine itself, no container"),
+    sudo=True,
+)
+_VISIBLE = variables(
+    "Let the program see the first GPU",
+    {"CUDA_VISIBLE_DEVICES": "0"},
+    use_if=("nvidia-smi lists a GPU 0",),
+    note="In a container started with one GPU, that GPU has the number 0.",
+)
+_REBOOT = command(
+    "Start the machine again, so that the new kernel module is loaded",
+    "reboot",
+    use_if=(LINUX, "the driver was updated since the last start"),
+    sudo=True,
+    note="Save your work first. In a container, the host is what has to start again.",
+)
+_RECIPES: dict[str, tuple[Recipe, ...]] = {
+    "cudaErrorNoDevice": (_LOOK, _VISIBLE, _IN_CONTAINER, _DEVICE_FILES),
+    "cudaErrorInvalidDevice": (
+        command("See the numbers of the GPUs that are there", "nvidia-smi", "-L", look=True),
+        _VISIBLE,
+    ),
+    "cudaErrorInitializationError": (
+        _LOOK,
+        code(
+            "Start child processes that use CUDA by spawn",
+            "the start of the program, before CUDA is used",
+            'torch.multiprocessing.set_start_method("spawn")',
+            use_if=("a child process uses CUDA",),
+        ),
+    ),
+    "cudaErrorOperatingSystem": (_DEVICE_FILES, _LOAD_UVM, _IN_CONTAINER),
+    "cudaErrorUnknown": (_LOOK, _LOAD_UVM, _REBOOT),
+    "cudaErrorSharedObjectInitFailed": (
+        command(
+            "See which libcuda.so.1 the loader finds",
+            "sh",
+            "-c",
+            "ldconfig -p | grep libcuda.so",
+            use_if=(LINUX,),
+            look=True,
+        ),
+        _IN_CONTAINER,
+        _LOOK,
+    ),
+    "cudaErrorSystemDriverMismatch": (_REBOOT, _no_compat(), _LOOK),
+    "cudaErrorCompatNotSupportedOnDevice": (_no_compat(), _LOOK),
+    "cudaErrorSystemNotReady": (
+        command(
+            "Start the service that configures NVSwitch",
+            "systemctl",
+            "enable",
+            "--now",
+            "nvidia-fabricmanager",
+            use_if=(LINUX, "the machine has NVSwitch (HGX, DGX)"),
+            note="Its package has to be of exactly the driver's version. In a container or a "
+            "virtual machine, it runs on the host.",
+            sudo=True,
+        ),
+        command("See the state of the links", "nvidia-smi", "-q", "-d", "FABRIC", look=True),
+    ),
+    "cudaErrorUnsupportedPtxVersion": (
+        command(
+            "See which CUDA the driver can serve",
+            "nvidia-smi",
+            note="Take a driver that serves the CUDA of the package, or a build of the package "
+            "for an older CUDA.",
+            look=True,
+        ),
+    ),
+    "cudaErrorJitCompilerNotFound": (
+        command(
+            "See whether the driver's compiler of PTX is there",
+            "sh",
+            "-c",
+            "ldconfig -p | grep nvidia-ptxjitcompiler",
+            use_if=(LINUX,),
+            note="In a container NVIDIA_DRIVER_CAPABILITIES has to hold compute.",
+            look=True,
+        ),
+        variables(
+            "Have the container get the driver's libraries for computing",
+            {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"},
+            use_if=("the program runs in a container",),
+        ),
+    ),
+    "cudaErrorStubLibrary": (
+        command(
+            "See where the stub is taken from",
+            "sh",
+            "-c",
+            'echo "$LD_LIBRARY_PATH"; ldconfig -p | grep libcuda.so',
+            use_if=(LINUX,),
+            note="Remove folders named stubs from LD_LIBRARY_PATH.",
+            look=True,
+        ),
+    ),
+    "cudaErrorDevicesUnavailable": (
+        command(
+            "See the compute mode and which processes use the GPU",
+            "nvidia-smi",
+            "-q",
+            "-d",
+            "COMPUTE,PIDS",
+            look=True,
+        ),
+    ),
+    "cudaErrorMemoryAllocation": (
+        command("See which processes hold the GPU's memory", "nvidia-smi", look=True),
+    ),
+}

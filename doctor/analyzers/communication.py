@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.recipes import LINUX, code, command, variables
@@ -15,7 +14,7 @@ from doctor.model.scales import Severity
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield why the processes of a run, or a client and its server, do not reach each other."""
-    table = _table()
+    table = _TABLE
     if any(event.level is Level.FAILURE and event.kind not in table for event in case.events):
         # A rank that failed for its own reason closes its connections.
         table = {kind: text for kind, text in table.items() if kind not in _CONSEQUENCES}
@@ -47,236 +46,233 @@ def _interface() -> Recipe:
     )
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Text]:
-    error = Severity.ERROR
-    return {
-        "nccl-duplicate-gpu": Text(
-            "NCCL: rank {rank} and rank {other} use one GPU ({device})",
-            "Each process has to use its own GPU. Either more processes were started than there "
-            "are GPUs, or each uses cuda:0 since its device was not set.",
-            (
-                code(
-                    "Give each process its own GPU",
-                    "the start of the program, before any tensor",
-                    'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))',
-                ),
-                command(
-                    "See how many GPUs there are",
-                    "nvidia-smi",
-                    "-L",
-                    look=True,
-                    note="Start as many processes on each node.",
-                ),
+_TABLE: dict[str, Text] = {
+    "nccl-duplicate-gpu": Text(
+        "NCCL: rank {rank} and rank {other} use one GPU ({device})",
+        "Each process has to use its own GPU. Either more processes were started than there "
+        "are GPUs, or each uses cuda:0 since its device was not set.",
+        (
+            code(
+                "Give each process its own GPU",
+                "the start of the program, before any tensor",
+                'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))',
             ),
-            severity=error,
-            precision=Precision.EXACT,
-        ),
-        "nccl-timeout": Text(
-            (
-                "NCCL: {operation} did not end within {limit} ms",
-                "NCCL: an operation did not end in time",
-            ),
-            "A rank did not take part: it failed earlier, does something else meanwhile (loads "
-            "data, saves a checkpoint), makes other calls, or its network does not answer. The "
-            "log of the rank that is missing tells why.",
-            (
-                variables(
-                    "Have torch name the ranks that wait",
-                    {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"},
-                    lasting=False,
-                ),
-                _debug(),
-                code(
-                    "Wait longer, where one rank rightly takes its time",
-                    "the call that starts the group",
-                    "dist.init_process_group('nccl', timeout=datetime.timedelta(hours=2))",
-                ),
-            ),
-            severity=error,
-        ),
-        "nccl-shared-memory": Text(
-            (
-                "NCCL cannot make {file}: shared memory is too small or closed to this user",
-                "NCCL cannot get shared memory: {why}",
-                "NCCL cannot get shared memory",
-            ),
-            "Ranks of one node exchange data in /dev/shm. Docker gives a container 64 MB of it.",
-            (
-                command(
-                    "Give the container more shared memory",
-                    "docker",
-                    "run",
-                    "--shm-size=8g",
-                    "--gpus",
-                    "all",
-                    "<image>",
-                    use_if=("the program runs in Docker",),
-                    ask={"image": "the image of the program"},
-                    note="In Kubernetes mount an emptyDir with medium: Memory at /dev/shm.",
-                ),
-                command(
-                    "See how full it is and who may write",
-                    "sh",
-                    "-c",
-                    "df -h /dev/shm; ls -ld /dev/shm",
-                    use_if=(LINUX,),
-                    look=True,
-                ),
-                variables("Do without shared memory", {"NCCL_SHM_DISABLE": "1"}, lasting=False),
-            ),
-            severity=error,
-            precision=Precision.EXACT,
-        ),
-        "nccl-network": Text(
-            "NCCL cannot reach another rank: {what}",
-            "A connection between ranks could not be made, or broke. The wrong network interface "
-            "(docker0, a VPN), a firewall between the nodes, or a peer that ended are the causes.",
-            (
-                _interface(),
-                variables(
-                    "Do without InfiniBand",
-                    {"NCCL_IB_DISABLE": "1"},
-                    use_if=("the line speaks of NET/IB or ibv_",),
-                    lasting=False,
-                ),
-                _debug(),
-            ),
-            severity=error,
-        ),
-        "nccl-version-mismatch": Text(
-            "The ranks use different releases of NCCL",
-            "All processes of a run have to load one release. Another libnccl.so comes first on "
-            "LD_LIBRARY_PATH of one node, or the environments differ.",
-            (
-                command(
-                    "See which release each node has",
-                    "{python.executable}",
-                    "-c",
-                    "import torch; print(torch.__version__, torch.cuda.nccl.version())",
-                    look=True,
-                ),
-            ),
-            severity=error,
-        ),
-        "nccl-backend-missing": Text(
-            "This torch has no NCCL",
-            "NCCL exists for CUDA on Linux only. Builds for Windows, macOS and the processor have "
-            "gloo.",
-            (
-                code(
-                    "Use gloo",
-                    "the call that starts the group",
-                    'dist.init_process_group("gloo")',
-                    before='dist.init_process_group("nccl")',
-                ),
-            ),
-            severity=error,
-        ),
-        "peer-closed": Text(
-            (
-                "Another rank ended or does not answer ({peer}): {why}",
-                "Another rank ended or does not answer: {why}",
-            ),
-            "This process only reports that its partner is gone. The reason stands in the log of "
-            "the other rank: the earliest error counts.",
-            (),
-        ),
-        "gloo-address": Text(
-            (
-                "gloo cannot find an address of {host}",
-                "gloo cannot find an address of this machine",
-            ),
-            "The name of the machine does not resolve to one of its own addresses.",
-            (
-                _interface(),
-                command(
-                    "See what the name resolves to",
-                    "sh",
-                    "-c",
-                    'getent hosts "$(hostname)"',
-                    use_if=(LINUX,),
-                    look=True,
-                ),
-            ),
-            severity=error,
-        ),
-        "rendezvous-timeout": Text(
-            (
-                "The first rank at {host}:{port} does not answer: {what}",
-                "The ranks did not find each other in time: {what}",
-            ),
-            "Fewer processes started than the run expects, MASTER_ADDR or MASTER_PORT differ "
-            "between nodes, rank 0 failed earlier, or a firewall stands between the nodes.",
-            (
-                code(
-                    "Start every node with the same address and number of nodes",
-                    "the command on each node",
-                    "torchrun --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 --master-port 29500 "
-                    "train.py",
-                    note="Only --node-rank differs. On one machine, --standalone suffices.",
-                ),
-                _interface(),
-            ),
-            severity=error,
-        ),
-        "rank-variable-missing": Text(
-            "The variable {name} is not set: the program was not started by a launcher",
-            "A distributed program gets its rank and the address of rank 0 from torchrun, srun or "
-            "mpirun. Started by python alone, it has none.",
-            (
-                code(
-                    "Start it with torchrun",
-                    "the command",
-                    "torchrun --standalone --nproc-per-node 1 train.py",
-                    before="python train.py",
-                ),
-            ),
-            precision=Precision.EXACT,
-        ),
-        "process-group-missing": Text(
-            "The process group was not initialized",
-            "A function of torch.distributed was called before init_process_group. The program "
-            "expects to be started by a launcher, or checks nothing in between.",
-            (
-                code(
-                    "Initialize the group first",
-                    "the start of the program",
-                    'torch.distributed.init_process_group("nccl")',
-                ),
-                code(
-                    "Start it with torchrun",
-                    "the command",
-                    "torchrun --standalone --nproc-per-node 1 train.py",
-                    before="python train.py",
-                ),
+            command(
+                "See how many GPUs there are",
+                "nvidia-smi",
+                "-L",
+                look=True,
+                note="Start as many processes on each node.",
             ),
         ),
-        "rank-out-of-range": Text(
-            ("Rank {rank} does not exist in a group of {size}", "Rank {rank} is beyond the group"),
-            "The number of processes that were started and WORLD_SIZE differ, or an old variable "
-            "is set in the shell.",
-            (),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "nccl-timeout": Text(
+        (
+            "NCCL: {operation} did not end within {limit} ms",
+            "NCCL: an operation did not end in time",
         ),
-        "proxy-answers": Text(
-            "A proxy answers a request for this machine itself (502 Bad Gateway)",
-            "The variables http_proxy and https_proxy send requests for localhost to the proxy, "
-            "which does not reach it.",
-            (
-                variables(
-                    "Leave local addresses out of the proxy",
-                    {"no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"},
-                ),
+        "A rank did not take part: it failed earlier, does something else meanwhile (loads "
+        "data, saves a checkpoint), makes other calls, or its network does not answer. The "
+        "log of the rank that is missing tells why.",
+        (
+            variables(
+                "Have torch name the ranks that wait",
+                {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"},
+                lasting=False,
             ),
-            severity=error,
-            precision=Precision.EXACT,
+            _debug(),
+            code(
+                "Wait longer, where one rank rightly takes its time",
+                "the call that starts the group",
+                "dist.init_process_group('nccl', timeout=datetime.timedelta(hours=2))",
+            ),
         ),
-        "connection-refused": Text(
-            ("Nothing listens at {host}:{port}", "Nothing listens at the address"),
-            "The machine answered that no program listens there. The server is not started yet, "
-            "failed (its own log tells why), or listens at another address or port. In a "
-            "container, localhost is the container itself.",
-            (command("See what listens", "sh", "-c", "ss -ltn", use_if=(LINUX,), look=True),),
-            severity=error,
+        severity=Severity.ERROR,
+    ),
+    "nccl-shared-memory": Text(
+        (
+            "NCCL cannot make {file}: shared memory is too small or closed to this user",
+            "NCCL cannot get shared memory: {why}",
+            "NCCL cannot get shared memory",
         ),
-    }
+        "Ranks of one node exchange data in /dev/shm. Docker gives a container 64 MB of it.",
+        (
+            command(
+                "Give the container more shared memory",
+                "docker",
+                "run",
+                "--shm-size=8g",
+                "--gpus",
+                "all",
+                "<image>",
+                use_if=("the program runs in Docker",),
+                ask={"image": "the image of the program"},
+                note="In Kubernetes mount an emptyDir with medium: Memory at /dev/shm.",
+            ),
+            command(
+                "See how full it is and who may write",
+                "sh",
+                "-c",
+                "df -h /dev/shm; ls -ld /dev/shm",
+                use_if=(LINUX,),
+                look=True,
+            ),
+            variables("Do without shared memory", {"NCCL_SHM_DISABLE": "1"}, lasting=False),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "nccl-network": Text(
+        "NCCL cannot reach another rank: {what}",
+        "A connection between ranks could not be made, or broke. The wrong network interface "
+        "(docker0, a VPN), a firewall between the nodes, or a peer that ended are the causes.",
+        (
+            _interface(),
+            variables(
+                "Do without InfiniBand",
+                {"NCCL_IB_DISABLE": "1"},
+                use_if=("the line speaks of NET/IB or ibv_",),
+                lasting=False,
+            ),
+            _debug(),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "nccl-version-mismatch": Text(
+        "The ranks use different releases of NCCL",
+        "All processes of a run have to load one release. Another libnccl.so comes first on "
+        "LD_LIBRARY_PATH of one node, or the environments differ.",
+        (
+            command(
+                "See which release each node has",
+                "{python.executable}",
+                "-c",
+                "import torch; print(torch.__version__, torch.cuda.nccl.version())",
+                look=True,
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "nccl-backend-missing": Text(
+        "This torch has no NCCL",
+        "NCCL exists for CUDA on Linux only. Builds for Windows, macOS and the processor have "
+        "gloo.",
+        (
+            code(
+                "Use gloo",
+                "the call that starts the group",
+                'dist.init_process_group("gloo")',
+                before='dist.init_process_group("nccl")',
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "peer-closed": Text(
+        (
+            "Another rank ended or does not answer ({peer}): {why}",
+            "Another rank ended or does not answer: {why}",
+        ),
+        "This process only reports that its partner is gone. The reason stands in the log of "
+        "the other rank: the earliest error counts.",
+        (),
+    ),
+    "gloo-address": Text(
+        (
+            "gloo cannot find an address of {host}",
+            "gloo cannot find an address of this machine",
+        ),
+        "The name of the machine does not resolve to one of its own addresses.",
+        (
+            _interface(),
+            command(
+                "See what the name resolves to",
+                "sh",
+                "-c",
+                'getent hosts "$(hostname)"',
+                use_if=(LINUX,),
+                look=True,
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "rendezvous-timeout": Text(
+        (
+            "The first rank at {host}:{port} does not answer: {what}",
+            "The ranks did not find each other in time: {what}",
+        ),
+        "Fewer processes started than the run expects, MASTER_ADDR or MASTER_PORT differ "
+        "between nodes, rank 0 failed earlier, or a firewall stands between the nodes.",
+        (
+            code(
+                "Start every node with the same address and number of nodes",
+                "the command on each node",
+                "torchrun --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 --master-port 29500 "
+                "train.py",
+                note="Only --node-rank differs. On one machine, --standalone suffices.",
+            ),
+            _interface(),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "rank-variable-missing": Text(
+        "The variable {name} is not set: the program was not started by a launcher",
+        "A distributed program gets its rank and the address of rank 0 from torchrun, srun or "
+        "mpirun. Started by python alone, it has none.",
+        (
+            code(
+                "Start it with torchrun",
+                "the command",
+                "torchrun --standalone --nproc-per-node 1 train.py",
+                before="python train.py",
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "process-group-missing": Text(
+        "The process group was not initialized",
+        "A function of torch.distributed was called before init_process_group. The program "
+        "expects to be started by a launcher, or checks nothing in between.",
+        (
+            code(
+                "Initialize the group first",
+                "the start of the program",
+                'torch.distributed.init_process_group("nccl")',
+            ),
+            code(
+                "Start it with torchrun",
+                "the command",
+                "torchrun --standalone --nproc-per-node 1 train.py",
+                before="python train.py",
+            ),
+        ),
+    ),
+    "rank-out-of-range": Text(
+        ("Rank {rank} does not exist in a group of {size}", "Rank {rank} is beyond the group"),
+        "The number of processes that were started and WORLD_SIZE differ, or an old variable "
+        "is set in the shell.",
+        (),
+    ),
+    "proxy-answers": Text(
+        "A proxy answers a request for this machine itself (502 Bad Gateway)",
+        "The variables http_proxy and https_proxy send requests for localhost to the proxy, "
+        "which does not reach it.",
+        (
+            variables(
+                "Leave local addresses out of the proxy",
+                {"no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"},
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "connection-refused": Text(
+        ("Nothing listens at {host}:{port}", "Nothing listens at the address"),
+        "The machine answered that no program listens there. The server is not started yet, "
+        "failed (its own log tells why), or listens at another address or port. In a "
+        "container, localhost is the container itself.",
+        (command("See what listens", "sh", "-c", "ss -ltn", use_if=(LINUX,), look=True),),
+        severity=Severity.ERROR,
+    ),
+}

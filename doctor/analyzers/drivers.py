@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.recipes import LINUX, code, command, fitting
@@ -15,7 +14,7 @@ from doctor.model.scales import Severity
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what is wrong with the driver, or with the way into the container."""
-    yield from explained(case, _table())
+    yield from explained(case, _TABLE)
     for event in case.of("ptx-too-new"):
         yield _ptx_too_new(event)
         break
@@ -123,251 +122,243 @@ def _configure(runtime: str = "docker") -> Recipe:
     )
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Text]:
-    error = Severity.ERROR
-    toolkit = Recipe(
-        title="Install NVIDIA's container toolkit from NVIDIA's own package source",
-        use_if=(
-            LINUX,
-            Condition(fact="host.package_manager", equals="apt"),
-            "NVIDIA's package source is set up (docs.nvidia.com, Installing the Container Toolkit)",
-        ),
-        steps=(Action(system={"apt": ("nvidia-container-toolkit",)}, sudo=True),),
-    )
-    test = command(
-        "See whether a container gets the GPU",
-        "docker",
-        "run",
-        "--rm",
-        "--gpus",
-        "all",
-        "ubuntu",
-        "nvidia-smi",
-        look=True,
-    )
-    return {
-        "no-driver": Text(
-            "No NVIDIA driver answers on this machine, or in this container",
-            "The program looked for the driver's library and found none. Either no driver is "
-            "installed, there is no NVIDIA GPU, or the container was started without its GPUs.",
-            (
-                _see_driver(),
-                command(
-                    "Start the container with its GPUs",
-                    "docker",
-                    "run",
-                    "--rm",
-                    "--gpus",
-                    "all",
-                    "<image>",
-                    "nvidia-smi",
-                    use_if=("the program runs in a container",),
-                    ask={"image": "the image of the program"},
-                ),
+_TOOLKIT = Recipe(
+    title="Install NVIDIA's container toolkit from NVIDIA's own package source",
+    use_if=(
+        LINUX,
+        Condition(fact="host.package_manager", equals="apt"),
+        "NVIDIA's package source is set up (docs.nvidia.com, Installing the Container Toolkit)",
+    ),
+    steps=(Action(system={"apt": ("nvidia-container-toolkit",)}, sudo=True),),
+)
+_TEST = command(
+    "See whether a container gets the GPU",
+    "docker",
+    "run",
+    "--rm",
+    "--gpus",
+    "all",
+    "ubuntu",
+    "nvidia-smi",
+    look=True,
+)
+_TABLE: dict[str, Text] = {
+    "no-driver": Text(
+        "No NVIDIA driver answers on this machine, or in this container",
+        "The program looked for the driver's library and found none. Either no driver is "
+        "installed, there is no NVIDIA GPU, or the container was started without its GPUs.",
+        (
+            _see_driver(),
+            command(
+                "Start the container with its GPUs",
+                "docker",
+                "run",
+                "--rm",
+                "--gpus",
+                "all",
+                "<image>",
+                "nvidia-smi",
+                use_if=("the program runs in a container",),
+                ask={"image": "the image of the program"},
             ),
-            severity=error,
         ),
-        "torch-for-cpu": Text(
-            "This torch is a build for the processor, and the program asks for CUDA",
-            "The wheel has no CUDA in it. On Windows and macOS the plain pip install torch is such "
-            "a build; on Linux another package or index brought it.",
-            (
-                Recipe(
-                    title="Install a build with CUDA",
-                    use_if=("the machine has an NVIDIA GPU and a driver", "it is no Mac"),
-                    steps=(
-                        Action(uninstall=("torch",)),
-                        Action(
-                            install=("torch",),
-                            companions=("torchvision", "torchaudio"),
-                            index="https://download.pytorch.org/whl/cu126",
-                        ),
-                    ),
-                    verify=(
-                        "{python.executable}",
-                        "-c",
-                        "import torch; print(torch.__version__, torch.cuda.is_available())",
+        severity=Severity.ERROR,
+    ),
+    "torch-for-cpu": Text(
+        "This torch is a build for the processor, and the program asks for CUDA",
+        "The wheel has no CUDA in it. On Windows and macOS the plain pip install torch is such "
+        "a build; on Linux another package or index brought it.",
+        (
+            Recipe(
+                title="Install a build with CUDA",
+                use_if=("the machine has an NVIDIA GPU and a driver", "it is no Mac"),
+                steps=(
+                    Action(uninstall=("torch",)),
+                    Action(
+                        install=("torch",),
+                        companions=("torchvision", "torchaudio"),
+                        index="https://download.pytorch.org/whl/cu126",
                     ),
                 ),
-                code(
-                    "Use the processor",
-                    "the settings of the program",
-                    'device = "cpu"',
-                    before='device = "cuda"',
-                    use_if=("there is no NVIDIA GPU",),
-                ),
-            ),
-            severity=error,
-        ),
-        "no-gpu-visible": Text(
-            "The program sees no GPU",
-            "torch has CUDA, and the driver shows it no GPU: CUDA_VISIBLE_DEVICES names none that "
-            "exists or is empty, the container or job got none, or the driver does not answer.",
-            (
-                command(
-                    "See the GPUs and the variable",
-                    "sh",
+                verify=(
+                    "{python.executable}",
                     "-c",
-                    'nvidia-smi -L; echo "CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES"',
-                    use_if=(LINUX,),
-                    look=True,
+                    "import torch; print(torch.__version__, torch.cuda.is_available())",
                 ),
             ),
-            severity=error,
-        ),
-        "gpu-libraries-skipped": Text(
-            "TensorFlow found no CUDA libraries and uses the processor",
-            "The plain package brings no CUDA; TensorFlow looked for the libraries on the system "
-            "and did not find them all.",
-            (
-                Recipe(
-                    title="Install TensorFlow with its CUDA libraries",
-                    use_if=(LINUX, "the machine has an NVIDIA GPU"),
-                    steps=(Action(install=("tensorflow[and-cuda]",)),),
-                ),
+            code(
+                "Use the processor",
+                "the settings of the program",
+                'device = "cpu"',
+                before='device = "cuda"',
+                use_if=("there is no NVIDIA GPU",),
             ),
-            severity=Severity.WARNING,
         ),
-        "no-gpu-runtime": Text(
-            ("Docker does not know the runtime {runtime}", "Docker has no driver for GPUs: {what}"),
-            "NVIDIA's container toolkit is not installed, or not made known to the Docker daemon "
-            "in use. Docker Desktop on Linux runs in its own virtual machine and has no GPUs.",
-            (
-                _configure(),
-                toolkit,
-                command(
-                    "Use the native Docker Engine instead of Docker Desktop",
-                    "docker",
-                    "context",
-                    "use",
-                    "default",
-                    use_if=(LINUX, "docker context ls marks desktop-linux"),
-                ),
-                test,
+        severity=Severity.ERROR,
+    ),
+    "no-gpu-visible": Text(
+        "The program sees no GPU",
+        "torch has CUDA, and the driver shows it no GPU: CUDA_VISIBLE_DEVICES names none that "
+        "exists or is empty, the container or job got none, or the driver does not answer.",
+        (
+            command(
+                "See the GPUs and the variable",
+                "sh",
+                "-c",
+                'nvidia-smi -L; echo "CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES"',
+                use_if=(LINUX,),
+                look=True,
             ),
-            severity=error,
-            precision=Precision.EXACT,
         ),
-        "container-gpu-failed": Text(
-            "NVIDIA's container toolkit cannot hand the GPU in: {said}",
-            "The toolkit asks the driver of the host, and that failed. The driver of the host has "
-            "to work first.",
-            (command("See whether the driver works on the host", "nvidia-smi", look=True), test),
-            severity=error,
+        severity=Severity.ERROR,
+    ),
+    "gpu-libraries-skipped": Text(
+        "TensorFlow found no CUDA libraries and uses the processor",
+        "The plain package brings no CUDA; TensorFlow looked for the libraries on the system "
+        "and did not find them all.",
+        (
+            Recipe(
+                title="Install TensorFlow with its CUDA libraries",
+                use_if=(LINUX, "the machine has an NVIDIA GPU"),
+                steps=(Action(install=("tensorflow[and-cuda]",)),),
+            ),
         ),
-        "cdi-device-missing": Text(
-            "The container engine knows no device {device}",
-            "The list of GPUs for containers (CDI) was not made, or is older than the driver.",
-            (
-                Recipe(
-                    title="Write the list of GPUs anew",
-                    use_if=(LINUX,),
-                    steps=(
-                        Action(
-                            run=("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
-                            sudo=True,
-                        ),
+        severity=Severity.WARNING,
+    ),
+    "no-gpu-runtime": Text(
+        ("Docker does not know the runtime {runtime}", "Docker has no driver for GPUs: {what}"),
+        "NVIDIA's container toolkit is not installed, or not made known to the Docker daemon "
+        "in use. Docker Desktop on Linux runs in its own virtual machine and has no GPUs.",
+        (
+            _configure(),
+            _TOOLKIT,
+            command(
+                "Use the native Docker Engine instead of Docker Desktop",
+                "docker",
+                "context",
+                "use",
+                "default",
+                use_if=(LINUX, "docker context ls marks desktop-linux"),
+            ),
+            _TEST,
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "container-gpu-failed": Text(
+        "NVIDIA's container toolkit cannot hand the GPU in: {said}",
+        "The toolkit asks the driver of the host, and that failed. The driver of the host has "
+        "to work first.",
+        (command("See whether the driver works on the host", "nvidia-smi", look=True), _TEST),
+        severity=Severity.ERROR,
+    ),
+    "cdi-device-missing": Text(
+        "The container engine knows no device {device}",
+        "The list of GPUs for containers (CDI) was not made, or is older than the driver.",
+        (
+            Recipe(
+                title="Write the list of GPUs anew",
+                use_if=(LINUX,),
+                steps=(
+                    Action(
+                        run=("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
+                        sudo=True,
                     ),
                 ),
             ),
-            severity=error,
         ),
-        "docker-refused": Text(
-            "This user may not talk to the Docker daemon",
-            "The socket of the daemon belongs to root and the group docker.",
-            (
-                command(
-                    "Run the command as root",
-                    "sudo",
-                    "docker",
-                    "info",
-                    use_if=(LINUX,),
-                    look=True,
-                    note="Members of the group docker have the rights of root.",
-                ),
+        severity=Severity.ERROR,
+    ),
+    "docker-refused": Text(
+        "This user may not talk to the Docker daemon",
+        "The socket of the daemon belongs to root and the group docker.",
+        (
+            command(
+                "Run the command as root",
+                "sudo",
+                "docker",
+                "info",
+                use_if=(LINUX,),
+                look=True,
+                note="Members of the group docker have the rights of root.",
             ),
-            severity=error,
         ),
-        "docker-not-running": Text(
-            "No Docker daemon answers at {socket}",
-            "Docker is not running, or listens elsewhere.",
-            (
-                command(
-                    "Start the daemon", "systemctl", "start", "docker", use_if=(LINUX,), sudo=True
-                ),
+        severity=Severity.ERROR,
+    ),
+    "docker-not-running": Text(
+        "No Docker daemon answers at {socket}",
+        "Docker is not running, or listens elsewhere.",
+        (command("Start the daemon", "systemctl", "start", "docker", use_if=(LINUX,), sudo=True),),
+        severity=Severity.ERROR,
+    ),
+    "driver-library-broken": Text(
+        "A library of the driver is damaged: {file}: {said}",
+        "The file is empty or of another system. An image that was built with the driver's "
+        "files in it, or an installation that stopped halfway, leaves such files.",
+        (
+            command(
+                "See the file",
+                "ls",
+                "-lL",
+                "<file>",
+                use_if=(LINUX,),
+                look=True,
+                ask={"file": "the path in the message"},
+                note="In an image, remove it: the container toolkit mounts the host's. On a "
+                "machine, install the driver again.",
             ),
-            severity=error,
         ),
-        "driver-library-broken": Text(
-            "A library of the driver is damaged: {file}: {said}",
-            "The file is empty or of another system. An image that was built with the driver's "
-            "files in it, or an installation that stopped halfway, leaves such files.",
-            (
-                command(
-                    "See the file",
-                    "ls",
-                    "-lL",
-                    "<file>",
-                    use_if=(LINUX,),
-                    look=True,
-                    ask={"file": "the path in the message"},
-                    note="In an image, remove it: the container toolkit mounts the host's. On a "
-                    "machine, install the driver again.",
-                ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "wsl-gpu-blocked": Text(
+        "Windows does not hand the GPU into WSL",
+        "The link between WSL and the driver of Windows (/dev/dxg) does not work: an old "
+        "kernel of WSL, an old driver, or WSL 1.",
+        (
+            command(
+                "Update WSL, in PowerShell",
+                "wsl.exe",
+                "--update",
+                note="Then wsl --shutdown, and install the newest driver in Windows. "
+                "Install no driver for Linux in WSL.",
             ),
-            severity=error,
-            precision=Precision.EXACT,
         ),
-        "wsl-gpu-blocked": Text(
-            "Windows does not hand the GPU into WSL",
-            "The link between WSL and the driver of Windows (/dev/dxg) does not work: an old "
-            "kernel of WSL, an old driver, or WSL 1.",
-            (
-                command(
-                    "Update WSL, in PowerShell",
-                    "wsl.exe",
-                    "--update",
-                    note="Then wsl --shutdown, and install the newest driver in Windows. "
-                    "Install no driver for Linux in WSL.",
-                ),
+        severity=Severity.ERROR,
+    ),
+    "rocm-device-denied": Text(
+        ("This user may not open {file}", "{user} is not in the group {group}"),
+        "ROCm computes through /dev/kfd and /dev/dri/render*, which belong to the groups "
+        "render and video. A container needs both devices as well.",
+        (
+            command(
+                "Add the user to the groups, then log in again",
+                "sh",
+                "-c",
+                'usermod -a -G render,video "$SUDO_USER"',
+                use_if=(LINUX, "it is no container"),
+                sudo=True,
             ),
-            severity=error,
-        ),
-        "rocm-device-denied": Text(
-            ("This user may not open {file}", "{user} is not in the group {group}"),
-            "ROCm computes through /dev/kfd and /dev/dri/render*, which belong to the groups "
-            "render and video. A container needs both devices as well.",
-            (
-                command(
-                    "Add the user to the groups, then log in again",
-                    "sh",
-                    "-c",
-                    'usermod -a -G render,video "$SUDO_USER"',
-                    use_if=(LINUX, "it is no container"),
-                    sudo=True,
-                ),
-                command(
-                    "Start the container with the devices",
-                    "docker",
-                    "run",
-                    "--device=/dev/kfd",
-                    "--device=/dev/dri",
-                    "--group-add",
-                    "video",
-                    "<image>",
-                    use_if=("the program runs in a container",),
-                    ask={"image": "the image of the program"},
-                ),
+            command(
+                "Start the container with the devices",
+                "docker",
+                "run",
+                "--device=/dev/kfd",
+                "--device=/dev/dri",
+                "--group-add",
+                "video",
+                "<image>",
+                use_if=("the program runs in a container",),
+                ask={"image": "the image of the program"},
             ),
-            severity=error,
-            precision=Precision.EXACT,
         ),
-        "amdgpu-not-loaded": Text(
-            "The kernel module amdgpu is not loaded",
-            "ROCm needs the kernel module of the GPU. It is missing for this kernel, or was "
-            "refused.",
-            (command("Load the module", "modprobe", "amdgpu", use_if=(LINUX,), sudo=True),),
-            severity=error,
-        ),
-    }
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "amdgpu-not-loaded": Text(
+        "The kernel module amdgpu is not loaded",
+        "ROCm needs the kernel module of the GPU. It is missing for this kernel, or was refused.",
+        (command("Load the module", "modprobe", "amdgpu", use_if=(LINUX,), sudo=True),),
+        severity=Severity.ERROR,
+    ),
+}

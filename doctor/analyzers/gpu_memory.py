@@ -12,17 +12,17 @@ from functools import lru_cache
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.recipes import LINUX, code, command, fitting, variables
-from doctor.analyzers.texts import Text, explained, named
+from doctor.analyzers.texts import Text, explained, objects_of
 from doctor.model.events import Event
 from doctor.model.issues import Recipe
 from doctor.model.scales import Severity
 
 _UNITS = {"bytes": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"(?P<number>[\d.,]{1,20}) ?(?P<unit>bytes|[KMGT]i?B|B)?", re.IGNORECASE)
-_PROCESS = re.compile(r"Process (\d{1,10}) has ([\d.]+ [KMGT]iB) memory in use")
-_RESERVED = re.compile(r"([\d.]+ (?:[KMGT]iB|bytes)) is reserved by PyTorch but unallocated")
-_ALLOCATED = re.compile(r"([\d.]+ (?:[KMGT]iB|bytes)) is allocated by PyTorch")
-_EARLIER = re.compile(r"([\d.]+ [KMGT]iB) already allocated; ([\d.]+ [KMGT]iB) free")
+_PROCESS = re.compile(r"Process (\d{1,10}) has ([\d.]{1,12} [KMGT]iB) memory in use")
+_RESERVED = re.compile(r"([\d.]{1,12} (?:[KMGT]iB|bytes)) is reserved by PyTorch but unallocated")
+_ALLOCATED = re.compile(r"([\d.]{1,12} (?:[KMGT]iB|bytes)) is allocated by PyTorch")
+_EARLIER = re.compile(r"([\d.]{1,12} [KMGT]iB) already allocated; ([\d.]{1,12} [KMGT]iB) free")
 """How torch before 2.2 wrote it."""
 _CONTEXT = 1 << 30
 """What other processes may hold and not matter: the CUDA context of a desktop or a small worker."""
@@ -33,9 +33,9 @@ def explain(case: Case) -> Iterator[Explanation]:
     """Yield who holds the memory of the GPU, and what to do about it."""
     events = [event for event in case.of("gpu-memory") if not _of_host(case, event)]
     for event in events[:1]:
-        best = next((one for one in events if named(one).get("free")), event)
+        best = next((one for one in events if objects_of(one).get("free")), event)
         yield _explanation(case, best)
-    yield from explained(case, _table())
+    yield from explained(case, _TABLE)
 
 
 def _of_host(case: Case, event: Event) -> bool:
@@ -46,7 +46,7 @@ def _of_host(case: Case, event: Event) -> bool:
 
 def _explanation(case: Case, event: Event) -> Explanation:
     text = " ".join(case.log.lines[event.at : event.at + 2])[:_SEARCHED]
-    amounts = named(event)
+    amounts = objects_of(event)
     if old := _EARLIER.search(text):
         amounts.setdefault("free", old[2])
     others = sum(size(amount) for _, amount in _PROCESS.findall(text))
@@ -150,95 +150,93 @@ def _segments() -> Recipe:
     )
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Text]:
-    share = code(
-        "Give vLLM a larger share of the GPU",
-        "the command that starts vLLM",
-        "--gpu-memory-utilization 0.95",
-        before="--gpu-memory-utilization 0.9",
-        use_if=("no other process uses the GPU",),
-    )
-    shorter = code(
-        "Serve shorter texts",
-        "the command that starts vLLM",
-        "--max-model-len 8192",
-        note="Take the longest text that you need.",
-    )
-    return {
-        "kv-cache-memory": Text(
-            "vLLM has no GPU memory left for its cache once the model is loaded",
-            "The weights fill the share of the GPU that vLLM may use, so no block of the KV cache "
-            "fits. A smaller or quantized model, or several GPUs, are what helps if the GPU "
-            "is full.",
-            (
-                share,
-                shorter,
-                code(
-                    "Divide the model among GPUs",
-                    "the command that starts vLLM",
-                    "--tensor-parallel-size 2",
-                    use_if=("there are two GPUs",),
-                ),
+_SHARE = code(
+    "Give vLLM a larger share of the GPU",
+    "the command that starts vLLM",
+    "--gpu-memory-utilization 0.95",
+    before="--gpu-memory-utilization 0.9",
+    use_if=("no other process uses the GPU",),
+)
+_SHORTER = code(
+    "Serve shorter texts",
+    "the command that starts vLLM",
+    "--max-model-len 8192",
+    note="Take the longest text that you need.",
+)
+_TABLE: dict[str, Text] = {
+    "kv-cache-memory": Text(
+        "vLLM has no GPU memory left for its cache once the model is loaded",
+        "The weights fill the share of the GPU that vLLM may use, so no block of the KV cache "
+        "fits. A smaller or quantized model, or several GPUs, are what helps if the GPU "
+        "is full.",
+        (
+            _SHARE,
+            _SHORTER,
+            code(
+                "Divide the model among GPUs",
+                "the command that starts vLLM",
+                "--tensor-parallel-size 2",
+                use_if=("there are two GPUs",),
             ),
         ),
-        "kv-cache-too-small": Text(
-            (
-                "One text of full length needs {needed} of KV cache, and {available} GiB are there",
-                "The cache holds {free} tokens, and the model's longest text has {wanted}",
-                "The longest text of the model ({wanted} tokens) does not fit into vLLM's cache",
-                "The longest text of the model does not fit into vLLM's cache",
-            ),
-            "vLLM reserves cache for one text of full length. The memory that the weights leave "
-            "is too little for it.",
-            (shorter, share),
+    ),
+    "kv-cache-too-small": Text(
+        (
+            "One text of full length needs {needed} of KV cache, and {available} GiB are there",
+            "The cache holds {free} tokens, and the model's longest text has {wanted}",
+            "The longest text of the model ({wanted} tokens) does not fit into vLLM's cache",
+            "The longest text of the model does not fit into vLLM's cache",
         ),
-        "gpu-memory-taken": Text(
-            "vLLM wants {wanted} GiB of the GPU, and only {free} of {capacity} GiB are free",
-            "Another process already uses the GPU: often an earlier vLLM that did not end, or a "
-            "desktop. The share {share} counts from the whole memory.",
-            (
-                _processes(),
-                code(
-                    "Ask for a share that is free",
-                    "the command that starts vLLM",
-                    "--gpu-memory-utilization 0.5",
-                    note="Take the free memory divided by the whole, a little less.",
-                ),
+        "vLLM reserves cache for one text of full length. The memory that the weights leave "
+        "is too little for it.",
+        (_SHORTER, _SHARE),
+    ),
+    "gpu-memory-taken": Text(
+        "vLLM wants {wanted} GiB of the GPU, and only {free} of {capacity} GiB are free",
+        "Another process already uses the GPU: often an earlier vLLM that did not end, or a "
+        "desktop. The share {share} counts from the whole memory.",
+        (
+            _processes(),
+            code(
+                "Ask for a share that is free",
+                "the command that starts vLLM",
+                "--gpu-memory-utilization 0.5",
+                note="Take the free memory divided by the whole, a little less.",
             ),
-            precision=Precision.EXACT,
         ),
-        "kernel-resources": Text(
-            "A Triton kernel needs {wanted} of {resource}, and this GPU has {limit}",
-            "The block sizes of the kernel were chosen for a GPU with more of it (A100, H100). "
-            "Smaller blocks or fewer stages make it fit; a newer release of the package may know "
-            "this GPU.",
-            (
-                code(
-                    "Use smaller blocks or fewer stages",
-                    "the call of the kernel",
-                    "BLOCK_M=64, BLOCK_N=64, num_stages=2",
-                    before="BLOCK_M=128, BLOCK_N=128, num_stages=4",
-                ),
+        precision=Precision.EXACT,
+    ),
+    "kernel-resources": Text(
+        "A Triton kernel needs {wanted} of {resource}, and this GPU has {limit}",
+        "The block sizes of the kernel were chosen for a GPU with more of it (A100, H100). "
+        "Smaller blocks or fewer stages make it fit; a newer release of the package may know "
+        "this GPU.",
+        (
+            code(
+                "Use smaller blocks or fewer stages",
+                "the call of the kernel",
+                "BLOCK_M=64, BLOCK_N=64, num_stages=2",
+                before="BLOCK_M=128, BLOCK_N=128, num_stages=4",
             ),
-            severity=Severity.ERROR,
-            precision=Precision.EXACT,
         ),
-        "mps-memory": Text(
-            "The Mac has no memory left for {wanted}: {used} used by torch of at most {limit}",
-            "GPU and processor share the memory of a Mac, and macOS leaves a part of it to "
-            "the GPU. "
-            "The model, the batch or the text is too large for it.",
-            (
-                _smaller(),
-                variables(
-                    "Lift torch's own limit",
-                    {"PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.0"},
-                    use_if=("other programs can be closed meanwhile",),
-                    note="The Mac may become slow or stop answering when memory runs out.",
-                    lasting=False,
-                ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "mps-memory": Text(
+        "The Mac has no memory left for {wanted}: {used} used by torch of at most {limit}",
+        "GPU and processor share the memory of a Mac, and macOS leaves a part of it to "
+        "the GPU. "
+        "The model, the batch or the text is too large for it.",
+        (
+            _smaller(),
+            variables(
+                "Lift torch's own limit",
+                {"PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.0"},
+                use_if=("other programs can be closed meanwhile",),
+                note="The Mac may become slow or stop answering when memory runs out.",
+                lasting=False,
             ),
-            precision=Precision.EXACT,
         ),
-    }
+        precision=Precision.EXACT,
+    ),
+}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.recipes import LINUX, WINDOWS, code, command, fitting, variables
@@ -14,7 +13,7 @@ from doctor.model.scales import Severity
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what ran out, and how to get more of it."""
-    table = _table()
+    table = _TABLE
     if any(True for _ in case.of("shared-memory", "inotify", "nccl-shared-memory")):
         table = {kind: text for kind, text in table.items() if kind != "disk-full"}
     yield from explained(case, table)
@@ -73,195 +72,192 @@ def _container_memory() -> Recipe:
     )
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Text]:
-    fewer_workers = code(
-        "Load data in the main process", "the data loader", "num_workers=0", before="num_workers=8"
-    )
-    error = Severity.ERROR
-    return {
-        "host-memory": Text(
-            (
-                "The machine has no memory left for {wanted} (RAM, not the GPU)",
-                "The machine has no memory left (RAM, not the GPU)",
-            ),
-            "The program asks for more memory than the machine, the container or ulimit -v allows. "
-            "A model is read into RAM before it goes to the GPU; a wrong size asks for "
-            "impossible amounts.",
-            (
-                _free(),
-                code(
-                    "Read the model in pieces, at its own precision",
-                    "the call that loads the model",
-                    'Model.from_pretrained(name, torch_dtype="auto", device_map="auto")',
-                    before="Model.from_pretrained(name)",
-                    use_if=("a transformers model is loaded",),
-                ),
-                fewer_workers,
-            ),
-            severity=error,
+_FEWER_WORKERS = code(
+    "Load data in the main process", "the data loader", "num_workers=0", before="num_workers=8"
+)
+_TABLE: dict[str, Text] = {
+    "host-memory": Text(
+        (
+            "The machine has no memory left for {wanted} (RAM, not the GPU)",
+            "The machine has no memory left (RAM, not the GPU)",
         ),
-        "page-file": Text(
-            "Windows cannot reserve the memory: the page file is too small (error 1455)",
-            "Each Python process that loads torch's CUDA libraries reserves some gigabytes of page "
-            "file. Many workers of a data loader multiply that.",
-            (
-                Recipe(
-                    title="Let Windows choose the size of the page file",
-                    use_if=(WINDOWS,),
-                    note="Turn on Automatically manage paging file size, then start Windows again.",
-                    steps=(Action(run=("SystemPropertiesPerformance.exe",)),),
-                ),
-                fewer_workers,
+        "The program asks for more memory than the machine, the container or ulimit -v allows. "
+        "A model is read into RAM before it goes to the GPU; a wrong size asks for "
+        "impossible amounts.",
+        (
+            _free(),
+            code(
+                "Read the model in pieces, at its own precision",
+                "the call that loads the model",
+                'Model.from_pretrained(name, torch_dtype="auto", device_map="auto")',
+                before="Model.from_pretrained(name)",
+                use_if=("a transformers model is loaded",),
             ),
-            severity=error,
+            _FEWER_WORKERS,
         ),
-        "locked-memory": Text(
-            "The limit for locked memory (ulimit -l) is too small for the network card",
-            "RDMA registers memory that may not be swapped out. The limit of the user or of the "
-            "container forbids it.",
-            (
-                command(
-                    "See the limit",
-                    "sh",
-                    "-c",
-                    "ulimit -l",
-                    use_if=(LINUX,),
-                    look=True,
-                    note="It has to say unlimited, in the process that Slurm or the container "
-                    "engine starts as well.",
-                ),
-                command(
-                    "Start the container without the limit",
-                    "docker",
-                    "run",
-                    "--ulimit",
-                    "memlock=-1",
-                    "--gpus",
-                    "all",
-                    "<image>",
-                    use_if=("the program runs in Docker",),
-                    ask={"image": "the image of the program"},
-                ),
+        severity=Severity.ERROR,
+    ),
+    "page-file": Text(
+        "Windows cannot reserve the memory: the page file is too small (error 1455)",
+        "Each Python process that loads torch's CUDA libraries reserves some gigabytes of page "
+        "file. Many workers of a data loader multiply that.",
+        (
+            Recipe(
+                title="Let Windows choose the size of the page file",
+                use_if=(WINDOWS,),
+                note="Turn on Automatically manage paging file size, then start Windows again.",
+                steps=(Action(run=("SystemPropertiesPerformance.exe",)),),
             ),
-            severity=error,
+            _FEWER_WORKERS,
         ),
-        "shared-memory": Text(
-            "Shared memory (/dev/shm) is full or too small: processes cannot hand tensors over",
-            "Worker processes and NCCL exchange data in /dev/shm. Docker gives a container 64 MB "
-            "of it, and files of processes that were killed stay there.",
-            (
-                _container_memory(),
-                command(
-                    "See how full it is",
-                    "df",
-                    "-h",
-                    "/dev/shm",  # noqa: S108 - a folder to look at
-                    use_if=(LINUX,),
-                    look=True,
-                ),
-                fewer_workers,
-                code(
-                    "Hand tensors over by files",
-                    "the start of the program",
-                    'torch.multiprocessing.set_sharing_strategy("file_system")',
-                ),
+        severity=Severity.ERROR,
+    ),
+    "locked-memory": Text(
+        "The limit for locked memory (ulimit -l) is too small for the network card",
+        "RDMA registers memory that may not be swapped out. The limit of the user or of the "
+        "container forbids it.",
+        (
+            command(
+                "See the limit",
+                "sh",
+                "-c",
+                "ulimit -l",
+                use_if=(LINUX,),
+                look=True,
+                note="It has to say unlimited, in the process that Slurm or the container "
+                "engine starts as well.",
             ),
-            severity=error,
+            command(
+                "Start the container without the limit",
+                "docker",
+                "run",
+                "--ulimit",
+                "memlock=-1",
+                "--gpus",
+                "all",
+                "<image>",
+                use_if=("the program runs in Docker",),
+                ask={"image": "the image of the program"},
+            ),
         ),
-        "disk-full": Text(
-            (
-                "No space is left where {file} lies",
-                "No space is left on the disk, or the quota is used up",
+        severity=Severity.ERROR,
+    ),
+    "shared-memory": Text(
+        "Shared memory (/dev/shm) is full or too small: processes cannot hand tensors over",
+        "Worker processes and NCCL exchange data in /dev/shm. Docker gives a container 64 MB "
+        "of it, and files of processes that were killed stay there.",
+        (
+            _container_memory(),
+            command(
+                "See how full it is",
+                "df",
+                "-h",
+                "/dev/shm",  # noqa: S108 - a folder to look at
+                use_if=(LINUX,),
+                look=True,
             ),
-            "The file system or the quota is full. Caches of pip, Hugging Face and Docker, and the "
-            "temporary folder, are what fills it.",
-            (
-                command("See which file system is full", "df", "-h", use_if=(LINUX,), look=True),
-                command("Empty pip's cache", "{python.executable}", "-m", "pip", "cache", "purge"),
-                Recipe(
-                    title="Put temporary files on a disk with space",
-                    use_if=(LINUX, "the folder of temporary files is what is full"),
-                    steps=(Action(env={"TMPDIR": "<folder>"}),),
-                    ask={"folder": "a folder on a disk with space"},
-                ),
+            _FEWER_WORKERS,
+            code(
+                "Hand tensors over by files",
+                "the start of the program",
+                'torch.multiprocessing.set_sharing_strategy("file_system")',
             ),
-            severity=error,
         ),
-        "inotify": Text(
-            "The system watches as many files as it may (inotify)",
-            "A program that reloads itself, or an editor, watches every file of a large folder. "
-            "The kernel's limit is reached.",
-            (
-                command(
-                    "Raise the limit until the next start",
-                    "sysctl",
-                    "fs.inotify.max_user_watches=524288",
-                    use_if=(LINUX,),
-                    sudo=True,
-                ),
-            ),
-            severity=error,
+        severity=Severity.ERROR,
+    ),
+    "disk-full": Text(
+        (
+            "No space is left where {file} lies",
+            "No space is left on the disk, or the quota is used up",
         ),
-        "too-many-files": Text(
-            "The process has as many files open as it may (ulimit -n)",
-            "Data loaders hand tensors over by file descriptors, and servers hold one for each "
-            "connection. The limit of the shell is often 1024.",
-            (
-                code(
-                    "Raise the limit for this shell",
-                    "the shell that starts the program",
-                    "ulimit -n 65535",
-                    use_if=(LINUX,),
-                ),
-                code(
-                    "Hand tensors over by files",
-                    "the start of the program",
-                    'torch.multiprocessing.set_sharing_strategy("file_system")',
-                ),
+        "The file system or the quota is full. Caches of pip, Hugging Face and Docker, and the "
+        "temporary folder, are what fills it.",
+        (
+            command("See which file system is full", "df", "-h", use_if=(LINUX,), look=True),
+            command("Empty pip's cache", "{python.executable}", "-m", "pip", "cache", "purge"),
+            Recipe(
+                title="Put temporary files on a disk with space",
+                use_if=(LINUX, "the folder of temporary files is what is full"),
+                steps=(Action(env={"TMPDIR": "<folder>"}),),
+                ask={"folder": "a folder on a disk with space"},
             ),
-            severity=error,
         ),
-        "too-many-threads": Text(
-            "The system allows no further thread or process (ulimit -u, pids limit)",
-            "OpenBLAS, OpenMP and data loaders start a thread for each processor. A container, a "
-            "login node or a user's limit allows fewer.",
-            (
-                variables(
-                    "Start fewer threads",
-                    {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "4", "MKL_NUM_THREADS": "4"},
-                ),
-                command(
-                    "See the limit",
-                    "sh",
-                    "-c",
-                    "ulimit -u; cat /sys/fs/cgroup/pids.max",
-                    use_if=(LINUX,),
-                    look=True,
-                ),
+        severity=Severity.ERROR,
+    ),
+    "inotify": Text(
+        "The system watches as many files as it may (inotify)",
+        "A program that reloads itself, or an editor, watches every file of a large folder. "
+        "The kernel's limit is reached.",
+        (
+            command(
+                "Raise the limit until the next start",
+                "sysctl",
+                "fs.inotify.max_user_watches=524288",
+                use_if=(LINUX,),
+                sudo=True,
             ),
-            severity=error,
         ),
-        "port-in-use": Text(
-            ("Port {port} is in use already", "A port is in use already"),
-            "Another process listens there: often an earlier run that did not end, or a second run "
-            "on the same machine.",
-            (
-                Recipe(
-                    title="See which process listens there",
-                    use_if=(LINUX,),
-                    steps=(Action(run=("sh", "-c", "ss -ltnp")),),
-                    note="End it if it is left over.",
-                    lasting=False,
-                ),
-                code(
-                    "Take another port",
-                    "the command that starts the program",
-                    "torchrun --master-port 29501 train.py",
-                    before="torchrun train.py",
-                    use_if=("torchrun starts the program",),
-                ),
+        severity=Severity.ERROR,
+    ),
+    "too-many-files": Text(
+        "The process has as many files open as it may (ulimit -n)",
+        "Data loaders hand tensors over by file descriptors, and servers hold one for each "
+        "connection. The limit of the shell is often 1024.",
+        (
+            code(
+                "Raise the limit for this shell",
+                "the shell that starts the program",
+                "ulimit -n 65535",
+                use_if=(LINUX,),
             ),
-            severity=error,
+            code(
+                "Hand tensors over by files",
+                "the start of the program",
+                'torch.multiprocessing.set_sharing_strategy("file_system")',
+            ),
         ),
-    }
+        severity=Severity.ERROR,
+    ),
+    "too-many-threads": Text(
+        "The system allows no further thread or process (ulimit -u, pids limit)",
+        "OpenBLAS, OpenMP and data loaders start a thread for each processor. A container, a "
+        "login node or a user's limit allows fewer.",
+        (
+            variables(
+                "Start fewer threads",
+                {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "4", "MKL_NUM_THREADS": "4"},
+            ),
+            command(
+                "See the limit",
+                "sh",
+                "-c",
+                "ulimit -u; cat /sys/fs/cgroup/pids.max",
+                use_if=(LINUX,),
+                look=True,
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "port-in-use": Text(
+        ("Port {port} is in use already", "A port is in use already"),
+        "Another process listens there: often an earlier run that did not end, or a second run "
+        "on the same machine.",
+        (
+            Recipe(
+                title="See which process listens there",
+                use_if=(LINUX,),
+                steps=(Action(run=("sh", "-c", "ss -ltnp")),),
+                note="End it if it is left over.",
+                lasting=False,
+            ),
+            code(
+                "Take another port",
+                "the command that starts the program",
+                "torchrun --master-port 29501 train.py",
+                before="torchrun train.py",
+                use_if=("torchrun starts the program",),
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+}

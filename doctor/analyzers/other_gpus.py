@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.recipes import LINUX, MACOS, code, command, variables
-from doctor.analyzers.texts import Text, explained, explanation, named
+from doctor.analyzers.texts import Text, explained, explanation, objects_of
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
 
@@ -31,11 +30,11 @@ for AMDGPU Backend, Processors: https://llvm.org/docs/AMDGPUUsage.html#processor
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what failed on the GPU, and what to do about it."""
-    yield from explained(case, _table())
+    yield from explained(case, _TABLE)
     for event in case.of("gfx-not-in-binary", "tensile-missing"):
         gfx = event.objects.get("gfx") or _gfx_of(case)
         text = _no_code(gfx)
-        if (one := explanation(case, event, text, {**named(event), "gfx": gfx})) is not None:
+        if (one := explanation(case, event, text, {**objects_of(event), "gfx": gfx})) is not None:
             yield one
             return
 
@@ -99,176 +98,170 @@ def _no_code(gfx: str) -> Text:
     )
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Text]:
-    error = Severity.ERROR
-    fallback = variables(
-        "Let the processor do what Metal cannot",
-        {"PYTORCH_ENABLE_MPS_FALLBACK": "1"},
-        use_if=(MACOS,),
-        note="It has to be set before torch is imported. These steps are slower.",
-        lasting=False,
-    )
-    return {
-        "gpu-memory-fault": Text(
-            (
-                "A kernel on the AMD GPU (node {node}) touched memory of others: {reason}",
-                "A kernel on the AMD GPU (node {node}) touched memory of others",
-            ),
-            "Usual causes are code for another chip (HSA_OVERRIDE_GFX_VERSION), parts of two ROCm "
-            "releases in one process, memory that ran out, or an error of the kernel.",
-            (
-                variables(
-                    "Have each kernel report its own error",
-                    {"AMD_SERIALIZE_KERNEL": "3", "HIP_LAUNCH_BLOCKING": "1"},
-                    use_if=(LINUX,),
-                    lasting=False,
-                ),
-            ),
-            severity=error,
+_FALLBACK = variables(
+    "Let the processor do what Metal cannot",
+    {"PYTORCH_ENABLE_MPS_FALLBACK": "1"},
+    use_if=(MACOS,),
+    note="It has to be set before torch is imported. These steps are slower.",
+    lasting=False,
+)
+_TABLE: dict[str, Text] = {
+    "gpu-memory-fault": Text(
+        (
+            "A kernel on the AMD GPU (node {node}) touched memory of others: {reason}",
+            "A kernel on the AMD GPU (node {node}) touched memory of others",
         ),
-        "gpu-hang": Text(
-            "The AMD GPU (node {node}) hangs: {reason}",
-            "The driver reset the GPU, since a kernel did not end. An override of the chip, a "
-            "display on the same GPU, power, or an error of the kernel are the causes.",
-            (
-                command(
-                    "See what the driver wrote",
-                    "sh",
-                    "-c",
-                    "dmesg | grep -i amdgpu | tail -20",
-                    use_if=(LINUX,),
-                    sudo=True,
-                    look=True,
-                ),
-            ),
-            severity=error,
-        ),
-        "hsa-error": Text(
-            "The runtime of ROCm failed: {name}",
-            "The layer between HIP and the driver refused a call. Access to /dev/kfd, the driver's "
-            "release and the chip are what to look at.",
-            (command("See what the runtime shows", "rocminfo", use_if=(LINUX,), look=True),),
-            severity=error,
-        ),
-        "miopen-failed": Text(
-            "MIOpen failed: {said}",
-            "MIOpen compiles or chooses kernels for convolutions. A cache that cannot be "
-            "written, a "
-            "missing compiler, or a chip without kernels are the causes.",
-            (),
-            severity=error,
-        ),
-        "sycl-no-device": Text(
-            "SYCL finds no GPU",
-            "The driver of Intel's GPU (Level Zero) is not installed, or this user may not open "
-            "/dev/dri/render*.",
-            (
-                command("See the devices that SYCL finds", "sycl-ls", use_if=(LINUX,), look=True),
-                command(
-                    "See who may open the GPU",
-                    "sh",
-                    "-c",
-                    "ls -l /dev/dri; id",
-                    use_if=(LINUX,),
-                    look=True,
-                    note="The user has to be in the group render.",
-                ),
-            ),
-            severity=error,
-        ),
-        "xpu-no-device": Text(
-            "torch finds no Intel GPU",
-            "Either torch is no build for XPU, or the driver of Intel's GPU (Level Zero) is "
-            "missing.",
-            (
-                command(
-                    "See which build it is",
-                    "{python.executable}",
-                    "-c",
-                    "import torch; print(torch.__version__, torch.xpu.is_available())",
-                    look=True,
-                ),
-            ),
-            severity=error,
-        ),
-        "mps-operator-missing": Text(
-            "Metal has no kernel for {operator} in this torch",
-            "torch does not compute this operation on the GPU of a Mac.",
-            (
-                fallback,
-                code(
-                    "Move this step to the processor", "the call", 'x.cpu().operation().to("mps")'
-                ),
-            ),
-            severity=error,
-        ),
-        "mps-type": Text(
-            ("Metal has no {type} numbers", "Metal has no numbers of this type"),
-            "The GPU of a Mac does not compute in this type; float32 and float16 it does, and "
-            "bfloat16 from macOS 14 on.",
-            (
-                code(
-                    "Use float32",
-                    "where the tensor is made or moved",
-                    'x.to(torch.float32).to("mps")',
-                    before='x.to("mps")',
-                ),
-            ),
-            precision=Precision.EXACT,
-        ),
-        "mps-types-differ": Text(
-            "Metal refuses an operation whose tensors have two types or shapes",
-            "Half and single precision meet in one operation, or shapes do not fit; Metal ends "
-            "the process instead of raising an error.",
-            (
-                code(
-                    "Use one precision throughout",
-                    "the call that loads the model",
-                    "torch_dtype=torch.float32",
-                    before="torch_dtype=torch.float16",
-                ),
-                fallback,
+        "Usual causes are code for another chip (HSA_OVERRIDE_GFX_VERSION), parts of two ROCm "
+        "releases in one process, memory that ran out, or an error of the kernel.",
+        (
+            variables(
+                "Have each kernel report its own error",
+                {"AMD_SERIALIZE_KERNEL": "3", "HIP_LAUNCH_BLOCKING": "1"},
+                use_if=(LINUX,),
+                lasting=False,
             ),
         ),
-        "metal-library": Text(
-            "The Metal library of the program was not found or does not compile",
-            "The compiled shaders (default.metallib) do not lie beside the program. swift build "
-            "does not compile them, and a copied binary loses them.",
-            (
-                Recipe(
-                    title="Build with Xcode, which compiles the shaders",
-                    use_if=(MACOS, "the program is a Swift package"),
-                    steps=(
-                        Action(
-                            run=(
-                                "xcodebuild",
-                                "build",
-                                "-scheme",
-                                "<scheme>",
-                                "-destination",
-                                "platform=macOS",
-                            )
-                        ),
+        severity=Severity.ERROR,
+    ),
+    "gpu-hang": Text(
+        "The AMD GPU (node {node}) hangs: {reason}",
+        "The driver reset the GPU, since a kernel did not end. An override of the chip, a "
+        "display on the same GPU, power, or an error of the kernel are the causes.",
+        (
+            command(
+                "See what the driver wrote",
+                "sh",
+                "-c",
+                "dmesg | grep -i amdgpu | tail -20",
+                use_if=(LINUX,),
+                sudo=True,
+                look=True,
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "hsa-error": Text(
+        "The runtime of ROCm failed: {name}",
+        "The layer between HIP and the driver refused a call. Access to /dev/kfd, the driver's "
+        "release and the chip are what to look at.",
+        (command("See what the runtime shows", "rocminfo", use_if=(LINUX,), look=True),),
+        severity=Severity.ERROR,
+    ),
+    "miopen-failed": Text(
+        "MIOpen failed: {said}",
+        "MIOpen compiles or chooses kernels for convolutions. A cache that cannot be "
+        "written, a "
+        "missing compiler, or a chip without kernels are the causes.",
+        (),
+        severity=Severity.ERROR,
+    ),
+    "sycl-no-device": Text(
+        "SYCL finds no GPU",
+        "The driver of Intel's GPU (Level Zero) is not installed, or this user may not open "
+        "/dev/dri/render*.",
+        (
+            command("See the devices that SYCL finds", "sycl-ls", use_if=(LINUX,), look=True),
+            command(
+                "See who may open the GPU",
+                "sh",
+                "-c",
+                "ls -l /dev/dri; id",
+                use_if=(LINUX,),
+                look=True,
+                note="The user has to be in the group render.",
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "xpu-no-device": Text(
+        "torch finds no Intel GPU",
+        "Either torch is no build for XPU, or the driver of Intel's GPU (Level Zero) is missing.",
+        (
+            command(
+                "See which build it is",
+                "{python.executable}",
+                "-c",
+                "import torch; print(torch.__version__, torch.xpu.is_available())",
+                look=True,
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "mps-operator-missing": Text(
+        "Metal has no kernel for {operator} in this torch",
+        "torch does not compute this operation on the GPU of a Mac.",
+        (
+            _FALLBACK,
+            code("Move this step to the processor", "the call", 'x.cpu().operation().to("mps")'),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "mps-type": Text(
+        ("Metal has no {type} numbers", "Metal has no numbers of this type"),
+        "The GPU of a Mac does not compute in this type; float32 and float16 it does, and "
+        "bfloat16 from macOS 14 on.",
+        (
+            code(
+                "Use float32",
+                "where the tensor is made or moved",
+                'x.to(torch.float32).to("mps")',
+                before='x.to("mps")',
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
+    "mps-types-differ": Text(
+        "Metal refuses an operation whose tensors have two types or shapes",
+        "Half and single precision meet in one operation, or shapes do not fit; Metal ends "
+        "the process instead of raising an error.",
+        (
+            code(
+                "Use one precision throughout",
+                "the call that loads the model",
+                "torch_dtype=torch.float32",
+                before="torch_dtype=torch.float16",
+            ),
+            _FALLBACK,
+        ),
+    ),
+    "metal-library": Text(
+        "The Metal library of the program was not found or does not compile",
+        "The compiled shaders (default.metallib) do not lie beside the program. swift build "
+        "does not compile them, and a copied binary loses them.",
+        (
+            Recipe(
+                title="Build with Xcode, which compiles the shaders",
+                use_if=(MACOS, "the program is a Swift package"),
+                steps=(
+                    Action(
+                        run=(
+                            "xcodebuild",
+                            "build",
+                            "-scheme",
+                            "<scheme>",
+                            "-destination",
+                            "platform=macOS",
+                        )
                     ),
-                    ask={"scheme": "the scheme that xcodebuild -list shows"},
                 ),
+                ask={"scheme": "the scheme that xcodebuild -list shows"},
             ),
-            severity=error,
         ),
-        "mps-system-too-old": Text(
-            "This needs macOS {wanted} or newer",
-            "The operation or the backend uses a part of Metal that older systems lack.",
-            (fallback,),
-            severity=error,
-            precision=Precision.EXACT,
-        ),
-        "vulkan-error": Text(
-            ("Vulkan failed: {name}", "Vulkan finds no GPU"),
-            "OutOfDeviceMemory means that the model does not fit; DeviceLost that the driver reset "
-            "the GPU, often at a time limit; IncompatibleDriver and no device that the driver has "
-            "no Vulkan.",
-            (command("See the devices that Vulkan finds", "vulkaninfo", "--summary", look=True),),
-            severity=error,
-        ),
-    }
+        severity=Severity.ERROR,
+    ),
+    "mps-system-too-old": Text(
+        "This needs macOS {wanted} or newer",
+        "The operation or the backend uses a part of Metal that older systems lack.",
+        (_FALLBACK,),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "vulkan-error": Text(
+        ("Vulkan failed: {name}", "Vulkan finds no GPU"),
+        "OutOfDeviceMemory means that the model does not fit; DeviceLost that the driver reset "
+        "the GPU, often at a time limit; IncompatibleDriver and no device that the driver has "
+        "no Vulkan.",
+        (command("See the devices that Vulkan finds", "vulkaninfo", "--summary", look=True),),
+        severity=Severity.ERROR,
+    ),
+}

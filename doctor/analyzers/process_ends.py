@@ -6,7 +6,6 @@ What signals and exit statuses mean stands in `matrices/codes`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.recipes import LINUX, code, command, fitting, variables
@@ -39,7 +38,7 @@ _GENERAL_KINDS = {"exit-status", "windows-status", "killed-by-signal", "ranks-en
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what ended each process, the same thing once."""
-    yield from explained(case, _table())
+    yield from explained(case, _TABLE)
     failed = any(
         event.level is Level.FAILURE and not event.general and event.kind not in _GENERAL_KINDS
         for event in case.events
@@ -76,7 +75,7 @@ def _signal_of(found: Code) -> str:
 
 
 def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanation:
-    recipes = _recipes().get(name, ())
+    recipes = _RECIPES.get(name, ())
     rank = f" (local rank {event.objects['rank']})" if event.objects.get("rank") else ""
     title = _TITLES.get(name)
     if title is None and found.kind == "ntstatus":
@@ -114,176 +113,168 @@ _TITLES = {
 }
 
 
-@lru_cache(maxsize=1)
-def _recipes() -> dict[str, tuple[Recipe, ...]]:
-    return {
-        "SIGKILL": (
-            command(
-                "See whether the kernel killed it for memory",
-                "sh",
-                "-c",
-                "dmesg -T | grep -i -E 'killed process|out of memory' | tail -5",
-                use_if=(LINUX,),
-                sudo=True,
-                look=True,
-            ),
+_RECIPES: dict[str, tuple[Recipe, ...]] = {
+    "SIGKILL": (
+        command(
+            "See whether the kernel killed it for memory",
+            "sh",
+            "-c",
+            "dmesg -T | grep -i -E 'killed process|out of memory' | tail -5",
+            use_if=(LINUX,),
+            sudo=True,
+            look=True,
+        ),
+        code(
+            "Use less memory of the machine",
+            "the settings of the program",
+            "num_workers=2",
+            before="num_workers=16",
+            note="Raise the limit of the container (docker run --memory), the pod "
+            "(resources.limits.memory) or the job (sbatch --mem) where there is one. A build "
+            "takes less with MAX_JOBS=2.",
+        ),
+    ),
+    "SIGILL": (
+        command(
+            "See which instructions the processor shows",
+            "sh",
+            "-c",
+            "grep -o -w -E 'avx|avx2|avx512f|fma|sse4_2' /proc/cpuinfo | sort | uniq -c",
+            use_if=(LINUX,),
+            look=True,
+            note="In a virtual machine give it the processor of the host (QEMU and "
+            "Proxmox: CPU type host), so that AVX and AVX2 are there.",
+        ),
+    ),
+    "SIGSEGV": (
+        variables(
+            "Have Python print where it crashed",
+            {"PYTHONFAULTHANDLER": "1"},
+            note="Run the program once more: the last line of the stack names the "
+            "module that crashed.",
+            lasting=False,
+        ),
+    ),
+    "SIGBUS": (
+        command(
+            "See how full shared memory is",
+            "df",
+            "-h",
+            "/dev/shm",  # noqa: S108 - a folder
+            use_if=(LINUX,),
+            look=True,
+        ),
+        command(
+            "Give the container more shared memory",
+            "docker",
+            "run",
+            "--shm-size=8g",
+            "--gpus",
+            "all",
+            "<image>",
+            use_if=("the program runs in Docker",),
+            ask={"image": "the image of the program"},
+        ),
+    ),
+    "SIGABRT": (
+        variables(
+            "Have Python print where it ended",
+            {"PYTHONFAULTHANDLER": "1"},
+            note="The line above the end of the log names the check that failed.",
+            lasting=False,
+        ),
+    ),
+}
+_MEMORY = _RECIPES["SIGKILL"]
+_TABLE: dict[str, Text] = {
+    "oom-killed": Text(
+        (
+            "The kernel killed process {process}: memory of the machine ran out",
+            "The process was killed since memory ran out (RAM, not the GPU)",
+        ),
+        "The machine, the container, the pod or the job had no memory left, and the kernel "
+        "ended the process. The memory of the GPU is another one.",
+        _MEMORY,
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+    "time-limit": Text(
+        "Slurm ended the job at its time limit",
+        "The job ran longer than it asked for. Nothing in it failed.",
+        (
             code(
-                "Use less memory of the machine",
-                "the settings of the program",
-                "num_workers=2",
-                before="num_workers=16",
-                note="Raise the limit of the container (docker run --memory), the pod "
-                "(resources.limits.memory) or the job (sbatch --mem) where there is one. A build "
-                "takes less with MAX_JOBS=2.",
+                "Ask for more time",
+                "the job script",
+                "#SBATCH --time=24:00:00",
+                note="Write checkpoints, so that a job can go on where it ended.",
             ),
         ),
-        "SIGILL": (
+        precision=Precision.EXACT,
+    ),
+    "slurm-ended": Text(
+        "Slurm ended the job: {why}",
+        "The scheduler took the nodes away. Start the job again, from its last checkpoint.",
+        (),
+        precision=Precision.EXACT,
+    ),
+    "slurm-gpu-request": Text(
+        "Slurm cannot give what the job asks for: {said}",
+        "The partition has no node with so many GPUs, of this kind, or so much memory.",
+        (command("See the GPUs of each partition", "sinfo", "-o", "%P %G %N", look=True),),
+        severity=Severity.ERROR,
+    ),
+    "pod-evicted": Text(
+        ("The pod was evicted: the node ran low on {resource}", "The pod was evicted"),
+        "The node was short of memory or disk, and Kubernetes removed the pod. Ask for what "
+        "the pod needs, so that it is placed where there is enough.",
+        (
+            code(
+                "Ask for the memory and the disk that the program needs",
+                "the pod's container",
+                "resources:\n  requests: {memory: 32Gi, ephemeral-storage: 50Gi}",
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+    "gpu-not-scheduled": Text(
+        "No node has a free {resource} ({nodes} nodes are available)",
+        "All GPUs are taken, or the device plugin does not advertise any: the driver, NVIDIA's "
+        "container runtime or the plugin is missing on the nodes.",
+        (
             command(
-                "See which instructions the processor shows",
-                "sh",
-                "-c",
-                "grep -o -w -E 'avx|avx2|avx512f|fma|sse4_2' /proc/cpuinfo | sort | uniq -c",
-                use_if=(LINUX,),
+                "See how many GPUs each node advertises",
+                "kubectl",
+                "get",
+                "nodes",
+                "-o",
+                "custom-columns=NAME:.metadata.name,GPU:.status.allocatable",
                 look=True,
-                note="In a virtual machine give it the processor of the host (QEMU and "
-                "Proxmox: CPU type host), so that AVX and AVX2 are there.",
             ),
         ),
-        "SIGSEGV": (
-            variables(
-                "Have Python print where it crashed",
-                {"PYTHONFAULTHANDLER": "1"},
-                note="Run the program once more: the last line of the stack names the "
-                "module that crashed.",
-                lasting=False,
-            ),
-        ),
-        "SIGBUS": (
+        severity=Severity.ERROR,
+    ),
+    "image-not-pulled": Text(
+        ("The image {image} could not be fetched", "The image of the pod could not be fetched"),
+        "The name or the tag is wrong, the registry asks for a login, or the node cannot reach it.",
+        (
             command(
-                "See how full shared memory is",
-                "df",
-                "-h",
-                "/dev/shm",  # noqa: S108 - a folder
-                use_if=(LINUX,),
+                "See the reason",
+                "kubectl",
+                "describe",
+                "pod",
+                "<pod>",
+                ask={"pod": "the name of the pod"},
                 look=True,
             ),
-            command(
-                "Give the container more shared memory",
-                "docker",
-                "run",
-                "--shm-size=8g",
-                "--gpus",
-                "all",
-                "<image>",
-                use_if=("the program runs in Docker",),
-                ask={"image": "the image of the program"},
-            ),
         ),
-        "SIGABRT": (
-            variables(
-                "Have Python print where it ended",
-                {"PYTHONFAULTHANDLER": "1"},
-                note="The line above the end of the log names the check that failed.",
-                lasting=False,
-            ),
-        ),
-    }
-
-
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Text]:
-    error = Severity.ERROR
-    memory = _recipes()["SIGKILL"]
-    return {
-        "oom-killed": Text(
-            (
-                "The kernel killed process {process}: memory of the machine ran out",
-                "The process was killed since memory ran out (RAM, not the GPU)",
-            ),
-            "The machine, the container, the pod or the job had no memory left, and the kernel "
-            "ended the process. The memory of the GPU is another one.",
-            memory,
-            severity=error,
-            precision=Precision.EXACT,
-        ),
-        "time-limit": Text(
-            "Slurm ended the job at its time limit",
-            "The job ran longer than it asked for. Nothing in it failed.",
-            (
-                code(
-                    "Ask for more time",
-                    "the job script",
-                    "#SBATCH --time=24:00:00",
-                    note="Write checkpoints, so that a job can go on where it ended.",
-                ),
-            ),
-            precision=Precision.EXACT,
-        ),
-        "slurm-ended": Text(
-            "Slurm ended the job: {why}",
-            "The scheduler took the nodes away. Start the job again, from its last checkpoint.",
-            (),
-            precision=Precision.EXACT,
-        ),
-        "slurm-gpu-request": Text(
-            "Slurm cannot give what the job asks for: {said}",
-            "The partition has no node with so many GPUs, of this kind, or so much memory.",
-            (command("See the GPUs of each partition", "sinfo", "-o", "%P %G %N", look=True),),
-            severity=error,
-        ),
-        "pod-evicted": Text(
-            ("The pod was evicted: the node ran low on {resource}", "The pod was evicted"),
-            "The node was short of memory or disk, and Kubernetes removed the pod. Ask for what "
-            "the pod needs, so that it is placed where there is enough.",
-            (
-                code(
-                    "Ask for the memory and the disk that the program needs",
-                    "the pod's container",
-                    "resources:\n  requests: {memory: 32Gi, ephemeral-storage: 50Gi}",
-                ),
-            ),
-            severity=error,
-        ),
-        "gpu-not-scheduled": Text(
-            "No node has a free {resource} ({nodes} nodes are available)",
-            "All GPUs are taken, or the device plugin does not advertise any: the driver, NVIDIA's "
-            "container runtime or the plugin is missing on the nodes.",
-            (
-                command(
-                    "See how many GPUs each node advertises",
-                    "kubectl",
-                    "get",
-                    "nodes",
-                    "-o",
-                    "custom-columns=NAME:.metadata.name,GPU:.status.allocatable",
-                    look=True,
-                ),
-            ),
-            severity=error,
-        ),
-        "image-not-pulled": Text(
-            ("The image {image} could not be fetched", "The image of the pod could not be fetched"),
-            "The name or the tag is wrong, the registry asks for a login, or the node cannot reach "
-            "it.",
-            (
-                command(
-                    "See the reason",
-                    "kubectl",
-                    "describe",
-                    "pod",
-                    "<pod>",
-                    ask={"pod": "the name of the pod"},
-                    look=True,
-                ),
-            ),
-            severity=error,
-        ),
-        "cpu-lacks-instructions": Text(
-            "The processor does not offer {feature}, which the program needs",
-            "The program was compiled for newer processors. A virtual machine often hides "
-            "instructions that its host has.",
-            _recipes()["SIGILL"],
-            severity=error,
-            precision=Precision.EXACT,
-        ),
-    }
+        severity=Severity.ERROR,
+    ),
+    "cpu-lacks-instructions": Text(
+        "The processor does not offer {feature}, which the program needs",
+        "The program was compiled for newer processors. A virtual machine often hides "
+        "instructions that its host has.",
+        _RECIPES["SIGILL"],
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
+}

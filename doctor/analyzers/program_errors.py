@@ -7,7 +7,6 @@ aten/src/ATen/native/LinearAlgebra.cpp and aten/src/ATen/native/cuda/Loss.cu.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import msgspec
 
@@ -20,7 +19,7 @@ _SOUND = " The installation is sound."
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what the errors of the program mean, and what to change in it."""
-    for one in explained(case, _table()):
+    for one in explained(case, _TABLE):
         if one.event.kind != "types-differ":
             yield one
         elif (places := _places(one)) == {"cpu"} or places == {"cuda"}:
@@ -40,311 +39,306 @@ def _places(one: Explanation) -> set[str]:
     return {"cuda" if ".cuda." in name else "cpu" for name in types}
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, Text]:
-    return {
-        "index-out-of-range": Text(
-            (
-                "Index {index} is beyond size {size} of dimension {axis}",
-                "Label {label} is beyond the number of classes",
-                "An index is beyond the end of its table (embedding)",
-            ),
-            (
-                "The program asks for an element that is not there. For an embedding, a token or "
-                "position id is not below its number of rows." + _SOUND
-            ),
-            (
-                code(
-                    "Compare the indices with the size of the table",
-                    "before the call that fails",
-                    "print(ids.min(), ids.max(), model.get_input_embeddings().num_embeddings)",
-                ),
+_TABLE: dict[str, Text] = {
+    "index-out-of-range": Text(
+        (
+            "Index {index} is beyond size {size} of dimension {axis}",
+            "Label {label} is beyond the number of classes",
+            "An index is beyond the end of its table (embedding)",
+        ),
+        (
+            "The program asks for an element that is not there. For an embedding, a token or "
+            "position id is not below its number of rows." + _SOUND
+        ),
+        (
+            code(
+                "Compare the indices with the size of the table",
+                "before the call that fails",
+                "print(ids.min(), ids.max(), model.get_input_embeddings().num_embeddings)",
             ),
         ),
-        "shapes-differ": Text(
-            (
-                "Shapes do not fit: {a} and {b} (dimension {axis})",
-                "Shapes do not fit: {a} and {b}",
-            ),
-            (
-                "The program combines two tensors whose sizes do not fit. It is an error of the "
-                "program, or of a model with other inputs than these." + _SOUND
-            ),
-            (
-                code(
-                    "Print the shapes before the call that the traceback names",
-                    "the line of your own code in the traceback",
-                    "print(x.shape, layer)",
-                ),
+    ),
+    "shapes-differ": Text(
+        (
+            "Shapes do not fit: {a} and {b} (dimension {axis})",
+            "Shapes do not fit: {a} and {b}",
+        ),
+        (
+            "The program combines two tensors whose sizes do not fit. It is an error of the "
+            "program, or of a model with other inputs than these." + _SOUND
+        ),
+        (
+            code(
+                "Print the shapes before the call that the traceback names",
+                "the line of your own code in the traceback",
+                "print(x.shape, layer)",
             ),
         ),
-        "checkpoint-shape": Text(
-            (
-                "The checkpoint is of another model: {parameter} is [{file}] there, [{model}] here",
-                "The checkpoint is of another model: the shape of {parameter} differs",
-            ),
-            (
-                "The model was made with other settings than the file: another size or variant, "
-                "another number of classes or tokens." + _SOUND
-            ),
-            (
-                code(
-                    "Make the model with the settings of the checkpoint",
-                    "the call that loads the model",
-                    "Model.from_pretrained(name, ignore_mismatched_sizes=True)",
-                    before="Model.from_pretrained(name)",
-                    use_if=("only the last layer has another size and is to be trained anew",),
-                ),
-            ),
-            precision=Precision.EXACT,
-            contradicts=("torch/checkpoint-other-names",),
+    ),
+    "checkpoint-shape": Text(
+        (
+            "The checkpoint is of another model: {parameter} is [{file}] there, [{model}] here",
+            "The checkpoint is of another model: the shape of {parameter} differs",
         ),
-        "types-differ": Text(
-            "Two types of numbers meet in one operation: {a} and {b}",
-            (
-                "The model and its input, or two parts of the model, have different precisions."
-                + _SOUND
-            ),
-            (
-                code(
-                    "Give the input the type of the model",
-                    "the call of the model",
-                    "model(x.to(next(model.parameters()).dtype))",
-                    before="model(x)",
-                ),
-                code(
-                    "Let autocast choose the types",
-                    "the call of the model",
-                    'with torch.autocast("cuda", dtype=torch.bfloat16):\n    model(x)',
-                    before="model(x)",
-                ),
+        (
+            "The model was made with other settings than the file: another size or variant, "
+            "another number of classes or tokens." + _SOUND
+        ),
+        (
+            code(
+                "Make the model with the settings of the checkpoint",
+                "the call that loads the model",
+                "Model.from_pretrained(name, ignore_mismatched_sizes=True)",
+                before="Model.from_pretrained(name)",
+                use_if=("only the last layer has another size and is to be trained anew",),
             ),
         ),
-        "half-on-cpu": Text(
-            "The processor has no {operation} for {type}: half precision where no GPU is used",
-            "This operation was compiled for single precision only. The program runs in half "
-            "precision on the processor: the model was not moved to a GPU, or no GPU was "
-            "found.",
-            (
-                code(
-                    "Use single precision on the processor",
-                    "the call that loads the model",
-                    "torch_dtype=torch.float32",
-                    before="torch_dtype=torch.float16",
-                ),
-                code(
-                    "Move the model and its input to the GPU, where there is one",
-                    "before the call of the model",
-                    'model.to("cuda"); inputs = inputs.to("cuda")',
-                ),
+        precision=Precision.EXACT,
+        contradicts=("torch/checkpoint-other-names",),
+    ),
+    "types-differ": Text(
+        "Two types of numbers meet in one operation: {a} and {b}",
+        ("The model and its input, or two parts of the model, have different precisions." + _SOUND),
+        (
+            code(
+                "Give the input the type of the model",
+                "the call of the model",
+                "model(x.to(next(model.parameters()).dtype))",
+                before="model(x)",
+            ),
+            code(
+                "Let autocast choose the types",
+                "the call of the model",
+                'with torch.autocast("cuda", dtype=torch.bfloat16):\n    model(x)',
+                before="model(x)",
             ),
         ),
-        "operator-lacks-type": Text(
-            "The operation {operation} does not exist for the type {type}",
-            ("The tensor has a type that this operation was not compiled for." + _SOUND),
-        ),
-        "devices-differ": Text(
-            ("Tensors lie on two devices: {a} and {b}", "Tensors lie on two devices"),
-            ("An input, a buffer or a part of the model was not moved with the rest." + _SOUND),
-            (
-                code(
-                    "Move the input to the device of the model",
-                    "the call of the model",
-                    "model(x.to(next(model.parameters()).device))",
-                    before="model(x)",
-                ),
+    ),
+    "half-on-cpu": Text(
+        "The processor has no {operation} for {type}: half precision where no GPU is used",
+        "This operation was compiled for single precision only. The program runs in half "
+        "precision on the processor: the model was not moved to a GPU, or no GPU was "
+        "found.",
+        (
+            code(
+                "Use single precision on the processor",
+                "the call that loads the model",
+                "torch_dtype=torch.float32",
+                before="torch_dtype=torch.float16",
+            ),
+            code(
+                "Move the model and its input to the GPU, where there is one",
+                "before the call of the model",
+                'model.to("cuda"); inputs = inputs.to("cuda")',
             ),
         ),
-        "tensor-on-gpu": Text(
-            "A tensor on {device} cannot become a NumPy array",
-            ("NumPy reads memory of the processor only." + _SOUND),
-            (
-                code(
-                    "Copy it first",
-                    "the line of the error",
-                    "x.detach().cpu().numpy()",
-                    before="x.numpy()",
-                ),
+    ),
+    "operator-lacks-type": Text(
+        "The operation {operation} does not exist for the type {type}",
+        ("The tensor has a type that this operation was not compiled for." + _SOUND),
+    ),
+    "devices-differ": Text(
+        ("Tensors lie on two devices: {a} and {b}", "Tensors lie on two devices"),
+        ("An input, a buffer or a part of the model was not moved with the rest." + _SOUND),
+        (
+            code(
+                "Move the input to the device of the model",
+                "the call of the model",
+                "model(x.to(next(model.parameters()).device))",
+                before="model(x)",
             ),
         ),
-        "tensor-with-gradient": Text(
-            "A tensor that records gradients cannot become a NumPy array",
-            ("NumPy does not know gradients." + _SOUND),
-            (
-                code(
-                    "Detach it first",
-                    "the line of the error",
-                    "x.detach().cpu().numpy()",
-                    before="x.numpy()",
-                ),
+    ),
+    "tensor-on-gpu": Text(
+        "A tensor on {device} cannot become a NumPy array",
+        ("NumPy reads memory of the processor only." + _SOUND),
+        (
+            code(
+                "Copy it first",
+                "the line of the error",
+                "x.detach().cpu().numpy()",
+                before="x.numpy()",
             ),
         ),
-        "backward-twice": Text(
-            "backward() runs twice through one graph, whose values are freed",
-            (
-                "A tensor of an earlier step, such as a hidden state or an accumulated loss, still "
-                "belongs to the old graph." + _SOUND
-            ),
-            (
-                code(
-                    "Cut the old graph off",
-                    "where the state goes into the next step",
-                    "state = state.detach()",
-                ),
+    ),
+    "tensor-with-gradient": Text(
+        "A tensor that records gradients cannot become a NumPy array",
+        ("NumPy does not know gradients." + _SOUND),
+        (
+            code(
+                "Detach it first",
+                "the line of the error",
+                "x.detach().cpu().numpy()",
+                before="x.numpy()",
             ),
         ),
-        "changed-in-place": Text(
-            (
-                "A value that the gradient needs was overwritten: {tensor}",
-                "A value that the gradient needs was overwritten in place",
-            ),
-            (
-                "An operation such as x += 1 or relu(inplace=True) changed a tensor that "
-                "backward() "
-                "reads." + _SOUND
-            ),
-            (
-                code(
-                    "Make a new tensor instead",
-                    "the operation in place",
-                    "x = x + 1",
-                    before="x += 1",
-                ),
-                code(
-                    "Have torch name the operation",
-                    "the start of the program",
-                    "torch.autograd.set_detect_anomaly(True)",
-                ),
+    ),
+    "backward-twice": Text(
+        "backward() runs twice through one graph, whose values are freed",
+        (
+            "A tensor of an earlier step, such as a hidden state or an accumulated loss, still "
+            "belongs to the old graph." + _SOUND
+        ),
+        (
+            code(
+                "Cut the old graph off",
+                "where the state goes into the next step",
+                "state = state.detach()",
             ),
         ),
-        "in-place-on-leaf": Text(
-            "A parameter is changed in place while gradients are recorded",
-            ("torch forbids it, since the gradient would be wrong." + _SOUND),
-            (
-                code(
-                    "Change it without recording",
-                    "the change",
-                    "with torch.no_grad():\n    parameter.add_(value)",
-                ),
+    ),
+    "changed-in-place": Text(
+        (
+            "A value that the gradient needs was overwritten: {tensor}",
+            "A value that the gradient needs was overwritten in place",
+        ),
+        (
+            "An operation such as x += 1 or relu(inplace=True) changed a tensor that "
+            "backward() "
+            "reads." + _SOUND
+        ),
+        (
+            code(
+                "Make a new tensor instead",
+                "the operation in place",
+                "x = x + 1",
+                before="x += 1",
+            ),
+            code(
+                "Have torch name the operation",
+                "the start of the program",
+                "torch.autograd.set_detect_anomaly(True)",
             ),
         ),
-        "no-gradient": Text(
-            "backward() is called on a tensor that records no gradient",
-            (
-                "All parameters are frozen, or the loss was computed under no_grad or from "
-                "detached values. With gradient checkpointing of a frozen model, its inputs need "
-                "gradients." + _SOUND
-            ),
-            (
-                code(
-                    "Let the inputs record gradients",
-                    "after the model is loaded",
-                    "model.enable_input_require_grads()",
-                    use_if=("a transformers model is trained by adapters (LoRA)",),
-                ),
+    ),
+    "in-place-on-leaf": Text(
+        "A parameter is changed in place while gradients are recorded",
+        ("torch forbids it, since the gradient would be wrong." + _SOUND),
+        (
+            code(
+                "Change it without recording",
+                "the change",
+                "with torch.no_grad():\n    parameter.add_(value)",
             ),
         ),
-        "graph-capture": Text(
-            "A CUDA graph cannot record what the program does here",
-            (
-                "A copy to the processor, an allocation, a synchronization or printing a value is "
-                "not allowed while a CUDA graph is recorded." + _SOUND
-            ),
-            (
-                code(
-                    "Compile without CUDA graphs",
-                    "the call of torch.compile",
-                    'torch.compile(model, mode="default")',
-                    before='torch.compile(model, mode="reduce-overhead")',
-                ),
+    ),
+    "no-gradient": Text(
+        "backward() is called on a tensor that records no gradient",
+        (
+            "All parameters are frozen, or the loss was computed under no_grad or from "
+            "detached values. With gradient checkpointing of a frozen model, its inputs need "
+            "gradients." + _SOUND
+        ),
+        (
+            code(
+                "Let the inputs record gradients",
+                "after the model is loaded",
+                "model.enable_input_require_grads()",
+                use_if=("a transformers model is trained by adapters (LoRA)",),
             ),
         ),
-        "forked-after-cuda": Text(
-            "A forked child process uses {what}, which its parent started before",
-            ("A CUDA context does not survive fork(2). The child has to be spawned." + _SOUND),
-            (
-                code(
-                    "Spawn child processes",
-                    "the start of the program",
-                    'torch.multiprocessing.set_start_method("spawn", force=True)',
-                ),
-                code(
-                    "Keep CUDA out of the data loader",
-                    "the data set",
-                    "return array  # moved to the GPU in the training loop",
-                ),
-                variables(
-                    "Have vLLM spawn its workers",
-                    {"VLLM_WORKER_MULTIPROC_METHOD": "spawn"},
-                    use_if=("the program is vLLM",),
-                ),
+    ),
+    "graph-capture": Text(
+        "A CUDA graph cannot record what the program does here",
+        (
+            "A copy to the processor, an allocation, a synchronization or printing a value is "
+            "not allowed while a CUDA graph is recorded." + _SOUND
+        ),
+        (
+            code(
+                "Compile without CUDA graphs",
+                "the call of torch.compile",
+                'torch.compile(model, mode="default")',
+                before='torch.compile(model, mode="reduce-overhead")',
             ),
         ),
-        "loss-not-a-number": Text(
-            "The numbers became NaN or infinite",
-            "The computation diverged. Usual causes are a learning rate that is too high, half "
-            "precision (float16) that overflows, a division by zero, or damaged input. The "
-            "installation is usually sound.",
-            (
-                code(
-                    "Use bfloat16 instead of float16",
-                    "the settings of the precision",
-                    "dtype=torch.bfloat16",
-                    before="dtype=torch.float16",
-                ),
-                code(
-                    "Have torch name the operation",
-                    "the start of the program",
-                    "torch.autograd.set_detect_anomaly(True)",
-                ),
+    ),
+    "forked-after-cuda": Text(
+        "A forked child process uses {what}, which its parent started before",
+        ("A CUDA context does not survive fork(2). The child has to be spawned." + _SOUND),
+        (
+            code(
+                "Spawn child processes",
+                "the start of the program",
+                'torch.multiprocessing.set_start_method("spawn", force=True)',
+            ),
+            code(
+                "Keep CUDA out of the data loader",
+                "the data set",
+                "return array  # moved to the GPU in the training loop",
+            ),
+            variables(
+                "Have vLLM spawn its workers",
+                {"VLLM_WORKER_MULTIPROC_METHOD": "spawn"},
+                use_if=("the program is vLLM",),
             ),
         ),
-        "empty-kernel-grid": Text(
-            "A kernel was started with a grid that the GPU does not allow",
-            "An empty input gives a grid of zero blocks; a very large one exceeds the limits. "
-            "The size of the input is what to look at.",
-            (code("Print the size of the input", "before the call that fails", "print(x.shape)"),),
-        ),
-        "kernel-access": Text(
-            "A kernel has an invalid {access} of {size} bytes ({space} memory)",
-            "The kernel that compute-sanitizer names below touches memory outside its "
-            "allocation. It is an error of that kernel.",
-        ),
-        "main-guard": Text(
-            "A process is started while the main module is imported",
-            (
-                "Child processes import the main module again on Windows and macOS. Without the "
-                "guard, each of them starts children of its own." + _SOUND
+    ),
+    "loss-not-a-number": Text(
+        "The numbers became NaN or infinite",
+        "The computation diverged. Usual causes are a learning rate that is too high, half "
+        "precision (float16) that overflows, a division by zero, or damaged input. The "
+        "installation is usually sound.",
+        (
+            code(
+                "Use bfloat16 instead of float16",
+                "the settings of the precision",
+                "dtype=torch.bfloat16",
+                before="dtype=torch.float16",
             ),
-            (
-                code(
-                    "Guard the start of the program",
-                    "the end of the main script",
-                    'if __name__ == "__main__":\n    main()',
-                    before="main()",
-                ),
-                code(
-                    "Load data in the main process",
-                    "the data loader",
-                    "num_workers=0",
-                    use_if=(WINDOWS,),
-                ),
+            code(
+                "Have torch name the operation",
+                "the start of the program",
+                "torch.autograd.set_detect_anomaly(True)",
             ),
         ),
-        "not-picklable": Text(
-            "{object} cannot be sent to another process",
-            (
-                "Child processes get their work by pickle, which knows classes and functions at "
-                "the top of a module only: no lambda, local function, open file or lock." + _SOUND
+    ),
+    "empty-kernel-grid": Text(
+        "A kernel was started with a grid that the GPU does not allow",
+        "An empty input gives a grid of zero blocks; a very large one exceeds the limits. "
+        "The size of the input is what to look at.",
+        (code("Print the size of the input", "before the call that fails", "print(x.shape)"),),
+    ),
+    "kernel-access": Text(
+        "A kernel has an invalid {access} of {size} bytes ({space} memory)",
+        "The kernel that compute-sanitizer names below touches memory outside its "
+        "allocation. It is an error of that kernel.",
+    ),
+    "main-guard": Text(
+        "A process is started while the main module is imported",
+        (
+            "Child processes import the main module again on Windows and macOS. Without the "
+            "guard, each of them starts children of its own." + _SOUND
+        ),
+        (
+            code(
+                "Guard the start of the program",
+                "the end of the main script",
+                'if __name__ == "__main__":\n    main()',
+                before="main()",
             ),
-            (
-                code(
-                    "Move the function to the top of its module",
-                    "the function or class",
-                    "def collate(batch):\n    ...",
-                    before="collate = lambda batch: ...",
-                ),
-                code("Load data in the main process", "the data loader", "num_workers=0"),
+            code(
+                "Load data in the main process",
+                "the data loader",
+                "num_workers=0",
+                use_if=(WINDOWS,),
             ),
         ),
-    }
+    ),
+    "not-picklable": Text(
+        "{object} cannot be sent to another process",
+        (
+            "Child processes get their work by pickle, which knows classes and functions at "
+            "the top of a module only: no lambda, local function, open file or lock." + _SOUND
+        ),
+        (
+            code(
+                "Move the function to the top of its module",
+                "the function or class",
+                "def collate(batch):\n    ...",
+                before="collate = lambda batch: ...",
+            ),
+            code("Load data in the main process", "the data loader", "num_workers=0"),
+        ),
+    ),
+}

@@ -37,7 +37,7 @@ def explained(case: Case, table: Mapping[str, Text]) -> Iterator[Explanation]:
     The same one comes once; of a kind, only those with the title that says most.
     """
     found = [
-        (_rank(table[event.kind].titles, named(event)), event.kind, one)
+        (_rank(table[event.kind].titles, objects_of(event)), event.kind, one)
         for event in case.of(*table)
         if (one := explanation(case, event, table[event.kind])) is not None
     ]
@@ -59,7 +59,7 @@ def explanation(
     case: Case, event: Event, text: Text, objects: Mapping[str, str] | None = None
 ) -> Explanation | None:
     """Return the explanation of one event; None where no title can be filled."""
-    known = {**named(event), **(objects or {})}
+    known = {**objects_of(event), **(objects or {})}
     title, cause = filled(text.titles, known), filled(text.causes, known)
     if title is None or cause is None:
         return None
@@ -79,7 +79,7 @@ def explanation(
     )
 
 
-def named(event: Event) -> dict[str, str]:
+def objects_of(event: Event) -> dict[str, str]:
     """Return the objects of an event: those of a second wording, `a2`, by their plain name, `a`."""
     return {
         name.rstrip("0123456789"): value
