@@ -13,7 +13,7 @@ from functools import lru_cache
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.recipes import LINUX, code, command, fitting, variables
 from doctor.analyzers.texts import Text, explained, objects_of
-from doctor.model.events import Event
+from doctor.model.events import Event, Level
 from doctor.model.issues import Recipe
 from doctor.model.scales import Severity
 
@@ -32,10 +32,24 @@ _SEARCHED = 4000
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield who holds the memory of the GPU, and what to do about it."""
     events = [event for event in case.of("gpu-memory") if not _of_host(case, event)]
+    if any(_is_other_failure(event) for event in case.events):
+        events = [event for event in events if _RETRIED not in event.text]
     for event in events[:1]:
         best = next((one for one in events if objects_of(one).get("free")), event)
         yield _explanation(case, best)
     yield from explained(case, _TABLE)
+
+
+_RETRIED = "cuda_executor.cc"
+"""XLA asks for less and less memory when it starts, and reports each attempt from this file."""
+
+
+def _is_other_failure(event: Event) -> bool:
+    return (
+        event.level is Level.FAILURE
+        and not event.general
+        and event.kind not in ("gpu-memory", "cuda-error")
+    )
 
 
 def _of_host(case: Case, event: Event) -> bool:

@@ -113,10 +113,21 @@ def _explanation(case: Case, event: Event, found: Code) -> Explanation:
             confidence=Confidence.LOW if found.fault in _OPEN else Confidence.MEDIUM,
             captures={"code": found.name, "number": str(found.number)},
         ),
-        precision=Precision.FAMILY,
-        # NCCL prints the code of CUDA below its own, which only says that CUDA failed.
-        contradicts=("nccl/cuda-call-failed",) if event.text.startswith("Cuda failure") else (),
+        precision=Precision.EXACT if _JAX in event.text else Precision.FAMILY,
+        contradicts=_contradicted(event),
     )
+
+
+_JAX = "versions_helpers.cc"
+"""JAX's plugin for CUDA asks the driver in this file."""
+
+
+def _contradicted(event: Event) -> tuple[str, ...]:
+    """Return the known issues that the line of a code rules out."""
+    if event.text.startswith("Cuda failure"):
+        return ("nccl/cuda-call-failed",)  # NCCL prints the code below, the issue asks for it
+    # The plugin that is said to be missing was loaded, and the driver refused it.
+    return ("jax/no-cuda-plugin",) if _JAX in event.text else ()
 
 
 def _title(event: Event, found: Code) -> str:

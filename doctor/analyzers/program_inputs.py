@@ -11,6 +11,7 @@ from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.recipes import LINUX, WINDOWS, code, command
 from doctor.analyzers.texts import Text, explained, explanation
 from doctor.model.events import Event, Level
+from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
 
 _LIBRARIES = ("site-packages", "dist-packages", "/opt/", "/usr/lib", ".so", ".dll", "/cuda")
@@ -31,13 +32,19 @@ def explain(case: Case) -> Iterator[Explanation]:
         file = one.event.objects.get("file", "")
         if one.event.kind != "file-missing":
             yield one
-        elif _is_program(one.event):
-            text = _program()
-            named = {"file": file} if file else {}
-            if (better := explanation(case, one.event, text, named)) is not None:
+        elif (text := _of_missing(case, one.event)) is not None:
+            if (better := explanation(case, one.event, text)) is not None:
                 yield better
         elif not any(word in file for word in _LIBRARIES):
             yield one  # or else a file of an installation, not of the program
+
+
+def _of_missing(case: Case, event: Event) -> Text | None:
+    """Return what to say of a folder that cannot be made, or a program that is not there."""
+    before = " ".join(case.log.lines[max(0, event.at - 3) : event.at])
+    if "makedirs" in before or "mkdir" in before:
+        return _FOLDER
+    return _PROGRAM if _is_program(event) else None
 
 
 def _is_program(event: Event) -> bool:
@@ -48,24 +55,44 @@ def _is_program(event: Event) -> bool:
     return file.isidentifier() or file.removesuffix(".exe").isidentifier()
 
 
-def _program() -> Text:
-    return Text(
-        ("The program {file} was not found", "A program that was to be started was not found"),
-        "The failing code starts another program, which is not installed or not on PATH. In a "
-        "build this is git, ninja, nvcc or a compiler; the frame above subprocess in the traceback "
-        "names it.",
-        (
-            command("See whether it is found", "which", "{log.file}", use_if=(LINUX,), look=True),
-            command(
-                "See whether it is found, on Windows",
-                "where.exe",
-                "{log.file}",
-                use_if=(WINDOWS,),
-                look=True,
-            ),
+_PROGRAM = Text(
+    ("The program {file} was not found", "A program that was to be started was not found"),
+    "The failing code starts another program, which is not installed or not on PATH. In a "
+    "build this is git, ninja, nvcc or a compiler; the frame above subprocess in the traceback "
+    "names it.",
+    (
+        command("See whether it is found", "which", "{log.file}", use_if=(LINUX,), look=True),
+        command(
+            "See whether it is found, on Windows",
+            "where.exe",
+            "{log.file}",
+            use_if=(WINDOWS,),
+            look=True,
         ),
-        severity=Severity.ERROR,
-    )
+    ),
+    severity=Severity.ERROR,
+)
+_FOLDER = Text(
+    "The folder {file} cannot be made",
+    "The folder above it does not exist or cannot be written, or HOME names none. Caches of "
+    "compiled kernels and of models go there.",
+    (
+        Recipe(
+            title="Keep caches in a folder that can be written",
+            steps=(
+                Action(
+                    env={
+                        "TORCHINDUCTOR_CACHE_DIR": "<folder>/inductor",
+                        "TRITON_CACHE_DIR": "<folder>/triton",
+                        "HF_HOME": "<folder>/huggingface",
+                    }
+                ),
+            ),
+            ask={"folder": "a folder that you can write to, on a local disk"},
+        ),
+    ),
+    severity=Severity.ERROR,
+)
 
 
 _LOGIN = command(

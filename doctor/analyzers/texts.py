@@ -82,7 +82,7 @@ def explanation(
 def objects_of(event: Event) -> dict[str, str]:
     """Return the objects of an event: those of a second wording, `a2`, by their plain name, `a`."""
     return {
-        name.rstrip("0123456789"): value
+        name.rstrip("0123456789"): value.rstrip(", ")
         for name, value in sorted(event.objects.items(), reverse=True)
         if value
     }

@@ -117,6 +117,15 @@ def test_silence_on_other_lines(text: str) -> None:
     assert said(text) == []
 
 
+def test_a_folder_that_cannot_be_made_is_no_missing_file() -> None:
+    """Caches of compiled kernels are made on first use."""
+    text = (
+        '  File "<frozen os>", line 225, in makedirs\n'
+        "FileNotFoundError: [Errno 2] No such file or directory: '/proc/.triton'"
+    )
+    assert [title for _, title in said(text)] == ["The folder /proc/.triton cannot be made"]
+
+
 def test_a_title_is_bounded() -> None:
     """An object of thousands of characters is cut."""
     ((_, title),) = said("TypeError: cannot pickle " + "<" * 3000)

@@ -128,6 +128,16 @@ def test_what_ran_out_is_named(text: str, kind: str) -> None:
     assert kind in kinds
 
 
+def test_memory_that_jax_asks_for_in_vain_at_its_start_is_no_failure() -> None:
+    """XLA tries smaller amounts; what fails later is the failure."""
+    text = (
+        "E1122 cuda_executor.cc:1365] [0] Failed to allocate device memory of 59.38GiB: "
+        "RESOURCE_EXHAUSTED: : CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+        "TypeError: add got incompatible shapes for broadcasting: (4,), (5,)."
+    )
+    assert said(text) == [("shapes-differ", "Shapes do not fit: 4 and 5")]
+
+
 def test_pinned_memory_is_memory_of_the_machine() -> None:
     """CUDA reports "out of memory" for it as well."""
     text = (

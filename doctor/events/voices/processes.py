@@ -57,10 +57,16 @@ VOICES = (
             ),
             Form(
                 "killed-by-signal",
-                r"(?i)\b(?:signal: |killed by |received |signal )(?P<said>SIG(?:KILL|SEGV|ILL|BUS"
+                r"\b(?:signal: |killed by |received |Signal )(?P<said>SIG(?:KILL|SEGV|ILL|BUS"
                 r"|ABRT|FPE|TRAP|SYS|TERM)"
                 r"|killed|segmentation fault|illegal instruction|bus error|aborted)\b",
                 ("signal: ", "killed by sig", "received sig", "signal sig"),
+            ),
+            Form(
+                "killed-by-signal",
+                r"\bkilled by signal: (?P<said>Bus error|Segmentation fault|Killed|Aborted|"
+                r"Illegal instruction)",
+                ("killed by signal",),
             ),
         ),
     ),
