@@ -25,7 +25,7 @@ COVERED = (
         ),
         "3 and 4 (dimension 1)",
     ),
-    ("ValueError: operands could not be broadcast together with shapes (2,3) (4,)", "2,3 and 4,"),
+    ("ValueError: operands could not be broadcast together with shapes (2,3) (4,)", "2,3 and 4"),
     (
         (
             "size mismatch for model.embed_tokens.weight: copying a param with shape "
