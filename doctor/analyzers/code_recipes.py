@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from doctor.analyzers.recipes import LINUX, code, command, variables
-from doctor.model.issues import Condition, Recipe
+from doctor.model.issues import Recipe
 from doctor.timelines.codes import Code
 
 
@@ -34,7 +34,6 @@ _SAME = {
     "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED": "cudaErrorSharedObjectInitFailed",
     "CUDA_ERROR_DEVICE_UNAVAILABLE": "cudaErrorDevicesUnavailable",
 }
-_CONTAINER = Condition(fact="host.container", present=True)
 
 
 @lru_cache(maxsize=1)

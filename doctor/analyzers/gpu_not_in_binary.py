@@ -117,7 +117,7 @@ def _of_torch(case: Case, event: Event) -> Explanation:
             (_compare(), _own_architecture(), *(_builds(gpu)[1] if gpu else ())),
             Precision.FAMILY,
         )
-    known = f" Its build has code for {', '.join(archs)}." if archs else ""
+    known = f" This build has code for {', '.join(archs)}." if archs else ""
     sentence, recipes = _builds(gpu)
     return _explanation(
         case,
@@ -125,7 +125,7 @@ def _of_torch(case: Case, event: Event) -> Explanation:
         f"{torch} has no code for {gpu.label}",
         f"The wheel was not compiled for this GPU; driver and toolkit do not matter.{known} "
         f"{sentence}",
-        recipes,
+        (_same_release(), *recipes),
         Precision.EXACT,
     )
 
@@ -177,6 +177,27 @@ def _builds(gpu: Gpu) -> tuple[str, tuple[Recipe, ...]]:
     return sentence + ".", tuple(recipes)
 
 
+def _same_release() -> Recipe:
+    """Return the recipe that keeps the release of torch; it is dropped where no build fits."""
+    return Recipe(
+        title="Take the build of torch {torch.release} that holds code for the GPU",
+        steps=(
+            Action(
+                install=("torch=={torch.release}+{torch.wanted_tag}",),
+                companions=(
+                    "torchvision=={compat.torch.torchvision.wanted}+{torch.wanted_tag}",
+                    "torchaudio=={compat.torch.torchaudio.wanted}+{torch.wanted_tag}",
+                ),
+                index=_INDEX + "{torch.wanted_tag}",
+            ),
+        ),
+        verify=_VERIFY,
+    )
+
+
+_VERIFY = ("{python.executable}", "-c", "import torch; print(torch.ones(2).cuda() + 1)")
+
+
 def _install(tag: str, requirement: str, use_if: str) -> Recipe:
     return Recipe(
         title=f"Install a torch with code for this GPU, from the index {tag}",
@@ -190,7 +211,7 @@ def _install(tag: str, requirement: str, use_if: str) -> Recipe:
                 options=(Option.UPGRADE,),
             ),
         ),
-        verify=("{python.executable}", "-c", "import torch; print(torch.ones(2).cuda() + 1)"),
+        verify=_VERIFY,
     )
 
 

@@ -5,6 +5,7 @@ Each is a note: no installation mends it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation
@@ -33,7 +34,8 @@ def explain(case: Case) -> Iterator[Explanation]:
         if one.event.kind != "file-missing":
             yield one
         elif (text := _of_missing(case, one.event)) is not None:
-            if (better := explanation(case, one.event, text)) is not None:
+            started = {"file": file or _started(case, one.event)}
+            if (better := explanation(case, one.event, text, started)) is not None:
                 yield better
         elif not any(word in file for word in _LIBRARIES):
             yield one  # or else a file of an installation, not of the program
@@ -45,6 +47,19 @@ def _of_missing(case: Case, event: Event) -> Text | None:
     if "makedirs" in before or "mkdir" in before:
         return _FOLDER
     return _PROGRAM if _is_program(event) else None
+
+
+_STARTS = re.compile(
+    r"(?:check_\w{4,6}|run|Popen|call)\(\s{0,3}\[?['\"](?P<program>[\w.-]{1,40})[ '\"]"
+)
+
+
+def _started(case: Case, event: Event) -> str:
+    """Return the program that the traceback starts; empty where it does not show it."""
+    for line in reversed(case.log.lines[max(0, event.at - 30) : event.at]):
+        if (match := _STARTS.search(line[:400])) is not None:
+            return match["program"]
+    return ""
 
 
 def _is_program(event: Event) -> bool:

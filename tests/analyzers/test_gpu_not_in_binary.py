@@ -84,7 +84,8 @@ def test_the_builds_with_code_for_the_gpu_are_named() -> None:
     assert one.detection.title.startswith("torch 2.6.0+cu124 has no code")
     assert "sm_90" in one.detection.message  # the table says what the wheel has
     indexes = [step.index for recipe in one.detection.recipes for step in recipe.steps]
-    assert indexes == [f"https://download.pytorch.org/whl/{tag}" for tag in ("cu128", "cu130")]
+    tags = ("{torch.wanted_tag}", "cu128", "cu130")
+    assert indexes == [f"https://download.pytorch.org/whl/{tag}" for tag in tags]
 
 
 def test_torch_with_code_for_the_gpu_is_not_blamed() -> None:

@@ -117,6 +117,16 @@ def test_silence_on_other_lines(text: str) -> None:
     assert said(text) == []
 
 
+def test_a_program_is_named_by_the_call_that_starts_it() -> None:
+    """Windows does not say which program is missing; the traceback shows the call."""
+    text = (
+        '    subprocess.run(["git", "submodule", "update"])\n'
+        '  File "C:\\Python\\subprocess.py", line 1456, in _execute_child\n'
+        "FileNotFoundError: [WinError 2] The system cannot find the file specified"
+    )
+    assert [title for _, title in said(text)] == ["The program git was not found"]
+
+
 def test_a_folder_that_cannot_be_made_is_no_missing_file() -> None:
     """Caches of compiled kernels are made on first use."""
     text = (

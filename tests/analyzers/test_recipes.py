@@ -1,0 +1,75 @@
+"""What analyzers recommend is safe if it is pasted literally."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from doctor import analyzers
+from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.texts import Text
+from doctor.model.issues import Recipe
+
+_ASKED = re.compile(r"<([\w-]+)>")
+_UNIX = {"sh", "ls", "df", "free", "sysctl", "systemctl", "modprobe", "ulimit", "sudo"}
+"""Commands that Windows does not have."""
+
+
+def _recipes(value: object) -> Iterator[Recipe]:
+    if isinstance(value, Recipe):
+        yield value
+    elif isinstance(value, Text):
+        yield from value.recipes
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _recipes(one)
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _recipes(one)
+
+
+def recipes() -> list[tuple[str, Recipe]]:
+    """Return the recipes that stand in the modules of analyzers, with the name of the module."""
+    return [
+        (found.name, recipe)
+        for found in pkgutil.iter_modules(analyzers.__path__)
+        for value in vars(importlib.import_module(f"{analyzers.__name__}.{found.name}")).values()
+        for recipe in _recipes(value)
+    ]
+
+
+RECIPES = recipes()
+
+
+def test_the_recipes_are_found() -> None:
+    """The tables of the modules hold them."""
+    assert len(RECIPES) > 100
+
+
+@pytest.mark.parametrize(("module", "recipe"), RECIPES, ids=[one.title for _, one in RECIPES])
+def test_a_recipe_can_be_pasted(module: str, recipe: Recipe) -> None:
+    """Each placeholder is explained, and no command of Unix is shown for Windows."""
+    words = [
+        word
+        for step in recipe.steps
+        for word in (*step.run, *step.install, *step.env.values(), step.index or "")
+    ]
+    wanted = {name for word in words for name in _ASKED.findall(word)}
+    assert wanted <= recipe.ask.keys(), module
+    unix = any(step.run and (step.run[0] in _UNIX or step.sudo) for step in recipe.steps)
+    if unix and "ls" not in [step.run[0] for step in recipe.steps if step.run]:
+        assert LINUX in recipe.use_if, module
+    assert recipe.steps or recipe.snippet, module
+
+
+@pytest.mark.parametrize(("module", "recipe"), RECIPES, ids=[one.title for _, one in RECIPES])
+def test_torch_moves_with_its_companions(module: str, recipe: Recipe) -> None:
+    """A torch of another release beside the old torchvision fails to load."""
+    for step in recipe.steps:
+        if any(one.startswith("torch") for one in step.install):
+            assert any("torchvision" in one for one in step.companions), module
+            assert step.index, module
