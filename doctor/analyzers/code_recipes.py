@@ -32,6 +32,7 @@ _SAME = {
     "CUDA_ERROR_LAUNCH_FAILED": "cudaErrorLaunchFailure",
     "CUDA_ERROR_ASSERT": "cudaErrorAssert",
     "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED": "cudaErrorSharedObjectInitFailed",
+    "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED": "cudaErrorPeerAccessUnsupported",
     "CUDA_ERROR_DEVICE_UNAVAILABLE": "cudaErrorDevicesUnavailable",
 }
 
@@ -198,6 +199,28 @@ _RECIPES: dict[str, tuple[Recipe, ...]] = {
             "-q",
             "-d",
             "COMPUTE,PIDS",
+            look=True,
+        ),
+    ),
+    "cudaErrorPeerAccessUnsupported": (
+        variables(
+            "Have NCCL exchange data through the memory of the machine",
+            {"NCCL_P2P_DISABLE": "1", "NCCL_CUMEM_HOST_ENABLE": "0"},
+            use_if=(LINUX, "the line comes from NCCL or a program with several GPUs"),
+            note="Slower than direct access, which these GPUs do not have.",
+        ),
+        code(
+            "Switch off vLLM's own all-reduce",
+            "the command that starts vLLM",
+            "--disable-custom-all-reduce",
+            use_if=("the program is vLLM",),
+        ),
+        command(
+            "See which GPUs reach each other",
+            "nvidia-smi",
+            "topo",
+            "-p2p",
+            "r",
             look=True,
         ),
     ),

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.gpus import gpu_of, see_capability
-from doctor.analyzers.recipes import code, fitting
+from doctor.analyzers.recipes import code, fitting, variables
+from doctor.analyzers.texts import Text, explained
 from doctor.model.events import Event
 from doctor.model.issues import Recipe
+from doctor.model.scales import Severity
 
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what the GPU lacks, and what to take instead."""
+    yield from explained(case, _TABLE)
     listed = any("No operator found for" in line for line in case.log.lines)
     for event in case.of("gpu-too-old", "gpu-lacks-type"):
         if listed and "major" in event.objects:
@@ -102,3 +105,31 @@ def _alternatives(lower: str) -> tuple[Recipe, ...]:
 
 def _number(capability: str) -> tuple[int, ...]:
     return tuple(int(part) for part in capability.split(".") if part.isdigit())
+
+
+_TABLE = {
+    "triton-pass-failed": Text(
+        (
+            "Triton's compiler cannot translate a kernel for this GPU: {said}",
+            "Triton's compiler cannot translate a kernel for this GPU",
+        ),
+        "The kernel uses what the GPU lacks (bfloat16, fp8, asynchronous copies), or this release "
+        "of Triton has an error for this GPU.",
+        (
+            code(
+                "Use float16 in place of bfloat16",
+                "the setting of the type",
+                "dtype=torch.float16",
+                before="dtype=torch.bfloat16",
+                use_if=("the program computes in bfloat16",),
+            ),
+            variables(
+                "Run without compiling",
+                {"TORCH_COMPILE_DISABLE": "1"},
+                use_if=("torch.compile makes the kernel",),
+                lasting=False,
+            ),
+        ),
+        severity=Severity.ERROR,
+    ),
+}

@@ -31,12 +31,24 @@ for AMDGPU Backend, Processors: https://llvm.org/docs/AMDGPUUsage.html#processor
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what failed on the GPU, and what to do about it."""
     yield from explained(case, _TABLE)
-    for event in case.of("gfx-not-in-binary", "tensile-missing"):
+    crashed = case.of("killed-by-signal") if crash_in_hip(case) else ()
+    for event in (*case.of("gfx-not-in-binary", "tensile-missing"), *crashed):
         gfx = event.objects.get("gfx") or _gfx_of(case)
         text = _no_code(gfx)
         if (one := explanation(case, event, text, {**objects_of(event), "gfx": gfx})) is not None:
             yield one
             return
+
+
+def crash_in_hip(case: Case) -> str:
+    """Return the chip on which libamdhip64 crashed for want of code; empty for no such crash.
+
+    HIP ends by SIGSEGV at the first kernel on a chip that nothing was compiled for
+    (https://github.com/ROCm/hip/issues/3282).
+    """
+    gfx = _gfx_of(case)
+    there = gfx in _OVERRIDES and any("libamdhip64" in line for line in case.log.lines)
+    return gfx if there else ""
 
 
 def _gfx_of(case: Case) -> str:
@@ -223,6 +235,24 @@ _TABLE: dict[str, Text] = {
             ),
             _FALLBACK,
         ),
+    ),
+    "metal-command-buffer": Text(
+        (
+            "Metal did not finish the work of the program (command buffer, status {status})",
+            "Metal did not finish the work of the program (command buffer)",
+        ),
+        "Most often the model and its context need more memory than macOS leaves to the GPU. The "
+        "first such line counts: after it macOS refuses all work of the process.",
+        (
+            code(
+                "Use a shorter context and fewer layers on the GPU",
+                "the command that starts llama.cpp",
+                "-c 4096 -ngl 20",
+                use_if=("the program is llama.cpp",),
+                note="A model that is quantized further helps as well.",
+            ),
+        ),
+        severity=Severity.ERROR,
     ),
     "metal-library": Text(
         "The Metal library of the program was not found or does not compile",

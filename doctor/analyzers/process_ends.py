@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.other_gpus import crash_in_hip
 from doctor.analyzers.recipes import LINUX, code, command, fitting, variables
 from doctor.analyzers.texts import Text, explained
 from doctor.model.events import Event, Level
@@ -29,6 +30,8 @@ _SIGNALS = {
     "trace/breakpoint trap": "SIGTRAP",
     "bad system call": "SIGSYS",
 }
+_EXCEPTIONS = {"access violation": "0xC0000005", "stack overflow": "0xC00000FD"}
+"""What Python's faulthandler calls the exceptions of Windows (Python/faulthandler.c)."""
 _CONSEQUENCES = {"SIGTERM", "SIGABRT", "SIGINT", "SIGHUP", "SIGPIPE"}
 """Signals that follow another failure, where the log shows one."""
 _STATUSES = {1, 2}
@@ -39,11 +42,15 @@ _GENERAL_KINDS = {"exit-status", "windows-status", "killed-by-signal", "ranks-en
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what ended each process, the same thing once."""
     yield from explained(case, _TABLE)
+    if not any(event.level is Level.FAILURE for event in case.events):
+        yield from explained(case, {"ray-worker-died": _RAY})
     failed = any(
         event.level is Level.FAILURE and not event.general and event.kind not in _GENERAL_KINDS
         for event in case.events
     )
     names = {"SIGKILL"} if any(case.of("oom-killed")) else set[str]()
+    if crash_in_hip(case):
+        names.add("SIGSEGV")
     for event in case.of("killed-by-signal", "exit-status", "windows-status"):
         found = code_of(event)
         if found is None or not found.means or found.number in _STATUSES:
@@ -59,7 +66,7 @@ def code_of(event: Event) -> Code | None:
     """Return the signal or the status that an event names."""
     objects = event.objects
     if event.kind == "windows-status":
-        return numbered("ntstatus", objects["status"])
+        return numbered("ntstatus", objects.get("status") or _EXCEPTIONS[objects["said"]])
     if said := objects.get("said", "").lower():
         return numbered("signal", _SIGNALS.get(said, said.upper()))
     if signal := objects.get("signal"):
@@ -278,3 +285,20 @@ _TABLE: dict[str, Text] = {
         precision=Precision.EXACT,
     ),
 }
+_RAY = Text(
+    "A worker of Ray ended without a message",
+    "Ray only sees that the process is gone. Most often it crashed in compiled code, or the kernel "
+    "or Ray killed it when memory of the machine ran out. The log of that worker says more.",
+    (
+        command(
+            "See what the workers wrote last",
+            "sh",
+            "-c",
+            "tail -n 20 /tmp/ray/session_latest/logs/worker-*.err",
+            use_if=(LINUX,),
+            look=True,
+        ),
+        *_MEMORY,
+    ),
+    severity=Severity.ERROR,
+)

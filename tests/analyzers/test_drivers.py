@@ -58,6 +58,7 @@ COVERED = (
         "gpu-memory-fault",
     ),
     ("No device of requested type available. -1 (PI_ERROR_DEVICE_NOT_FOUND)", "sycl-no-device"),
+    ("ggml_metal_graph_compute: command buffer 0 failed with status 5", "metal-command-buffer"),
     ("MLX error: Failed to load the default metallib. library not found", "metal-library"),
     (
         "error: 'mps.add' op requires the same element type for all operands and results",
@@ -101,6 +102,16 @@ def test_a_chip_gets_the_override_of_its_relative_alone() -> None:
     (other,) = explained(text.format("gfx803"))
     assert known.detection.recipes[0].steps[0].env == {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}
     assert not any(step.env for recipe in other.detection.recipes for step in recipe.steps)
+
+
+def test_a_crash_of_hip_on_a_chip_without_code() -> None:
+    """An integrated GPU that nothing was compiled for ends the process by SIGSEGV."""
+    text = (
+        "Thread 1 received signal SIGSEGV, Segmentation fault.\n"
+        "#0 0x7f in ?? () from /opt/rocm/lib/libamdhip64.so.5\n  Name: gfx90c"
+    )
+    ((_, title),) = said(text)
+    assert title == "The program has no code for the AMD GPU gfx90c"
 
 
 def test_a_peer_that_is_gone_follows_an_error() -> None:

@@ -58,6 +58,10 @@ COVERED = (
         "bfloat16 needs a GPU of compute capability 8.0 or more, and Tesla T4 has 7.5",
     ),
     (
+        "LLVM ERROR: Cannot select: intrinsic %llvm.amdgcn.fdot2.bf16.bf16",
+        "Triton's compiler cannot translate a kernel for this GPU: Cannot select",
+    ),
+    (
         "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
         "FlashAttention needs a GPU of compute capability 8.0 or more",
     ),

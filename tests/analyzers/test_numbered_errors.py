@@ -10,6 +10,20 @@ from tests.analyzers.explained import explained, said
 COVERED = (
     ("Cuda failure 304 'OS call failed or operation not supported on this OS'", "CUDA error 304"),
     ("CUDA error 304", "CUDA error 304"),
+    (
+        (
+            "transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 217 peer access is not "
+            "supported between these two devices"
+        ),
+        "CUDA error 217",
+    ),
+    (
+        (
+            "CUDA error 217 at ggml-cuda.cu:6292: peer access is not supported between these two "
+            "devices"
+        ),
+        "CUDA error 217",
+    ),
     ("cudaError_t 700", "CUDA error 700"),
     ("sync: 716 cudaErrorMisalignedAddress: misaligned address", "CUDA error 716"),
     (

@@ -152,8 +152,7 @@ VOICES = (
         (
             Form(
                 "triton-pass-failed",
-                r"(?:RuntimeError: )?PassManager::run failed|LLVM ERROR: Cannot select|"
-                r"LLVM ERROR: .{0,60}(?:cp\.async|ldmatrix|bf16)",
+                r"PassManager::run failed|LLVM ERROR: (?P<said>Cannot select[^\n]{0,80})",
                 ("passmanager::run failed", "llvm error"),
             ),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.events.forms import Form, Voice
+from doctor.model.events import Level
 
 _HIP_TEXTS = (
     "Unable to find code object for all current devices",
@@ -169,6 +170,17 @@ VOICES = (
                     "command buffer",
                     "insufficient memory (",
                 ),
+            ),
+            Form(
+                "metal-command-buffer",
+                r"command buffer \d{1,4} failed with status (?P<status>\d)",
+                ("command buffer",),
+            ),
+            Form(
+                "metal-command-buffer",
+                r"kIO(?:Accel|GPU)CommandBufferCallbackErrorSubmissionsIgnored",
+                ("commandbuffercallbackerrorsubmissionsignored",),
+                level=Level.WRAPPER,
             ),
             Form(
                 "metal-library",

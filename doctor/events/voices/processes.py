@@ -57,8 +57,8 @@ VOICES = (
             ),
             Form(
                 "killed-by-signal",
-                r"\b(?:signal: |killed by |received |Signal )(?P<said>SIG(?:KILL|SEGV|ILL|BUS"
-                r"|ABRT|FPE|TRAP|SYS|TERM)"
+                r"\b(?:signal: |killed by |received (?:signal )?|Signal )"
+                r"(?P<said>SIG(?:KILL|SEGV|ILL|BUS|ABRT|FPE|TRAP|SYS|TERM)"
                 r"|killed|segmentation fault|illegal instruction|bus error|aborted)\b",
                 ("signal: ", "killed by sig", "received sig", "signal sig"),
             ),
@@ -101,10 +101,32 @@ VOICES = (
                 ("0xc0", "3221", "3222", "-1073", "-1072"),
             ),
             Form(
+                "windows-status",
+                r"Windows fatal exception: (?:(?P<said>access violation|stack overflow)"
+                r"|code (?P<status>0x[0-9a-fA-F]{8}))",
+                ("windows fatal exception",),
+            ),
+            Form(
                 "ranks-ended",
                 r"(?:ChildFailedError|multiprocessing\.spawn\.ProcessExitedException): "
                 r"?(?P<said>.{0,120})",
                 ("childfailederror", "processexitedexception"),
+                level=Level.WRAPPER,
+            ),
+        ),
+    ),
+    Voice(
+        "Ray",
+        (
+            Form(
+                "ray-worker-died",
+                r"A worker died or was killed while executing a task|The actor died unexpectedly "
+                r"before finishing|Worker unexpectedly exits with a connection error code",
+                (
+                    "a worker died or was killed",
+                    "the actor died unexpectedly",
+                    "worker unexpectedly exits",
+                ),
                 level=Level.WRAPPER,
             ),
         ),

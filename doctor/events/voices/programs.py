@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.events.forms import Form, Voice
+from doctor.model.events import Level
 
 VOICES = (
     Voice(
@@ -131,6 +132,7 @@ VOICES = (
                 r"sequence length for this model"
                 r" \((?P<length>\d+) > (?P<limit>\d+)\)",
                 ("token indices sequence length",),
+                level=Level.WARNING,
             ),
             Form(
                 "pad-token-missing",
