@@ -34,7 +34,7 @@ _EXCEPTIONS = {"access violation": "0xC0000005", "stack overflow": "0xC00000FD"}
 """What Python's faulthandler calls the exceptions of Windows (Python/faulthandler.c)."""
 _CONSEQUENCES = {"SIGTERM", "SIGABRT", "SIGINT", "SIGHUP", "SIGPIPE"}
 """Signals that follow another failure, where the log shows one."""
-_STATUSES = {1, 2}
+_STATUSES = {1, 2, 128, 255}
 """Statuses that only repeat that the program failed."""
 _GENERAL_KINDS = {"exit-status", "windows-status", "killed-by-signal", "ranks-ended"}
 
