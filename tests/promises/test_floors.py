@@ -64,6 +64,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
         "doctor.host.supervisor",
         "doctor.host.guard",
         "doctor.fixes.shell",
+        "doctor.timelines.build.standard_library",
     ),
     "tomllib": ("doctor.base.toml",),
     "tomli": ("doctor.base.toml",),
