@@ -1,0 +1,289 @@
+"""Write what is to be said of a name by the releases that have it, or by the file that hides it."""
+
+from __future__ import annotations
+
+import re
+
+from doctor.analyzers.case import Explanation, Precision, detection
+from doctor.analyzers.inventory import NAME, Caller, Inventory
+from doctor.analyzers.releases import TORCH, Fit, fixes
+from doctor.model.events import Event
+from doctor.model.issues import Action, Option, Recipe, Snippet
+from doctor.model.scales import Confidence
+from doctor.timelines import names
+from doctor.timelines.standard_library import Since
+
+_OTHER_WAY = {
+    # The asked package is too new, so that the asking one is no newer than it.
+    "new": ("*/newer-than-*",),
+    "old": ("*/*-removed", "*/*-gone", "*/names-gone-*", "*/name-moved", "*/moved-names"),
+}
+"""Known issues that say that it is the other way round."""
+
+
+_SAFE_PATH = re.compile(r"[\w./\\: +~@=-]{1,300}")
+
+
+def explain_release(
+    event: Event,
+    found: Fit,
+    name: str,
+    asked: tuple[str, str],
+    caller: Caller | None,
+    place: str | None = None,
+) -> Explanation:
+    """Explain a name by the releases that have it; `asked` is its module and the bare name."""
+    module, bare = asked
+    here = f"{found.distribution} {found.version or ''}".strip()
+    title = {
+        "new": f"{here} no longer has {name}: {found.have_it}",
+        "old": f"{here} does not have {name} yet: {found.distribution} {found.since} brought it"
+        if found.version
+        else f"The installed {here} is too old: {name} came with {found.since}",
+        "outside": f"The installed {here} lacks {name}: {found.have_it}",
+        "never": f"No known release of {found.distribution} has {name} in {module}",
+    }[found.way]
+    causes = [_who(caller, found, name)]
+    if place:
+        causes.append(f"It is {place} now.")
+    recipes = fixes(found, caller)
+    if place and place != f"{module}.{bare}":
+        recipes = _imports(module, bare, place, caller, recipes)
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT if found.way != "never" else Precision.FAMILY,
+        contradicts=_OTHER_WAY.get(found.way, ()),
+        detection=detection(
+            event,
+            title,
+            " ".join(causes),
+            recipes=recipes,
+            confidence=Confidence.HIGH if found.version else Confidence.MEDIUM,
+            name="name-not-in-release",
+            captures={"distribution": found.distribution, "releases": found.requirement},
+        ),
+    )
+
+
+def _who(caller: Caller | None, found: Fit, name: str) -> str:
+    """Say who asks, and for which release that was written."""
+    if found.way == "never":
+        return (
+            f"Releases {_span(found.distribution)} were looked through. The name is misspelled, "
+            f"belongs to a fork, or is newer than these."
+        )
+    age = {"new": "an older", "old": "a newer", "outside": "another"}[found.way]
+    who = {
+        "package": f"The package {caller.name} asks for it" if caller else "",
+        "model": f"The code that the model brings along ({caller.name}) asks for it"
+        if caller
+        else "",
+        "addon": f"The add-on {caller.name} asks for it" if caller else "",
+        "project": f"The program {caller.name} asks for it".replace("  ", " ") if caller else "",
+    }.get(caller.kind if caller else "", "")
+    who = who or f"The code that asks for {name}"
+    joined = ", and was" if caller else " was"
+    return f"{who}{joined} written for {age} release of {found.distribution}: {found.have_it}."
+
+
+def _span(distribution: str) -> str:
+    history = names.module_history(distribution.replace("-", "_"))
+    return f"up to {history.newest_known}" if history else "that are known"
+
+
+def _imports(
+    module: str, name: str, place: str, caller: Caller | None, others: tuple[Recipe, ...]
+) -> tuple[Recipe, ...]:
+    """Return the recipes with the new place of a name, first where the code is one's own."""
+    home, _, inner = place.rpartition(".")
+    edit = Recipe(
+        title=f"Import it from {home}",
+        use_if=("you can change the code that imports it",),
+        snippet=Snippet(
+            where=caller.path if caller and _SAFE_PATH.fullmatch(caller.path) else "the import",
+            before=f"from {module} import {name}",
+            after=f"from {home} import {inner}" + (f" as {name}" if inner != name else ""),
+        ),
+    )
+    own = caller is None or caller.kind != "package"
+    return (edit, *others) if own else (*others, edit)
+
+
+def again(distribution: str) -> Recipe:
+    """Return the recipe that installs all files of a distribution again."""
+    return Recipe(
+        title=f"Install {distribution} again, whole",
+        steps=(
+            Action(
+                install=(distribution,),
+                options=(Option.REINSTALL, Option.NO_DEPS),
+            ),
+        ),
+    )
+
+
+def explain_inconsistent(event: Event, found: Fit, module: str, name: str) -> Explanation:
+    """Explain a package whose own files do not go together."""
+    distribution = found.distribution
+    requirement = f"{distribution}=={found.version}" if found.version else distribution
+    recipes = () if distribution in TORCH else (again(requirement),)
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The files of {distribution} do not go together: {module} lacks {name}",
+            "Files of two releases lie in one folder, which an update that stopped half-way, or a "
+            "second copy earlier on the path, leaves behind."
+            if not found.version or found.way == "present"
+            else f"Its own code asks for a name that {distribution} {found.version} does not have.",
+            recipes=recipes,
+            name="package-inconsistent",
+        ),
+    )
+
+
+def explain_without_code(event: Event, module: str, caller: Caller | None) -> Explanation:
+    """Explain an import from a folder without code (PEP 420)."""
+    who = f" for {caller.name}" if caller and caller.name else ""
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"A folder named {module} without code is imported{who}",
+            f"Python found no file of {module}, only a folder with its name: one beside the "
+            f"program, a checkout without its code, or what an uninstall left in site-packages.",
+            recipes=(
+                Recipe(
+                    title="See which folder is imported",
+                    steps=(
+                        Action(
+                            run=(
+                                "{python.executable}",
+                                "-c",
+                                f"import {module.partition('.')[0]} as m; print(list(m.__path__))",
+                            )
+                        ),
+                    ),
+                    note="Rename or remove that folder, or run the program from another one.",
+                    lasting=False,
+                ),
+            )
+            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]{0,80}", module)
+            else (),
+            name="module-without-code",
+        ),
+    )
+
+
+def hides(path: str, package: str) -> bool:
+    """Say whether a file is imported in the place of a package."""
+    parts = re.split(r"[/\\]", path)
+    return parts[-1].partition(".")[0] == package or (
+        parts[-1] == "__init__.py" and len(parts) > 1 and parts[-2] == package
+    )
+
+
+def explain_hidden(event: Event, path: str, package: str) -> Explanation:
+    """Explain a file that has the name of a package."""
+    file = re.split(r"[/\\]", path)[-1]
+    what = "folder" if file == "__init__.py" else f"file {file}"
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("*/older-than-*", "*/newer-than-*", "*/*-removed", "*/*-gone"),
+        detection=detection(
+            event,
+            f"{path} hides the module {package}",
+            f"Python looks in the folder of the program first, so that this {what} is imported in "
+            f"place of the {package} that is meant.",
+            recipes=_renamed(path, file),
+            confidence=Confidence.HIGH,
+            name="module-hidden",
+        ),
+    )
+
+
+def _renamed(path: str, file: str) -> tuple[Recipe, ...]:
+    note = "Remove __pycache__ beside it as well."
+    if file == "__init__.py" or "\\" in path or not _SAFE_PATH.fullmatch(path):
+        return ()
+    return (
+        Recipe(
+            title=f"Give {file} another name",
+            note=note,
+            steps=(Action(run=("mv", "-i", path, path.removesuffix(".py") + "_own.py")),),
+        ),
+    )
+
+
+def explain_standard(
+    event: Event, inventory: Inventory, since: Since | None, name: str, caller: Caller | None
+) -> Explanation | None:
+    """Explain a name of the standard library by the releases of Python that have it."""
+    if since is None:
+        return None
+    python = inventory.python()
+    here = f"Python {python}" if python else "this Python"
+    subject = name.replace("the ", "The ", 1) if name.startswith("the ") else name
+    minor = tuple(int(part) for part in python.split(".")) if python else None
+    first, last = (tuple(int(part) for part in one.split(".")) for one in (since.first, since.last))
+    if since.without and (not since.new if minor is None else minor > last):
+        title = f"{subject} is gone since Python {since.without}, and {here} runs the program"
+        cause = "is older than this Python"
+        until = since.without
+        make = Recipe(
+            title=f"Use Python {since.last} for it",
+            use_if=("there is no release for the newer Python",),
+            steps=(Action(run=("uv", "venv", "--python", since.last, ".venv-older")),),
+            note="Install the packages into that environment.",
+        )
+    elif since.new and (minor is None or minor < first):
+        title = f"{subject} came with Python {since.first}, and {here} runs the program"
+        cause = f"needs Python {since.first} or later"
+        until = ""
+        make = Recipe(
+            title=f"Use Python {since.first} or later",
+            steps=(Action(run=("uv", "venv", "--python", since.first, ".venv-newer")),),
+            note="Install the packages into that environment.",
+        )
+    else:
+        return None
+    who, recipes = _of_caller(caller, make, update=bool(until))
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            title,
+            f"{who} {cause}.",
+            recipes=recipes,
+            confidence=Confidence.HIGH if python else Confidence.MEDIUM,
+            name="name-not-in-python",
+        ),
+    )
+
+
+def _of_caller(
+    caller: Caller | None, make: Recipe, *, update: bool
+) -> tuple[str, tuple[Recipe, ...]]:
+    """Return who asks for a name of Python, and what to do about it."""
+    who = "The program"
+    recipes: tuple[Recipe, ...] = (make,)
+    if caller and caller.kind == "package" and (distribution := names.distribution_of(caller.name)):
+        who = distribution
+        if update and distribution not in TORCH:
+            recipes = (
+                Recipe(
+                    title=f"Take a newer {distribution}",
+                    steps=(
+                        Action(
+                            install=(distribution,), options=(Option.UPGRADE, Option.HOLD_TORCH)
+                        ),
+                    ),
+                ),
+                make,
+            )
+    elif caller and NAME.fullmatch(caller.name):
+        who = caller.name
+    return who, recipes

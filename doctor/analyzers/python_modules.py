@@ -1,0 +1,369 @@
+"""Explain a module that Python does not find.
+
+| module | exact | family |
+| --- | --- | --- |
+| `a.b` | `a` is in the timeline: since or until which release | another package has the name `a` |
+| of Python | since or until which Python; left out when Python was built | – |
+| `a`, which the log shows as installed | installed for another interpreter | – |
+| `a` | – | the distribution that brings it; a compiled part; the program's own |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from packaging.utils import canonicalize_name
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.inventory import NAME, Caller, Inventory, caller_of, distinct
+from doctor.analyzers.name_findings import explain_hidden, explain_release, explain_standard
+from doctor.analyzers.python_names import is_passing
+from doctor.analyzers.releases import TORCH, fit
+from doctor.model.events import Event
+from doctor.model.issues import Action, Option, Recipe
+from doctor.model.scales import Confidence, Severity
+from doctor.timelines import names
+from doctor.timelines.standard_library import standard_module
+
+_BUILDS = re.compile(
+    r"pip-build-env-|builds-v0|Getting requirements to build|get_requires_for_build"
+    r"|Preparing metadata|build_meta\.py|Failed to build `|PEP517|pip-req-build|pip-install-"
+)
+"""What shows that a package is being built; its build requirements are another matter."""
+_COMPILED = re.compile(r"(?:^|\.)(?:_\w{0,60}|\w{0,60}_(?:ext|cuda|kernels?|ops|C|lib|cpp))$")
+_PARTS_OF_PYTHON = {
+    "_ctypes": ("libffi-dev", "libffi-devel"),
+    "_lzma": ("liblzma-dev", "xz-devel"),
+    "_bz2": ("libbz2-dev", "bzip2-devel"),
+    "_sqlite3": ("libsqlite3-dev", "sqlite-devel"),
+    "_ssl": ("libssl-dev", "openssl-devel"),
+    "_curses": ("libncurses-dev", "ncurses-devel"),
+    "readline": ("libreadline-dev", "readline-devel"),
+}
+"""Modules that are left out where Python was built without a library, and its packages."""
+_SYSTEM_PARTS = {
+    "tkinter": ("python3-tk", "python3-tkinter"),
+    "_tkinter": ("python3-tk", "python3-tkinter"),
+    "ensurepip": ("python3-venv", "python3-pip"),
+    "lib2to3": ("python3-lib2to3", "python3-libs"),
+}
+_OWN = frozenset(
+    {"utils", "models", "model", "src", "lib", "modules", "tools", "config", "configs", "data"}
+    | {"train", "common", "core", "scripts", "networks", "ldm", "options", "dataset", "nodes"}
+)
+"""Folders of programs, which are found only from the folder above them."""
+_ELSEWHERE = {
+    "clip": ("OpenAI's CLIP", "git+https://github.com/openai/CLIP.git"),
+    "segment_anything": (
+        "Segment Anything",
+        "git+https://github.com/facebookresearch/segment-anything.git",
+    ),
+    "sam2": ("SAM 2", "git+https://github.com/facebookresearch/sam2.git"),
+    "detectron2": ("detectron2", "git+https://github.com/facebookresearch/detectron2.git"),
+    "tinycudann": (
+        "tiny-cuda-nn",
+        "git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch",
+    ),
+    "pytorch3d": ("PyTorch3D", "git+https://github.com/facebookresearch/pytorch3d.git"),
+    "nvdiffrast": ("nvdiffrast", "git+https://github.com/NVlabs/nvdiffrast.git"),
+    "apex": ("NVIDIA's Apex", "git+https://github.com/NVIDIA/apex.git"),
+}
+"""Modules whose name on the package index belongs to somebody else, or to nobody."""
+_COMPILED_ELSEWHERE = frozenset({"detectron2", "tinycudann", "pytorch3d", "nvdiffrast", "apex"})
+_NO_WHEEL = frozenset({"flash_attn", "mamba_ssm", "causal_conv1d", "xformers", "apex", "vllm"})
+_SAME_PLACE = re.compile(r" in (\S{1,300}?[/\\](?:site|dist)-packages)\b")
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the explanation of each module that is not found."""
+    inventory = Inventory(case)
+    for event in distinct(case, "module-not-found"):
+        if not is_passing(event) and (found := _explained(case, event, inventory)) is not None:
+            yield found
+
+
+def _explained(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
+    module = event.objects["module"]
+    package = module.partition(".")[0]
+    caller = caller_of(case, event, "")
+    if parent := event.objects.get("parent"):
+        return _no_package(case, event, parent)
+    if package in _PARTS_OF_PYTHON or package in _SYSTEM_PARTS:
+        return _left_out(event, package)
+    if any(_BUILDS.search(line) for line in case.log.lines[max(event.at - 60, 0) : event.at]):
+        return None
+    if package != "distutils" and (since := standard_module(module)):
+        return explain_standard(event, inventory, since, f"the module {module}", caller)
+    if package == "torch" and module == "torch":
+        return _installed_elsewhere(case, event, "torch")
+    if "." in module:
+        return _inner(case, event, inventory, module, caller)
+    distribution = names.distribution_of(package)
+    elsewhere = _installed_elsewhere(case, event, distribution or package)
+    return elsewhere or _absent(event, package, distribution, caller)
+
+
+def _no_package(case: Case, event: Event, parent: str) -> Explanation | None:
+    """Explain a module that Python looks for in a file."""
+    package = parent.partition(".")[0]
+    if not names.distribution_of(package) and not standard_module(package):
+        return None
+    del case
+    return explain_hidden(event, f"{parent.replace('.', '/')}.py", package)
+
+
+def _left_out(event: Event, package: str) -> Explanation:
+    """Explain a part that this build of Python does not have."""
+    recipes: tuple[Recipe, ...]
+    if package in _SYSTEM_PARTS:
+        apt, dnf = _SYSTEM_PARTS[package]
+        cause = "Linux distributions keep this part of Python in a package of its own."
+        recipes = (
+            Recipe(
+                title="Install this part of the system's Python",
+                use_if=("it is the system's Python",),
+                steps=(Action(system={"apt": (apt,), "dnf": (dnf,)}, sudo=True),),
+            ),
+        )
+    else:
+        apt, dnf = _PARTS_OF_PYTHON[package]
+        cause = (
+            f"This Python was built where the header files of a library were missing, so that "
+            f"{package} was left out. Python has to be built again after the library is there."
+        )
+        recipes = (
+            Recipe(
+                title="Install the library's header files, then build this Python again",
+                use_if=("pyenv or you built this Python",),
+                steps=(Action(system={"apt": (apt,), "dnf": (dnf,)}, sudo=True),),
+                note="`pyenv install --force` builds a release again.",
+            ),
+            Recipe(
+                title="Use a Python that has every part",
+                steps=(Action(run=("uv", "venv", "--managed-python", ".venv-whole")),),
+                note="Install the packages into that environment.",
+            ),
+        )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"This Python was built without {package}",
+            cause,
+            recipes=recipes,
+            confidence=Confidence.HIGH,
+            name="python-part-missing",
+        ),
+    )
+
+
+def _inner(
+    case: Case, event: Event, inventory: Inventory, module: str, caller: Caller | None
+) -> Explanation | None:
+    """Explain a module inside a package: the package itself was found."""
+    package = module.partition(".")[0]
+    history = names.module_history(module)
+    if history is None:
+        return _part(event, module, caller)
+    if not history.present and _COMPILED.search(module):
+        return _part(event, module, caller)
+    found = fit(history, inventory.release(history.distribution))
+    if found.way == "present":
+        return _part(event, module, caller)
+    name = module.rpartition(".")[2]
+    own = caller_of(case, event, package)
+    return explain_release(
+        event,
+        found,
+        f"the module {module}",
+        (module.rpartition(".")[0], name),
+        own,
+        history.moved_to,
+    )
+
+
+def _part(event: Event, module: str, caller: Caller | None) -> Explanation | None:
+    """Explain a part of a package that was left out of its build."""
+    package = module.partition(".")[0]
+    if not _COMPILED.search(module) or (caller and caller.kind != "package"):
+        return None
+    own = caller is not None and caller.name == package
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The compiled part {module} of {package} is missing",
+            f"{package} is there, but {module}, which is compiled, is not: the package was "
+            f"installed without its build, or runs from its source folder.",
+            recipes=(
+                Recipe(
+                    title=f"See where {package} is imported from",
+                    use_if=("it runs in a folder with the sources of the package",),
+                    steps=(
+                        Action(
+                            run=(
+                                "{python.executable}",
+                                "-c",
+                                f"import importlib.util as i; print(i.find_spec('{package}'))",
+                            )
+                        ),
+                    ),
+                    note="From another folder the installed package is imported.",
+                    lasting=False,
+                ),
+            )
+            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", package)
+            else (),
+            name="compiled-part-missing",
+            confidence=Confidence.MEDIUM if own else Confidence.LOW,
+        ),
+    )
+
+
+def _installed_elsewhere(case: Case, event: Event, distribution: str) -> Explanation | None:
+    """Explain a module whose distribution the log shows as installed."""
+    name = canonicalize_name(distribution)
+    where = ""
+    for line in case.log.lines[: event.at]:
+        if "Successfully installed " in line or "already satisfied: " in line:
+            words = re.findall(r"[A-Za-z][\w.-]{0,80}", line[:2000])
+            installed = {canonicalize_name(re.sub(r"-\d.*", "", word)) for word in words}
+            if name in installed:
+                place = _SAME_PLACE.search(line[:2000])
+                where = place[1] if place else "elsewhere"
+    if not where:
+        return None
+    at = "" if where == "elsewhere" else f", in {where}"
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("torch/not-in-this-interpreter",),
+        detection=detection(
+            event,
+            f"{distribution} is installed{at}, but not for the Python that runs the program",
+            "pip belongs to one Python, and the program was started with another: another "
+            "environment, another version, a notebook's kernel, or sudo.",
+            recipes=(
+                Recipe(
+                    title="Install it with the Python that runs the program",
+                    steps=(
+                        Action(
+                            run=("<python>", "-m", "pip", "install", distribution),
+                        ),
+                    ),
+                    ask={"python": "the interpreter that runs the program (its sys.executable)"},
+                ),
+                Recipe(
+                    title="See which Python each of them is",
+                    steps=(
+                        Action(run=("python", "-c", "import sys; print(sys.executable)")),
+                        Action(run=("pip", "--version")),
+                    ),
+                    lasting=False,
+                ),
+            )
+            if NAME.fullmatch(distribution) and distribution not in TORCH
+            else (),
+            confidence=Confidence.HIGH,
+            name="installed-for-another-python",
+        ),
+    )
+
+
+def _absent(
+    event: Event, package: str, distribution: str | None, caller: Caller | None
+) -> Explanation | None:
+    """Explain a module that is not installed at all."""
+    if package in _ELSEWHERE:
+        title, address = _ELSEWHERE[package]
+        compiled = package in _COMPILED_ELSEWHERE
+        return _not_installed(
+            event,
+            package,
+            title,
+            caller,
+            Recipe(
+                title=f"Install {title} from its repository",
+                steps=(
+                    Action(
+                        install=(address,),
+                        options=(Option.NO_BUILD_ISOLATION, Option.HOLD_TORCH)
+                        if compiled
+                        else (Option.HOLD_TORCH,),
+                    ),
+                ),
+                note="It is compiled for the installed torch, which needs the CUDA toolkit."
+                if compiled
+                else "",
+            ),
+        )
+    if distribution is not None:
+        if package in _NO_WHEEL or distribution in TORCH:
+            return None
+        return _not_installed(
+            event,
+            package,
+            f"the distribution {distribution}",
+            caller,
+            Recipe(
+                title=f"Install {distribution}",
+                steps=(Action(install=(distribution,), options=(Option.HOLD_TORCH,)),),
+            ),
+        )
+    if _COMPILED.search(package) and caller and caller.kind == "package":
+        return _part(event, package, caller)
+    return _unknown(event, package)
+
+
+def _unknown(event: Event, package: str) -> Explanation:
+    """Explain a module that no known distribution brings."""
+    own = package in _OWN
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"This Python has no module {package}",
+            f"{package} is mostly a folder of the program itself, which is found when the program "
+            f"is started in the folder that holds it."
+            if own
+            else f"It is not installed for the Python that runs the program, or it is a module of "
+            f"the program that lies in another folder. The distribution that brings it may have "
+            f"another name than {package}.",
+            recipes=_look_for(package, own=own),
+            # Mostly it is a module of the program, which no installation brings.
+            severity=Severity.NOTE,
+            confidence=Confidence.LOW,
+            name="module-not-installed",
+        ),
+    )
+
+
+def _look_for(package: str, *, own: bool) -> tuple[Recipe, ...]:
+    if own or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", package):
+        return ()
+    return (
+        Recipe(
+            title="Install what the program lists as its requirements",
+            use_if=("the program has a requirements.txt",),
+            steps=(Action(run=("{python.executable}", "-m", "pip", "install", "-r", "<file>")),),
+            ask={"file": "the path of requirements.txt in the program's folder"},
+        ),
+    )
+
+
+def _not_installed(
+    event: Event, package: str, what: str, caller: Caller | None, recipe: Recipe
+) -> Explanation:
+    asked = f"{caller.name} imports it. " if caller and caller.kind == "package" else ""
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The module {package} is not installed for this Python: {what} brings it",
+            f"{asked}It was never installed there, or it went into another environment.",
+            recipes=(recipe,),
+            name="module-not-installed",
+        ),
+    )

@@ -1,0 +1,190 @@
+"""Explain names that a module does not have: gone, not there yet, moved, or hidden by a file.
+
+| event | exact | family |
+| --- | --- | --- |
+| cannot import name, module has no attribute | a package of the timeline, Python | others |
+| object has no attribute | a class of the timeline, or of Python | – |
+| partially initialized module | a file that hides a package | a circle of imports |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation, detection
+from doctor.analyzers.inventory import (
+    Caller,
+    Inventory,
+    caller_of,
+    distinct,
+    frames,
+    is_library,
+    package_of,
+)
+from doctor.analyzers.name_findings import (
+    again,
+    explain_hidden,
+    explain_inconsistent,
+    explain_release,
+    explain_standard,
+    explain_without_code,
+    hides,
+)
+from doctor.analyzers.releases import fit, narrowed
+from doctor.model.events import Event
+from doctor.model.issues import Recipe
+from doctor.model.scales import Confidence
+from doctor.timelines import names
+from doctor.timelines.names import History
+from doctor.timelines.standard_library import (
+    standard_attribute,
+    standard_module,
+    standard_name,
+)
+
+_PASSING = re.compile(
+    r"\bwarn|not available|will not be|will be disabled|optional|Error caught was|falling back"
+    r"|fall back|skipp|disabl|could not be imported, so|\bINFO\b|\bDEBUG\b",
+    re.IGNORECASE,
+)
+"""What a line says that only reports that a program goes on without something."""
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the explanation of each name that is missing."""
+    inventory = Inventory(case)
+    for event in distinct(case, *_EXPLAINED):
+        if is_passing(event):
+            continue
+        if (found := _EXPLAINED[event.kind](case, event, inventory)) is not None:
+            yield found
+
+
+def is_passing(event: Event) -> bool:
+    """Say whether a line only reports that a program goes on without something."""
+    return bool(_PASSING.search(event.text))
+
+
+def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
+    """Explain a name that a module does not have."""
+    module, name = event.objects["module"], event.objects["name"]
+    package = module.partition(".")[0]
+    caller = caller_of(case, event, package)
+    path = event.objects.get("path", "")
+    if package != "torch" and standard_module(package):
+        return explain_standard(
+            event, inventory, standard_name(module, name), f"{module}.{name}", caller
+        )
+    if "unknown location" in event.text:
+        return explain_without_code(event, module, caller)
+    if path and not is_library(path) and names.distribution_of(package) and hides(path, package):
+        return explain_hidden(event, path, package)
+    history = names.importable(module, name)
+    if history is None and names.module_history(module) is None:
+        return _stranger(event, package, name, caller)
+    if history is None:
+        return None
+    version = inventory.release(history.distribution)
+    found = narrowed(fit(history, version), history, _beside(case, event, module, name))
+    if caller is None and frames_inside(case, event, package):
+        return explain_inconsistent(event, found, module, name)
+    if found.way == "present":
+        return explain_inconsistent(event, found, module, name) if version else None
+    moved = names.importable(module, name, at=version)
+    place = moved.moved_to if moved else None
+    return explain_release(
+        event, found, name, (module, name), caller, place if found.way != "old" else None
+    )
+
+
+def _beside(case: Case, event: Event, module: str, name: str) -> list[History]:
+    """Return the histories of the names to the left of one in its import statement."""
+    for line in reversed(case.log.lines[max(event.at - 4, 0) : event.at]):
+        statement = _IMPORT.search(line[:_LONGEST])
+        if statement and statement[1] == module:
+            left = re.split(rf"\b{re.escape(name)}\b", statement[2], maxsplit=1)
+            if len(left) < 2:
+                return []
+            found = (names.importable(module, one) for one in re.findall(r"[A-Za-z_]\w*", left[0]))
+            return [one for one in found if one is not None and one.present][:_SOME]
+    return []
+
+
+_IMPORT = re.compile(r"\bfrom ([\w.]{1,200}) import \(?([\w, ]{1,900})")
+
+_LONGEST = 1000
+
+_SOME = 12
+
+
+def frames_inside(case: Case, event: Event, package: str) -> bool:
+    """Say whether only code of a package itself stands in the traceback."""
+    owners = [package_of(path) for path in frames(case, event) if not path.startswith("<frozen")]
+    return bool(owners) and set(owners) == {package}
+
+
+def _stranger(event: Event, package: str, name: str, caller: Caller | None) -> Explanation | None:
+    """Explain a name that an installed package without a timeline does not have."""
+    if package_of(event.objects.get("path", "")) != package:
+        return None
+    distribution = names.distribution_of(package) or package
+    own = caller is None
+    recipes: tuple[Recipe, ...] = ()
+    if own and names.distribution_of(package):
+        recipes = (again(distribution),)
+    who = f"{caller.name} asks for it" if caller else "Its own files ask for it"
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The installed release of {package} has no {name}",
+            f"{who}, so that the two do not go together."
+            if caller
+            else f"{who}: files of two releases lie in one folder.",
+            recipes=recipes,
+            name="name-not-in-release",
+            confidence=Confidence.LOW if caller else Confidence.MEDIUM,
+        ),
+    )
+
+
+def _attribute(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
+    """Explain an attribute that an object does not have."""
+    owner, name = event.objects["class"].rpartition(".")[2], event.objects["name"]
+    if since := standard_attribute(event.objects["class"], name):
+        caller = caller_of(case, event, "")
+        return explain_standard(event, inventory, since, f"the method {name} of {owner}", caller)
+    if owner in _TOO_COMMON:
+        return None
+    mentioned = [one for one in names.covered() if mentions(case, one)]
+    found = []
+    for distribution in mentioned[:_PACKAGES]:
+        for each in names.class_attributes(owner, distribution):
+            history = each.attributes.get(name)
+            if history is not None and not each.dynamic.present:
+                found.append((each, fit(history, inventory.release(distribution))))
+    ways = {(one.distribution, one.way, one.since, one.gone) for _, one in found}
+    if len(ways) != 1 or found[0][1].way == "present":
+        return None
+    each, one = found[0]
+    caller = caller_of(case, event, each.module.partition(".")[0])
+    return explain_release(event, one, f"{owner}.{name}", (each.module, name), caller)
+
+
+_TOO_COMMON = frozenset({"NoneType", "str", "dict", "list", "int", "tuple", "function", "type"})
+
+_PACKAGES = 20
+
+
+def mentions(case: Case, distribution: str) -> bool:
+    """Say whether a log names a distribution, in a path or otherwise."""
+    words = (distribution, distribution.replace("-", "_"))
+    return any(word in line for line in case.log.lines for word in words)
+
+
+_EXPLAINED = {
+    "name-not-importable": _missing,
+    "module-attribute-missing": _missing,
+    "object-attribute-missing": _attribute,
+}

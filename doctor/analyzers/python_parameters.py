@@ -1,0 +1,127 @@
+"""Explain arguments that a function does not take, or misses.
+
+| event | exact | family |
+| --- | --- | --- |
+| unexpected keyword argument | a function of the timeline with it | whose call |
+| missing argument | a parameter that came with a release | – |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from doctor.analyzers.case import Case, Explanation, detection
+from doctor.analyzers.inventory import Caller, Inventory, caller_of, distinct, frames, package_of
+from doctor.analyzers.name_findings import explain_release
+from doctor.analyzers.python_names import is_passing, mentions
+from doctor.analyzers.releases import Fit, fit
+from doctor.model.events import Event
+from doctor.model.scales import Confidence
+from doctor.timelines import names
+from doctor.timelines.names import Signature
+
+_MOST = 8
+_PACKAGES = 20
+_SOME = 40
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the explanation of each argument that does not fit."""
+    inventory = Inventory(case)
+    for event in distinct(case, "keyword-not-accepted", "argument-missing", most=_MOST):
+        if is_passing(event):
+            continue
+        wanted = event.kind == "keyword-not-accepted"
+        found = _known(case, event, inventory, wanted=wanted)
+        found = found or (_family(case, event) if wanted else None)
+        if found is not None:
+            yield found
+
+
+def _known(case: Case, event: Event, inventory: Inventory, *, wanted: bool) -> Explanation | None:
+    """Explain an argument by the releases whose function has the parameter."""
+    function, parameter = event.objects["function"], event.objects["name"]
+    found: list[tuple[Signature, Fit]] = []
+    for distribution in _mentioned(case, event):
+        for signature in _signatures(function, distribution):
+            history = signature.parameters.get(parameter)
+            if history is None or history.always:
+                continue
+            one = fit(history, inventory.release(distribution))
+            # The call shows which side the installed release is on.
+            if (one.way == "present") is wanted and one.version:
+                continue
+            found.append((signature, one))
+    if len({(one.distribution, one.way, one.since, one.gone) for _, one in found}) != 1:
+        return None
+    signature, one = found[0]
+    caller = _caller(case, event, signature.module.partition(".")[0])
+    name = f"the parameter {parameter} of {signature.name}"
+    if wanted:
+        if one.way not in ("new", "old", "outside"):
+            return None
+        return explain_release(event, one, name, (signature.module, parameter), caller)
+    return _required(event, one, name, caller)
+
+
+def _signatures(function: str, distribution: str) -> list[Signature]:
+    """Return the functions that a message may mean: Python 3.9 and older leave out the class."""
+    if function in ("__init__", "__call__", "forward", "<lambda>", "wrapper", "decorator"):
+        return []
+    return names.functions(function, distribution)[:_SOME]
+
+
+def _mentioned(case: Case, event: Event) -> list[str]:
+    """Return the distributions with a timeline that a log names, those of the traceback first."""
+    packages = [package_of(path) for path in frames(case, event)]
+    near = [names.distribution_of(one) for one in packages if one]
+    every = [one for one in names.covered() if mentions(case, one)]
+    return list(dict.fromkeys([one for one in (*near, *every) if one]))[:_PACKAGES]
+
+
+def _caller(case: Case, event: Event, package: str) -> Caller | None:
+    return caller_of(case, event, package)
+
+
+def _required(event: Event, one: Fit, name: str, caller: Caller | None) -> Explanation | None:
+    """Explain a parameter that came with a release, and that the caller does not know."""
+    if one.since is None or one.way == "old":
+        return None
+    other = Fit("new", None, one.since, one.version, one.distribution)
+    found = explain_release(event, other, f"a way without {name}", (name, name), caller)
+    here = f"{one.distribution} {one.version or ''}".strip()
+    return _titled(
+        found,
+        f"{here} asks for {name}, which came with {one.since}",
+        f"The caller was written for a {one.distribution} before {one.since}.",
+    )
+
+
+def _titled(found: Explanation, title: str, cause: str) -> Explanation:
+    return msgspec.structs.replace(
+        found,
+        detection=msgspec.structs.replace(found.detection, title=title, message=cause),
+    )
+
+
+def _family(case: Case, event: Event) -> Explanation | None:
+    """Explain a call between two packages whose releases are not known."""
+    function, parameter = event.objects["function"], event.objects["name"]
+    owners = [package_of(path) for path in frames(case, event)]
+    inner = next(iter(owners), None)
+    if inner is None:
+        return None
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{inner} calls {function}() with {parameter}, which the installed one does not take",
+            f"{inner} was written for another release of the package that {function} comes from, "
+            f"or passes on an argument that its caller wrote for another release. The release "
+            f"notes of that package say since when {parameter} exists, or until when.",
+            confidence=Confidence.LOW,
+            name="argument-not-accepted",
+        ),
+    )

@@ -1,0 +1,192 @@
+"""Names that are gone, not there yet, moved or hidden; each text is genuine output of Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.analyzers.case import Precision
+from doctor.model.scales import Severity
+from tests.analyzers.packages import explained, hostile, installs, told
+
+HUB = """
+Traceback (most recent call last):
+  File "<string>", line 1, in <module>
+  File "/venv/lib/python3.11/site-packages/transformers/__init__.py", line 30, in <module>
+    from . import dependency_versions_check
+  File "/venv/lib/python3.11/site-packages/transformers/utils/hub.py", line 29, in <module>
+    from huggingface_hub import (
+ImportError: cannot import name 'is_offline_mode' from 'huggingface_hub' (/venv/lib/python3.11/site-packages/huggingface_hub/__init__.py)
+"""
+PRODUCT = """
+Traceback (most recent call last):
+  File "/home/ada/prog/c.py", line 2, in <module>
+    print(np.product([1, 2]))
+          ^^^^^^^^^^
+  File "/venv/lib/python3.11/site-packages/numpy/__init__.py", line 792, in __getattr__
+    raise AttributeError(f"module {__name__!r} has no attribute {attr!r}")
+AttributeError: module 'numpy' has no attribute 'product'
+"""
+FOLDER = """
+Traceback (most recent call last):
+  File "/home/ada/prog/d.py", line 1, in <module>
+    from huggingface_hub.utils import HfFolder, is_torch_available
+ImportError: cannot import name 'HfFolder' from 'huggingface_hub.utils' (/venv/lib/python3.11/site-packages/huggingface_hub/utils/__init__.py)
+"""
+SHADOW = """
+Traceback (most recent call last):
+  File "/home/ada/prog/numpy.py", line 1, in <module>
+    import numpy as np; print(np.array)
+    ^^^^^^^^^^^^^^^^^^
+  File "/home/ada/prog/numpy.py", line 1, in <module>
+    import numpy as np; print(np.array)
+                              ^^^^^^^^
+AttributeError: partially initialized module 'numpy' has no attribute 'array' (most likely due to a circular import)
+"""
+CIRCLE = """
+Traceback (most recent call last):
+  File "<string>", line 1, in <module>
+  File "/home/ada/circ/a.py", line 1, in <module>
+    from b import y; x=1
+    ^^^^^^^^^^^^^^^
+  File "/home/ada/circ/b.py", line 1, in <module>
+    from a import x; y=1
+    ^^^^^^^^^^^^^^^
+ImportError: cannot import name 'x' from partially initialized module 'a' (most likely due to a circular import) (/home/ada/circ/a.py)
+"""
+THREAD = """
+Traceback (most recent call last):
+  File "/home/ada/prog/i.py", line 1, in <module>
+    import threading; threading.Thread(target=print).isAlive()
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+AttributeError: 'Thread' object has no attribute 'isAlive'. Did you mean: 'is_alive'?
+"""
+
+
+def test_the_asked_package_is_too_old() -> None:
+    """The caller is the package of the innermost frame; a later release has the name."""
+    found = told("python_names", HUB)
+    assert found.precision is Precision.EXACT
+    assert found.detection.title == (
+        "The installed huggingface-hub is too old: is_offline_mode came with 1.2"
+    )
+    assert "The package transformers asks for it" in found.detection.message
+    assert installs(found) == [("huggingface-hub>=1.2",)]
+    assert "*/*-removed" in found.contradicts
+
+
+def test_the_asked_package_is_too_new() -> None:
+    """A release of the log decides, and the program's own code can stay on the older release."""
+    found = told("python_names", "numpy==2.4.6\n" + PRODUCT)
+    assert found.detection.title == "numpy 2.4.6 no longer has product: releases before 2 have it"
+    assert installs(found) == [("numpy<2",)]
+    assert "The program c.py asks for it" in found.detection.message
+
+
+def test_a_name_without_a_known_release_is_told_by_both_ends() -> None:
+    found = told("python_names", FOLDER)
+    assert "HfFolder" in found.detection.title
+    assert installs(found)[-1][0].startswith("huggingface-hub")
+
+
+def test_the_names_beside_it_decide_the_direction() -> None:
+    """Python had imported the name to the left, which only NumPy 2.1 and later have."""
+    text = (
+        'Traceback (most recent call last):\n  File "/home/ada/prog/e.py", line 1, in <module>\n'
+        "    from numpy import {}array_api\n"
+        "ImportError: cannot import name 'array_api' from 'numpy' "
+        "(/venv/lib/python3.11/site-packages/numpy/__init__.py)"
+    )
+    alone = told("python_names", text.format(""))
+    assert alone.detection.title == (
+        "The installed numpy lacks array_api: 1.22 brought it, and 2 dropped it"
+    )
+    beside = told("python_names", text.format("astype, "))
+    assert beside.detection.title == (
+        "numpy no longer has array_api: 1.22 brought it, and 2 dropped it"
+    )
+
+
+def test_a_file_hides_a_package() -> None:
+    found = told("import_cycles", SHADOW)
+    assert found.detection.title == "/home/ada/prog/numpy.py hides the module numpy"
+    assert found.detection.recipes[0].steps[0].run == (
+        "mv",
+        "-i",
+        "/home/ada/prog/numpy.py",
+        "/home/ada/prog/numpy_own.py",
+    )
+
+
+def test_modules_of_the_program_import_each_other() -> None:
+    """That is in the program: a note, and nothing to install."""
+    found = told("import_cycles", CIRCLE)
+    assert found.detection.severity is Severity.NOTE
+    assert not any(installs(found))
+
+
+def test_a_folder_without_code() -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\n'
+        "ImportError: cannot import name 'SFTTrainer' from 'trl' (unknown location)"
+    )
+    assert told("python_names", text).detection.title == (
+        "A folder named trl without code is imported"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        (
+            "ImportError: cannot import name 'getargspec' from 'inspect' (/opt/python/lib/python3.11/inspect.py)",
+            "inspect.getargspec is gone since Python 3.11, and Python 3.11 runs the program",
+        ),
+        (
+            "ImportError: cannot import name 'override' from 'typing' (/opt/python/lib/python3.11/typing.py)",
+            "typing.override came with Python 3.12, and Python 3.11 runs the program",
+        ),
+    ],
+)
+def test_names_of_python(line: str, title: str) -> None:
+    """The table of the standard library was made from interpreters."""
+    text = (
+        f'Traceback (most recent call last):\n  File "/home/ada/g.py", line 1, in <module>\n{line}'
+    )
+    assert told("python_names", text).detection.title == title
+
+
+def test_a_method_of_python() -> None:
+    assert "The method isAlive of Thread is gone since Python 3.9" in (
+        told("python_names", THREAD).detection.title
+    )
+
+
+def test_a_passing_message_is_no_failure() -> None:
+    """Programs say so, and go on without the part."""
+    text = "WARNING: xformers is not available: cannot import name 'is_offline_mode' from 'huggingface_hub' (/v/lib/python3.11/site-packages/huggingface_hub/__init__.py)"
+    assert not explained("python_names", text)
+
+
+def test_a_name_of_a_stranger_is_left_alone() -> None:
+    """Nothing is known of a module of the program."""
+    assert not explained(
+        "python_names", "ImportError: cannot import name 'x' from 'helpers' (/home/ada/helpers.py)"
+    )
+
+
+def test_hostile_texts() -> None:
+    hostile(
+        "python_names",
+        (
+            "ImportError: cannot import name 'x' from 'numpy' (",
+            "AttributeError: module 'numpy' has no attribute '",
+            "AttributeError: 'Thread' object has no attribute '",
+        ),
+    )
+    hostile(
+        "import_cycles",
+        (
+            "AttributeError: partially initialized module 'numpy' has no attribute '",
+            "consider renaming '",
+        ),
+    )
