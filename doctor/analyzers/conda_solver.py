@@ -1,0 +1,205 @@
+"""Explain what conda and mamba cannot solve: the leaf that no choice can mend.
+
+| event | what is told |
+| --- | --- |
+| nothing provides, missing on the system | glibc, CUDA or macOS of the system |
+| none of the providers can be installed | another Python; else both rules |
+| not in the channels | the names, or builds of another system |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
+from doctor.analyzers.inventory import distinct
+from doctor.model.events import Event
+from doctor.model.issues import Action, Recipe
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield what the system lacks, or else what conda says of packages."""
+    systems = list(_systems(case))
+    yield from systems
+    for event in () if systems else distinct(case, *_EXPLAINED, most=4):
+        if event.speaker != "conda":
+            continue
+        if (found := _EXPLAINED[event.kind](case, event)) is not None:
+            yield found
+
+
+def _systems(case: Case) -> Iterator[Explanation]:
+    """Yield what conda says of the system itself: no choice of packages mends it."""
+    for event in distinct(case, "nothing-provides", "system-too-old", most=6):
+        match = re.match(
+            r"__(glibc|cuda|osx|linux|win|archspec|unix)\b\s{0,4}(.{0,80})",
+            event.objects["requirement"],
+        )
+        if match is None:
+            continue
+        wanted = match[2].strip().rstrip(",")
+        package = event.objects.get("package", "a package of this environment")
+        title, cause, recipes = _SYSTEM_LEAVES.get(match[1], _OTHER_SYSTEM)
+        yield explanation(
+            event,
+            title.format(package=package, wanted=wanted or "any"),
+            cause,
+            recipes,
+            name=f"conda-{match[1]}",
+            contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
+        )
+        return
+
+
+_OTHER_SYSTEM = (
+    "{package} is made for another system: it needs {wanted}",
+    "conda asks the system itself, so that no other choice of packages helps.",
+    (),
+)
+
+
+_SYSTEM_LEAVES: dict[str, tuple[str, str, tuple[Recipe, ...]]] = {
+    "glibc": (
+        "The C library of this system is too old: {package} needs glibc {wanted}",
+        (
+            "conda reads the glibc of the system, which cannot be updated in place. A newer "
+            "system or "
+            "container image has it: 2.28 in Debian 10, Ubuntu 20.04, RHEL and Rocky 8; 2.34 in "
+            "RHEL "
+            "9; 2.35 in Ubuntu 22.04. Do not set CONDA_OVERRIDE_GLIBC: what is installed then "
+            "fails "
+            "when it is loaded."
+        ),
+        (
+            Recipe(
+                title="See the glibc of this system",
+                steps=(Action(run=("ldd", "--version")),),
+                lasting=False,
+            ),
+        ),
+    ),
+    "cuda": (
+        "conda sees no driver for CUDA {wanted}, which {package} needs",
+        (
+            "conda takes __cuda from the NVIDIA driver of the machine it runs on: there is none "
+            "here, "
+            "or it is older. On a login node or in an image build without a GPU, the release of "
+            "the "
+            "machine that will run it can be given."
+        ),
+        (
+            Recipe(
+                title="See which CUDA the driver offers",
+                steps=(Action(run=("conda", "info")),),
+                note="The line of __cuda stands under the virtual packages.",
+                lasting=False,
+            ),
+            Recipe(
+                title="Name the CUDA of the machine that will run it",
+                use_if=("this machine has no GPU, and the one that runs the program has",),
+                steps=(Action(env={"CONDA_OVERRIDE_CUDA": "<release>"}),),
+                ask={"release": "the CUDA that nvidia-smi shows there, as 12.4"},
+            ),
+        ),
+    ),
+    "osx": (
+        "This macOS is too old: {package} needs macOS {wanted}",
+        "conda reads the release of the system.",
+        (),
+    ),
+}
+
+
+def _conda(case: Case, event: Event) -> Explanation | None:
+    """Explain a package of conda whose requirement nothing fulfils."""
+    del case
+    package, requirement = event.objects.get("package"), event.objects.get("requirement")
+    if not package or not requirement:
+        return None
+    python = re.match(r"python\b\s{0,4}(.{0,60})", requirement)
+    if python:
+        return explanation(
+            event,
+            f"{package} is for Python {python[1]}, and another Python is asked for or installed",
+            "A package of conda is built for one Python, and Python is no package that the others "
+            "could replace.",
+            (
+                Recipe(
+                    title="Make an environment with the Python of the package",
+                    steps=(Action(run=("conda", "create", "-n", "<name>", "python=<release>")),),
+                    ask={"name": "a name for the environment", "release": f"one of {python[1]}"},
+                ),
+            ),
+            name="conda-python",
+            contradicts=("torch/conda-unsatisfiable",),
+        )
+    return explanation(
+        event,
+        f"{package} needs {requirement}, and nothing that fits it can be installed",
+        "Another requirement of the environment, or the channels that are asked, exclude it. The "
+        "lines below it go on to the last one that no choice can mend.",
+        exact=False,
+    )
+
+
+def _provided(case: Case, event: Event) -> Explanation | None:
+    """Explain what no channel of conda has."""
+    del case
+    requirement, package = event.objects["requirement"].strip(), event.objects.get("package", "")
+    if requirement.startswith("__"):
+        return None
+    return explanation(
+        event,
+        f"No channel that was asked has {requirement}"
+        + (f", which {package} needs" if package else ""),
+        "The release or the build is not in these channels for this system: it was removed, lies "
+        "in another channel (conda-forge, nvidia), or was never built for it.",
+        (_search(requirement),) if _search_name(requirement) else (),
+        exact=False,
+    )
+
+
+def _search_name(requirement: str) -> str:
+    match = re.match(r"[a-z][a-z0-9_.-]{0,60}", requirement)
+    return match[0] if match else ""
+
+
+def _search(requirement: str) -> Recipe:
+    return Recipe(
+        title="See which releases conda-forge has for this system",
+        steps=(Action(run=("conda", "search", "-c", "conda-forge", _search_name(requirement))),),
+        lasting=False,
+    )
+
+
+def _not_found(case: Case, event: Event) -> Explanation | None:
+    """Explain packages that no channel of conda has, by the list below."""
+    named = [
+        match[1].strip()
+        for line in case.log.lines[event.at : event.at + 14]
+        if (match := re.match(r"\s{1,8}- ([a-z_][\w.:-]{0,80}[^/\s]{0,80})\s*$", line))
+        and not match[1].startswith("http")
+    ]
+    if not named:
+        return None
+    shown = ", ".join(named[:4]) + (f" and {len(named) - 4} more" if len(named) > 4 else "")
+    built = [one for one in named if one.count("=") >= 2]
+    return explanation(
+        event,
+        f"No channel that was asked has {shown}",
+        "The list names exact builds of another system: it was exported there with their build "
+        "strings, and only that system has them."
+        if len(built) > 2
+        else "The name is another one in conda, the package is in another channel, or it has no "
+        "build for this system.",
+        (_search(named[0]),) if _search_name(named[0]) and not built else (),
+    )
+
+
+_EXPLAINED = {
+    "resolver-conflict": _conda,
+    "nothing-provides": _provided,
+    "package-not-in-channels": _not_found,
+}

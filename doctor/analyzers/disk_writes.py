@@ -1,0 +1,262 @@
+"""Explain disks, folders and hashes that refuse what is installed.
+
+| event | what is told |
+| --- | --- |
+| hashes do not match | a damaged cache or a changed file |
+| no space, quota | which folder, and where caches go |
+| no permission, file in use, path too long | the folder, and what holds it |
+| git cannot fetch | its own words, and what they mean |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.findings import explanation
+from doctor.model.events import Event
+from doctor.model.issues import Action, Condition, Recipe, Snippet
+from doctor.model.scales import Severity
+
+_WINDOWS = Condition(fact="host.os", equals="windows")
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield the explanation of the first refusal of each kind."""
+    for kind, function in _WRITES.items():
+        event = next(case.of(kind), None)
+        if event is not None:
+            yield function(case, event)
+
+
+def _hash(case: Case, event: Event) -> Explanation:
+    del case
+    return explanation(
+        event,
+        "A downloaded file is not the one whose hash is expected",
+        "The download was cut off or changed on its way, the cache holds a damaged copy, or the "
+        "file was published anew after the hash was written down. If a fresh download has the "
+        "same hash again, find out why before you change the list.",
+        (
+            Recipe(
+                title="Empty the cache, then install again",
+                use_if=("pip was installing",),
+                steps=(Action(run=("{python.executable}", "-m", "pip", "cache", "purge")),),
+            ),
+            Recipe(
+                title="Empty uv's cache of the package, then install again",
+                use_if=("uv was installing",),
+                steps=(Action(run=("uv", "cache", "clean", "<package>")),),
+                ask={"package": "the package whose hash does not match"},
+            ),
+        ),
+    )
+
+
+def _full(case: Case, event: Event) -> Explanation:
+    path = event.objects.get("path", "")
+    near = " ".join(case.log.lines[max(event.at - 60, 0) : event.at + 3])
+    where = f" that holds {path}" if path else ""
+    recipes = [
+        Recipe(
+            title="See which disk is full",
+            use_if=(Condition(fact="host.os", one_of=("linux", "macos")),),
+            steps=(Action(run=("df", "-h")), Action(run=("df", "-i"))),
+            note="A disk is also full when it has no inodes left.",
+            lasting=False,
+        )
+    ]
+    if re.search(r"\bpip\b|Collecting |\.whl", near):
+        recipes.append(
+            Recipe(
+                title="Let pip unpack on a disk with room",
+                steps=(Action(env={"TMPDIR": "<folder>", "PIP_CACHE_DIR": "<folder>"}),),
+                ask={"folder": "a folder on a disk with some 20 GB of room"},
+                note="pip unpacks wheels in TMPDIR, /tmp where it is not set.",
+            )
+        )
+    if re.search(r"huggingface|safetensors|\bhf_|hub/models--", near):
+        recipes.append(
+            Recipe(
+                title="Keep models on a disk with room",
+                steps=(Action(env={"HF_HOME": "<folder>"}),),
+                ask={"folder": "a folder on a disk with room for the models"},
+            )
+        )
+    if re.search(r"\bshm\b|shared memory|shm_open|torch_\d+_\d+", near):
+        recipes.insert(
+            0,
+            Recipe(
+                title="Give the container more shared memory",
+                use_if=("it runs in a container",),
+                snippet=Snippet(
+                    where="the command that starts it", after="docker run --shm-size=8g …"
+                ),
+            ),
+        )
+    return explanation(
+        event,
+        f"The disk{where} is full, or its quota is used up",
+        "What was being written is not whole: remove it and install or download it again once "
+        "there is room.",
+        tuple(recipes),
+    )
+
+
+def _denied(case: Case, event: Event) -> Explanation:
+    path = event.objects.get("path", "")
+    read_only = "Read-only" in event.text
+    recipes = [
+        Recipe(
+            title="Install into an environment of your own",
+            steps=(Action(run=("uv", "venv", ".venv")),),
+            use_if=("it is a package that was to be installed",),
+            note="Activate it, then install there.",
+        )
+    ]
+    if ".cache" in path or "hub" in path or "triton" in path:
+        recipes.insert(
+            0,
+            Recipe(
+                title="Put caches where this user may write",
+                steps=(
+                    Action(
+                        env={
+                            "HF_HOME": "<folder>/huggingface",
+                            "TRITON_CACHE_DIR": "<folder>/triton",
+                            "TORCHINDUCTOR_CACHE_DIR": "<folder>/inductor",
+                            "XDG_CACHE_HOME": "<folder>",
+                        }
+                    ),
+                ),
+                ask={"folder": "a folder that belongs to this user"},
+            ),
+        )
+    del case
+    return explanation(
+        event,
+        f"{path or 'A folder'} lies on a read-only file system"
+        if read_only
+        else f"This user may not write to {path or 'the folder'}",
+        "The folder belongs to the system, to root or to another user. It is no fault of the "
+        "package.",
+        tuple(recipes),
+    )
+
+
+def _locked(case: Case, event: Event) -> Explanation:
+    used = "32" in event.text[: event.text.find("]") + 1]
+    path = event.objects.get("path", "the file")
+    del case
+    return explanation(
+        event,
+        f"Windows refuses to change {path}: "
+        + ("another program has it open" if used else "access is denied"),
+        "A running Python, a notebook, the web UI or a virus scanner holds the file. Close all of "
+        "them, then install again; folders that begin with ~ in site-packages are what is left of "
+        "the broken attempt, and can be removed.",
+        (
+            Recipe(
+                title="See which Python programs still run",
+                use_if=(_WINDOWS,),
+                steps=(Action(run=("tasklist", "/FI", "IMAGENAME eq python.exe")),),
+                lasting=False,
+            ),
+        ),
+    )
+
+
+def _long(case: Case, event: Event) -> Explanation:
+    del case
+    return explanation(
+        event,
+        "A path is longer than the 260 characters that Windows allows",
+        "Python says then that the file does not exist. A shorter folder helps at once, C:\\ai for "
+        "instance; long paths have to be allowed in Windows, once, by an administrator.",
+        (
+            Recipe(
+                title="Allow long paths, then start Windows again",
+                use_if=(_WINDOWS, "you may change this machine"),
+                steps=(
+                    Action(
+                        run=(
+                            "reg",
+                            "add",
+                            "HKLM\\SYSTEM\\CurrentControlSet\\Control\\FileSystem",
+                            "/v",
+                            "LongPathsEnabled",
+                            "/t",
+                            "REG_DWORD",
+                            "/d",
+                            "1",
+                            "/f",
+                        ),
+                        sudo=True,
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+def _managed(case: Case, event: Event) -> Explanation:
+    del case
+    return explanation(
+        event,
+        "The system manages this Python, and pip does not install into it (PEP 668)",
+        "Packages of the system would be overwritten. An environment of one's own has no such "
+        "limit.",
+        (
+            Recipe(
+                title="Make an environment, and install into it",
+                steps=(
+                    Action(run=("python3", "-m", "venv", ".venv")),
+                    Action(run=(".venv/bin/python", "-m", "pip", "install", "<package>")),
+                ),
+                ask={"package": "what was to be installed"},
+                note="Debian and Ubuntu want the package python3-venv for the first command.",
+            ),
+        ),
+    )
+
+
+def _no_file(case: Case, event: Event) -> Explanation:
+    del case
+    path = event.objects.get("path", "")
+    return explanation(
+        event,
+        f"There is no file {path} in the folder where pip was started",
+        "The command has to be run in the folder of the project, or with the full path.",
+        severity=Severity.NOTE,
+    )
+
+
+def _git(case: Case, event: Event) -> Explanation:
+    del case
+    what = event.objects["what"]
+    if "could not resolve host" in what.lower():
+        cause = "This machine has no network, or no DNS. Nothing was cloned."
+    elif re.search(r"authentication failed|could not read username|terminal prompts", what, re.I):
+        cause = (
+            "The repository is private or does not exist: GitHub asks for an account in both cases."
+        )
+    elif "remote ref" in what:
+        cause = "The branch, the tag or the commit that is asked for is not in the repository."
+    elif "not found" in what:
+        cause = "The address is wrong, or the repository is private."
+    else:
+        cause = "The connection broke, or the server refused it. Try again."
+    return explanation(event, f"git could not fetch a repository: {what[:160]}", cause)
+
+
+_WRITES = {
+    "git-failed": _git,
+    "hash-mismatch": _hash,
+    "disk-full": _full,
+    "no-permission": _denied,
+    "file-locked": _locked,
+    "path-too-long": _long,
+    "externally-managed": _managed,
+    "file-not-there": _no_file,
+}

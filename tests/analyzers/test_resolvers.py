@@ -1,0 +1,160 @@
+"""Requirements that exclude each other; genuine output of pip, uv and cargo, and of conda in public threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.model.scales import Severity
+from tests.analyzers.packages import explained, hostile, installs, told
+
+PIP = """
+ERROR: Cannot install numpy==1.26.4 and opencv-python==4.12.0.88 because these package versions have conflicting dependencies.
+
+The conflict is caused by:
+    The user requested numpy==1.26.4
+    opencv-python 4.12.0.88 depends on numpy<2.3.0 and >=2; python_version >= "3.9"
+
+To fix this you could try to:
+1. loosen the range of package versions you've specified
+"""
+UV = """
+error: No solution found when resolving dependencies
+  cause: Because opencv-python==4.12.0.88 depends on numpy>=2,<2.3.0 and you require numpy==1.26.4, we can conclude that your requirements and opencv-python==4.12.0.88 are incompatible.
+         And because you require opencv-python==4.12.0.88, we can conclude that your requirements are unsatisfiable.
+"""
+UV_PROJECT = """
+error: No solution found when resolving dependencies for split (markers: python_full_version >= '3.9')
+  cause: Because opencv-python==4.12.0.88 depends on numpy{python_full_version >= '3.9'}>=2,<2.3.0 and demo[x] depends on opencv-python==4.12.0.88, we can conclude that demo[x] depends on numpy>=2,<2.3.0.
+         And because your project depends on numpy==1.26.4 and your project requires demo[x], we can conclude that your project's requirements are unsatisfiable.
+"""
+LINKS = """
+error: failed to select a version for `b`.
+    ... required by package `c v0.1.0 (/home/ada/cg/c)`
+versions that meet the requirements `*` are: 0.1.0
+
+package `b` links to the native library `foo`, but it conflicts with a previous package which links to `foo` as well:
+package `a v0.1.0 (/home/ada/cg/a)`
+    ... which satisfies path dependency `a` of package `c v0.1.0 (/home/ada/cg/c)`
+"""
+FEATURE = """
+error: failed to select a version for `a`.
+    ... required by package `c v0.1.0 (/home/ada/cg/c)`
+versions that meet the requirements `*` are: 0.1.0
+
+package `c` depends on `a` with feature `cuda` but `a` does not have that feature.
+"""
+RELEASE = """
+error: failed to select a version for the requirement `a = "^0.2"`
+candidate versions found which didn't match: 0.1.0
+location searched: crates.io index
+required by package `c v0.1.0 (/home/ada/cg/c)`
+"""
+GLIBC = """
+LibMambaUnsatisfiableError: Encountered problems while solving:
+  - nothing provides __glibc >=2.28,<3.0.a0 needed by c-ares-1.33.0-ha66036c_0
+"""
+PYTHON = """
+LibMambaUnsatisfiableError: Encountered problems while solving:
+  - package pytorch-1.5.0-cpu_py37hd91cbb3_0 requires python >=3.7,<3.8.0a0, but none of the providers can be installed
+
+Could not solve for environment specs
+"""
+
+
+@pytest.mark.parametrize("text", [PIP, UV])
+def test_a_pin_and_a_requirement(text: str) -> None:
+    """Both rules are named, and each fix lets one of them go."""
+    found = told("resolvers", text)
+    assert found.detection.title == (
+        "opencv-python 4.12.0.88 wants numpy<2.3.0,>=2, and you ask for numpy==1.26.4: no numpy is "
+        "both"
+    )
+    assert installs(found) == [
+        ("numpy<2.3.0,>=2", "opencv-python==4.12.0.88"),
+        ("numpy==1.26.4", "opencv-python"),
+    ]
+
+
+def test_a_project_is_no_package_to_install() -> None:
+    """The name of a project may belong to anybody on the index."""
+    found = told("resolvers", UV_PROJECT)
+    assert "your project wants numpy==1.26.4" in found.detection.title
+    assert installs(found) == [()]
+    assert found.detection.recipes[0].snippet is not None
+
+
+def test_rules_that_go_together_are_no_conflict() -> None:
+    found = told("resolvers", PIP.replace("numpy<2.3.0 and >=2", "numpy<2.3.0 and >=1"))
+    assert found.detection.title.startswith("No choice of releases lets these be installed")
+    assert not found.detection.recipes
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (LINKS, "Two crates link the native library foo: b and a v0.1.0"),
+        (FEATURE, "The crate a has no feature cuda"),
+        (RELEASE, 'c v0.1.0 asks for a = "^0.2", and there are only 0.1.0'),
+    ],
+)
+def test_cargo(text: str, title: str) -> None:
+    assert told("cargo_resolver", text).detection.title == title
+
+
+def test_the_leaf_that_no_choice_can_mend() -> None:
+    found = told("conda_solver", GLIBC)
+    assert found.detection.title == (
+        "The C library of this system is too old: c-ares-1.33.0-ha66036c_0 needs glibc "
+        ">=2.28,<3.0.a0"
+    )
+    assert not any(installs(found))
+    assert "torch/conda-*" in found.contradicts
+
+
+def test_a_build_of_conda_for_another_python() -> None:
+    found = told("conda_solver", PYTHON)
+    assert found.detection.title == (
+        "pytorch-1.5.0-cpu_py37hd91cbb3_0 is for Python >=3.7,<3.8.0a0, and another Python is asked "
+        "for or installed"
+    )
+
+
+def test_packages_that_no_channel_has() -> None:
+    text = "ResolvePackageNotFound:\n  - pytorch=0.3\n  - torchvision\n"
+    assert told("conda_solver", text).detection.title == (
+        "No channel that was asked has pytorch=0.3, torchvision"
+    )
+
+
+def test_what_pip_says_after_an_installation_is_a_note() -> None:
+    text = (
+        "transformers 4.40.0 requires tokenizers<0.20,>=0.19, but you have tokenizers 0.21.0 which "
+        "is incompatible."
+    )
+    found = told("resolvers", text)
+    assert found.detection.severity is Severity.NOTE
+    assert found.detection.title == (
+        "transformers 4.40.0 wants tokenizers<0.20,>=0.19, and tokenizers 0.21.0 is installed"
+    )
+
+
+def test_torch_is_never_moved_alone() -> None:
+    text = "xformers 0.0.23 has requirement torch==2.1.1, but you have torch 2.2.0."
+    for found in explained("resolvers", text):
+        assert not any(name.startswith("torch=") for one in installs(found) for name in one)
+
+
+def test_hostile_texts() -> None:
+    hostile(
+        "resolvers",
+        (
+            (
+                "Cannot install a because these package versions have conflicting dependencies\n"
+                "    The user requested "
+            ),
+            "No solution found when resolving dependencies\nBecause a depends on b>=1 and you require b",
+            "a 1.0 requires b<1, but you have b ",
+        ),
+    )
+    hostile("conda_solver", ("nothing provides __glibc ", "PackagesNotFoundError\n  - "))
+    hostile("cargo_resolver", ("error: failed to select a version for `",))
