@@ -10,7 +10,8 @@ import pkgutil
 from collections.abc import Iterator
 from functools import lru_cache
 
-from doctor.analyzers.case import Analyzer, Case, Explanation
+from doctor.analyzers.case import Analyzer, Case, Explanation, Precision
+from doctor.model.scales import Severity
 
 
 @lru_cache(maxsize=1)
@@ -24,6 +25,21 @@ def analyzers() -> tuple[Analyzer, ...]:
 
 
 def explanations(case: Case) -> Iterator[Explanation]:
-    """Yield what the analyzers explain of a log."""
+    """Yield the most exact explanation of each line of a log; several analyzers may know one."""
+    best: dict[int, Explanation] = {}
     for explain in analyzers():
-        yield from explain(case)
+        for one in explain(case):
+            known = best.get(one.event.at)
+            if known is None or _worth(one) > _worth(known):
+                best[one.event.at] = one
+    yield from (best[at] for at in sorted(best))
+
+
+def _worth(one: Explanation) -> tuple[Precision, bool, int, int]:
+    """Rank by what is known; then a failure before a note, and what names more."""
+    return (
+        one.precision,
+        one.detection.severity is not Severity.NOTE,
+        len(one.event.objects),
+        len(one.detection.recipes),
+    )

@@ -62,7 +62,7 @@ def test_a_recipe_can_be_pasted(module: str, recipe: Recipe) -> None:
     assert wanted <= recipe.ask.keys(), module
     unix = any(step.run and (step.run[0] in _UNIX or step.sudo) for step in recipe.steps)
     if unix and "ls" not in [step.run[0] for step in recipe.steps if step.run]:
-        assert LINUX in recipe.use_if, module
+        assert any(one.fact == LINUX.fact for one in recipe.conditions), module
     assert recipe.steps or recipe.snippet, module
 
 

@@ -225,7 +225,9 @@ subprocess.CalledProcessError: Command '['/usr/bin/cmake']' returned non-zero ex
 def test_the_owner_is_the_event_below_all_reports(text: str, line: int, speaker: str) -> None:
     owner = owning_event(events_of(Log(source="log", lines=tuple(text.split("\n")))))
     assert owner is not None
-    assert (owner.line, owner.speaker, owner.level) == (line, speaker, Level.FAILURE)
+    assert (owner.line, owner.level) == (line, Level.FAILURE)
+    if owner.general:
+        assert owner.speaker == speaker
 
 
 def test_a_wrapper_owns_only_where_it_stands_alone() -> None:
