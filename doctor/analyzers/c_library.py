@@ -28,8 +28,8 @@ _IN_PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of the newest version that is missing, for each library."""
     newest: dict[str, tuple[tuple[int, ...], Event, SymbolVersion | None, str]] = {}
-    for event in case.of("symbol-version-missing", "glibc-of-conda"):
-        name = event.objects.get("version") or f"GLIBC_{event.objects.get('wanted', '')}"
+    for event in case.of("symbol-version-missing"):
+        name = event.objects.get("version", "")
         prefix, _, number = name.partition("_")
         if prefix not in ("GLIBC", "GLIBCXX", "CXXABI") or not number[:1].isdigit():
             continue
@@ -40,7 +40,7 @@ def explain(case: Case) -> Iterator[Explanation]:
         newest.pop("CXXABI", None)  # the other half of the same library
     for prefix, (_, event, version, number) in newest.items():
         if prefix == "GLIBC":
-            yield _glibc(case, event, version, number)
+            yield _glibc(case, event, version, number, _file(event))
         else:
             yield _libstdcxx(case, event, version, f"{prefix}_{number}")
 
@@ -49,11 +49,24 @@ def _file(event: Event) -> str:
     return event.objects.get("file", "").rpartition("/")[2]
 
 
-def _glibc(case: Case, event: Event, version: SymbolVersion | None, number: str) -> Explanation:
+def glibc_of_conda(case: Case, event: Event, package: str, number: str) -> Explanation:
+    """Return the explanation of a package of conda that needs a newer glibc than the system's."""
+    version = symbol_version(f"GLIBC_{number}")
+    return _glibc(case, event, version, number, package, of_conda=True)
+
+
+def _glibc(
+    case: Case,
+    event: Event,
+    version: SymbolVersion | None,
+    number: str,
+    name: str,
+    *,
+    of_conda: bool = False,
+) -> Explanation:
     here = fact_text(case, "host.glibc")
     system = case.context.distribution or fact_text(case, "host.distribution")
-    of_conda = event.kind == "glibc-of-conda"
-    what = _file(event) or event.objects.get("package", "") or "a compiled file"
+    what = name or "a compiled file"
     is_here = f": {system or 'the system'} has {here}" if here else ", and the system is older"
     systems = ", ".join(version.row.systems) if version is not None else ""
     cause = (
@@ -61,6 +74,7 @@ def _glibc(case: Case, event: Event, version: SymbolVersion | None, number: str)
         "conda brings it"
         + (
             ": conda only reads its version (__glibc), and no channel changes it. "
+            "Do not set CONDA_OVERRIDE_GLIBC: what is installed then fails when it is loaded. "
             if of_conda
             else ". "
         )
@@ -71,12 +85,12 @@ def _glibc(case: Case, event: Event, version: SymbolVersion | None, number: str)
     return Explanation(
         event=event,
         precision=Precision.EXACT,
-        contradicts=("torch/conda-unsatisfiable",) if of_conda else (),
+        contradicts=("torch/conda-*", "*/conda-unsatisfiable") if of_conda else (),
         detection=detection(
             event,
             f"{what} needs glibc {number}{is_here}",
             cause,
-            recipes=_newer_system(_file(event)),
+            recipes=_newer_system(_file(event))[: 1 if of_conda else None],
             name="c-library-too-old",
             captures={"glibc": number},
         ),

@@ -18,7 +18,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     if any(event.level is Level.FAILURE and event.kind not in table for event in case.events):
         # A rank that failed for its own reason closes its connections.
         table = {kind: text for kind, text in table.items() if kind not in _CONSEQUENCES}
-    yield from explained(case, table)
+    registered = {event.at for event in case.of("locked-memory")}
+    yield from (one for one in explained(case, table) if one.event.at not in registered)
 
 
 _CONSEQUENCES = {"peer-closed", "nccl-timeout", "connection-refused"}

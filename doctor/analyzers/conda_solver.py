@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.analyzers.c_library import glibc_of_conda
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
@@ -41,6 +42,9 @@ def _systems(case: Case) -> Iterator[Explanation]:
             continue
         wanted = match[2].strip().rstrip(",")
         package = event.objects.get("package", "a package of this environment")
+        if match[1] == "glibc" and (number := re.search(r">=(2\.\d{1,3})", wanted)):
+            yield glibc_of_conda(case, event, package, number[1])
+            return
         title, cause, recipes = _SYSTEM_LEAVES.get(match[1], _OTHER_SYSTEM)
         yield explanation(
             event,
@@ -61,25 +65,6 @@ _OTHER_SYSTEM = (
 
 
 _SYSTEM_LEAVES: dict[str, tuple[str, str, tuple[Recipe, ...]]] = {
-    "glibc": (
-        "The C library of this system is too old: {package} needs glibc {wanted}",
-        (
-            "conda reads the glibc of the system, which cannot be updated in place. A newer "
-            "system or "
-            "container image has it: 2.28 in Debian 10, Ubuntu 20.04, RHEL and Rocky 8; 2.34 in "
-            "RHEL "
-            "9; 2.35 in Ubuntu 22.04. Do not set CONDA_OVERRIDE_GLIBC: what is installed then "
-            "fails "
-            "when it is loaded."
-        ),
-        (
-            Recipe(
-                title="See the glibc of this system",
-                steps=(Action(run=("ldd", "--version")),),
-                lasting=False,
-            ),
-        ),
-    ),
     "cuda": (
         "conda sees no driver for CUDA {wanted}, which {package} needs",
         (

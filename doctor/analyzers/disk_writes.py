@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
+from doctor.analyzers.recipes import fitting
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe, Snippet
 from doctor.model.scales import Severity
@@ -24,7 +25,10 @@ _WINDOWS = Condition(fact="host.os", equals="windows")
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of the first refusal of each kind."""
+    no_disk = any(True for _ in case.of("shared-memory", "inotify", "nccl-shared-memory"))
     for kind, function in _WRITES.items():
+        if kind == "disk-full" and no_disk:
+            continue  # what ran out there is reported by the error of a full disk
         event = next(case.of(kind), None)
         if event is not None:
             yield function(case, event)
@@ -100,7 +104,7 @@ def _full(case: Case, event: Event) -> Explanation:
         f"The disk{where} is full, or its quota is used up",
         "What was being written is not whole: remove it and install or download it again once "
         "there is room.",
-        tuple(recipes),
+        fitting(case, recipes),
     )
 
 
@@ -234,7 +238,7 @@ def _no_file(case: Case, event: Event) -> Explanation:
 
 def _git(case: Case, event: Event) -> Explanation:
     del case
-    what = event.objects["what"]
+    what = event.objects.get("what", event.text)
     if "could not resolve host" in what.lower():
         cause = "This machine has no network, or no DNS. Nothing was cloned."
     elif re.search(r"authentication failed|could not read username|terminal prompts", what, re.I):

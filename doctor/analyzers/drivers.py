@@ -291,26 +291,6 @@ _TABLE: dict[str, Text] = {
         (command("Start the daemon", "systemctl", "start", "docker", use_if=(LINUX,), sudo=True),),
         severity=Severity.ERROR,
     ),
-    "driver-library-broken": Text(
-        "A library of the driver is damaged: {file}: {said}",
-        "The file is empty or of another system. An image that was built with the driver's "
-        "files in it, or an installation that stopped halfway, leaves such files.",
-        (
-            command(
-                "See the file",
-                "ls",
-                "-lL",
-                "<file>",
-                use_if=(LINUX,),
-                look=True,
-                ask={"file": "the path in the message"},
-                note="In an image, remove it: the container toolkit mounts the host's. On a "
-                "machine, install the driver again.",
-            ),
-        ),
-        severity=Severity.ERROR,
-        precision=Precision.EXACT,
-    ),
     "wsl-gpu-blocked": Text(
         "Windows does not hand the GPU into WSL",
         "The link between WSL and the driver of Windows (/dev/dxg) does not work: an old "

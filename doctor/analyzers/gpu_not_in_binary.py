@@ -221,7 +221,7 @@ def _compare() -> Recipe:
         "{python.executable}",
         "-c",
         "import torch; print(torch.__version__, torch.cuda.get_arch_list(), "
-        "torch.cuda.get_devicesee_capability())",
+        "torch.cuda.get_device_capability())",
         look=True,
     )
 

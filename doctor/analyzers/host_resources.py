@@ -13,11 +13,21 @@ from doctor.model.scales import Severity
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what ran out, and how to get more of it."""
-    table = _TABLE
-    if any(True for _ in case.of("shared-memory", "inotify", "nccl-shared-memory")):
-        table = {kind: text for kind, text in table.items() if kind != "disk-full"}
-    yield from explained(case, table)
+    others = _others(case)
+    for one in explained(case, _TABLE):
+        if one.event.at not in others.get(one.event.kind, ()):
+            yield one
     yield from _pinned(case)
+
+
+def _others(case: Case) -> dict[str, set[int]]:
+    """Return the lines where another event names what ran out; the system has one error for all."""
+    return {
+        "host-memory": {
+            event.at for event in case.events if not event.general and event.kind != "host-memory"
+        },
+        "shared-memory": {event.at for event in case.of("too-many-files")},
+    }
 
 
 def _pinned(case: Case) -> Iterator[Explanation]:
@@ -98,7 +108,10 @@ _TABLE: dict[str, Text] = {
         severity=Severity.ERROR,
     ),
     "page-file": Text(
-        "Windows cannot reserve the memory: the page file is too small (error 1455)",
+        (
+            "Windows cannot reserve the memory for {file}: the page file is too small (error 1455)",
+            "Windows cannot reserve the memory: the page file is too small (error 1455)",
+        ),
         "Each Python process that loads torch's CUDA libraries reserves some gigabytes of page "
         "file. Many workers of a data loader multiply that.",
         (
@@ -161,25 +174,6 @@ _TABLE: dict[str, Text] = {
                 "Hand tensors over by files",
                 "the start of the program",
                 'torch.multiprocessing.set_sharing_strategy("file_system")',
-            ),
-        ),
-        severity=Severity.ERROR,
-    ),
-    "disk-full": Text(
-        (
-            "No space is left where {file} lies",
-            "No space is left on the disk, or the quota is used up",
-        ),
-        "The file system or the quota is full. Caches of pip, Hugging Face and Docker, and the "
-        "temporary folder, are what fills it.",
-        (
-            command("See which file system is full", "df", "-h", use_if=(LINUX,), look=True),
-            command("Empty pip's cache", "{python.executable}", "-m", "pip", "cache", "purge"),
-            Recipe(
-                title="Put temporary files on a disk with space",
-                use_if=(LINUX, "the folder of temporary files is what is full"),
-                steps=(Action(env={"TMPDIR": "<folder>"}),),
-                ask={"folder": "a folder on a disk with space"},
             ),
         ),
         severity=Severity.ERROR,

@@ -115,11 +115,15 @@ def _revision(case: Case, event: Event) -> Explanation | None:
 
 def _token(case: Case, event: Event) -> Explanation | None:
     del case
+    unauthorized = "401" in event.text and "whoami" not in event.text
     return _note(
         event,
-        "The Hub refuses the token: it is wrong, expired or was revoked",
+        "The Hub refuses: the token is wrong or expired, or the model needs one"
+        if unauthorized
+        else "The Hub refuses the token: it is wrong, expired or was revoked",
         "A wrong token is refused even for models that are open to all. It comes from HF_TOKEN, or "
-        "from an earlier login.",
+        "from an earlier login."
+        + (" A misspelt name of a model gets the same answer." if unauthorized else ""),
         (
             _log_in(),
             Recipe(

@@ -51,7 +51,10 @@ def explain(case: Case) -> Iterator[Explanation]:
     names = {"SIGKILL"} if any(case.of("oom-killed")) else set[str]()
     if crash_in_hip(case):
         names.add("SIGSEGV")
+    of_compilers = {event.at for event in case.of("compile-error")}
     for event in case.of("killed-by-signal", "exit-status", "windows-status"):
+        if event.at in of_compilers:
+            continue  # the compilers' analyzer knows why they crash
         found = code_of(event)
         if found is None or not found.means or found.number in _STATUSES:
             continue

@@ -5,18 +5,18 @@ Each is a note: no installation mends it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation
-from doctor.analyzers.recipes import LINUX, WINDOWS, code, command
+from doctor.analyzers.programs import is_folder, missing_program
+from doctor.analyzers.recipes import LINUX, code, command
 from doctor.analyzers.texts import Text, explained, explanation
-from doctor.model.events import Event, Level
+from doctor.model.events import Level
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
 
 _LIBRARIES = ("site-packages", "dist-packages", "/opt/", "/usr/lib", ".so", ".dll", "/cuda")
-_ONLY_ALONE = {"interrupted", "own-assertion", "file-missing", "permission-denied", "read-only"}
+_ONLY_ALONE = {"interrupted", "own-assertion", "file-missing", "permission-denied"}
 """Kinds that count only where nothing more specific failed."""
 
 
@@ -29,64 +29,20 @@ def explain(case: Case) -> Iterator[Explanation]:
     )
     if others:
         table = {kind: text for kind, text in table.items() if kind not in _ONLY_ALONE}
+    written = {event.at for event in case.of("no-permission", "file-locked")}
     for one in explained(case, table):
-        file = one.event.objects.get("file", "")
+        if one.event.kind == "permission-denied" and one.event.at in written:
+            continue  # a folder of packages or of caches, which disk_writes explains
         if one.event.kind != "file-missing":
             yield one
-        elif (text := _of_missing(case, one.event)) is not None:
-            started = {"file": file or _started(case, one.event)}
-            if (better := explanation(case, one.event, text, started)) is not None:
-                yield better
-        elif not any(word in file for word in _LIBRARIES):
-            yield one  # or else a file of an installation, not of the program
+        elif is_folder(case, one.event):
+            yield from filter(None, [explanation(case, one.event, _FOLDER)])
+        elif missing_program(case, one.event) is None and not any(
+            word in one.event.objects.get("file", "") for word in _LIBRARIES
+        ):
+            yield one  # or else a program, or a file of an installation
 
 
-def _of_missing(case: Case, event: Event) -> Text | None:
-    """Return what to say of a folder that cannot be made, or a program that is not there."""
-    before = " ".join(case.log.lines[max(0, event.at - 3) : event.at])
-    if "makedirs" in before or "mkdir" in before:
-        return _FOLDER
-    return _PROGRAM if _is_program(event) else None
-
-
-_STARTS = re.compile(
-    r"(?:check_\w{4,6}|run|Popen|call)\(\s{0,3}\[?['\"](?P<program>[\w.-]{1,40})[ '\"]"
-)
-
-
-def _started(case: Case, event: Event) -> str:
-    """Return the program that the traceback starts; empty where it does not show it."""
-    for line in reversed(case.log.lines[max(0, event.at - 30) : event.at]):
-        if (match := _STARTS.search(line[:400])) is not None:
-            return match["program"]
-    return ""
-
-
-def _is_program(event: Event) -> bool:
-    """Say whether the missing file is a program: a bare name, or none under Windows."""
-    file = event.objects.get("file", "")
-    if not file:
-        return "WinError 2]" in event.text
-    return file.isidentifier() or file.removesuffix(".exe").isidentifier()
-
-
-_PROGRAM = Text(
-    ("The program {file} was not found", "A program that was to be started was not found"),
-    "The failing code starts another program, which is not installed or not on PATH. In a "
-    "build this is git, ninja, nvcc or a compiler; the frame above subprocess in the traceback "
-    "names it.",
-    (
-        command("See whether it is found", "which", "{log.file}", use_if=(LINUX,), look=True),
-        command(
-            "See whether it is found, on Windows",
-            "where.exe",
-            "{log.file}",
-            use_if=(WINDOWS,),
-            look=True,
-        ),
-    ),
-    severity=Severity.ERROR,
-)
 _FOLDER = Text(
     "The folder {file} cannot be made",
     "The folder above it does not exist or cannot be written, or HOME names none. Caches of "
@@ -110,13 +66,6 @@ _FOLDER = Text(
 )
 
 
-_LOGIN = command(
-    "Log in to the Hugging Face Hub",
-    "hf",
-    "auth",
-    "login",
-    note="Older releases: huggingface-cli login. In a container or job, set HF_TOKEN.",
-)
 _TABLE: dict[str, Text] = {
     "interrupted": Text(
         "The program was interrupted (Ctrl-C)",
@@ -147,11 +96,6 @@ _TABLE: dict[str, Text] = {
                 "See to whom it belongs", "sh", "-c", "id; ls -ld .", use_if=(LINUX,), look=True
             ),
         ),
-    ),
-    "read-only": Text(
-        "{file} lies on a file system that is read-only",
-        "The folder is mounted so that nothing can be written, as in many containers. Caches "
-        "have to go to a folder that can be written.",
     ),
     "broken-json": Text(
         "A JSON file or answer is broken: {said}",
@@ -237,27 +181,6 @@ _TABLE: dict[str, Text] = {
             ),
         ),
     ),
-    "not-a-model-name": Text(
-        "{name} is neither a folder here nor a model that this account can see on the Hub",
-        "The name is misspelt, the folder is elsewhere, or the model is private.",
-        (_LOGIN,),
-    ),
-    "gated-model": Text(
-        (
-            "The model {model} is gated: its terms have to be accepted first",
-            "The model is gated: its terms have to be accepted first ({url})",
-            "The model is gated: its terms have to be accepted first",
-        ),
-        "The author asks everyone to accept terms on the model's page. The token has to belong "
-        "to the account that accepted them.",
-        (_LOGIN,),
-    ),
-    "token-refused": Text(
-        "The Hugging Face Hub refuses the token, or the model needs one",
-        "No token is set, it has expired, or it may not read this model. A misspelt name of a "
-        "model gives the same answer.",
-        (_LOGIN,),
-    ),
     "pad-token-missing": Text(
         "The tokenizer has no padding token, and a batch needs one",
         "Models such as Llama and GPT-2 define none.",
@@ -270,29 +193,8 @@ _TABLE: dict[str, Text] = {
             ),
         ),
     ),
-    "not-safetensors": Text(
-        "The safetensors file is damaged or is none: {said}",
-        "A download that stopped, or a pointer of git-lfs (a small text file) instead of the "
-        "weights, looks like this.",
-        (
-            command(
-                "See its size",
-                "ls",
-                "-lL",
-                "<file>",
-                ask={"file": "the file of the weights"},
-                look=True,
-                note="A file of some hundred bytes is a pointer: run git lfs pull, "
-                "or download it again.",
-            ),
-        ),
-    ),
     "wrong-magic": Text(
-        (
-            "The checkpoint cannot be read: {said}",
-            "The checkpoint begins with {key}: it is another kind of file",
-            "The file is not of the format that the program expects",
-        ),
+        "The file is not of the format that the program expects",
         "The file is damaged, stopped halfway, is a pointer of git-lfs or an error page, or is "
         "of another format (safetensors, GGUF, an older GGML).",
         (command("See its size", "ls", "-lL", "<file>", ask={"file": "the file"}, look=True),),

@@ -10,15 +10,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import ON_LINUX, ON_WINDOWS, fact_text, system_of
-from doctor.model.events import Event
+from doctor.analyzers.recipes import command
+from doctor.model.events import Event, Level
 from doctor.model.issues import Action, Condition, Recipe
 
 _MOST = 2
+_NEAR = 30
+_MILD = {"interrupted", "own-assertion", "file-missing", "permission-denied", "program-missing"}
+"""Kinds beside which a missing file counts as the failure."""
+_BARE = re.compile(r"[\w+-]{1,40}")
+_STARTS = re.compile(
+    r"(?:check_\w{4,6}|run|Popen|call)\(\s{0,3}\[?['\"](?P<program>[\w.-]{1,40})[ '\"]"
+)
 
 
 class _Program(NamedTuple):
@@ -91,14 +100,47 @@ _MACOS_TOOLS = Recipe(
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of each program that is missing, each once."""
     found: set[str] = set()
-    for event in case.of("program-missing"):
-        program = _name(event)
+    failed = any(
+        event.level is Level.FAILURE and not event.general and event.kind not in _MILD
+        for event in case.events
+    )
+    for event in case.of("program-missing", "file-missing"):
+        program: str | None
+        if event.kind == "program-missing":
+            program = _name(event)
+        elif failed or is_folder(case, event):
+            continue
+        else:
+            program = missing_program(case, event)
+            if program == "":
+                yield _nameless(event)
         if program in found or not program:
             continue
         found.add(program)
         yield _explain(case, event, program)
         if len(found) == _MOST:
             return
+
+
+def is_folder(case: Case, event: Event) -> bool:
+    """Return whether what is missing is a folder above one that was to be made."""
+    before = " ".join(case.log.lines[max(0, event.at - 3) : event.at])
+    return "makedirs" in before or "mkdir" in before
+
+
+def missing_program(case: Case, event: Event) -> str | None:
+    """Return the program that a missing file is; None for a file, empty where nothing names it."""
+    file = event.objects.get("file", "")
+    before = case.log.lines[max(0, event.at - _NEAR) : event.at]
+    if not file:
+        if "WinError 2]" not in event.text:
+            return None
+        starts = (_STARTS.search(line[:400]) for line in reversed(before))
+        return next((match["program"] for match in starts if match), "")
+    name = file.removesuffix(".exe")
+    started = any("subprocess" in line or "_execute_child" in line for line in before)
+    is_known = name in _PROGRAMS or name in _CUDA or name in _WINDOWS
+    return name if is_known or (started and _BARE.fullmatch(name)) else None
 
 
 def _name(event: Event) -> str:
@@ -146,13 +188,39 @@ def _explain(case: Case, event: Event, program: str) -> Explanation:
         precision=Precision.EXACT,
         detection=detection(
             event,
-            f"{program} is not found: {row.what}",
+            f"The program {program} is not found"
+            + (f": {row.what}" if row.what != program else ""),
             cause,
-            recipes=_recipes(row, system),
+            recipes=_recipes(row, system) or _LOOK,
             name="program-missing",
             captures={"program": program},
         ),
     )
+
+
+def _nameless(event: Event) -> Explanation:
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            "A program that was to be started is not found",
+            "Windows does not say which. The frame above subprocess in the traceback shows the "
+            "call: in a build it is git, ninja, nvcc or a compiler.",
+            name="program-missing",
+        ),
+    )
+
+
+_LOOK = (
+    command("See whether it is found", "which", "{log.program}", use_if=(ON_LINUX,), look=True),
+    command(
+        "See whether it is found, on Windows",
+        "where.exe",
+        "{log.program}",
+        use_if=(ON_WINDOWS,),
+        look=True,
+    ),
+)
 
 
 def _recipes(row: _Program, system: str) -> tuple[Recipe, ...]:

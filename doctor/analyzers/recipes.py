@@ -73,5 +73,9 @@ def fitting(case: Case, recipes: Iterable[Recipe]) -> tuple[Recipe, ...]:
         recipe
         for recipe in recipes
         if system not in _SYSTEMS
-        or all(one.equals == system for one in recipe.conditions if one.fact == "host.os")
+        or all(
+            system in (one.equals, *(one.one_of or ()))
+            for one in recipe.conditions
+            if one.fact == "host.os"
+        )
     )

@@ -30,8 +30,9 @@ _PROGRAMS = frozenset({"cuda", "cmake", "gcc", "g++", "nvcc", "driver", "rustc",
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of each pair."""
+    of_resolvers = {event.at for event in case.of("requirement-unmet")}
     for event in distinct(case, *_EXPLAINED):
-        if is_passing(event):
+        if is_passing(event) or event.at in of_resolvers:
             continue
         if (found := _EXPLAINED[event.kind](case, event)) is not None:
             yield found

@@ -126,13 +126,6 @@ def first(text: str, facts: Mapping[str, object] | None = None) -> Explanation:
             id="Pascal, and nobody knows the toolkit",
         ),
         pytest.param(
-            "ptxas v.ptx, line 9; fatal   : Unsupported .version 9.9; current version is '9.0'\n"
-            "ptxas fatal   : Ptx assembly aborted due to errors",
-            "ptxas-older-than-ptx",
-            "reads up to 9.0, and the code is 9.9",
-            id="PTX newer than ptxas",
-        ),
-        pytest.param(
             "c++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.",
             "compiler-out-of-memory",
             "cc1plus",

@@ -129,13 +129,6 @@ def first(text: str, facts: Mapping[str, object] | None = None) -> Explanation:
             id="1114",
         ),
         pytest.param(
-            "OSError: [WinError 1455] The paging file is too small for this operation to complete. "
-            'Error loading "C:\\torch\\lib\\cufft64_10.dll" or one of its dependencies.',
-            "page-file-too-small",
-            "page file",
-            id="1455",
-        ),
-        pytest.param(
             "OSError: [WinError 193] %1 is not a valid Win32 application",
             "wrong-architecture",
             "error 193",

@@ -64,7 +64,7 @@ COVERED = (
     ("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)", "JSON"),
     ("OSError: Can't load tokenizer for 'mymodel'. If you were trying", "mymodel"),
     ("ValueError: Unrecognized model in /data/m. Should have a `model_type` key", "/data/m"),
-    ("Cannot access gated repo for url https://huggingface.co/a/b/resolve/x.", "gated"),
+    ("Cannot access gated repo for url https://huggingface.co/a/b/resolve/x.", "a/b is for those"),
     ("AssertionError: batch must not be empty", "batch must not be empty"),
 )
 
@@ -97,7 +97,7 @@ def test_two_places_are_no_matter_of_types() -> None:
 def test_a_program_that_is_missing_is_no_file() -> None:
     """A bare name is looked up on PATH."""
     (one,) = explained("FileNotFoundError: [Errno 2] No such file or directory: 'git'")
-    assert one.detection.title == "The program git was not found"
+    assert one.detection.title == "The program git is not found"
     assert one.detection.severity is Severity.ERROR
 
 
@@ -124,7 +124,7 @@ def test_a_program_is_named_by_the_call_that_starts_it() -> None:
         '  File "C:\\Python\\subprocess.py", line 1456, in _execute_child\n'
         "FileNotFoundError: [WinError 2] The system cannot find the file specified"
     )
-    assert [title for _, title in said(text)] == ["The program git was not found"]
+    assert [title for _, title in said(text)] == ["The program git is not found"]
 
 
 def test_a_folder_that_cannot_be_made_is_no_missing_file() -> None:

@@ -108,6 +108,14 @@ COVERED = (
         "too-many-threads",
     ),
     ("OSError: [WinError 1455] The paging file is too small for this operation", "page-file"),
+    (
+        (
+            "RuntimeError: unable to open shared memory object </torch_41_1> in read-write mode: Too "
+            "many open files (24)"
+        ),
+        "too-many-files",
+    ),
+    ("virtual memory exhausted: Cannot allocate memory", "compiler-out-of-memory"),
     ("libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes. This will limit", "locked-memory"),
     ("ibv_reg_mr_iova2 failed with error Cannot allocate memory", "locked-memory"),
     ("Bind for 0.0.0.0:8080 failed: port is already allocated.", "port-in-use"),
@@ -124,8 +132,18 @@ COVERED = (
 @pytest.mark.parametrize(("text", "kind"), COVERED, ids=[text[:40] for text, _ in COVERED])
 def test_what_ran_out_is_named(text: str, kind: str) -> None:
     """Each resource has its finding."""
-    kinds = [one for one, _ in said(text)]
-    assert kind in kinds
+    assert [one for one, _ in said(text)] == [kind]
+
+
+def test_the_library_that_the_page_file_is_too_small_for() -> None:
+    """Windows names the DLL that it could not load."""
+    text = (
+        "OSError: [WinError 1455] The paging file is too small for this operation to complete. "
+        'Error loading "C:\\torch\\lib\\cufft64_10.dll" or one of its dependencies.'
+    )
+    ((kind, title),) = said(text)
+    assert kind == "page-file"
+    assert "cufft64_10.dll" in title
 
 
 def test_memory_that_jax_asks_for_in_vain_at_its_start_is_no_failure() -> None:

@@ -4,7 +4,7 @@
 | --- | --- |
 | language standard | `#error C++17 or later`, `'optional' is not a member of 'std'` |
 | host compiler of nvcc | `unsupported GNU version`, gcc's own headers refused, `STL1002` |
-| architecture | `Unsupported gpu architecture`, `Value 'sm_…' is not defined`, `.version` of PTX |
+| architecture | `Unsupported gpu architecture`, `Value 'sm_…' is not defined` |
 | memory | `Killed signal terminated program cc1plus`, `'cicc' died due to signal 9`, `C1060` |
 | crash | `internal compiler error`, `C1001`, `'ptxas' died due to signal 11` |
 | options | `unrecognized command-line option`, `Unknown option`, `D8021` |
@@ -42,7 +42,10 @@ def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of the first error of each class."""
     first: Event | None = None
     classes: set[str] = set()
+    others = {event.at for event in case.of("ptxas-lacks-gpu", "ptx-too-new", "sources-too-old")}
     for event in case.of("compile-error"):
+        if event.at in others:
+            continue
         first = first or event
         found = next((one for rule in _RULES if (one := rule(case, event))), None)
         if found is None or found.detection.id in classes:

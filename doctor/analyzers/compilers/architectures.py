@@ -25,9 +25,6 @@ _UNKNOWN = (
     r"|[Uu]nsupported CUDA gpu architecture: (?:sm|compute)_(?P<llvm>\d{2,3}[af]?)"
 )
 _EMPTY = r"Unsupported gpu architecture 'compute_'|Value 'compute_' is not defined"
-_PTX = (
-    r"Unsupported \.version (?P<version>\d{1,2}\.\d); current version is '(?P<running>\d{1,2}\.\d)'"
-)
 _FEATURE = (
     r"(?:Feature|Instruction|Modifier|Type) '(?P<feature>[^']{1,80})' (?:requires "
     r"\.target sm_(?P<least>\d{2,3}[af]?) or higher|not supported on \.target 'sm_(?P<on>\d{2,3}))"
@@ -54,8 +51,6 @@ def architecture(case: Case, event: Event) -> Explanation | None:
         return _unknown(case, event, arch)
     if compile_pattern(_EMPTY).search(message):
         return _empty(event)
-    if match := compile_pattern(_PTX).search(message):
-        return _ptx(event, match.groups)
     if match := compile_pattern(_FEATURE).search(message):
         return _feature(event, match.groups)
     return None
@@ -167,28 +162,6 @@ def _empty(event: Event) -> Explanation:
                 ),
             ),
             name="architecture-empty",
-        ),
-    )
-
-
-def _ptx(event: Event, groups: Mapping[str, str]) -> Explanation:
-    version, running = groups["version"], groups["running"]
-    return Explanation(
-        event=event,
-        precision=Precision.EXACT,
-        detection=detection(
-            event,
-            f"ptxas is older than the PTX: it reads up to {running}, and the code is {version}",
-            "One compiler wrote the PTX and an older ptxas has to assemble it. Two toolkits are "
-            "mixed: PATH leads to one; CUDA_HOME, TRITON_PTXAS_PATH or a package to another.",
-            recipes=(
-                Recipe(
-                    title="See which ptxas is found first",
-                    steps=(Action(run=("ptxas", "--version")),),
-                    lasting=False,
-                ),
-            ),
-            name="ptxas-older-than-ptx",
         ),
     )
 

@@ -7,7 +7,7 @@
 | library-unusable | file too short, wrong ELF class, executable stack, memory, rights |
 | wrong-architecture | arm64 against x86_64 on macOS, 32 against 64 bits on Windows |
 | dll-function-missing | Windows error 127: DLLs of two releases |
-| dll-start-failed, page-file-too-small | Windows errors 1114 and 1455 |
+| dll-start-failed | Windows error 1114 |
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ def explain(case: Case) -> Iterator[Explanation]:
     yield from missing_for_tensorflow(case)
     titles: set[str] = set()
     last = -_NEAR
+    of_containers = {event.at for event in case.of("container-gpu-failed")}
     for event in case.of(
         "library-not-found",
         "library-unusable",
         "wrong-architecture",
         "dll-function-missing",
         "dll-start-failed",
-        "page-file-too-small",
     ):
+        if event.at in of_containers:
+            continue  # a library of the host, which NVIDIA's container toolkit looks for
         if WARNING in event.text or ("symbol" in event.objects and _follows(event, last)):
             continue
         found = (

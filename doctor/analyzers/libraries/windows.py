@@ -1,4 +1,4 @@
-"""DLLs that Windows found and could not use: errors 127, 1114 and 1455."""
+"""DLLs that Windows found and could not use: errors 127 and 1114."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ def windows(case: Case, event: Event) -> Explanation | None:
     name = file or event.objects.get("module", "") or "The file"
     if event.kind == "dll-function-missing":
         return _function(case, event, name)
-    if event.kind == "page-file-too-small":
-        return _page_file(event, name)
     return _start(event, name)
 
 
@@ -67,27 +65,5 @@ def _start(event: Event, name: str) -> Explanation:
                 ),
             ),
             name="dll-start-failed",
-        ),
-    )
-
-
-def _page_file(event: Event, name: str) -> Explanation:
-    return Explanation(
-        event=event,
-        detection=detection(
-            event,
-            f"Windows has no memory left to promise: the page file is too small for {name}",
-            "Windows reserves room for all that a process may use, and torch's CUDA libraries "
-            "reserve several GiB in each worker of a data loader. The page file backs that, on a "
-            "disk with free space.",
-            recipes=(
-                Recipe(
-                    title="Enlarge the page file: 32 GiB, or a size that Windows manages",
-                    note="System, Advanced, Performance, Virtual memory; a restart follows. Fewer "
-                    "workers of the data loader need less.",
-                    steps=(Action(run=("SystemPropertiesPerformance",)),),
-                ),
-            ),
-            name="page-file-too-small",
         ),
     )

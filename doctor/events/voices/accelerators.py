@@ -220,6 +220,7 @@ VOICES = (
                 "collective-error",
                 r"NCCL WARN (?P<message>.{1,400})",
                 ("nccl warn",),
+                general=True,
             ),
             Form(
                 "collective-error",
@@ -233,11 +234,6 @@ VOICES = (
                 r"|Remote)Error)",
                 ("ncclsystem", "ncclunhandled", "ncclinternal", "ncclinvalid", "ncclremote"),
                 general=True,
-            ),
-            Form(
-                "collective-timeout",
-                r"Watchdog caught collective operation timeout: (?P<message>.{1,300})",
-                ("collective operation timeout",),
             ),
             Form(
                 "collective-error",

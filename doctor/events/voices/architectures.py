@@ -87,11 +87,6 @@ VOICES = (
                 ("is not defined for option",),
             ),
             Form(
-                "ptxas-lacks-gpu",
-                r"(?i)ptxas (?:fatal|error).{0,80}sm_(?P<sm>\d{2,3}\w?)",
-                ("ptxas fatal", "ptxas error"),
-            ),
-            Form(
                 "gpu-too-old",
                 r"(?i)requires? device with capability (?P<than>>=?|==) "
                 r"?\((?P<major>\d{1,2}), ?(?P<minor>\d)\) but "

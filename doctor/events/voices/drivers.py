@@ -111,15 +111,7 @@ VOICES = (
     ),
     Voice(
         "ld.so",
-        (
-            Form(
-                "driver-library-broken",
-                r"(?P<file>\S{0,200}(?:libcuda\.so\S{0,12}|libnvidia-\w+\.so\S{0,16}|libdxcor"
-                r"e\.so\S{0,12})): (?P<said>file too short|"
-                r"invalid ELF header|file is empty)",
-                ("file too short", "invalid elf header", "is empty"),
-            ),
-        ),
+        (),
     ),
     Voice(
         "WSL",

@@ -132,14 +132,7 @@ VOICES = (
     ),
     Voice(
         "conda",
-        (
-            Form(
-                "glibc-of-conda",
-                r"(?:nothing provides|requires|─) .{0,80}?__glibc >=(?P<wanted>2\.\d{1,2})"
-                r"(?:.{0,80}(?:needed by|required by) (?P<package>[\w.-]{1,80}))?",
-                ("__glibc",),
-            ),
-        ),
+        (),
     ),
     Voice(
         "dyld",
@@ -235,7 +228,7 @@ VOICES = (
                 _WINDOWS_WORDS,
             ),
             Form(
-                "page-file-too-small",
+                "page-file",
                 rf"(?:\[WinError 1455\]|The paging file is too small){_LOADING}",
                 ("winerror 1455", "paging file is too small"),
             ),

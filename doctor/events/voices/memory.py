@@ -144,6 +144,7 @@ VOICES = (
                 "page-file",
                 r"(?i)paging file is too small|os error 1455|WinError 1455|Die Auslagerungsdatei",
                 ("paging file is too small", "error 1455", "auslagerungsdatei"),
+                general=True,
             ),
             Form(
                 "locked-memory",
@@ -178,7 +179,7 @@ VOICES = (
                 r"space|not enough (?:free )?"
                 r"(?:disk )?space|There is not enough space on the disk|Disk quota "
                 r"exceeded|\[Errno 122\])"
-                r"(?:: ?['\"](?P<file>[^'\"]{1,200})['\"])?",
+                r"(?:: ?['\"](?P<path>[^'\"]{1,300})['\"])?",
                 (
                     "no space left on device",
                     "errno 28",

@@ -92,16 +92,6 @@ VOICES = (
                 ("do not match the hashes",),
             ),
             Form(
-                "disk-full",
-                r"(?:\[Errno 28\] |: )No space left on device(?:: '(?P<path>[^']{1,300})')?",
-                ("no space left on device",),
-            ),
-            Form(
-                "disk-full",
-                r"\[Errno 122\] Disk quota exceeded(?:: '(?P<path>[^']{1,300})')?",
-                ("disk quota exceeded",),
-            ),
-            Form(
                 "path-too-long",
                 r"\[Errno 2\] No such file or directory: '(?P<path>[A-Za-z]:\\[^']{230,600})'",
                 ("no such file or directory: '",),

@@ -53,11 +53,6 @@ VOICES = (
                 ("permissionerror",),
             ),
             Form(
-                "read-only",
-                r"OSError: \[Errno 30\] [^:\n]{3,60}: ?['\"](?P<file>[^'\"]{1,240})['\"]",
-                ("errno 30",),
-            ),
-            Form(
                 "broken-json",
                 r"(?:json\.decoder\.)?JSONDecodeError: (?P<said>[^\n]{3,120})",
                 ("jsondecodeerror",),
@@ -90,41 +85,16 @@ VOICES = (
                 ("unrecognized model in",),
             ),
             Form(
-                "model-type-unknown",
-                r"model (?:of )?type `?'?(?P<type>[\w.-]{2,60})`?'? but Transformers does "
-                r"not recognize this architecture",
-                ("transformers does not recognize this",),
-            ),
-            Form(
                 "tokenizer-missing",
                 r"Can't load tokenizer for '(?P<model>[^']{1,200})'",
                 ("can't load tokenizer for",),
             ),
             Form(
                 "model-file-missing",
-                r"(?:Error no file named|does not appear to have a file named) "
+                r"Error no file named "
                 r"(?P<file>[\w.*-]{3,80})"
                 r"(?:,.{0,200}?)?(?: found in directory (?P<folder>\S{1,200}?)\.?(?:\s|$))?",
-                ("error no file named", "does not appear to have a file named"),
-            ),
-            Form(
-                "not-a-model-name",
-                r"(?P<name>\S{1,200}) is not a local folder and is not a valid model identifier",
-                ("is not a local folder and is not",),
-            ),
-            Form(
-                "gated-model",
-                r"(?i)(?:Cannot access gated repo for url (?P<url>\S{5,200})|You are trying "
-                r"to access a gated repo"
-                r"|Access to model (?P<model>\S{3,120}) is restricted|GatedRepoError)",
-                ("gated repo", "is restricted", "gatedrepoerror"),
-            ),
-            Form(
-                "token-refused",
-                r"(?i)401 Client Error: Unauthorized for url: (?P<url>https://huggingface\.co"
-                r"\S{0,200})"
-                r"|Invalid (?:user token|credentials in Authorization header)",
-                ("401 client error", "invalid user token", "invalid credentials in"),
+                ("error no file named",),
             ),
             Form(
                 "sequence-too-long",
@@ -147,18 +117,9 @@ VOICES = (
         "checkpoint",
         (
             Form(
-                "not-safetensors",
-                r"(?i)(?:SafetensorError|safetensors_rust\.SafetensorError).{0,60}(?P<said>He"
-                r"aderTooLarge|InvalidHeader"
-                r"\w{0,20}|MetadataIncompleteBuffer|HeaderTooSmall|incomplete metadata[^\n]{0,60})",
-                ("safetensorerror", "safetensors"),
-            ),
-            Form(
                 "wrong-magic",
-                r"(?i)invalid magic (?:number|characters)[^\n]{0,80}|bad magic|invalid load "
-                r"key, ?'(?P<key>[^']{1,8})'"
-                r"|PytorchStreamReader failed reading zip archive: (?P<said>[^\n]{3,80})",
-                ("invalid magic", "bad magic", "invalid load key", "failed reading zip archive"),
+                r"(?i)invalid magic (?:number|characters)[^\n]{0,80}|bad magic",
+                ("invalid magic", "bad magic"),
             ),
             Form(
                 "gguf-architecture",

@@ -30,7 +30,6 @@ _KINDS: Mapping[str, str] = {
     "driver-error": "an error of the driver",
     "library-error": "a status of the library",
     "collective-error": "an error of communication between GPUs",
-    "collective-timeout": "communication between GPUs that took too long",
     "backend-error": "a backend that cannot start",
     "killed": "a process that was killed",
     "terminated": "a process that stopped itself",
