@@ -4,7 +4,8 @@
 
 The sets are those of fixtures/cases. Recall is given twice: over the cases for which the catalog
 has the right answer, and over all. Precision is the share of right answers among the first findings
-that were given at all. A warning or an error on a quiet log is a wrong alarm. The pasted
+that were given at all. A known issue among the symptoms of a first finding `failure/…` counts as
+that finding. A warning or an error on a quiet log is a wrong alarm. The pasted
 environments are judged as `doctor check --from` does: the right answer may stand anywhere among the
 findings, and a warning or an error about a healthy one is a wrong alarm.
 """
@@ -24,6 +25,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from doctor.analyzers.case import PREFIX
 from doctor.base.errors import InputError
 from doctor.catalog import loading as catalogs
 from doctor.model.catalog import Catalog
@@ -38,16 +40,30 @@ from tests import cases
 class Answer(msgspec.Struct, frozen=True):
     """What doctor said about one case.
 
-    The ids that would be right, and those it gave, the first first.
+    `wanted` are the ids that would be right, `given` those it gave, the first first. A known issue
+    that the first finding explains by its mechanism (`failure/…`) is among `explained`: it shows
+    as a symptom of that finding, and counts as given with it.
     """
 
     name: str
     wanted: tuple[str, ...]
     given: tuple[str, ...]
+    explained: tuple[str, ...] = ()
 
     def within(self, first: int) -> bool:
-        """Say whether a right id is among the first ones."""
-        return any(given in self.wanted for given in self.given[:first])
+        """Return whether a right id is among the first ones, or explained by the first."""
+        return any(one in self.wanted for one in (*self.given[:first], *self.explained))
+
+
+def answer(name: str, wanted: tuple[str, ...], findings: Sequence[Finding]) -> Answer:
+    """Return the answer that ranked findings give to a case."""
+    leads = bool(findings) and findings[0].id.startswith(PREFIX)
+    return Answer(
+        name,
+        wanted,
+        tuple(found.id for found in findings),
+        findings[0].symptoms if leads else (),
+    )
 
 
 def main() -> int:
@@ -98,10 +114,7 @@ def known() -> Catalog:
 
 def answered(name: str) -> list[Answer]:
     """Judge every case of a set."""
-    return [
-        Answer(slug, case.issues, tuple(found.id for found in judged(case.log)))
-        for slug, case in cases.failures(name)
-    ]
+    return [answer(slug, case.issues, judged(case.log)) for slug, case in cases.failures(name)]
 
 
 def alarms(findings: Sequence[Finding]) -> list[str]:
@@ -157,11 +170,9 @@ def environments() -> str:
     """Return for how many environments the right answer was found and how many healthy ones raised an alarm, and which."""
     found = {name: (case, checked(case.log)) for name, case in cases.environments()}
     sick = {
-        name: Answer(name, case.issues, tuple(one.id for one in told))
-        for name, (case, told) in found.items()
-        if case.issues
+        name: answer(name, case.issues, told) for name, (case, told) in found.items() if case.issues
     }
-    missed = [one for one in sick.values() if not set(one.wanted) & set(one.given)]
+    missed = [one for one in sick.values() if not one.within(len(one.given))]
     healthy = {
         name: alarms(told) for name, (case, told) in found.items() if case.family == cases.HEALTHY
     }

@@ -6,9 +6,22 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from benchmarks.diagnosis import Answer, alarms, checked, environments, judged, known, misses, table
+from benchmarks.diagnosis import (
+    Answer,
+    alarms,
+    answer,
+    checked,
+    environments,
+    judged,
+    known,
+    misses,
+    table,
+)
+from doctor.model.findings import Finding
+from doctor.model.scales import Confidence, Severity
 from tests import cases
 
 _THREAD = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
@@ -120,6 +133,23 @@ def test_an_environment_is_judged_by_what_it_says_of_itself() -> None:
     assert not checked(sick.replace("5090", "4090"))
     assert not checked("no such report")
     assert environments().strip().startswith("| environments |")
+
+
+def test_a_known_issue_counts_that_the_first_finding_explains_by_its_mechanism() -> None:
+    mechanism = Finding(
+        id="failure/x",
+        target="",
+        title="",
+        severity=Severity.ERROR,
+        confidence=Confidence.LOW,
+        message="",
+        symptoms=("a/b",),
+    )
+    other = msgspec.structs.replace(mechanism, id="a/c")
+    assert answer("first", ("a/b",), [mechanism, other]).within(1)
+    assert not answer("not its own", ("a/d",), [mechanism, other]).within(3)
+    assert not answer("a known issue leads", ("a/b",), [other, mechanism]).within(3)
+    assert not answer("silent", ("a/b",), []).within(1)
 
 
 def test_recall_counts_ranks_and_cases_without_an_answer() -> None:
