@@ -11,6 +11,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.other_gpus import crash_in_hip
 from doctor.analyzers.recipes import LINUX, code, command, fitting, variables
 from doctor.analyzers.texts import Text, explained
+from doctor.events.statuses import REPEATED, SIGNALS
 from doctor.model.events import Event, Level
 from doctor.model.issues import Recipe
 from doctor.model.reference import Fault
@@ -18,24 +19,10 @@ from doctor.model.scales import Confidence, Severity
 from doctor.timelines.codes import Code
 from doctor.timelines.codes import code as numbered
 
-_SIGNALS = {
-    "killed": "SIGKILL",
-    "segmentation fault": "SIGSEGV",
-    "segfault": "SIGSEGV",
-    "illegal instruction": "SIGILL",
-    "bus error": "SIGBUS",
-    "aborted": "SIGABRT",
-    "terminated": "SIGTERM",
-    "floating point exception": "SIGFPE",
-    "trace/breakpoint trap": "SIGTRAP",
-    "bad system call": "SIGSYS",
-}
 _EXCEPTIONS = {"access violation": "0xC0000005", "stack overflow": "0xC00000FD"}
 """What Python's faulthandler calls the exceptions of Windows (Python/faulthandler.c)."""
 _CONSEQUENCES = {"SIGTERM", "SIGABRT", "SIGINT", "SIGHUP", "SIGPIPE"}
 """Signals that follow another failure, where the log shows one."""
-_STATUSES = {1, 2, 128, 255}
-"""Statuses that only repeat that the program failed."""
 _GENERAL_KINDS = {"exit-status", "windows-status", "killed-by-signal", "ranks-ended"}
 
 
@@ -56,7 +43,7 @@ def explain(case: Case) -> Iterator[Explanation]:
         if event.at in of_compilers:
             continue  # the compilers' analyzer knows why they crash
         found = code_of(event)
-        if found is None or not found.means or found.number in _STATUSES:
+        if found is None or not found.means or found.number in REPEATED:
             continue
         name = _signal_of(found)
         if name in names or (failed and (name in _CONSEQUENCES or found.fault is Fault.PROGRAM)):
@@ -71,7 +58,7 @@ def code_of(event: Event) -> Code | None:
     if event.kind == "windows-status":
         return numbered("ntstatus", objects.get("status") or _EXCEPTIONS[objects["said"]])
     if said := objects.get("said", "").lower():
-        return numbered("signal", _SIGNALS.get(said, said.upper()))
+        return numbered("signal", SIGNALS.get(said, said.upper()))
     if signal := objects.get("signal"):
         return numbered("signal", signal)
     return numbered("exit", objects["status"]) if objects.get("status") else None
