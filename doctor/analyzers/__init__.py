@@ -24,15 +24,28 @@ def analyzers() -> tuple[Analyzer, ...]:
     return tuple(module.explain for module in loaded if hasattr(module, "explain"))
 
 
-def explanations(case: Case) -> Iterator[Explanation]:
-    """Yield the most exact explanation of each line of a log; several analyzers may know one."""
+def explanations(case: Case, *, strict: bool = False) -> Iterator[Explanation]:
+    """Yield the most exact explanation of each line of a log; several analyzers may know one.
+
+    `strict` lets a fault of an analyzer through, for tests.
+    """
     best: dict[int, Explanation] = {}
     for explain in analyzers():
-        for one in explain(case):
+        for one in _of(explain, case, strict=strict):
             known = best.get(one.event.at)
             if known is None or _worth(one) > _worth(known):
                 best[one.event.at] = one
     yield from (best[at] for at in sorted(best))
+
+
+def _of(explain: Analyzer, case: Case, *, strict: bool) -> tuple[Explanation, ...]:
+    """Return what one analyzer explains; a fault of its own costs only that."""
+    try:
+        return tuple(explain(case))
+    except Exception:  # a log is hostile input, and the other analyzers and the catalog go on
+        if strict:
+            raise
+        return ()
 
 
 def _worth(one: Explanation) -> tuple[Precision, bool, int, int]:

@@ -31,7 +31,7 @@ def case_of(text: str, *, os: str = "", **facts: object) -> Case:
 
 def explained(text: str, *, os: str = "", **facts: object) -> list[Explanation]:
     """Return all explanations of a text."""
-    return list(explanations(case_of(text, os=os, **facts)))
+    return list(explanations(case_of(text, os=os, **facts), strict=True))
 
 
 def said(text: str, *, os: str = "", **facts: object) -> list[tuple[str, str]]:

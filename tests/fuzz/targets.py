@@ -16,11 +16,14 @@ from typing import Any, cast
 import msgspec
 import yaml
 
+from doctor.analyzers import explanations
+from doctor.analyzers.case import Case
 from doctor.api import judged_file
 from doctor.base import literals, patterns
 from doctor.base import requirements as specifiers
 from doctor.base.errors import DoctorError
 from doctor.base.text import neutralize_commands, sanitize
+from doctor.catalog import loading
 from doctor.catalog import loading as catalogs
 from doctor.cli.app import app
 from doctor.events.owner import failure_lines, owning_event
@@ -288,7 +291,9 @@ def events(data: bytes) -> None:
     ending(found)
     context = context_of(read)
     assert len(context.commands) <= 30
-    surrounding_facts(read)
+    case = Case(read, found, context, surrounding_facts(read), loading.load())
+    for explanation in explanations(case, strict=True):
+        assert explanation.detection.title
 
 
 def long_log(data: bytes) -> None:
