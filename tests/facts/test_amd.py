@@ -59,3 +59,28 @@ def test_a_choice_that_leaves_a_gpu_or_means_none_is_no_error(
 @pytest.mark.parametrize("gpus", [None, [], "odd"])
 def test_without_gpus_nothing_is_said(gpus: object) -> None:
     assert said("1", "1", gpus=gpus) is None
+
+
+@pytest.mark.parametrize(
+    ("override", "gfx", "differs"),
+    [
+        ("10.3.0", ["gfx90a"], True),
+        ("9.0.0", ["gfx942"], True),
+        ("11.0.0", ["gfx1201"], True),
+        ("9.0.10", ["gfx90a"], False),
+        ("9.0.0", ["gfx90c"], False),
+        ("10.3.0", ["gfx1031"], False),
+        ("11.0.0", ["gfx1151"], False),
+        ("11.0.0", ["gfx1101", "gfx1036"], False),
+        ("nonsense", ["gfx90a"], False),
+        (None, ["gfx90a"], False),
+    ],
+)
+def test_an_override_for_a_chip_that_is_not_related(
+    override: str | None, gfx: list[str], differs: bool
+) -> None:
+    facts = {"env.HSA_OVERRIDE_GFX_VERSION": override, "amd.gpus": [{"gfx": one} for one in gfx]}
+    said = value_of(derive(toy.seen(facts).facts, toy.catalog()), "amd.override_differs")
+    assert (said is not None) is differs
+    if differs:
+        assert f"HSA_OVERRIDE_GFX_VERSION={override} stands for gfx" in str(said)

@@ -1,23 +1,37 @@
 """What the variables that choose among AMD's GPUs leave of them.
 
-One is read by ROCm's runtime, the other by HIP above it.
+One is read by ROCm's runtime, the other by HIP above it. A third has the runtime take every GPU for
+another chip: HSA_OVERRIDE_GFX_VERSION
+(https://github.com/ROCm/TheRock/issues/1719).
 """
 
 from __future__ import annotations
 
+import re
+
 from doctor.facts.derive.making import SOURCE
+from doctor.facts.devices import cards
 from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
 _ABOVE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 """What HIP reads, the first that is set."""
+_VERSION = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{1,2})")
+_CHIP = re.compile(r"gfx([0-9]{1,2})([0-9a-f])([0-9a-f])")
+_VEGA = {"gfx900", "gfx902", "gfx909", "gfx90c"}
+"""The chips of generation 9 that run each other's code.
+
+The Instincts of that generation have instructions of their own.
+"""
 
 
 def chosen(facts: Facts) -> FactStream:
-    """Yield `amd.visible_error`.
+    """Yield `amd.visible_error` and `amd.override_differs`.
 
     In words, where the first GPU that HIP is told to take is not among those that the runtime
-    leaves.
+    leaves, and where the override fits none of the GPUs.
     """
+    differs = _override(facts)
+    yield "amd.override_differs", present(differs, SOURCE) if differs else absent(SOURCE)
     said = _wrong(facts)
     yield "amd.visible_error", present(said, SOURCE) if said else absent(SOURCE)
 
@@ -41,6 +55,32 @@ def _wrong(facts: Facts) -> str:
             f"{wanted}, but {mask} leaves {left} of {here} GPUs, which HIP counts anew: {numbers}"
         )
     return f"{wanted}, but this machine has {here} GPU{'s' if here > 1 else ''}, counted from 0"
+
+
+def _override(facts: Facts) -> str:
+    """Say what the override claims, where no GPU here is of that chip or related to it."""
+    value = value_of(facts, "env.HSA_OVERRIDE_GFX_VERSION")
+    found = _VERSION.fullmatch(value.strip()) if isinstance(value, str) else None
+    here = [str(gpu["gfx"]) for gpu in cards(facts, "amd.gpus") if gpu.get("gfx")]
+    if found is None or not here:
+        return ""
+    # A name writes the minor number and the stepping in one hexadecimal digit each.
+    claimed = "gfx{}{:x}{:x}".format(*map(int, found.groups()))
+    if any(_related(claimed, gfx) for gfx in here):
+        return ""
+    return (
+        f"HSA_OVERRIDE_GFX_VERSION={value} stands for {claimed}, and here is "
+        f"{', '.join(dict.fromkeys(here))}"
+    )
+
+
+def _related(claimed: str, gfx: str) -> bool:
+    """Say whether code for one chip may run on another: the chip, or one of its generation."""
+    one, other = _CHIP.fullmatch(claimed), _CHIP.fullmatch(gfx)
+    if claimed == gfx or one is None or other is None:
+        return True
+    # RDNA 1 and 2 share the number 10; people run code of one on the other, so that is not told.
+    return one[1] == other[1] and (one[1] != "9" or {claimed, gfx} <= _VEGA)
 
 
 def _entries(facts: Facts, variable: str) -> list[str]:

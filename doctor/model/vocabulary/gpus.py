@@ -21,6 +21,9 @@ GPUS: dict[str, str] = {
     "amd.unsupported_by_torch": (
         "targets (gfx1036) of the AMD GPUs, where this torch has code for none of them"
     ),
+    "amd.override_differs": (
+        "in words, where HSA_OVERRIDE_GFX_VERSION names a chip that no AMD GPU here is related to"
+    ),
     "intel.gpus": "list of {pci_bus_id, driver, render}: Intel GPUs on which oneAPI computes",
     "intel.gpu_present": "true where the kernel shows such a GPU",
     "intel.driver": "kernel driver that holds it: i915 or xe",
