@@ -205,7 +205,10 @@ _BUSY = (
     ),
     Recipe(
         title="Let several processes share the GPU",
-        use_if=("the machine is yours: clusters set the mode on purpose",),
+        use_if=(
+            Condition(fact="env.SLURM_JOB_ID", absent=True),
+            "the machine is yours: clusters set the mode on purpose",
+        ),
         steps=(Action(run=("nvidia-smi", "-c", "DEFAULT"), sudo=True),),
     ),
 )
