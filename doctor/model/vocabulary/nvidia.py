@@ -19,7 +19,18 @@ NVIDIA: dict[str, str] = {
     "nvidia.choices": (
         "what CUDA_VISIBLE_DEVICES may name here: GPUs, or MIG devices where it names one"
     ),
-    "nvidia.choice": "the first of them, as the variable takes it",
+    "nvidia.choice": (
+        "the first of them, as the variable takes it; absent where several GPUs are divided"
+    ),
+    "nvidia.visible_kept": (
+        "CUDA_VISIBLE_DEVICES without the entries that fit nothing, where others fit"
+    ),
+    "nvidia.visible_replaced": (
+        "CUDA_VISIBLE_DEVICES with the GPUs that it does not name in the place of the entries "
+        "that fit none, where there are as many of each"
+    ),
+    "nvidia.visible_stale": "the entries of CUDA_VISIBLE_DEVICES that fit nothing, in words",
+    "nvidia.visible_unnamed": "the UUIDs of the GPUs that take their place, in words",
     "nvidia.visible_error": "what is wrong with CUDA_VISIBLE_DEVICES",
     "nvidia.hidden_on_purpose": (
         "true where CUDA_VISIBLE_DEVICES hides every GPU by a value that means it"
