@@ -73,3 +73,75 @@ def test_what_the_variable_may_name() -> None:
         "GPU 0 (NVIDIA A100)"
     ]
     assert value_of(derived(nvidia__gpus=gpus), "nvidia.choices") is None
+
+
+_FOUR = [
+    {"index": index, "name": "NVIDIA A100", "uuid": f"GPU-{name}0"}
+    for index, name in enumerate("abcd")
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "gpus", "kept", "replaced", "stale"),
+    [
+        ("GPU-a0,GPU-x0,GPU-c0,GPU-d", _FOUR, "GPU-a0,GPU-c0,GPU-d", "GPU-a0,GPU-b0,GPU-c0,GPU-d", "GPU-x0"),
+        # Two are unnamed, and either may be meant.
+        ("GPU-a0,GPU-x0,GPU-c0", _FOUR, "GPU-a0,GPU-c0", None, "GPU-x0"),
+        ("GPU-a0,GPU-a,GPU-c0", _FOUR, "GPU-a0,GPU-c0", None, "the second GPU-a"),
+        ("GPU-a0,1", _FOUR[:1], "GPU-a0", None, "1"),
+        ("0,1,2,7", _FOUR[:3], "0,1,2", None, "7"),
+        ("0,9,1,-1,2", _FOUR, "0,1", None, "9"),
+        ("GPU-x0", _FOUR, None, None, None),
+        ("7", _FOUR, None, None, None),
+        # A GPU that does not answer is no replacement.
+        ("GPU-a0,GPU-x0", [_FOUR[0], {**_FOUR[1], "error": "GPU is lost"}], "GPU-a0", None, "GPU-x0"),
+    ],
+)  # fmt: skip
+def test_a_mended_list_keeps_every_entry_that_fits(
+    value: str,
+    gpus: list[dict[str, Any]],
+    kept: str | None,
+    replaced: str | None,
+    stale: str | None,
+) -> None:
+    facts = derived(
+        env__CUDA_VISIBLE_DEVICES=value, nvidia__gpus=gpus, nvidia__visible_error="wrong"
+    )
+    assert value_of(facts, "nvidia.visible_kept") == kept
+    assert value_of(facts, "nvidia.visible_replaced") == replaced
+    assert value_of(facts, "nvidia.visible_stale") == stale
+
+
+def test_an_instance_of_another_divided_gpu_is_no_choice() -> None:
+    gpus = [
+        {"index": 0, "mig": True, "mig_devices": []},
+        {"index": 1, "mig": True, "mig_devices": [{"uuid": "MIG-b"}]},
+    ]
+    facts = derived(
+        env__CUDA_VISIBLE_DEVICES="MIG-x", nvidia__gpus=gpus, nvidia__visible_error="wrong"
+    )
+    assert value_of(facts, "nvidia.choices") == ["MIG-b on GPU 1"]
+    assert value_of(facts, "nvidia.choice") is None
+
+
+def test_a_gpu_without_health_says_nothing_of_the_fabric() -> None:
+    joined, lost = _gpu(0, fabric_state="completed"), {"index": 1, "error": "GPU is lost"}
+    assert value_of(derived(nvidia__visible=[joined, lost]), "nvidia.fabric_completed") is True
+    waiting = _gpu(2, fabric_state="in progress")
+    assert value_of(derived(nvidia__visible=[joined, waiting]), "nvidia.fabric_completed") is None
+    assert value_of(derived(nvidia__visible=[lost]), "nvidia.fabric_completed") is None
+
+
+def test_what_computes_is_named_with_its_gpu() -> None:
+    gpus = [
+        {"index": 0, "processes": [{"pid": 4711}]},
+        {"index": 1, "processes": [{"pid": 4711}, {"pid": 12}]},
+        {"index": 2},
+    ]
+    facts = derived(nvidia__gpus=gpus)
+    assert value_of(facts, "nvidia.computing") == [
+        "process 4711 on GPU 0",
+        "process 4711 on GPU 1",
+        "process 12 on GPU 1",
+    ]
+    assert value_of(facts, "nvidia.computing.pids") == "4711,12"

@@ -44,17 +44,33 @@ def health(facts: Facts) -> FactStream:
         yield f"nvidia.{name}", present(said, SOURCE) if said else absent(SOURCE)
         yield from which(name, [gpu for gpu, _ in concerned])
     yield from lost(facts)
+    yield from _computing(cards(facts, "nvidia.gpus"))
     barred = [gpu for gpu in gpus if _undivided(gpu, {}) or _prohibited(gpu, {})]
     none_left = bool(gpus) and len(barred) == len(gpus)
     yield "nvidia.none_usable", present(True, SOURCE) if none_left else absent(SOURCE)
     states = {_taken(gpu) for gpu in gpus}
     taken = states.pop() if len(states) == 1 else ""
     yield "nvidia.taken", present(taken, SOURCE) if taken else absent(SOURCE)
-    joined = bool(gpus) and all(
-        _health(gpu).get("fabric_state") == "completed" and not _fabric(gpu, _health(gpu))
-        for gpu in gpus
+    # A GPU that does not answer says nothing of its fabric.
+    answers = [told for gpu in gpus if (told := _health(gpu))]
+    joined = bool(answers) and all(
+        told.get("fabric_state") == "completed" and not _fabric({}, told) for told in answers
     )
     yield "nvidia.fabric_completed", present(True, SOURCE) if joined else absent(SOURCE)
+
+
+def _computing(gpus: list[dict[str, Any]]) -> FactStream:
+    """Yield the processes on all GPUs, those that CUDA_VISIBLE_DEVICES hides included."""
+    found = [
+        (one["pid"], gpu.get("index"))
+        for gpu in gpus
+        for one in gpu.get("processes") or ()
+        if isinstance(one, dict) and isinstance(one.get("pid"), int)
+    ]
+    words = [f"process {pid} on GPU {index}" for pid, index in found]
+    pids = ",".join(dict.fromkeys(str(pid) for pid, _ in found))
+    yield "nvidia.computing", present(words, SOURCE) if words else absent(SOURCE)
+    yield "nvidia.computing.pids", present(pids, SOURCE) if pids else absent(SOURCE)
 
 
 def _meant(facts: Facts) -> list[dict[str, Any]]:

@@ -139,6 +139,8 @@ NVIDIA: dict[str, str] = {
     "nvidia.wanted_by": (
         "what here is built for NVIDIA's GPUs: torch, jax; absent where they are hidden on purpose"
     ),
+    "nvidia.computing": "processes that compute on the GPUs: process 4711 on GPU 0",
+    "nvidia.computing.pids": "their numbers, as ps -p takes them: 4711,4712",
     "nvidia.mig_without_instances": "visible GPUs with MIG on and without an instance",
     "nvidia.compute_prohibited": "visible GPUs that no program may compute on",
     "nvidia.compute_exclusive": "visible GPUs that one process may use at a time",
