@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from doctor.analyzers.case import Case, Explanation, Precision
+import msgspec
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.recipes import LINUX, code, command, variables
 from doctor.analyzers.texts import Text, explained
-from doctor.model.events import Level
+from doctor.model.events import Event, Level
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
 
@@ -18,8 +21,80 @@ def explain(case: Case) -> Iterator[Explanation]:
     if any(event.level is Level.FAILURE and event.kind not in table for event in case.events):
         # A rank that failed for its own reason closes its connections.
         table = {kind: text for kind, text in table.items() if kind not in _CONSEQUENCES}
+    specific = [one for one in explained(case, _REASONS) if one.precision is Precision.EXACT]
+    if specific:
+        table = {kind: text for kind, text in table.items() if kind not in _LESS_SPECIFIC}
     registered = {event.at for event in case.of("locked-memory")}
     yield from (one for one in explained(case, table) if one.event.at not in registered)
+    for one in specific:
+        yield from _with_reports(case, one)
+    yield from _ranks(case)
+
+
+_LESS_SPECIFIC = {"nccl-shared-memory", "nccl-network"}
+_ABOUT_OTHERS = ("nccl-error", "nccl-shared-memory")
+_CALL = re.compile(r"init_process_group\(.{1,500}")
+_RANK = re.compile(r"\brank ?= ?(\d{1,5})\b")
+_SIZE = re.compile(r"\bworld_size ?= ?(\d{1,5})\b")
+_LONGEST = 1000
+
+
+def _with_reports(case: Case, one: Explanation) -> Iterator[Explanation]:
+    """Yield an explanation, and once more for each later line that only reports the failure.
+
+    The line with WARN names what the system refused; torch then prints "unhandled system error".
+    """
+    yield one
+    for event in case.of(*_ABOUT_OTHERS):
+        if event.at > one.event.at:
+            yield msgspec.structs.replace(one, event=event)
+
+
+def _ranks(case: Case) -> Iterator[Explanation]:
+    """Yield that a rank is not below the number of ranks, by the call in a traceback."""
+    for event in case.events:
+        if event.first < 0 or event.level is not Level.FAILURE:
+            continue
+        for line in case.log.lines[event.first : event.last + 1]:
+            call = _CALL.search(line[:_LONGEST]) if "init_process_group(" in line else None
+            rank, size = (_RANK.search(call[0]), _SIZE.search(call[0])) if call else (None, None)
+            if rank and size and int(rank[1]) >= int(size[1]) > 0:
+                yield _beyond(event, int(rank[1]), int(size[1]))
+                return
+
+
+def _beyond(event: Event, rank: int, size: int) -> Explanation:
+    """Explain a rank that does not exist; where no process has rank 0, nobody opens the store."""
+    whole = size == 1
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("distributed/*", "nccl/*"),
+        detection=detection(
+            event,
+            f"Rank {rank} does not exist: world_size={size}, and ranks count from 0",
+            f"The only rank is 0. It opens the store that the others connect to; rank {rank} "
+            "waits for it until the time is up."
+            if whole
+            else f"The ranks are 0 to {size - 1}. Rank 0 opens the store that the others connect "
+            "to, and the group waits until each of these has come.",
+            recipes=(
+                code(
+                    "Count the ranks from 0",
+                    "the call of init_process_group",
+                    "dist.init_process_group(..., world_size=1, rank=0)"
+                    if whole
+                    else "rank = node_rank * processes_per_node + local_rank",
+                    before=f"dist.init_process_group(..., world_size={size}, rank={rank})"
+                    if whole
+                    else "",
+                    note="Neither the network nor NCCL is at fault.",
+                ),
+            ),
+            severity=Severity.NOTE,
+            name="rank-out-of-range",
+        ),
+    )
 
 
 _CONSEQUENCES = {"peer-closed", "nccl-timeout", "connection-refused"}
@@ -47,6 +122,64 @@ def _interface() -> Recipe:
     )
 
 
+_REASONS: dict[str, Text] = {
+    "nccl-shared-memory-denied": Text(
+        (
+            "NCCL may not make {file}: this user has no right to write in /dev/shm",
+            "NCCL may not make its shared memory: this user has no right to write in /dev/shm",
+        ),
+        "Ranks of one node exchange data in /dev/shm. The system refused the file, so that its "
+        "size is not the matter. Anybody may write there where its mode is 1777.",
+        (
+            command(
+                "Give /dev/shm its usual mode again",
+                "chmod",
+                "1777",
+                "/dev/shm",
+                use_if=(LINUX, "ls -ld /dev/shm does not show drwxrwxrwt"),
+                sudo=True,
+                note="In a container, as its root. Without these rights, ask who runs the machine.",
+            ),
+            variables(
+                "Do without shared memory",
+                {"NCCL_SHM_DISABLE": "1"},
+                note="Slower, and without any right in /dev/shm.",
+                lasting=False,
+            ),
+            command(
+                "See who may write there", "ls", "-ld", "/dev/shm", use_if=(LINUX,), look=True
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+        contradicts=("container/shared-memory-*", "nccl/system-error"),
+    ),
+    "nccl-ports-used-up": Text(
+        "NCCL gets no port for a new communicator: {what}",
+        "NCCL takes a free port itself, so that no other program can be in its way: all are taken. "
+        "A program that makes a group in each step uses them up, since each communicator keeps its "
+        "sockets. Neither shared memory nor the network interface matters.",
+        (
+            code(
+                "Make the group once, and use it in every step",
+                "the start of the program, outside the loop",
+                "group = dist.new_group(ranks)",
+                note="dist.new_group, init_process_group and DistributedDataParallel belong before "
+                "the loop. Without group=, all_reduce takes the group of all ranks.",
+            ),
+            command(
+                "Count the sockets by state, while the program runs",
+                "ss",
+                "-s",
+                use_if=(LINUX,),
+                look=True,
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+        contradicts=("nccl/*", "distributed/*"),
+    ),
+}
 _TABLE: dict[str, Text] = {
     "nccl-duplicate-gpu": Text(
         "NCCL: rank {rank} and rank {other} use one GPU ({device})",

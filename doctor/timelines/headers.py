@@ -18,6 +18,7 @@ from doctor.catalog.reference import load_tables
 from doctor.model.reference import HeaderRow, HeaderTable
 
 _LONGEST = 400
+_OLD_PARTS = ("TH/", "THC/", "THCUNN/", "THNN/")
 
 
 class TorchHeaders(msgspec.Struct, frozen=True):
@@ -55,6 +56,9 @@ def header(name: str) -> Header | None:
     plain = plain.rpartition("/include/")[2].removeprefix("./")
     row = _row(plain)
     torch = _torch_releases_of(plain)
+    if row is None and not torch and (whole := _below_torch().get(plain)):
+        # Old builds passed the folder itself: -I…/torch/include/THC.
+        plain, row, torch = whole, _row(whole), _torch_releases_of(whole)
     return Header(plain, row, torch) if row or torch else None
 
 
@@ -89,6 +93,12 @@ def _rows() -> Mapping[str, HeaderRow]:
 @cache
 def _torch_index() -> Mapping[str, int]:
     return {name: bits for bits, names in _torch().headers.items() for name in names}
+
+
+@cache
+def _below_torch() -> Mapping[str, str]:
+    """Return the headers of torch's old parts by their bare names."""
+    return {name.partition("/")[2]: name for name in _torch_index() if name.startswith(_OLD_PARTS)}
 
 
 @cache

@@ -8,7 +8,7 @@ from doctor.analyzers.machine import fact_text, toolkit_of
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
 from doctor.model.events import Event
-from doctor.model.issues import Action, Condition, Recipe
+from doctor.model.issues import Action, Condition, Recipe, Snippet
 from doctor.model.reference import NameRow
 from doctor.timelines.cpp_names import gone_name
 from doctor.timelines.headers import Header, header, torch_releases
@@ -174,13 +174,57 @@ def _gone_header(event: Event, found: Header, here: str) -> Explanation:
             event,
             f"torch {last} was the last with {found.name}"
             + (f", and torch {here} is here" if here else ""),
-            "The sources are written for an older torch and include a header that is gone. "
+            f"The sources are written for torch {last} or older, and include a header that is "
+            "gone. "
             + (f"{instead} " if instead else "")
             + "A newer release of the package knows this torch; otherwise the sources need a "
             "change.",
-            recipes=(_NEWER_SOURCES,),
+            recipes=(_NEWER_SOURCES, *_ported(found.name), *_older_torch(last)),
             name="header-missing",
             captures={"header": found.name},
+        ),
+    )
+
+
+def _older_torch(last: str) -> tuple[Recipe, ...]:
+    """Return the recipe for the last torch with a header: an environment of its own."""
+    name = f"torch-{last}"
+    return (
+        Recipe(
+            title=f"Build it in an environment of its own with torch {last}",
+            use_if=(
+                "conda is installed, and the sources cannot be changed",
+                f"torch {last} serves this GPU",
+            ),
+            steps=(
+                Action(run=("conda", "create", "--yes", "--name", name, "python=<python>")),
+                Action(
+                    run=(
+                        *("conda", "run", "--name", name),
+                        *("python", "-m", "pip", "install", f"torch=={last}.*"),
+                    )
+                ),
+            ),
+            ask={"python": f"a Python that torch {last} has wheels for (3.9 for torch 1.10)"},
+        ),
+    )
+
+
+def _ported(name: str) -> tuple[Recipe, ...]:
+    """Return what replaces THC in sources of one's own."""
+    if not name.startswith(("THC/", "TH/")):
+        return ()
+    return (
+        Recipe(
+            title="Port the sources to ATen",
+            use_if=("you can change the sources",),
+            snippet=Snippet(
+                where="the sources that include it",
+                before="#include <THC/THC.h>\nTHCState_getCurrentStream(state)\n"
+                "THCudaCheck(cudaGetLastError())",
+                after="#include <ATen/cuda/CUDAContext.h>\n#include <c10/cuda/CUDAException.h>\n"
+                "at::cuda::getCurrentCUDAStream()\nC10_CUDA_CHECK(cudaGetLastError())",
+            ),
         ),
     )
 

@@ -31,6 +31,19 @@ VOICES = (
                 general=True,
             ),
             Form(
+                "nccl-shared-memory-denied",
+                r"NCCL WARN.{0,60}(?:Call to shm_open failed|Call to open failed on \S{0,100}"
+                r"|shared memory segment (?P<file>\S{1,100})(?: \(size \d{1,20}\))?)"
+                r"[^\n]{0,20}: ?(?:Permission denied|Operation not permitted)",
+                ("nccl warn",),
+            ),
+            Form(
+                "nccl-ports-used-up",
+                r"NCCL WARN.{0,60}(?P<what>Call to bind[^\n]{0,60}failed ?: ?"
+                r"(?:Address already in use|Cannot assign requested address))",
+                ("nccl warn",),
+            ),
+            Form(
                 "nccl-shared-memory",
                 r"NCCL WARN.{0,60}(?:Error while creating shared memory segment "
                 r"(?P<file>/dev/shm/\S{1,80})"

@@ -70,8 +70,9 @@ def explained_failures(
             for issue in kept
             if (issue.id in general or issue.id in refuted) and _same_failure(issue, explanation)
         )
-        explained.setdefault(
-            (one.id, one.title), msgspec.structs.replace(one, symptoms=(*one.symptoms, *below))
+        first = explained.get((one.id, one.title), one)
+        explained[one.id, one.title] = msgspec.structs.replace(
+            first, symptoms=tuple(dict.fromkeys((*first.symptoms, *below)))
         )
     return Failures(kept, list(explained.values()), dict(_owned(cases)))
 
