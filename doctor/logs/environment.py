@@ -1,4 +1,4 @@
-"""Turn the output of `python -m torch.utils.collect_env`, and vLLM's, into facts."""
+"""Turn the output of `python -m torch.utils.collect_env`, and others like it, into facts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from doctor.base.versions import minor, parse
+from doctor.logs.other_reports import in_words_of_torch
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
 
 SOURCE = "collect_env"
@@ -51,7 +52,9 @@ def _pair(line: str) -> re.Match[str] | None:
 def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
     """Return the facts of the first such report in a text; empty where it holds none."""
     if not is_environment(lines):
-        return {}
+        lines = in_words_of_torch(lines)
+        if not lines:
+            return {}
     told: dict[str, str] = {}
     for line in lines:
         if found := _pair(line):

@@ -57,8 +57,8 @@ def _of_collect_env(content: bytes, path: Path) -> Observation:
     log = reading.read(io.BytesIO(content), str(path), ())
     if not environment_facts(log.lines):
         raise InputError(
-            f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env: "
-            f"{snapshots.why_not(content)}"
+            f"{path}: no snapshot of doctor, no JSON report ({snapshots.why_not(content)}), and "
+            f"no report of collect_env (PyTorch's, vLLM's, detectron2's, MMCV's or Lightning's)"
         )
     target = Target(
         name="interpreter",

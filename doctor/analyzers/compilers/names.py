@@ -123,7 +123,7 @@ def _header(case: Case, event: Event, name: str) -> Explanation:
     if found is None:
         return _unknown_header(event, name)
     if found.gone_from_torch:
-        return _gone_header(event, found, here)
+        return _gone_header(case, event, found, here)
     row = found.row
     what = row.what if row is not None else "torch"
     means = row.means if row is not None else ""
@@ -163,7 +163,7 @@ def _newer_than(found: Header, here: str) -> bool:
     return bool(begins and first and installed and installed < first)
 
 
-def _gone_header(event: Event, found: Header, here: str) -> Explanation:
+def _gone_header(case: Case, event: Event, found: Header, here: str) -> Explanation:
     last = found.torch[-1]
     row = found.row
     instead = (row.instead or row.check) if row is not None else ""
@@ -174,16 +174,27 @@ def _gone_header(event: Event, found: Header, here: str) -> Explanation:
             event,
             f"torch {last} was the last with {found.name}"
             + (f", and torch {here} is here" if here else ""),
-            f"The sources are written for torch {last} or older, and include a header that is "
-            "gone. "
+            f"The sources are written for torch {last} or older: {found.name} is torch's own and "
+            "gone, so that no package of the system brings it. "
             + (f"{instead} " if instead else "")
             + "A newer release of the package knows this torch; otherwise the sources need a "
             "change.",
-            recipes=(_NEWER_SOURCES, *_ported(found.name), *_older_torch(last)),
+            recipes=_for_gone(case, found.name, last),
             name="header-missing",
             captures={"header": found.name},
         ),
     )
+
+
+def _for_gone(case: Case, name: str, last: str) -> tuple[Recipe, ...]:
+    """Return what helps sources with a header that is gone.
+
+    Where no installer speaks, they lie in a folder and can be changed.
+    """
+    port, older = _ported(name), _older_torch(last)
+    if port and not {"pip", "uv", "poetry"} & set(case.context.tools):
+        return (*port, *older, _NEWER_SOURCES)
+    return (_NEWER_SOURCES, *port, *older)
 
 
 def _older_torch(last: str) -> tuple[Recipe, ...]:

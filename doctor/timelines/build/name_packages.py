@@ -26,7 +26,7 @@ def _row(line: str) -> Covered:
 
 # The first release of each is from about 2020; `every` thins those with a minor each week.
 _ROWS = """
-transformers since=3.0
+transformers since=2.0
 numpy since=1.17
 torch since=1.7
 torchvision since=0.8

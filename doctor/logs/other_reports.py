@@ -1,0 +1,127 @@
+"""Write the environment reports of other projects in the words of PyTorch's own.
+
+`python -m detectron2.utils.collect_env` prints a table, MMCV's `collect_env` lines with colons, and
+Lightning's `collect_env_details.py` nested lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+_ROW = re.compile(r"^\s{0,8}([A-Za-z][\w .,$()/-]{1,40}?)(?:\s{2,40}|:\s{1,20})(\S.{0,300})$")
+_GPUS = re.compile(r"^GPU (\d{1,3}(?:,\d{1,3}){0,31})$")
+_RUNTIME = re.compile(r"^\s{0,8}- CUDA Runtime (\d{1,2}\.\d{1,2})\b")
+_TAG = re.compile(r"\+cu(\d{1,2})(\d)(?:\s|$)")
+_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}[\w.+]{0,30}")
+_RELEASE = re.compile(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})|release (\d{1,2}\.\d{1,2})")
+_SECTION = re.compile(r"^\s{0,4}\* ([A-Za-z][\w ]{1,40}):\s*$")
+_ITEM = re.compile(r"^\s{1,16}- ([A-Za-z][\w .-]{0,60}):(?:\s{1,40}(\S.{0,200}))?$")
+_BARE = re.compile(r"^\s{2,24}- ([A-Za-z][^:]{1,80})$")
+_PACKAGES = {
+    "numpy": "numpy",
+    "detectron2": "detectron2",
+    "torchvision": "torchvision",
+    "Pillow": "pillow",
+    "fvcore": "fvcore",
+    "iopath": "iopath",
+    "TorchVision": "torchvision",
+    "MMCV": "mmcv",
+    "MMEngine": "mmengine",
+    "OpenCV": "opencv-python",
+}
+"""Rows with the release of a package, and the package."""
+_SYSTEMS = {"linux": "Linux", "win32": "Microsoft Windows", "darwin": "macOS", "Darwin": "macOS"}
+
+
+def in_words_of_torch(lines: Sequence[str]) -> list[str]:
+    """Return the lines that PyTorch's report would have; empty where there is no such report."""
+    rows: dict[str, str] = {}
+    for line in lines:
+        if found := _ROW.match(line):
+            rows.setdefault(found[1].strip(), found[2].strip())
+    if "sys.platform" in rows and "PyTorch" in rows:
+        return list(_of_table(rows, lines))
+    sections = _sections(lines)
+    if "CUDA" in sections and "torch" in {**sections.get("Lightning", {}), **_of(sections)}:
+        return list(_of_lists(sections, lines))
+    return []
+
+
+def _of_table(rows: Mapping[str, str], lines: Sequence[str]) -> Iterator[str]:
+    torch = rows["PyTorch"].partition(" ")[0]
+    runtime = next((found[1] for line in lines if (found := _RUNTIME.match(line))), "")
+    yield from _torch(torch, runtime, rows.get("GPU available", ""))
+    if system := _SYSTEMS.get(rows["sys.platform"]):
+        yield f"OS: {system}"
+    if found := _VERSION.search(rows.get("Python", "")):
+        yield f"Python version: {found[0]}"
+    if found := _RELEASE.search(rows.get("CUDA compiler", rows.get("NVCC", ""))):
+        yield f"CUDA runtime version: {found[1] or found[2]}"
+    if driver := rows.get("Driver version"):
+        yield f"Nvidia driver version: {driver}"
+    if (gcc := rows.get("GCC", "")) and (found := _VERSION.search(gcc.rpartition(")")[2])):
+        yield f"GCC version: {found[0]}"
+    for name, value in rows.items():
+        if numbers := _GPUS.match(name):
+            for number in numbers[1].split(","):
+                yield f"GPU {number}: {value.partition(' (arch=')[0]}"
+        elif name in _PACKAGES and (found := _VERSION.match(value)):
+            yield f"[pip3] {_PACKAGES[name]}=={found[0]}"
+
+
+def _torch(version: str, cuda: str, available: str) -> Iterator[str]:
+    yield f"PyTorch version: {version}"
+    if tag := _TAG.search(version):
+        cuda = f"{tag[1]}.{tag[2]}"
+    if cuda:
+        yield f"CUDA used to build PyTorch: {cuda}"
+    if available:
+        yield f"Is CUDA available: {'True' if available.startswith(('Yes', 'True')) else 'False'}"
+
+
+def _sections(lines: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the items of each part of Lightning's report."""
+    found: dict[str, dict[str, str]] = {}
+    part: dict[str, str] | None = None
+    for line in lines:
+        if head := _SECTION.match(line):
+            part = found.setdefault(head[1], {})
+        elif part is not None and (item := _ITEM.match(line)):
+            part.setdefault(item[1], (item[2] or "").strip())
+    return found
+
+
+def _of(sections: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+    return sections.get("Packages", {})
+
+
+def _of_lists(sections: Mapping[str, Mapping[str, str]], lines: Sequence[str]) -> Iterator[str]:
+    packages = {**_of(sections), **sections.get("Lightning", {})}
+    cuda = sections["CUDA"]
+    yield from _torch(packages["torch"], _number(cuda.get("version", "")), cuda.get("available", ""))
+    system = sections.get("System", {})
+    if name := _SYSTEMS.get(system.get("OS", ""), system.get("OS", "")):
+        yield f"OS: {name}"
+    if found := _VERSION.search(system.get("python", "")):
+        yield f"Python version: {found[0]}"
+    for number, name in enumerate(_names(lines)):
+        yield f"GPU {number}: {name}"
+    for name, value in packages.items():
+        if name != "torch" and (found := _VERSION.match(value)):
+            yield f"[pip3] {name}=={found[0]}"
+
+
+def _number(value: str) -> str:
+    return value if _VERSION.fullmatch(value) else ""
+
+
+def _names(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the GPUs, which stand below "- GPU:" without a colon of their own."""
+    inside = False
+    for line in lines:
+        if inside and (name := _BARE.match(line)):
+            if not name[1].startswith("None"):
+                yield name[1].strip()
+        else:
+            inside = line.strip() == "- GPU:"
