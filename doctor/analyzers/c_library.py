@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text, is_conda
+from doctor.analyzers.recipes import LINUX
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe, Snippet
 from doctor.timelines.c_library import SymbolVersion, symbol_version
@@ -90,7 +91,7 @@ def _glibc(
             event,
             f"{what} needs glibc {number}{is_here}",
             cause,
-            recipes=_newer_system(_file(event))[: 1 if of_conda else None],
+            recipes=_newer_system(event)[: 1 if of_conda else None],
             name="c-library-too-old",
             captures={"glibc": number},
         ),
@@ -102,7 +103,10 @@ def _at_most(number: str, limit: tuple[int, int]) -> bool:
     return parts <= limit
 
 
-def _newer_system(file: str) -> tuple[Recipe, ...]:
+def _newer_system(event: Event) -> tuple[Recipe, ...]:
+    """Return the recipes; a file outside packages, such as a bundle in /opt, has no release."""
+    path = event.objects.get("file", "")
+    file = _file(event)
     newer = Recipe(
         title="Work on a newer system, or in a container with one",
         note="Without Docker, as on clusters, Apptainer runs the same images.",
@@ -122,7 +126,7 @@ def _newer_system(file: str) -> tuple[Recipe, ...]:
             "older-release": "a release from before it needed this glibc",
         },
     )
-    return newer, older
+    return (newer,) if "/" in path and not _IN_PACKAGES.search(path) else (newer, older)
 
 
 def _libstdcxx(case: Case, event: Event, version: SymbolVersion | None, name: str) -> Explanation:
@@ -131,11 +135,15 @@ def _libstdcxx(case: Case, event: Event, version: SymbolVersion | None, name: st
     gcc = version.row.compiler if version is not None else ""
     systems = ", ".join(version.row.systems) if version is not None else ""
     conda = _PREFIX.match(library)
-    inside = bool(conda) or is_conda(case, event)
+    # The file lies in an environment of conda, and the system's library was loaded.
+    home = _PREFIX.match(event.objects.get("file", "")) if not conda and "/" in library else None
+    prefix = conda[1] if conda else home[1] if home else ""
+    inside = bool(prefix) or is_conda(case, event)
+    of_system = "the system's, " if home else ""
     loaded = (
         f"The copy that was loaded is conda's ({library})"
         if conda
-        else f"The copy that was loaded is {library}"
+        else f"The copy that was loaded is {of_system}{library}"
         if "/" in library
         else "The copy that was loaded is older"
     )
@@ -159,8 +167,25 @@ def _libstdcxx(case: Case, event: Event, version: SymbolVersion | None, name: st
             event,
             f"{file} needs {name} ({_compiler(gcc)}), and the libstdc++ that was loaded is older",
             cause,
-            recipes=_newer_libstdcxx(version, conda[1] if conda else "", inside),
+            recipes=(
+                *(_own_copy_first(home[1], name) if home else ()),
+                *_newer_libstdcxx(version, prefix, inside),
+            ),
             name="cxx-library-too-old",
+        ),
+    )
+
+
+def _own_copy_first(prefix: str, name: str) -> tuple[Recipe, ...]:
+    """Return the recipe that has the process load the newer copy of its environment."""
+    own = f"{prefix}/lib/libstdc++.so.6"
+    return (
+        Recipe(
+            title="Load the libstdc++ of the conda environment in the place of the system's",
+            use_if=(LINUX, f"grep -c {name} {own} prints 1 or more"),
+            note=f"Or put its folder first: LD_LIBRARY_PATH={prefix}/lib. Importing the package "
+            "before torch has the same effect. Never replace the system's file.",
+            steps=(Action(env={"LD_PRELOAD": own}),),
         ),
     )
 

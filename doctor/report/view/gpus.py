@@ -8,7 +8,7 @@ from typing import Any
 
 from doctor.facts.devices import cards, vendors
 from doctor.facts.placeholders import as_text
-from doctor.model.facts import Facts, value_of
+from doctor.model.facts import Facts, State, value_of
 from doctor.report.view.assumptions import assumed
 from doctor.report.view.phrases import gib, listed, stated
 
@@ -66,6 +66,9 @@ def _driver(facts: Facts) -> str:
         speaks = stated(facts, "nvidia.cuda_version", "good for CUDA {}")
         return listed(f"driver {as_text(version)}", speaks, f"NVML: {said_no}" if said_no else "")
     if value_of(facts, "nvidia.gpu_present") is True:
+        driver = facts.get("nvidia.driver_version")
+        if driver is not None and driver.state is State.UNKNOWN and not said_no:
+            return ""  # a log that names a GPU has not asked the driver
         return f"an NVIDIA GPU, but no driver answers{f' ({said_no})' if said_no else ''}"
     if value_of(facts, "host.os") == "macos":
         return ""

@@ -10,7 +10,16 @@ from doctor.model.scales import Severity
 
 def summary(report: Report) -> SummaryDocument:
     """Count what a report holds."""
-    severities = [found.severity for found in report.counted]
+    # What an explanation of the same lines stands for is folded below it, and is no second error.
+    below = {
+        (found.target, symptom)
+        for found in report.counted
+        if found.id.startswith("failure/")
+        for symptom in found.symptoms
+    }
+    severities = [
+        found.severity for found in report.counted if (found.target, found.id) not in below
+    ]
     verdicts = [outcome.verdict for outcome in report.observation.outcomes]
     return SummaryDocument(
         error=severities.count(Severity.ERROR),
