@@ -68,7 +68,10 @@ def is_passing(event: Event) -> bool:
 
 def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
     """Explain a name that a module does not have."""
-    module, name = event.objects["module"], event.objects["name"]
+    name = event.objects["name"]
+    module = event.objects.get("module") or _asked_module(case, event, name)
+    if not module:
+        return None
     package = module.partition(".")[0]
     caller = caller_of(case, event, package)
     path = event.objects.get("path", "")
@@ -96,6 +99,37 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     return explain_release(
         event, found, name, (module, name), caller, place if found.way != "old" else None
     )
+
+
+def _asked_module(case: Case, event: Event, name: str) -> str:
+    """Return the module of the import statement that the traceback shows last for a name.
+
+    A relative module is read from the folder of the frame above it.
+    """
+    for at in range(event.at - 1, max(event.at - _ABOVE, -1), -1):
+        line = case.log.lines[at][:_LONGEST]
+        statement = _FROM.search(line)
+        if statement is None or not re.search(rf"\b{re.escape(name)}\b", statement[2]):
+            continue
+        if not statement[1].startswith("."):
+            return statement[1]
+        return _absolute(statement[1], next(frames(case, event), ""))
+    return ""
+
+
+def _absolute(relative: str, path: str) -> str:
+    """Return the full name of a module that a file in site-packages asks for by dots."""
+    inside = _SITE.search(path)
+    if inside is None:
+        return ""
+    dots = len(relative) - len(relative.lstrip("."))
+    folders = re.split(r"[/\\]", inside[1])[:-dots]
+    return ".".join([*folders, relative.lstrip(".")]) if folders else ""
+
+
+_ABOVE = 12
+_FROM = re.compile(r"\bfrom (\.{0,4}[\w.]{1,200}) import \(?([\w, ]{1,900})")
+_SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\](.{1,400})$")
 
 
 def _beside(case: Case, event: Event, module: str, name: str) -> list[History]:

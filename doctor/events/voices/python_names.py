@@ -38,6 +38,12 @@ VOICES = (
                 r"(?: \((?P<path>[^()]{1,400}(?:\(x86\)[^()]{1,300})?|unknown location)\))?",
                 ("cannot import name '",),
             ),
+            # Python 3.6 names the name alone (Python/ceval.c); the statement stands above.
+            Form(
+                "name-not-importable",
+                r"cannot import name '(?P<name>\w{1,200})'\s*$",
+                ("cannot import name '",),
+            ),
             Form(
                 "module-attribute-missing",
                 r"(?:^|[^\w ] |[^d] )module '(?P<module>[\w.]{1,200})' has no attribute "
