@@ -13,6 +13,7 @@ from doctor.base.globs import matches_any
 from doctor.events.owner import failure_lines, owning_event
 from doctor.events.reading import events_of
 from doctor.events.surroundings import context_of
+from doctor.judge.match.asked_package import with_package
 from doctor.judge.match.signatures import label
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Detection
@@ -59,6 +60,8 @@ def explained_failures(
         if matches_any(one.id, explanation.contradicts) and _same_failure(one, explanation)
     }
     kept = [_doubted(one) if one.id in refuted else one for one in issues]
+    for case in cases:
+        kept = [with_package(one, case.log) for one in kept]
     leading = [one for one in kept if one.id not in refuted]
     explained: dict[tuple[str, str], Detection] = {}
     for explanation in sorted(found, key=lambda one: -one.precision):
@@ -74,7 +77,10 @@ def explained_failures(
         explained[one.id, one.title] = msgspec.structs.replace(
             first, symptoms=tuple(dict.fromkeys((*first.symptoms, *below)))
         )
-    return Failures(kept, list(explained.values()), dict(_owned(cases)))
+    told = list(explained.values())
+    for case in cases:
+        told = [with_package(one, case.log) for one in told]
+    return Failures(kept, told, dict(_owned(cases)))
 
 
 def explained_outcome(
