@@ -135,7 +135,7 @@ _REASONS: dict[str, Text] = {
                 "Give /dev/shm its usual mode again",
                 "chmod",
                 "1777",
-                "/dev/shm",
+                "/dev/shm",  # noqa: S108 - a folder
                 use_if=(LINUX, "ls -ld /dev/shm does not show drwxrwxrwt"),
                 sudo=True,
                 note="In a container, as its root. Without these rights, ask who runs the machine.",
@@ -146,9 +146,7 @@ _REASONS: dict[str, Text] = {
                 note="Slower, and without any right in /dev/shm.",
                 lasting=False,
             ),
-            command(
-                "See who may write there", "ls", "-ld", "/dev/shm", use_if=(LINUX,), look=True
-            ),
+            command("See who may write there", "ls", "-ld", "/dev/shm", use_if=(LINUX,), look=True),
         ),
         severity=Severity.ERROR,
         precision=Precision.EXACT,

@@ -122,11 +122,31 @@ def again(distribution: str) -> Recipe:
     )
 
 
+def _emptied(distribution: str) -> Recipe:
+    """Return the recipe that removes all files of torch or its companion, and installs one."""
+    left = (
+        "import shutil, sysconfig; "
+        f"shutil.rmtree(sysconfig.get_path('purelib') + '/{distribution}', ignore_errors=True)"
+    )
+    of_conda = "pytorch" if distribution == "torch" else distribution
+    return Recipe(
+        title=f"Uninstall {distribution}, delete what is left of it, and install one release",
+        note=f"Where conda list names {of_conda} too, "
+        "remove it with conda first. Install with the --index-url that the others came from.",
+        steps=(
+            Action(uninstall=(distribution,)),
+            Action(run=("{python.executable}", "-c", left)),
+            Action(install=(f"{distribution}==<release>",), options=(Option.NO_CACHE,)),
+        ),
+        ask={"release": "the release that the program is made for"},
+    )
+
+
 def explain_inconsistent(event: Event, found: Fit, module: str, name: str) -> Explanation:
     """Explain a package whose own files do not go together."""
     distribution = found.distribution
     requirement = f"{distribution}=={found.version}" if found.version else distribution
-    recipes = () if distribution in TORCH else (again(requirement),)
+    recipes = (_emptied(distribution),) if distribution in TORCH else (again(requirement),)
     return Explanation(
         event=event,
         detection=detection(

@@ -14,8 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from doctor.analyzers import offers
-from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, Inventory, distinct
 from doctor.model.events import Event
@@ -30,7 +32,8 @@ _BUILD = re.compile(
 )
 
 _PACKAGE = re.compile(
-    r"(?:Collecting |Building wheel for |Building |Failed to build `|Processing \S{0,200}/)"
+    r"(?:Collecting |Building wheel for |Building |Failed to build `|Failed to fetch wheel: "
+    r"|Failed to download and build `|Processing \S{0,200}/)"
     r"([A-Za-z][\w.-]{1,80})"
 )
 
@@ -90,22 +93,26 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     module = event.objects["module"].partition(".")[0]
     package = _built(case, event)
     what = f"The build of {package}" if package else "The build"
+    if event.objects["module"].startswith("tools.nnwrap"):
+        return _placeholder(case, event)
     since = standard_module(module)
     if since is not None and since.without and module != "setuptools":
         python = inventory.python()
         here = f"Python {python}" if python else "this Python"
-        return explanation(
+        found = explanation(
             event,
             f"The sources of {package or 'the package'} are older than {here}: {module} is gone "
             f"since Python {since.without}",
             f"There is no wheel of this release for {here}, so that its old sources are built, or "
             f"an old setuptools is fetched for them.",
             (
-                *_newer(package),
+                *_newer(package, python or ""),
                 offers.new_environment(since.last, use_if=("this very release is needed",)),
             ),
             name="sources-older-than-python",
         )
+        precision = Precision.EXACT if package else found.precision
+        return msgspec.structs.replace(found, precision=precision)
     distribution = _BACKENDS.get(module) or names.distribution_of(module)
     if distribution is None:
         return explanation(
@@ -126,14 +133,58 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     )
 
 
-def _newer(package: str) -> tuple[Recipe, ...]:
+def _placeholder(case: Case, event: Event) -> Explanation:
+    """Explain the sources of torch 0.1.2, which pip takes where no wheel fits this Python."""
+    narrow = any("-32\\" in line[:1000] or "win32" in line[:1000] for line in case.log.lines)
+    windows = case.context.os == "windows"
+    python = ("winget", "install", "--exact", "--id", "Python.Python.3.12", "--architecture", "x64")
+    recipe = Recipe(
+        title="Install a Python of 64 bits, and torch into it",
+        steps=(
+            Action(run=python),
+            Action(run=("py", "-3.12", "-m", "pip", "install", "torch", "torchvision")),
+        ),
+        note="Open a new console after the first step. pytorch.org names the builds for CUDA.",
+    )
+    found = explanation(
+        event,
+        "No wheel of torch fits this 32-bit Python" if narrow else "No wheel of torch fits here",
+        "torch has wheels for 64 bits only, so that pip took the sources of torch 0.1.2, which "
+        "cannot be built."
+        if narrow
+        else "pip found no wheel of torch for this Python and system, and took the sources of "
+        "torch 0.1.2, which cannot be built. Python is too new or too old, or of 32 bits.",
+        (recipe,) if windows else (offers.new_environment("3.12"),),
+        name="no-wheel-for-this-python",
+    )
+    return msgspec.structs.replace(found, precision=Precision.EXACT)
+
+
+_FIRST_WHEELS = {
+    ("numpy", "3.12"): "1.26",
+    ("numpy", "3.13"): "2.1",
+    ("scipy", "3.12"): "1.11.2",
+    ("scipy", "3.13"): "1.14.1",
+    ("pandas", "3.12"): "2.1.1",
+    ("pandas", "3.13"): "2.2.3",
+}
+"""The first releases with wheels for a Python, as their indexes list them."""
+
+
+def _newer(package: str, python: str = "") -> tuple[Recipe, ...]:
     if not NAME.fullmatch(package):
         return ()
+    first = _FIRST_WHEELS.get((package.lower(), python), "")
+    wanted = f"{package}>={first}" if first else package
     return (
         Recipe(
-            title=f"Take a newer {package}, which has wheels for this Python",
+            title=f"Take {wanted}, which has wheels for this Python"
+            if first
+            else f"Take a newer {package}, which has wheels for this Python",
             use_if=(f"nothing needs this release of {package}",),
-            steps=(Action(install=(package,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+            note=f"Where a project asks for {package}, write the same into its requirements: "
+            "each resolution follows these.",
+            steps=(Action(install=(wanted,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
         ),
     )
 

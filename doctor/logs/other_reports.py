@@ -99,7 +99,9 @@ def _of(sections: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
 def _of_lists(sections: Mapping[str, Mapping[str, str]], lines: Sequence[str]) -> Iterator[str]:
     packages = {**_of(sections), **sections.get("Lightning", {})}
     cuda = sections["CUDA"]
-    yield from _torch(packages["torch"], _number(cuda.get("version", "")), cuda.get("available", ""))
+    yield from _torch(
+        packages["torch"], _number(cuda.get("version", "")), cuda.get("available", "")
+    )
     system = sections.get("System", {})
     if name := _SYSTEMS.get(system.get("OS", ""), system.get("OS", "")):
         yield f"OS: {name}"

@@ -56,9 +56,11 @@ def _of_collect_env(content: bytes, path: Path) -> Observation:
 
     log = reading.read(io.BytesIO(content), str(path), ())
     if not environment_facts(log.lines):
+        # Only of what looks like JSON does the reader of JSON say something that helps.
+        why = f": {snapshots.why_not(content)}" if content.lstrip()[:1] in (b"{", b"[") else ""
         raise InputError(
-            f"{path}: no snapshot of doctor, no JSON report ({snapshots.why_not(content)}), and "
-            f"no report of collect_env (PyTorch's, vLLM's, detectron2's, MMCV's or Lightning's)"
+            f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env "
+            f"(PyTorch's, vLLM's, detectron2's, MMCV's or Lightning's){why}"
         )
     target = Target(
         name="interpreter",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.inventory import package_of
 from doctor.analyzers.machine import system_of
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
+from doctor.timelines import names
 from doctor.timelines.libraries import library
 
 
@@ -256,6 +258,7 @@ def _on_windows(event: Event, name: str) -> Explanation:
             "that is no library at all. A 32-bit Python on a 64-bit Windows is the usual "
             "cause; a broken download is another.",
             recipes=(
+                *_fresh_copy(event),
                 Recipe(
                     title="See whether this Python has 64 bits",
                     steps=(
@@ -271,5 +274,24 @@ def _on_windows(event: Event, name: str) -> Explanation:
                 ),
             ),
             name="wrong-architecture",
+        ),
+    )
+
+
+def _fresh_copy(event: Event) -> tuple[Recipe, ...]:
+    """Return the recipe that fetches the package of a file anew, where its path names one."""
+    package = package_of(event.objects.get("file", ""))
+    distribution = names.distribution_of(package) if package else None
+    if distribution is None:
+        return ()
+    return (
+        Recipe(
+            title=f"Install {distribution} again, without pip's cache",
+            use_if=("this Python has 64 bits",),
+            note="Name the release that was there, with its build (1.13.1+cu117), and add the "
+            "--index-url or -f that it came from. If the error stays, a file that it needs comes "
+            "from another folder on PATH.",
+            steps=(Action(install=(f"{distribution}==<release>",), options=_FRESH),),
+            ask={"release": f"the release of {distribution} that was installed"},
         ),
     )

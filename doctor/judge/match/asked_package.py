@@ -74,9 +74,9 @@ def _package(found: Detection, log: Log) -> str:
                 name = package_of(path)
                 if name and name not in _NEVER:
                     return _distribution(name, log)
-            if not paths and (frame := _FRAME.search(text[:_LONGEST])):
-                if not is_library(frame[1]):
-                    return ""  # the program's own file is the innermost
+            frame = None if paths else _FRAME.search(text[:_LONGEST])
+            if frame and not is_library(frame[1]):
+                return ""  # the program's own file is the innermost
     return ""
 
 
