@@ -146,7 +146,6 @@ _REASONS: dict[str, Text] = {
                 note="Slower, and without any right in /dev/shm.",
                 lasting=False,
             ),
-            command("See who may write there", "ls", "-ld", "/dev/shm", use_if=(LINUX,), look=True),
         ),
         severity=Severity.ERROR,
         precision=Precision.EXACT,

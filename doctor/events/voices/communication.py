@@ -46,7 +46,7 @@ VOICES = (
             Form(
                 "nccl-shared-memory",
                 r"NCCL WARN.{0,60}(?:Error while creating shared memory segment "
-                r"(?P<file>/dev/shm/\S{1,80})"
+                r"(?P<file>(?:/dev/shm/)?nccl-\S{1,80})"
                 r"|Call to posix_fallocate failed ?: ?(?P<why>[\w ]{3,60})"
                 r"|Cuda failure.{0,20}shm|Call to shm_open.{0,60})(?:.{0,30}size (?P<size>\d+))?",
                 ("shared memory segment", "posix_fallocate", "shm_open"),
