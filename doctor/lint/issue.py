@@ -164,6 +164,10 @@ def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
     for number, one in enumerate(recipe.use_if):
         if isinstance(one, Condition):
             yield from (f"use_if[{number}]: {fault}" for fault in lint_condition(one))
+    for pattern in (*recipe.shown, *recipe.unless):
+        yield from _lint_pattern(pattern)
+        if not required_literals(pattern):
+            yield f"{pattern!r} holds no plain text of three characters, which a log is searched for"
     for placeholder in sorted(set(used_placeholders(recipe))):
         if placeholder.startswith("log.") and placeholder[4:] not in groups:
             yield f"{{{placeholder}}}: no signature has a group of that name"

@@ -150,10 +150,15 @@ class Recipe(CatalogEntry, frozen=True, kw_only=True):
     order. `snippet` shows code where no path is known. `ask` explains each `<name>` that a reader
     has to fill in. `lasting` is false for a workaround, `safe` for what may cost more than it
     heals.
+
+    The log decides too, by regular expressions: one of `shown` in it answers the sentences and puts
+    the fix first, one of `unless` rules the fix out.
     """
 
     title: str
     use_if: tuple[Condition | str, ...] = ()
+    shown: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     note: str = ""
     steps: tuple[Action, ...] = ()
     snippet: Snippet | None = None

@@ -114,6 +114,9 @@ def telling(catalog: Catalog) -> Iterator[str]:
         for signature in issue.signatures:
             for pattern in (signature.pattern, *signature.also, *signature.unless):
                 yield from required_literals(pattern)
+        for recipe in issue.fixes:
+            for pattern in (*recipe.shown, *recipe.unless):
+                yield from required_literals(pattern)
 
 
 def looked_through(searched: Sequence[Text], catalog: Catalog) -> tuple[Text, ...]:
@@ -135,6 +138,11 @@ def find(signatures: Sequence[Signature], searched: Sequence[Text]) -> Iterator[
         for signature in signatures:
             if (hit := _find_in(signature, text)) is not None:
                 yield hit
+
+
+def holds(pattern: str, text: Text) -> bool:
+    """Say whether a pattern is found in a text."""
+    return _search(pattern, text) is not None
 
 
 def _search(pattern: str, text: Text) -> Hit | None:

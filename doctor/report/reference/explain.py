@@ -96,6 +96,10 @@ def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
         yield from verbatim(kept(shown, how), how, indent=6, style=COMMAND)
     if recipe.note:
         yield from paragraph(said(recipe.note, how), how, indent=6)
+    for effect, patterns in (("comes first with", recipe.shown), ("not with", recipe.unless)):
+        if patterns:
+            text = said(f"{effect} {' or '.join(patterns)} in the log", how)
+            yield from paragraph(span(how, (text, QUIET)), how, indent=6)
 
 
 def _background(issue: KnownIssue, how: Look) -> Lines:
