@@ -24,6 +24,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     specific = [one for one in explained(case, _REASONS) if one.precision is Precision.EXACT]
     if specific:
         table = {kind: text for kind, text in table.items() if kind not in _LESS_SPECIFIC}
+    if not any(word in line for line in case.log.lines for word in _HERE):
+        table = {kind: text for kind, text in table.items() if kind != "proxy-answers"}
     registered = {event.at for event in case.of("locked-memory")}
     yield from (one for one in explained(case, table) if one.event.at not in registered)
     for one in specific:
@@ -96,6 +98,9 @@ def _beyond(event: Event, rank: int, size: int) -> Explanation:
         ),
     )
 
+
+_HERE = ("localhost", "127.0.0.1", "0.0.0.0", "[::1]")  # noqa: S104 - texts to look for
+"""Addresses of the machine itself."""
 
 _CONSEQUENCES = {"peer-closed", "nccl-timeout", "connection-refused"}
 
@@ -383,16 +388,25 @@ _TABLE: dict[str, Text] = {
         ("Rank {rank} does not exist in a group of {size}", "Rank {rank} is beyond the group"),
         "The number of processes that were started and WORLD_SIZE differ, or an old variable "
         "is set in the shell.",
-        (),
+        (
+            code(
+                "Leave rank and size to torchrun",
+                "a new shell, where RANK and WORLD_SIZE are not set",
+                "torchrun --nproc_per_node=2 train.py",
+            ),
+        ),
     ),
     "proxy-answers": Text(
         "A proxy answers a request for this machine itself (502 Bad Gateway)",
         "The variables http_proxy and https_proxy send requests for localhost to the proxy, "
-        "which does not reach it.",
+        "which does not reach it. What follows, such as a server that is killed, comes of it.",
         (
             variables(
                 "Leave local addresses out of the proxy",
-                {"no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"},
+                {
+                    "no_proxy": "localhost,127.0.0.1,0.0.0.0,::1",
+                    "NO_PROXY": "localhost,127.0.0.1,0.0.0.0,::1",
+                },
             ),
         ),
         severity=Severity.ERROR,

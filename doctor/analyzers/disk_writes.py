@@ -99,6 +99,20 @@ def _full(case: Case, event: Event) -> Explanation:
                 ),
             ),
         )
+    if "docker" in path or re.search(r"\bdocker\b|GetImageBlob|containerd", near):
+        recipes.insert(
+            0,
+            Recipe(
+                title="See what Docker's images and containers take, then remove what no container "
+                "uses",
+                steps=(
+                    Action(run=("docker", "system", "df")),
+                    Action(run=("docker", "image", "prune")),
+                ),
+                note="It asks before it removes. Where the disk itself is too small for the image, "
+                "enlarge it, or move Docker's folder: data-root in /etc/docker/daemon.json.",
+            ),
+        )
     return explanation(
         event,
         f"The disk{where} is full, or its quota is used up",
@@ -251,7 +265,17 @@ def _git(case: Case, event: Event) -> Explanation:
         cause = "The address is wrong, or the repository is private."
     else:
         cause = "The connection broke, or the server refused it. Try again."
-    return explanation(event, f"git could not fetch a repository: {what[:160]}", cause)
+    return explanation(
+        event, f"git could not fetch a repository: {what[:160]}", cause, (_ASK_THE_SERVER,)
+    )
+
+
+_ASK_THE_SERVER = Recipe(
+    title="See whether git reaches the repository, and which branches it has",
+    steps=(Action(run=("git", "ls-remote", "<repository>")),),
+    ask={"repository": "the address in the message"},
+    lasting=False,
+)
 
 
 _WRITES = {

@@ -249,7 +249,20 @@ _TABLE: dict[str, Text] = {
         "NVIDIA's container toolkit cannot hand the GPU in: {said}",
         "The toolkit asks the driver of the host, and that failed. The driver of the host has "
         "to work first.",
-        (command("See whether the driver works on the host", "nvidia-smi", look=True), _TEST),
+        (
+            command(
+                "Load the driver's memory module on the host, and make its device file",
+                "nvidia-modprobe",
+                "-u",
+                "-c=0",
+                use_if=(LINUX,),
+                sudo=True,
+                note="nvidia-smi works without this module, CUDA does not. After an update of the "
+                "driver or the kernel, restart the host.",
+            ),
+            command("See whether the driver works on the host", "nvidia-smi", look=True),
+            _TEST,
+        ),
         severity=Severity.ERROR,
     ),
     "cdi-device-missing": Text(

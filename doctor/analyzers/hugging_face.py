@@ -135,14 +135,27 @@ def _token(case: Case, event: Event) -> Explanation | None:
     )
 
 
+_PYTHON = ("huggingface_hub", "Traceback", "HTTPError", "python", "Python")
+"""What only the log of a program in Python shows, which reads the token of a login."""
+
+
 def _busy(case: Case, event: Event) -> Explanation | None:
-    del case
     return _note(
         event,
         "The Hub refuses: there were too many requests from this address or account",
-        "It lets one in again after some minutes. With a token the limits are higher, and one "
-        "download that all processes share needs fewer requests.",
-        (_log_in(),),
+        "It lets one in again after some minutes: wait, or download from another network. With a "
+        "token the limits are higher, and one download that all processes share needs fewer "
+        "requests.",
+        (
+            _log_in()
+            if any(word in line for line in case.log.lines for word in _PYTHON)
+            else Recipe(
+                title="Wait some minutes, or download the file yourself",
+                steps=(Action(run=("curl", "-L", "-O", "<url>")),),
+                ask={"url": "the address in the message"},
+                note="A browser does as well.",
+            ),
+        ),
     )
 
 

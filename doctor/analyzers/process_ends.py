@@ -46,6 +46,8 @@ def explain(case: Case) -> Iterator[Explanation]:
         if found is None or not found.means or found.number in REPEATED:
             continue
         name = _signal_of(found)
+        if name == "SIGKILL" and any(case.of("proxy-answers")):
+            continue  # the server ends itself, since it could not reach itself
         if name in names or (failed and (name in _CONSEQUENCES or found.fault is Fault.PROGRAM)):
             continue
         names.add(name)
@@ -154,14 +156,6 @@ _RECIPES: dict[str, tuple[Recipe, ...]] = {
     ),
     "SIGBUS": (
         command(
-            "See how full shared memory is",
-            "df",
-            "-h",
-            "/dev/shm",  # noqa: S108 - a folder
-            use_if=(LINUX,),
-            look=True,
-        ),
-        command(
             "Give the container more shared memory",
             "docker",
             "run",
@@ -171,6 +165,15 @@ _RECIPES: dict[str, tuple[Recipe, ...]] = {
             "<image>",
             use_if=("the program runs in Docker",),
             ask={"image": "the image of the program"},
+            note="Or --ipc=host. In Kubernetes mount an emptyDir with medium: Memory at /dev/shm.",
+        ),
+        command(
+            "See how large shared memory is: 64M is what Docker gives",
+            "df",
+            "-h",
+            "/dev/shm",  # noqa: S108 - a folder
+            use_if=(LINUX,),
+            look=True,
         ),
     ),
     "SIGABRT": (
@@ -211,7 +214,16 @@ _TABLE: dict[str, Text] = {
     "slurm-ended": Text(
         "Slurm ended the job: {why}",
         "The scheduler took the nodes away. Start the job again, from its last checkpoint.",
-        (),
+        (
+            command(
+                "See how the job ended",
+                "sacct",
+                "-X",
+                "-o",
+                "JobID,State,ExitCode,Elapsed,Timelimit,NodeList",
+                look=True,
+            ),
+        ),
         precision=Precision.EXACT,
     ),
     "slurm-gpu-request": Text(

@@ -6,26 +6,51 @@ aten/src/ATen/native/LinearAlgebra.cpp and aten/src/ATen/native/cuda/Loss.cu.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision
-from doctor.analyzers.recipes import WINDOWS, code, variables
+from doctor.analyzers.recipes import WINDOWS, code, command, variables
 from doctor.analyzers.texts import Text, explained
+from doctor.model.scales import Severity
 
 _SOUND = " The installation is sound."
 
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what the errors of the program mean, and what to change in it."""
-    for one in explained(case, _TABLE):
+    table = _TABLE
+    differing = [event.objects for event in case.of("checkpoint-shape")]
+    if differing and all(not one.get("file", "").strip(" 0") for one in differing):
+        table = {**table, "checkpoint-shape": _EMPTY_CHECKPOINT}
+    elif differing and not all(_is_head(one.get("parameter", "")) for one in differing):
+        table = {**table, "checkpoint-shape": _OTHER_MODEL}
+    for one in _once(explained(case, table)):
         if one.event.kind != "types-differ":
             yield one
         elif (places := _places(one)) == {"cpu"} or places == {"cuda"}:
             yield msgspec.structs.replace(one, contradicts=_DEVICES)
         elif not places:
             yield one  # or else one type lies on the GPU and one not: an issue of devices
+
+
+def _once(found: Iterable[Explanation]) -> Iterator[Explanation]:
+    """Yield the explanations, of the shapes in a checkpoint only the first."""
+    is_shown = False
+    for one in found:
+        if one.event.kind != "checkpoint-shape" or not is_shown:
+            yield one
+        is_shown = is_shown or one.event.kind == "checkpoint-shape"
+
+
+_ENDS = ("classifier", "score", "head", "fc", "lm_head", "qa_outputs", "output")
+
+
+def _is_head(parameter: str) -> bool:
+    """Say whether a parameter belongs to the last layer of a model."""
+    parts = parameter.split(".")
+    return any(part in _ENDS or part.endswith("_head") for part in parts[:-1])
 
 
 _DEVICES = ("torch/tensor-not-moved-to-the-gpu", "torch/cuda-tensors-on-two-devices")
@@ -39,6 +64,53 @@ def _places(one: Explanation) -> set[str]:
     return {"cuda" if ".cuda." in name else "cpu" for name in types}
 
 
+_EMPTY_CHECKPOINT = Text(
+    "The checkpoint holds empty tensors: {parameter} is [0] there, [{model}] here",
+    "DeepSpeed ZeRO-3 divides each parameter over the ranks, and what one rank holds of it looks "
+    "empty. The weights were saved without gathering them first, so this file has none. Loading it "
+    "with ignore_mismatched_sizes would give an untrained model.",
+    (
+        command(
+            "Put the weights together from the folder of DeepSpeed's checkpoint",
+            "{python.executable}",
+            "zero_to_fp32.py",
+            ".",
+            "pytorch_model.bin",
+            use_if=("the current folder is the checkpoint's, with zero_to_fp32.py in it",),
+        ),
+        code(
+            "Gather the weights when the model is saved",
+            "the DeepSpeed settings, below zero_optimization",
+            '"stage3_gather_16bit_weights_on_model_save": true',
+            note="Then save with trainer.save_model, or model.save_pretrained(folder, "
+            "state_dict=accelerator.get_state_dict(model)). What was saved empty has to be trained "
+            "again where no folder of DeepSpeed's checkpoint is left.",
+        ),
+    ),
+    precision=Precision.EXACT,
+    severity=Severity.ERROR,
+    contradicts=("torch/checkpoint-other-names",),
+)
+_OTHER_MODEL = Text(
+    (
+        "The checkpoint is of another model: {parameter} is [{file}] there, [{model}] here",
+        "The checkpoint is of another model: the shape of {parameter} differs",
+    ),
+    "The model was made with other settings than the file: another size or variant, or another "
+    "number of tokens. Layers inside the model differ, so leaving them out would leave it "
+    "untrained." + _SOUND,
+    (
+        code(
+            "Make the model with the settings that the checkpoint was trained with",
+            "the place that makes the model",
+            "config = AutoConfig.from_pretrained(checkpoint)\nmodel = Model(config)",
+            before="model = Model(other_config)",
+            note="For an adapter (LoRA) the base model and r have to be those of its training.",
+        ),
+    ),
+    precision=Precision.EXACT,
+    contradicts=("torch/checkpoint-other-names",),
+)
 _TABLE: dict[str, Text] = {
     "index-out-of-range": Text(
         (

@@ -101,6 +101,17 @@ _TABLE: dict[str, Text] = {
         "A JSON file or answer is broken: {said}",
         "At column 1 of line 1 the text is empty or no JSON at all: an empty file, an error "
         "page of a server, or a pointer of git-lfs. Elsewhere a comma or quote is wrong.",
+        (
+            command(
+                "See where the file stops being JSON",
+                "{python.executable}",
+                "-m",
+                "json.tool",
+                "<file>",
+                ask={"file": "the file that the traceback opens"},
+                look=True,
+            ),
+        ),
     ),
     "broken-yaml": Text(
         ("A YAML file is broken: {said}", "A YAML file is broken"),
@@ -203,7 +214,15 @@ _TABLE: dict[str, Text] = {
         "This llama.cpp does not know the architecture {architecture}",
         "The model is newer than this build of llama.cpp, Ollama or LM Studio, or the model "
         "was made for a fork.",
-        (),
+        (
+            command(
+                "See the release of llama.cpp, then take the newest one",
+                "llama-cli",
+                "--version",
+                note="Ollama and LM Studio bring their own: update the program itself. For Python "
+                "it is the package llama-cpp-python.",
+            ),
+        ),
         severity=Severity.ERROR,
     ),
 }

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import (
+    NAME,
     Caller,
     Inventory,
     caller_of,
@@ -33,7 +34,7 @@ from doctor.analyzers.name_findings import (
 )
 from doctor.analyzers.releases import fit, narrowed
 from doctor.model.events import Event
-from doctor.model.issues import Recipe
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence
 from doctor.timelines import names
 from doctor.timelines.names import History
@@ -167,6 +168,16 @@ def _stranger(event: Event, package: str, name: str, caller: Caller | None) -> E
     recipes: tuple[Recipe, ...] = ()
     if own and names.distribution_of(package):
         recipes = (again(distribution),)
+    elif caller and NAME.fullmatch(distribution) and distribution != "torch":
+        asking = names.distribution_of(caller.name) or caller.name
+        recipes = (
+            _upgrade(f"Update {package}, where {caller.name} is the newer one", distribution),
+            *(
+                (_upgrade(f"Update {caller.name}, where it is the older one", asking),)
+                if NAME.fullmatch(asking) and asking != "torch"
+                else ()
+            ),
+        )
     who = f"{caller.name} asks for it" if caller else "Its own files ask for it"
     return Explanation(
         event=event,
@@ -180,6 +191,14 @@ def _stranger(event: Event, package: str, name: str, caller: Caller | None) -> E
             name="name-not-in-release",
             confidence=Confidence.LOW if caller else Confidence.MEDIUM,
         ),
+    )
+
+
+def _upgrade(title: str, distribution: str) -> Recipe:
+    return Recipe(
+        title=title,
+        use_if=("no other package here pins it",),
+        steps=(Action(install=(distribution,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
     )
 
 

@@ -116,10 +116,46 @@ def _unread(event: Event) -> Explanation | None:
     )
 
 
+def _between(one: _Rule, other: _Rule) -> tuple[Recipe, ...]:
+    """Return what helps where two packages exclude each other: a newer one, or an override."""
+    old, new = (one, other) if _is_bounded(one) else (other, one)
+    package, _, version = old.who.partition(" ")
+    recipes = []
+    if NAME.fullmatch(package) and is_version(version):
+        recipes.append(
+            _install(
+                f"Take a {package} after {version}, whose rule may be wider",
+                (f"{package}>{version}",),
+                f"{package} has a newer release",
+            )
+        )
+    wanted, asking = new.name + str(new.specifier), new.who.partition(" ")[0]
+    if str(new.specifier) and NAME.fullmatch(asking):
+        recipes.append(
+            Recipe(
+                title=f"Have uv pass over the rule of {old.who}",
+                use_if=(f"{package} works with {wanted} all the same, or is not needed",),
+                note="The file overrides.txt is made in the current folder. Where the project is a "
+                f"clone, write its folder, such as -e ., instead of {asking}.",
+                steps=(
+                    Action(run=("sh", "-c", f"echo '{wanted}' > overrides.txt")),
+                    Action(run=("uv", "pip", "install", "--override", "overrides.txt", asking)),
+                ),
+                lasting=False,
+            )
+        )
+    return tuple(recipes)
+
+
+def _is_bounded(rule: _Rule) -> bool:
+    """Say whether a rule excludes newer releases."""
+    return any(spec.operator in ("<", "<=", "==", "~=") for spec in rule.specifier)
+
+
 def _rewritten(one: _Rule, other: _Rule) -> tuple[Recipe, ...]:
     """Return what to change in the list of a project; its own name is no name for an installer."""
     if not _is_own(other.who) or not str(one.specifier):
-        return ()
+        return () if _is_own(one.who) or _is_own(other.who) else _between(one, other)
     return (
         Recipe(
             title=f"Let {other.name} be what {one.who} wants",

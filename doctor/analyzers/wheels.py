@@ -29,6 +29,7 @@ _TAGS = re.compile(
 
 _LISTED_TAG = re.compile(r"`((?:cp|pp|py)\d[\w]{0,30}|\w{0,20}(?:linux|win|macosx)[\w.]{0,60})`")
 
+_SAME = {"arm64": "aarch64", "amd64": "x86_64"}
 _SYSTEMS = {"linux": "Linux", "win": "Windows", "macosx": "macOS"}
 
 
@@ -52,6 +53,13 @@ def _refused(case: Case, event: Event, inventory: Inventory) -> Explanation | No
             "A browser or a copy changed it, with (1) at its end for instance. pip reads from the "
             "name what the wheel is for, so that it has to be the one it was published with.",
             name="wheel-name-invalid",
+            recipes=(
+                Recipe(
+                    title="Install it by its address, so that no other program changes the name",
+                    steps=(Action(install=("<wheel>",), options=(Option.HOLD_TORCH,)),),
+                    ask={"wheel": "the address that the wheel was downloaded from"},
+                ),
+            ),
         )
     python = inventory.python()
     pythons = sorted({_python_of(tag.interpreter) for tag in tags} - {""})
@@ -76,7 +84,7 @@ def _refused(case: Case, event: Event, inventory: Inventory) -> Explanation | No
             f"The wheel of {wanted} is for Python {pythons[-1]}, and this is Python {python}",
             f"The end of its name says what a wheel is made for: here {what}. The torch and the "
             f"CUDA in the middle of the name have no part in it.",
-            (_right_wheel(python, here), *recipes),
+            (*recipes[:1], _right_wheel(python, here), *recipes[1:]),
         )
     if here and systems and here not in {one.lower() for one in systems}:
         return explanation(
@@ -85,6 +93,21 @@ def _refused(case: Case, event: Event, inventory: Inventory) -> Explanation | No
             f"The end of its name says what a wheel is made for: here {what}.",
             (_right_wheel(python, here), *recipes),
         )
+    machine = case.context.machine
+    fits = here in {one.lower() for one in systems} and (
+        not machine or {_SAME.get(machine, machine)} >= {_SAME.get(one, one) for one in machines}
+    )
+    if pythons and fits and machine and machines and not abis & {"abi3", "none"}:
+        # System and processor are those of the wheel, so that only the Python is left.
+        return explanation(
+            event,
+            f"The wheel of {wanted} is for Python {pythons[-1]}, and this is another Python",
+            f"The end of its name says what a wheel is made for: here {what}. System and processor "
+            "are these; what is left is the release of Python.",
+            (offers.new_environment(pythons[-1]), _right_wheel(python, here), *recipes),
+        )
+    if pythons and not abis & {"abi3", "none"}:
+        recipes.insert(0, offers.new_environment(pythons[-1], use_if=("python --version differs",)))
     return explanation(
         event,
         f"The wheel of {wanted} is only for {what}",

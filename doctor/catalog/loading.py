@@ -93,9 +93,7 @@ def _of_recipes(place: str, recipes: Sequence[Recipe]) -> Iterator[tuple[str, st
     for number, recipe in enumerate(recipes):
         yield from _of_conditions(f"{place}[{number}].use_if", recipe.conditions)
         for name, patterns in (("shown", recipe.shown), ("unless", recipe.unless)):
-            yield from (
-                (f"{place}[{number}].{name}[{at}]", one) for at, one in enumerate(patterns)
-            )
+            yield from ((f"{place}[{number}].{name}[{at}]", one) for at, one in enumerate(patterns))
 
 
 def _of_conditions(place: str, conditions: Sequence[Condition]) -> Iterator[tuple[str, str]]:

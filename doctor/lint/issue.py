@@ -167,7 +167,7 @@ def lint_recipe(recipe: Recipe, groups: Collection[str] = ()) -> Iterator[str]:
     for pattern in (*recipe.shown, *recipe.unless):
         yield from _lint_pattern(pattern)
         if not required_literals(pattern):
-            yield f"{pattern!r} holds no plain text of three characters, which a log is searched for"
+            yield f"{pattern!r} holds no plain text of three characters"
     for placeholder in sorted(set(used_placeholders(recipe))):
         if placeholder.startswith("log.") and placeholder[4:] not in groups:
             yield f"{{{placeholder}}}: no signature has a group of that name"

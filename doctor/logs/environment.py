@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from doctor.base.versions import minor, parse
 from doctor.logs.other_reports import in_words_of_torch
@@ -11,7 +11,7 @@ from doctor.model.facts import Fact, FactStream, absent, present, unknown
 
 SOURCE = "collect_env"
 
-_KEY = re.compile(r"^[\s>*-]{0,8}([A-Za-z][A-Za-z0-9 _/()+.-]{1,48}?)\s{0,24}:\s{0,4}(\S.*)?$")
+_KEY = re.compile(r"^[\s>*`-]{0,8}([A-Za-z][A-Za-z0-9 _/()+.?`-]{1,48}?)\s{0,24}:\s{0,4}(\S.*)?$")
 _LISTED = re.compile(
     r"^[\s>]{0,8}\[(?:pip3?|conda)\]\s+([A-Za-z0-9._-]{1,80})(?:==|\s+)(\d\S{0,60})"
 )
@@ -40,13 +40,24 @@ _SYSTEMS = {"windows": "windows", "macos": "macos", "mac os": "macos"}
 
 def is_environment(lines: Sequence[str]) -> bool:
     """Say whether a text holds such a report, whatever stands around it."""
-    keys = {found[1].strip().lower() for line in lines if (found := _pair(line))}
-    return all(telltale in keys for telltale in _TELLTALE)
+    keys = {_plain(found[1]) for line in lines if (found := _pair(line))}
+    return all(telltale in keys for telltale in _TELLTALE) or is_short_report(keys)
+
+
+def is_short_report(keys: Collection[str]) -> bool:
+    """Say whether these are the keys of the report of transformers, or of a tool that copied it."""
+    named = {"pytorch version", "pytorch version (gpu?)"} & set(keys)
+    return bool(named) and {"platform", "python version"} <= set(keys)
 
 
 def _pair(line: str) -> re.Match[str] | None:
     """Return the key and the value of a line of a report."""
     return _KEY.match(line) or _UNMARKED.match(line)
+
+
+def _plain(key: str) -> str:
+    """Return a key without the quotes of Markdown."""
+    return key.replace("`", "").strip().lower()
 
 
 def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
@@ -58,9 +69,11 @@ def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
     told: dict[str, str] = {}
     for line in lines:
         if found := _pair(line):
-            told.setdefault(found[1].strip().lower(), (found[2] or "").strip())
-    facts = dict(fact for key, tell in _TELLERS.items() if key in told for fact in tell(told[key]))
-    facts |= dict(_build(told))
+            told.setdefault(_plain(found[1]), (found[2] or "").strip())
+    full = all(telltale in told for telltale in _TELLTALE)
+    tellers = _TELLERS if full else _SHORT
+    facts = dict(fact for key, tell in tellers.items() if key in told for fact in tell(told[key]))
+    facts |= dict(_build(told)) if full else {}
     facts |= dict(_translated(facts, lines))
     facts |= dict(_gpus(lines))
     if (
@@ -156,6 +169,48 @@ def _available(value: str) -> FactStream:
         yield "torch.cuda_available", present(value in ("True", "Yes"), SOURCE)
 
 
+def _short_torch(value: str) -> FactStream:
+    """Yield what `2.3.0+cu121 (True)` says: the release, its build, whether a GPU is reached."""
+    if not (found := re.match(r"(\d+\.\d+\.\d+)(\+(cu|rocm|xpu|cpu)[\w.]{0,12})?", value)):
+        return
+    yield from _torch(found[0])
+    if found[3]:
+        yield "torch.build", present("cuda" if found[3] == "cu" else found[3], SOURCE)
+    if named := re.search(r"\((True|False)\)", value):
+        yield "torch.cuda_available", present(named[1] == "True", SOURCE)
+
+
+def _short_platform(value: str) -> FactStream:
+    system = "linux" if value.startswith("Linux") else None
+    system = "windows" if value.startswith("Windows") else system
+    system = "macos" if value.startswith("macOS") else system
+    if system:
+        yield "host.os", present(system, SOURCE)
+        yield from _platform(value)
+    if found := re.search(r"glibc(\d\.\d{1,2})", value):
+        yield "host.glibc", present(found[1], SOURCE)
+
+
+def _gpu_type(value: str) -> FactStream:
+    if value and not re.search(r"amd|radeon|intel|\bno\b|none|n/a", value, re.IGNORECASE):
+        yield "nvidia.gpu_names", present([value[:80]], SOURCE)
+
+
+_SHORT: Mapping[str, Callable[[str], FactStream]] = {
+    "pytorch version (gpu?)": _short_torch,
+    "pytorch version": _short_torch,
+    "python version": _python,
+    "platform": _short_platform,
+    "gpu type": _gpu_type,
+    **{
+        f"{name} version": _versioned(f"package.{name.replace('_', '-')}.version")
+        for name in (
+            *("transformers", "accelerate", "safetensors", "huggingface_hub", "datasets", "peft"),
+            *("trl", "deepspeed", "bitsandbytes", "vllm"),
+        )
+    },
+}
+"""What the report of transformers (`transformers env`) and its copies list, by lower-case keys."""
 _TELLERS: Mapping[str, Callable[[str], FactStream]] = {
     "pytorch version": _torch,
     "cuda used to build pytorch": _versioned("torch.cuda_version"),

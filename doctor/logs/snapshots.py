@@ -113,12 +113,14 @@ def is_report(content: bytes) -> bool:
 
 
 def why_not(content: bytes) -> str:
-    """Say why a text is no document of doctor."""
+    """Say why a text is no document of doctor; empty for one that is no JSON at all."""
+    if content.lstrip()[:1] not in (b"{", b"["):
+        return ""
     try:
         msgspec.json.decode(content, type=_Head)
     except (ValueError, RecursionError) as error:
-        return str(error)
-    return "a JSON object of something else"
+        return f": {error}"
+    return ": a JSON object of something else"
 
 
 def _head(content: bytes) -> _Head | None:

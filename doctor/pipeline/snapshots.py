@@ -56,11 +56,11 @@ def _of_collect_env(content: bytes, path: Path) -> Observation:
 
     log = reading.read(io.BytesIO(content), str(path), ())
     if not environment_facts(log.lines):
-        # Only of what looks like JSON does the reader of JSON say something that helps.
-        why = f": {snapshots.why_not(content)}" if content.lstrip()[:1] in (b"{", b"[") else ""
+        why = snapshots.why_not(content)
         raise InputError(
-            f"{path}: no snapshot of doctor, no JSON report, and no text of collect_env "
-            f"(PyTorch's, vLLM's, detectron2's, MMCV's or Lightning's){why}"
+            f"{path}: no snapshot of doctor, no JSON report, and no report of collect_env "
+            f"(PyTorch's, vLLM's, detectron2's, MMCV's or Lightning's) or transformers env{why}. "
+            "python -m torch.utils.collect_env makes one on the other machine"
         )
     target = Target(
         name="interpreter",

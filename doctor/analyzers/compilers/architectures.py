@@ -24,7 +24,10 @@ _UNKNOWN = (
     r"|unknown target '(?:sm|compute)_(?P<clang>\d{2,3}[af]?)'"
     r"|[Uu]nsupported CUDA gpu architecture: (?:sm|compute)_(?P<llvm>\d{2,3}[af]?)"
 )
-_EMPTY = r"Unsupported gpu architecture 'compute_'|Value 'compute_' is not defined"
+_EMPTY = (
+    r"Unsupported gpu architecture '(?:compute|sm)_'|Value '(?:compute|sm)_' is not defined"
+    r"|Unsupported gpu architecture '(?:compute|sm)_(?P<words>\D[^']{2,120})'"
+)
 _FEATURE = (
     r"(?:Feature|Instruction|Modifier|Type) '(?P<feature>[^']{1,80})' (?:requires "
     r"\.target sm_(?P<least>\d{2,3}[af]?) or higher|not supported on \.target 'sm_(?P<on>\d{2,3}))"
@@ -49,8 +52,8 @@ def architecture(case: Case, event: Event) -> Explanation | None:
     if match := compile_pattern(_UNKNOWN).search(message):
         arch = next(value for value in match.groups.values() if value)
         return _unknown(case, event, arch)
-    if compile_pattern(_EMPTY).search(message):
-        return _empty(event)
+    if match := compile_pattern(_EMPTY).search(message):
+        return _empty(case, event, match.groups.get("words") or "")
     if match := compile_pattern(_FEATURE).search(message):
         return _feature(event, match.groups)
     return None
@@ -146,21 +149,38 @@ _ONLY_THESE = Recipe(
 )
 
 
-def _empty(event: Event) -> Explanation:
+def _empty(case: Case, event: Event, words: str) -> Explanation:
+    seen = f": it got the words {words!r}" if words else ""
+    is_ggml = any("ggml" in line.lower() or "llama.cpp" in line for line in case.log.lines)
+    is_cmake = is_ggml or any("-- " in line or "CMAKE_" in line for line in case.log.lines)
+    options = ["-DCMAKE_CUDA_ARCHITECTURES=<architecture>"]
+    if is_ggml:
+        options.insert(0, "-DGGML_NATIVE=OFF")
+    by_cmake = Recipe(
+        title="Name the architecture of the GPU that will be used",
+        note="Add the options that the build has already, -DGGML_CUDA=ON for instance. In a "
+        "Dockerfile write them into the RUN line."
+        if is_ggml
+        else "Add the options that the build has already.",
+        steps=(Action(run=("cmake", "-B", "build", *options)),),
+        ask={"architecture": "the compute capability without the point, such as 86 for 8.6"},
+    )
+    by_torch = Recipe(
+        title="Name the architecture of the GPU that will be used",
+        steps=(Action(env={"TORCH_CUDA_ARCH_LIST": "<capability>"}),),
+        ask={"capability": "the compute capability of the GPU, such as 8.6"},
+    )
     return Explanation(
         event=event,
+        precision=Precision.EXACT if words else Precision.FAMILY,
+        contradicts=("cuda/gpu-unknown-to-nvcc", "candle/gpu-unknown-to-nvcc") if words else (),
         detection=detection(
             event,
-            "The build passes nvcc an architecture without a number",
-            "The build script asks for the GPU of the machine and found none, as in docker build, "
-            "or reads an empty variable. Name the architecture instead.",
-            recipes=(
-                Recipe(
-                    title="Name the architecture of the GPU that will be used",
-                    steps=(Action(env={"TORCH_CUDA_ARCH_LIST": "<capability>"}),),
-                    ask={"capability": "the compute capability of the GPU, such as 8.6"},
-                ),
-            ),
+            f"The build passes nvcc an architecture without a number{seen}",
+            "The build asks for the GPU of the machine (native) and finds none, as in docker "
+            "build, in CI or on a login node; or it reads an empty variable. Name the architecture "
+            "instead. The toolkit is not too old.",
+            recipes=(by_cmake if is_cmake else by_torch,),
             name="architecture-empty",
         ),
     )

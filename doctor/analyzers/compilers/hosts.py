@@ -113,6 +113,19 @@ def _older(name: str, most: str) -> tuple[Recipe, ...]:
     )
 
 
+def _newer(later: str) -> Recipe:
+    """Return the recipe for a toolkit that reads the headers of this system."""
+    which = f"CUDA {later} or newer" if later else "a CUDA release as new as this system"
+    return Recipe(
+        title=f"Build with {which}",
+        use_if=(ON_LINUX,),
+        steps=(Action(env={"CUDA_HOME": "<toolkit>", "CUDACXX": "<toolkit>/bin/nvcc"}),),
+        ask={"toolkit": f"the folder of {which}, such as /usr/local/cuda-{later or '12.8'}"},
+        note="An nvcc in /usr/bin is the distribution's own, and mostly old. NVIDIA's packages put "
+        "theirs below /usr/local.",
+    )
+
+
 def _host_release(case: Case, event: Event, name: str) -> str:
     for line in lines_around(case, event, 40, 40):
         if name == "gcc" and (found := _HEADER.search(line)):
@@ -143,6 +156,7 @@ def _newest_for(case: Case, name: str, toolkit: str) -> str:
 
 def _headers(case: Case, event: Event, release: str) -> Explanation | None:
     toolkit = toolkit_of(case, event)
+    release = release or _host_release(case, event, "gcc")
     newest = _newest_for(case, "gcc", toolkit)
     accepted = release and newest and int(release) <= int(newest)
     if accepted and "_Float" not in event.text:
@@ -157,7 +171,7 @@ def _headers(case: Case, event: Event, release: str) -> Explanation | None:
         + (f"It takes gcc up to {newest}. " if newest else "")
         + (f"CUDA {later} is the first that takes gcc {release}." if later else "")
     ).strip()
-    recipes = _older("gcc", newest) if newest else ()
+    recipes = (*(_older("gcc", newest) if newest else ()), _newer(later))
     return Explanation(
         event=event,
         precision=Precision.EXACT if release and newest else Precision.FAMILY,

@@ -10,6 +10,7 @@ from doctor.analyzers.machine import fact_text, system_of
 from doctor.base.versions import major
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
+from doctor.model.scales import Severity
 from doctor.timelines.libraries import Library, library
 from doctor.timelines.symbols import owner_of
 
@@ -31,6 +32,8 @@ _BARE = {
     "nvrtc": "libnvrtc.so",
     "cudart": "libcudart.so",
 }
+_OPTIONAL = {"libnccl-net.so"}
+"""Libraries that are asked for on the chance that they are there."""
 _ATTEMPT = re.compile(r"FFmpeg version \d{1,2}: ")
 """One of several releases that torchcodec tries in turn: no line alone is a failure."""
 _GENERATION = re.compile(r"^\d{1,2}(?:\.\d{1,2})?$")
@@ -107,6 +110,7 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
             title,
             cause or "The loader searched its folders and did not find the library.",
             recipes=recipes,
+            severity=Severity.NOTE if found.name in _OPTIONAL else Severity.ERROR,
             name="library-not-found",
             captures={"library": found.asked},
         ),

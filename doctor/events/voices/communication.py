@@ -191,9 +191,10 @@ VOICES = (
         (
             Form(
                 "proxy-answers",
-                r"(?i)\b502 Bad Gateway\b.{0,120}(?:localhost|127\.0\.0\.1|0\.0\.0\.0)"
+                r"(?i)<Response \[502\]>|\b502 Bad Gateway\b.{0,120}"
+                r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0)"
                 r"|(?:localhost|127\.0\.0\.1|0\.0\.0\.0)\S{0,60}.{0,60}\b502 Bad Gateway\b",
-                ("502 bad gateway",),
+                ("502 bad gateway", "response [502]"),
             ),
             Form(
                 "connection-refused",

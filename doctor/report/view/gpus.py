@@ -12,6 +12,8 @@ from doctor.model.facts import Facts, State, value_of
 from doctor.report.view.assumptions import assumed
 from doctor.report.view.phrases import gib, listed, stated
 
+LOG = "log"
+"""The source of facts that the context of a log shows."""
 _BUILDS = {"rocm": "amd", "xpu": "intel"}
 _SPELLED = {"amd": "AMD", "intel": "Intel"}
 _DRIVERS = {"amd": "amdgpu ", "intel": ""}
@@ -65,6 +67,9 @@ def _driver(facts: Facts) -> str:
     if version := value_of(facts, "nvidia.driver_version"):
         speaks = stated(facts, "nvidia.cuda_version", "good for CUDA {}")
         return listed(f"driver {as_text(version)}", speaks, f"NVML: {said_no}" if said_no else "")
+    if value_of(facts, "nvidia.gpu_present") is True and facts["nvidia.gpu_present"].source == LOG:
+        # A log that names a GPU says nothing of the driver by its silence.
+        return "" if value_of(facts, "nvidia.capabilities") else "an NVIDIA GPU"
     if value_of(facts, "nvidia.gpu_present") is True:
         driver = facts.get("nvidia.driver_version")
         if driver is not None and driver.state is State.UNKNOWN and not said_no:
