@@ -118,10 +118,7 @@ _TABLE: dict[str, Text] = {
         contradicts=("tensorrt/engine-of-another-release",),
     ),
     "cudarc-library-missing": Text(
-        (
-            "The Rust program does not find the CUDA library {library}",
-            "The Rust program does not find the CUDA library {other}",
-        ),
+        "The Rust program does not find the CUDA library {library}",
         "It opens the library by a list of file names that its release of cudarc knows, and none "
         "of them is on the search path. The library belongs to the CUDA toolkit, not to the "
         "driver. CUDA 13 has new numbers in these names (cufft64_12.dll, cublas64_13.dll), so that "

@@ -26,7 +26,7 @@ def _others(case: Case) -> dict[str, set[int]]:
         "host-memory": {
             event.at for event in case.events if not event.general and event.kind != "host-memory"
         },
-        "shared-memory": {event.at for event in case.of("too-many-files")},
+        "shared-memory": {event.at for event in case.of("too-many-files", "nccl-shared-memory")},
     }
 
 

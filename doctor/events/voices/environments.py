@@ -55,9 +55,8 @@ VOICES = (
         (
             Form(
                 "cudarc-library-missing",
-                r"Unable to dynamically load (?:the )?(?:shared library - searched for library "
-                r"names: \[\"(?:lib)?(?P<library>[a-z]{3,20})[\w.-]{0,40}\""
-                r"|\"(?P<other>[a-z]{3,20})\" shared library)",
+                r"Unable to dynamically load shared library - searched for library names: "
+                r"\[\"(?:lib)?(?P<library>[a-z]{3,20})[\w.-]{0,40}\"",
                 ("unable to dynamically load",),
             ),
             Form(
