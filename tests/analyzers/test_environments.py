@@ -24,7 +24,7 @@ _CASES = {
         "cudarc-library-missing"
     ),
     "n1:12:34 [0] include/shm.h:27 NCCL WARN Call to shm_open failed : Permission denied": (
-        "nccl-shared-memory"
+        "nccl-shared-memory-denied"
     ),
     "nvcc fatal   : Unsupported gpu architecture 'compute_No devices were found'": (
         "architecture-empty"
@@ -49,7 +49,7 @@ def test_closed_shared_memory_is_not_small() -> None:
     """Permission denied asks for rights, and not for more memory."""
     text = "n1:12:34 [0] include/shm.h:27 NCCL WARN Call to shm_open failed : Permission denied"
     (one,) = explained(text)
-    assert "may not write" in one.detection.title
+    assert "no right to write" in one.detection.title
     assert "--shm-size" not in str(one.detection.recipes)
 
 
