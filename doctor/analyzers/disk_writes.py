@@ -71,23 +71,7 @@ def _full(case: Case, event: Event) -> Explanation:
             lasting=False,
         )
     ]
-    if re.search(r"\bpip\b|Collecting |\.whl", near):
-        recipes.append(
-            Recipe(
-                title="Let pip unpack on a disk with room",
-                steps=(Action(env={"TMPDIR": "<folder>", "PIP_CACHE_DIR": "<folder>"}),),
-                ask={"folder": "a folder on a disk with some 20 GB of room"},
-                note="pip unpacks wheels in TMPDIR, /tmp where it is not set.",
-            )
-        )
-    if re.search(r"huggingface|safetensors|\bhf_|hub/models--", near):
-        recipes.append(
-            Recipe(
-                title="Keep models on a disk with room",
-                steps=(Action(env={"HF_HOME": "<folder>"}),),
-                ask={"folder": "a folder on a disk with room for the models"},
-            )
-        )
+    recipes += _other_folders(near)
     if re.search(r"\bshm\b|shared memory|shm_open|torch_\d+_\d+", near):
         recipes.insert(
             0,
@@ -120,6 +104,27 @@ def _full(case: Case, event: Event) -> Explanation:
         "there is room.",
         fitting(case, recipes),
     )
+
+
+def _other_folders(near: str) -> Iterator[Recipe]:
+    """Yield how pip and the hub's clients write to another disk, by the words around."""
+    if re.search(r"\bpip\b|Collecting |\.whl", near):
+        yield (
+            Recipe(
+                title="Let pip unpack on a disk with room",
+                steps=(Action(env={"TMPDIR": "<folder>", "PIP_CACHE_DIR": "<folder>"}),),
+                ask={"folder": "a folder on a disk with some 20 GB of room"},
+                note="pip unpacks wheels in TMPDIR, /tmp where it is not set.",
+            )
+        )
+    if re.search(r"huggingface|safetensors|\bhf_|hub/models--", near):
+        yield (
+            Recipe(
+                title="Keep models on a disk with room",
+                steps=(Action(env={"HF_HOME": "<folder>"}),),
+                ask={"folder": "a folder on a disk with room for the models"},
+            )
+        )
 
 
 def _denied(case: Case, event: Event) -> Explanation:

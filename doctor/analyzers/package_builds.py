@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.analyzers import offers
+from doctor.analyzers.build_tables import BACKENDS, FIRST_WHEELS
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, Inventory, distinct
@@ -36,33 +37,6 @@ _PACKAGE = re.compile(
     r"|Failed to download and build `|Processing \S{0,200}/)"
     r"([A-Za-z][\w.-]{1,80})"
 )
-
-_BACKENDS = {
-    "setuptools": "setuptools",
-    "mesonpy": "meson-python",
-    "hatchling": "hatchling",
-    "poetry": "poetry-core",
-    "flit_core": "flit-core",
-    "skbuild": "scikit-build",
-    "scikit_build_core": "scikit-build-core",
-    "maturin": "maturin",
-    "pdm": "pdm-backend",
-    "py_build_cmake": "py-build-cmake",
-    "whey": "whey",
-    "jupyter_packaging": "jupyter-packaging",
-    "cmeel": "cmeel",
-    "wheel": "wheel",
-    "versioneer": "versioneer",
-    "setuptools_scm": "setuptools-scm",
-    "setuptools_rust": "setuptools-rust",
-    "pkg_resources": "setuptools<82",
-    "torch": "torch",
-    "cython": "cython",
-    "pybind11": "pybind11",
-    "ninja": "ninja",
-    "cmake": "cmake",
-}
-"""The distribution that brings a module which builds import."""
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -113,7 +87,7 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
         )
         precision = Precision.EXACT if package else found.precision
         return msgspec.structs.replace(found, precision=precision)
-    distribution = _BACKENDS.get(module) or names.distribution_of(module)
+    distribution = BACKENDS.get(module) or names.distribution_of(module)
     if distribution is None:
         return explanation(
             event,
@@ -160,21 +134,10 @@ def _placeholder(case: Case, event: Event) -> Explanation:
     return msgspec.structs.replace(found, precision=Precision.EXACT)
 
 
-_FIRST_WHEELS = {
-    ("numpy", "3.12"): "1.26",
-    ("numpy", "3.13"): "2.1",
-    ("scipy", "3.12"): "1.11.2",
-    ("scipy", "3.13"): "1.14.1",
-    ("pandas", "3.12"): "2.1.1",
-    ("pandas", "3.13"): "2.2.3",
-}
-"""The first releases with wheels for a Python, as their indexes list them."""
-
-
 def _newer(package: str, python: str = "") -> tuple[Recipe, ...]:
     if not NAME.fullmatch(package):
         return ()
-    first = _FIRST_WHEELS.get((package.lower(), python), "")
+    first = FIRST_WHEELS.get((package.lower(), python), "")
     wanted = f"{package}>={first}" if first else package
     return (
         Recipe(
@@ -215,7 +178,7 @@ def _backend(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     """Explain a build backend that is not installed (PEP 517)."""
     del inventory
     module = event.objects.get("module", "")
-    distribution = _BACKENDS.get(module.partition(".")[0])
+    distribution = BACKENDS.get(module.partition(".")[0])
     if not distribution:
         return None
     package = _built(case, event)

@@ -47,20 +47,7 @@ def _refused(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     try:
         name, version, _, tags = parse_wheel_filename(wheel)
     except InvalidWheelFilename:
-        return explanation(
-            event,
-            f"{wheel} is no valid name of a wheel",
-            "A browser or a copy changed it, with (1) at its end for instance. pip reads from the "
-            "name what the wheel is for, so that it has to be the one it was published with.",
-            name="wheel-name-invalid",
-            recipes=(
-                Recipe(
-                    title="Install it by its address, so that no other program changes the name",
-                    steps=(Action(install=("<wheel>",), options=(Option.HOLD_TORCH,)),),
-                    ask={"wheel": "the address that the wheel was downloaded from"},
-                ),
-            ),
-        )
+        return _invalid_name(event, wheel)
     python = inventory.python()
     pythons = sorted({_python_of(tag.interpreter) for tag in tags} - {""})
     systems = sorted({_system_of(tag.platform) for tag in tags} - {""})
@@ -108,14 +95,35 @@ def _refused(case: Case, event: Event, inventory: Inventory) -> Explanation | No
         )
     if pythons and not abis & {"abi3", "none"}:
         recipes.insert(0, offers.new_environment(pythons[-1], use_if=("python --version differs",)))
+    return _unclear(event, wanted, what, (_right_wheel(python, here), *recipes))
+
+
+def _unclear(event: Event, wanted: str, what: str, recipes: tuple[Recipe, ...]) -> Explanation:
     return explanation(
         event,
         f"The wheel of {wanted} is only for {what}",
         "This interpreter differs in one of these: the minor release of Python, the system, the "
         "processor, or it is a 32-bit, a free-threaded or an old one. manylinux_2_28 also asks for "
         "glibc 2.28, and a pip that knows the tag.",
-        (_right_wheel(python, here), *recipes),
+        recipes,
         exact=False,
+    )
+
+
+def _invalid_name(event: Event, wheel: str) -> Explanation:
+    return explanation(
+        event,
+        f"{wheel} is no valid name of a wheel",
+        "A browser or a copy changed it, with (1) at its end for instance. pip reads from the "
+        "name what the wheel is for, so that it has to be the one it was published with.",
+        name="wheel-name-invalid",
+        recipes=(
+            Recipe(
+                title="Install it by its address, so that no other program changes the name",
+                steps=(Action(install=("<wheel>",), options=(Option.HOLD_TORCH,)),),
+                ask={"wheel": "the address that the wheel was downloaded from"},
+            ),
+        ),
     )
 
 

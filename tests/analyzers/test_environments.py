@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from doctor.judge.match.fix_signs import chosen
+from doctor.judge.match.fix_signs import confirmed_first
 from doctor.judge.match.signatures import Text
 from doctor.logs.environment import environment_facts
 from doctor.model.issues import Recipe, Snippet
@@ -79,7 +79,7 @@ def test_the_log_chooses_the_fix() -> None:
         msgspec.structs.replace(other, title="ruled out", unless=("code 3",)),
         msgspec.structs.replace(other, title="confirmed", shown=("code 3",)),
     )
-    left = chosen(recipes, [Text("log", "it failed with code 3")])
+    left = confirmed_first(recipes, [Text("log", "it failed with code 3")])
     assert [(one.title, one.use_if) for one in left] == [
         ("confirmed", ()),
         ("other", ("it fits",)),

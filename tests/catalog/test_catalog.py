@@ -111,7 +111,7 @@ def test_every_pattern_that_is_searched_for_is_looked_at() -> None:
     named = {
         str(value)
         for name, value in _leaves(encoded)
-        if name in ("pattern", "also", "unless", "matches", "models")
+        if name in ("pattern", "also", "unless", "shown", "matches", "models")
     }
     assert named == seen
 

@@ -10,7 +10,7 @@ from doctor.judge.match.signatures import Text, holds
 from doctor.model.issues import Recipe
 
 
-def chosen(recipes: Sequence[Recipe], texts: Iterable[Text]) -> tuple[Recipe, ...]:
+def confirmed_first(recipes: Sequence[Recipe], texts: Iterable[Text]) -> tuple[Recipe, ...]:
     """Return the fixes that these texts leave possible, those that they confirm first.
 
     A text that confirms a fix answers its sentences, so that only conditions over facts remain.

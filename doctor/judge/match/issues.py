@@ -9,7 +9,7 @@ from doctor.facts.conditions import Truth, all_hold, any_holds, condition_holds,
 from doctor.facts.devices import named
 from doctor.facts.placeholders import fill, fill_known
 from doctor.judge.match.evidence import fact_evidence
-from doctor.judge.match.fix_signs import chosen
+from doctor.judge.match.fix_signs import confirmed_first
 from doctor.judge.match.proofs import CaseRef, canary_of, severity_of
 from doctor.judge.match.signatures import Match, Text, find
 from doctor.judge.match.table import (
@@ -220,7 +220,7 @@ def finding(evaluation: Evaluation, result: Result, facts: Facts, target: str) -
         confidence=result.confidence,
         message=fill_known(evaluation.cause, facts, captures).strip(),
         evidence=_evidence(evaluation, facts),
-        recipes=chosen(
+        recipes=confirmed_first(
             evaluation.issue.fixes,
             (match.text for match in evaluation.matches if not match.text.fact),
         ),

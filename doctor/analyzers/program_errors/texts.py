@@ -1,70 +1,15 @@
-"""Explain errors of the program: shapes, types, devices, indices and gradients.
-
-Each is a note: no installation mends it. What torch prints stands in its sources, such as
-aten/src/ATen/native/LinearAlgebra.cpp and aten/src/ATen/native/cuda/Loss.cu.
-"""
+"""What is said of errors of the program itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-import msgspec
-
-from doctor.analyzers.case import Case, Explanation, Precision
+from doctor.analyzers.case import Precision
 from doctor.analyzers.recipes import WINDOWS, code, command, variables
-from doctor.analyzers.texts import Text, explained
+from doctor.analyzers.texts import Text
 from doctor.model.scales import Severity
 
 _SOUND = " The installation is sound."
 
-
-def explain(case: Case) -> Iterator[Explanation]:
-    """Yield what the errors of the program mean, and what to change in it."""
-    table = _TABLE
-    differing = [event.objects for event in case.of("checkpoint-shape")]
-    if differing and all(not one.get("file", "").strip(" 0") for one in differing):
-        table = {**table, "checkpoint-shape": _EMPTY_CHECKPOINT}
-    elif differing and not all(_is_head(one.get("parameter", "")) for one in differing):
-        table = {**table, "checkpoint-shape": _OTHER_MODEL}
-    for one in _once(explained(case, table)):
-        if one.event.kind != "types-differ":
-            yield one
-        elif (places := _places(one)) == {"cpu"} or places == {"cuda"}:
-            yield msgspec.structs.replace(one, contradicts=_DEVICES)
-        elif not places:
-            yield one  # or else one type lies on the GPU and one not: an issue of devices
-
-
-def _once(found: Iterable[Explanation]) -> Iterator[Explanation]:
-    """Yield the explanations, of the shapes in a checkpoint only the first."""
-    is_shown = False
-    for one in found:
-        if one.event.kind != "checkpoint-shape" or not is_shown:
-            yield one
-        is_shown = is_shown or one.event.kind == "checkpoint-shape"
-
-
-_ENDS = ("classifier", "score", "head", "fc", "lm_head", "qa_outputs", "output")
-
-
-def _is_head(parameter: str) -> bool:
-    """Say whether a parameter belongs to the last layer of a model."""
-    parts = parameter.split(".")
-    return any(part in _ENDS or part.endswith("_head") for part in parts[:-1])
-
-
-_DEVICES = ("torch/tensor-not-moved-to-the-gpu", "torch/cuda-tensors-on-two-devices")
-
-
-def _places(one: Explanation) -> set[str]:
-    """Return where the tensors lie, by names such as torch.cuda.HalfTensor."""
-    types = [one.event.objects.get(name, "") for name in ("a", "b")]
-    if not all(name.startswith("torch.") and name.endswith("Tensor") for name in types):
-        return set()
-    return {"cuda" if ".cuda." in name else "cpu" for name in types}
-
-
-_EMPTY_CHECKPOINT = Text(
+EMPTY_CHECKPOINT = Text(
     "The checkpoint holds empty tensors: {parameter} is [0] there, [{model}] here",
     "DeepSpeed ZeRO-3 divides each parameter over the ranks, and what one rank holds of it looks "
     "empty. The weights were saved without gathering them first, so this file has none. Loading it "
@@ -91,7 +36,7 @@ _EMPTY_CHECKPOINT = Text(
     severity=Severity.ERROR,
     contradicts=("torch/checkpoint-other-names",),
 )
-_OTHER_MODEL = Text(
+OTHER_MODEL = Text(
     (
         "The checkpoint is of another model: {parameter} is [{file}] there, [{model}] here",
         "The checkpoint is of another model: the shape of {parameter} differs",
@@ -111,7 +56,7 @@ _OTHER_MODEL = Text(
     precision=Precision.EXACT,
     contradicts=("torch/checkpoint-other-names",),
 )
-_TABLE: dict[str, Text] = {
+TABLE: dict[str, Text] = {
     "index-out-of-range": Text(
         (
             "Index {index} is beyond size {size} of dimension {axis}",
