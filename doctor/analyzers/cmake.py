@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.machine import ON_LINUX
+from doctor.analyzers.recipes import LINUX
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
@@ -39,7 +39,7 @@ _ARCHITECTURE = Recipe(
 )
 _NVCC = Recipe(
     title="Name nvcc",
-    use_if=("a CUDA toolkit is installed", ON_LINUX),
+    use_if=("a CUDA toolkit is installed", LINUX),
     steps=(Action(env={"CUDACXX": "<toolkit>/bin/nvcc", "CUDA_HOME": "<toolkit>"}),),
     ask={"toolkit": "the folder of the toolkit, such as /usr/local/cuda-12.8"},
 )
@@ -229,7 +229,7 @@ def _missing(event: Event, package: str) -> Explanation:
         recipes = (
             Recipe(
                 title=f"Install {apt}",
-                use_if=(ON_LINUX,),
+                use_if=(LINUX,),
                 steps=(Action(system={"apt": (apt,)}),),
             ),
         )

@@ -15,12 +15,10 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
-from doctor.analyzers.recipes import fitting
+from doctor.analyzers.recipes import UNIX, WINDOWS, fitting
 from doctor.model.events import Event
-from doctor.model.issues import Action, Condition, Recipe, Snippet
+from doctor.model.issues import Action, Recipe, Snippet
 from doctor.model.scales import Severity
-
-_WINDOWS = Condition(fact="host.os", equals="windows")
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -65,7 +63,7 @@ def _full(case: Case, event: Event) -> Explanation:
     recipes = [
         Recipe(
             title="See which disk is full",
-            use_if=(Condition(fact="host.os", one_of=("linux", "macos")),),
+            use_if=(UNIX,),
             steps=(Action(run=("df", "-h")), Action(run=("df", "-i"))),
             note="A disk is also full when it has no inodes left.",
             lasting=False,
@@ -182,7 +180,7 @@ def _locked(case: Case, event: Event) -> Explanation:
         (
             Recipe(
                 title="See which Python programs still run",
-                use_if=(_WINDOWS,),
+                use_if=(WINDOWS,),
                 steps=(Action(run=("tasklist", "/FI", "IMAGENAME eq python.exe")),),
                 lasting=False,
             ),
@@ -200,7 +198,7 @@ def _long(case: Case, event: Event) -> Explanation:
         (
             Recipe(
                 title="Allow long paths, then start Windows again",
-                use_if=(_WINDOWS, "you may change this machine"),
+                use_if=(WINDOWS, "you may change this machine"),
                 steps=(
                     Action(
                         run=(

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.recipes import UNIX
 from doctor.model.events import Event
-from doctor.model.issues import Action, Condition, Recipe
+from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Confidence
 
 _HOST = re.compile(
@@ -17,7 +18,6 @@ _HOST = re.compile(
 
 _HUB = re.compile(r"huggingface\.co|hf\.co\b|hf-mirror")
 
-_WINDOWS = Condition(fact="host.os", equals="windows")
 
 _NEAR = 12
 
@@ -59,7 +59,7 @@ _PROXY = Recipe(
 _NO_PROXY = Recipe(
     title="See which proxy is set",
     steps=(Action(run=("sh", "-c", "env | grep -i _proxy; pip config list")),),
-    use_if=(Condition(fact="host.os", one_of=("linux", "macos")),),
+    use_if=(UNIX,),
     lasting=False,
 )
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, detection
-from doctor.analyzers.recipes import LINUX, WINDOWS, code, command, fitting, variables
+from doctor.analyzers.recipes import (
+    LINUX,
+    WINDOWS,
+    code,
+    command,
+    fitting,
+    more_shared_memory,
+    variables,
+)
 from doctor.analyzers.texts import Text, explained
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
@@ -67,18 +75,9 @@ def _free() -> Recipe:
 
 
 def _container_memory() -> Recipe:
-    return command(
-        "Give the container more shared memory",
-        "docker",
-        "run",
-        "--shm-size=8g",
-        "--gpus",
-        "all",
-        "<image>",
-        use_if=("the program runs in Docker",),
-        ask={"image": "the image of the program"},
-        note="--ipc=host uses the machine's own. In Kubernetes mount an emptyDir with medium: "
-        "Memory at /dev/shm.",
+    return more_shared_memory(
+        "--ipc=host uses the machine's own. In Kubernetes mount an emptyDir with medium: "
+        "Memory at /dev/shm."
     )
 
 

@@ -9,7 +9,6 @@ from doctor.analyzers.case import Case
 from doctor.model.catalog import Catalog
 from doctor.model.events import Event
 from doctor.model.facts import value_of
-from doctor.model.issues import Condition
 
 _NEAR = 60
 _CUDA_PATH = re.compile(r"[/\\](?:cuda[-/]|CUDA\\v|cuda_?)(\d{1,2}\.\d)\b")
@@ -19,9 +18,6 @@ _CONDA_PATH = re.compile(
 )
 _WINDOWS = re.compile(r"\b[A-Za-z]:\\|\.dll\b|\.pyd\b|\bWinError\b|\bMSVC\b|\bcl\.exe\b")
 _MACOS = re.compile(r"\.dylib\b|/opt/homebrew/|^/Users/|\bmacosx[_-]\d|@rpath/|\bdarwin\b")
-ON_LINUX = Condition(fact="host.os", equals="linux")
-ON_WINDOWS = Condition(fact="host.os", equals="windows")
-ON_MACOS = Condition(fact="host.os", equals="macos")
 
 
 def fact_text(case: Case, fact: str) -> str:

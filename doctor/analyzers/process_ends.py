@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.other_gpus import crash_in_hip
-from doctor.analyzers.recipes import LINUX, code, command, fitting, variables
+from doctor.analyzers.recipes import LINUX, code, command, fitting, more_shared_memory, variables
 from doctor.analyzers.texts import Text, explained
 from doctor.events.statuses import REPEATED, SIGNALS
 from doctor.model.events import Event, Level
@@ -155,17 +155,8 @@ _RECIPES: dict[str, tuple[Recipe, ...]] = {
         ),
     ),
     "SIGBUS": (
-        command(
-            "Give the container more shared memory",
-            "docker",
-            "run",
-            "--shm-size=8g",
-            "--gpus",
-            "all",
-            "<image>",
-            use_if=("the program runs in Docker",),
-            ask={"image": "the image of the program"},
-            note="Or --ipc=host. In Kubernetes mount an emptyDir with medium: Memory at /dev/shm.",
+        more_shared_memory(
+            "Or --ipc=host. In Kubernetes mount an emptyDir with medium: Memory at /dev/shm."
         ),
         command(
             "See how large shared memory is: 64M is what Docker gives",

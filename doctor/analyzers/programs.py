@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.machine import ON_LINUX, ON_WINDOWS, fact_text, system_of
-from doctor.analyzers.recipes import command
+from doctor.analyzers.machine import fact_text, system_of
+from doctor.analyzers.recipes import LINUX, WINDOWS, command
 from doctor.model.events import Event, Level
 from doctor.model.issues import Action, Condition, Recipe
 
@@ -79,7 +79,7 @@ _WINDOWS = ("cl", "cl.exe", "link.exe", "nmake", "NMake Makefiles", "MinGW Makef
 _CUDA = ("nvcc", "nvcc.exe", "cicc", "ptxas")
 _TOOLS = Recipe(
     title="Install the build tools of Visual Studio for C++",
-    use_if=(ON_WINDOWS,),
+    use_if=(WINDOWS,),
     note="Then build in the x64 Native Tools Command Prompt, which puts cl.exe on PATH.",
     steps=(
         Action(
@@ -212,12 +212,12 @@ def _nameless(event: Event) -> Explanation:
 
 
 _LOOK = (
-    command("See whether it is found", "which", "{log.program}", use_if=(ON_LINUX,), look=True),
+    command("See whether it is found", "which", "{log.program}", use_if=(LINUX,), look=True),
     command(
         "See whether it is found, on Windows",
         "where.exe",
         "{log.program}",
-        use_if=(ON_WINDOWS,),
+        use_if=(WINDOWS,),
         look=True,
     ),
 )
@@ -230,7 +230,7 @@ def _recipes(row: _Program, system: str) -> tuple[Recipe, ...]:
         recipes.append(
             Recipe(
                 title=f"Install {row.what} with the system's package manager",
-                use_if=(ON_LINUX,),
+                use_if=(LINUX,),
                 note="In a Dockerfile this stands before the packages; apt-get update comes first.",
                 steps=(Action(system=packages),),
             )
@@ -287,7 +287,7 @@ def _nvcc(case: Case, event: Event, program: str) -> Explanation:
     recipes = (
         Recipe(
             title="Name the toolkit that is installed",
-            use_if=(f"a toolkit of {wanted} is installed", ON_LINUX),
+            use_if=(f"a toolkit of {wanted} is installed", LINUX),
             steps=(Action(env={"CUDA_HOME": "<toolkit>", "PATH": "<toolkit>/bin:$PATH"}),),
             ask={"toolkit": "its folder, such as /usr/local/cuda-12.8"},
         ),

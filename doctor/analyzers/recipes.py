@@ -10,6 +10,7 @@ from doctor.model.issues import Action, Condition, Recipe, Snippet
 LINUX = Condition(fact="host.os", equals="linux")
 WINDOWS = Condition(fact="host.os", equals="windows")
 MACOS = Condition(fact="host.os", equals="macos")
+UNIX = Condition(fact="host.os", one_of=("linux", "macos"))
 _SYSTEMS = {"linux", "windows", "macos"}
 
 
@@ -31,6 +32,22 @@ def command(
         steps=(Action(run=argv, sudo=sudo, env=env or {}),),
         ask=ask or {},
         lasting=not look,
+    )
+
+
+def more_shared_memory(note: str) -> Recipe:
+    """Return the recipe that starts a container with more shared memory."""
+    return command(
+        "Give the container more shared memory",
+        "docker",
+        "run",
+        "--shm-size=8g",
+        "--gpus",
+        "all",
+        "<image>",
+        use_if=("the program runs in Docker",),
+        ask={"image": "the image of the program"},
+        note=note,
     )
 
 

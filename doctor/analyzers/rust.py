@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.machine import ON_LINUX, system_of
+from doctor.analyzers.machine import system_of
+from doctor.analyzers.recipes import LINUX
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
@@ -128,7 +129,7 @@ def _libclang(case: Case, event: Event) -> Explanation:
         if windows
         else Recipe(
             title="Install libclang with the system's package manager",
-            use_if=(ON_LINUX,),
+            use_if=(LINUX,),
             steps=(Action(system={"apt": ("libclang-dev",), "dnf": ("clang-devel",)}),),
         ),
         Recipe(
@@ -171,7 +172,7 @@ def _system(case: Case, event: Event) -> Explanation:
                 (
                     Recipe(
                         title=f"Install {apt[0]}",
-                        use_if=(ON_LINUX,),
+                        use_if=(LINUX,),
                         steps=(Action(system={"apt": apt}),),
                     ),
                 )

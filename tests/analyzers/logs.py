@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from functools import cache
 
 from doctor.analyzers.case import Case, Explanation
-from doctor.catalog import loading
 from doctor.events.reading import events_of
 from doctor.events.surroundings import context_of
-from doctor.model.catalog import Catalog
 from doctor.model.facts import present
 from doctor.pipeline.logs import observation_from_logs, read_log
-
-
-@cache
-def catalog() -> Catalog:
-    """Return the catalog that comes with doctor."""
-    return loading.load()
+from tests.analyzers.explained import catalog
 
 
 def case_of(text: str, facts: Mapping[str, object] | None = None) -> Case:

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from functools import cache
 
 from doctor.analyzers.case import Case, Explanation
-from doctor.catalog import loading
 from doctor.events.reading import events_of
 from doctor.events.surroundings import context_of
 from doctor.logs.log import log_facts
-from doctor.model.catalog import Catalog
 from doctor.model.observation import Log
-
-
-@cache
-def catalog() -> Catalog:
-    """Return the catalog that comes with doctor."""
-    return loading.load()
+from tests.analyzers.explained import catalog
 
 
 def case_of(text: str) -> Case:

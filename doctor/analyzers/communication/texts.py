@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.analyzers.case import Precision
-from doctor.analyzers.recipes import LINUX, code, command, variables
+from doctor.analyzers.recipes import LINUX, code, command, more_shared_memory, variables
 from doctor.analyzers.texts import Text
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
@@ -144,18 +144,7 @@ TABLE: dict[str, Text] = {
         ),
         "Ranks of one node exchange data in /dev/shm. Docker gives a container 64 MB of it.",
         (
-            command(
-                "Give the container more shared memory",
-                "docker",
-                "run",
-                "--shm-size=8g",
-                "--gpus",
-                "all",
-                "<image>",
-                use_if=("the program runs in Docker",),
-                ask={"image": "the image of the program"},
-                note="In Kubernetes mount an emptyDir with medium: Memory at /dev/shm.",
-            ),
+            more_shared_memory("In Kubernetes mount an emptyDir with medium: Memory at /dev/shm."),
             command(
                 "See how full it is and who may write",
                 "sh",

@@ -5,14 +5,8 @@ from __future__ import annotations
 import re
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.machine import (
-    ON_LINUX,
-    ON_WINDOWS,
-    fact_text,
-    lines_around,
-    table_rows,
-    toolkit_of,
-)
+from doctor.analyzers.machine import fact_text, lines_around, table_rows, toolkit_of
+from doctor.analyzers.recipes import LINUX, WINDOWS
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
 from doctor.model.events import Event
@@ -99,12 +93,12 @@ def _older(name: str, most: str) -> tuple[Recipe, ...]:
     return (
         Recipe(
             title=f"Have nvcc take {program}-{most}",
-            use_if=(f"{program}-{most} is installed", ON_LINUX),
+            use_if=(f"{program}-{most} is installed", LINUX),
             steps=(Action(env={"NVCC_PREPEND_FLAGS": f"-ccbin {program}-{most}"}),),
         ),
         Recipe(
             title="Install that compiler first, then build with it",
-            use_if=(ON_LINUX, "the distribution still has this release"),
+            use_if=(LINUX, "the distribution still has this release"),
             steps=(
                 Action(system={"apt": (package,)}),
                 Action(env={"NVCC_PREPEND_FLAGS": f"-ccbin {program}-{most}"}),
@@ -118,7 +112,7 @@ def _newer(later: str) -> Recipe:
     which = f"CUDA {later} or newer" if later else "a CUDA release as new as this system"
     return Recipe(
         title=f"Build with {which}",
-        use_if=(ON_LINUX,),
+        use_if=(LINUX,),
         steps=(Action(env={"CUDA_HOME": "<toolkit>", "CUDACXX": "<toolkit>/bin/nvcc"}),),
         ask={"toolkit": f"the folder of {which}, such as /usr/local/cuda-{later or '12.8'}"},
         note="An nvcc in /usr/bin is the distribution's own, and mostly old. NVIDIA's packages put "
@@ -201,7 +195,7 @@ def _visual_studio(event: Event, least: str, most: str) -> Explanation:
                 ),
                 Recipe(
                     title="Have nvcc take the compiler although it is too new",
-                    use_if=(ON_WINDOWS,),
+                    use_if=(WINDOWS,),
                     steps=(Action(env={"NVCC_APPEND_FLAGS": "-allow-unsupported-compiler"}),),
                     lasting=False,
                     safe=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.compilers.standards import NEWER_GCC
 from doctor.analyzers.machine import fact_text, toolkit_of
+from doctor.analyzers.recipes import MACOS
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
 from doctor.model.events import Event
@@ -267,7 +268,7 @@ def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
         recipes.append(
             Recipe(
                 title=f"Install {what} with Homebrew",
-                use_if=(Condition(fact="host.os", equals="macos"),),
+                use_if=(MACOS,),
                 steps=(Action(run=("brew", "install", *packages.brew)),),
             )
         )

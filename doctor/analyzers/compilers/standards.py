@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.machine import ON_LINUX, lines_around
+from doctor.analyzers.machine import lines_around
+from doctor.analyzers.recipes import LINUX
 from doctor.base.patterns import compile_pattern
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe, Snippet
@@ -202,14 +203,14 @@ SEE_NVCC = (
 NEWER_GCC = (
     Recipe(
         title="Build with a newer compiler that is installed",
-        use_if=(ON_LINUX,),
+        use_if=(LINUX,),
         note="nvcc has to accept it as well: each CUDA release has a newest gcc.",
         steps=(Action(env={"CC": "gcc-<release>", "CXX": "g++-<release>"}),),
         ask={"release": "the release of a gcc that is installed, such as 11"},
     ),
     Recipe(
         title="Take a newer compiler from conda-forge",
-        use_if=(Condition(fact="python.conda", present=True), ON_LINUX),
+        use_if=(Condition(fact="python.conda", present=True), LINUX),
         steps=(
             Action(
                 run=(

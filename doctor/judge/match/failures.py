@@ -48,10 +48,7 @@ def explained_failures(
     the log, or is general and the analyzer names the cause. `general` are the ids of issues that
     others may know better.
     """
-    cases = [
-        Case(log, events_of(log), context_of(log), observation.facts, catalog)
-        for log in observation.logs
-    ]
+    cases = [_case(log, observation, catalog) for log in observation.logs]
     found = [explanation for case in cases for explanation in explanations(case)]
     refuted = {
         one.id
@@ -90,13 +87,17 @@ def explained_outcome(
     reasons = [case.reason for case in outcome.cases.values() if case.verdict in RED]
     lines = "\n".join((*reasons, outcome.reason, outcome.log)).split("\n")
     log = Log(source=label(outcome, observation.facts), lines=tuple(lines))
-    case = Case(log, events_of(log), context_of(log), observation.facts, catalog)
+    case = _case(log, observation, catalog)
     owner = owning_event(case.events)
     return max(
         explanations(case),
         key=lambda one: (owner is not None and one.event.at == owner.at, one.precision),
         default=None,
     )
+
+
+def _case(log: Log, observation: Observation, catalog: Catalog) -> Case:
+    return Case(log, events_of(log), context_of(log), observation.facts, catalog)
 
 
 def _owned(cases: Sequence[Case]) -> Iterator[tuple[str, tuple[int, int]]]:
