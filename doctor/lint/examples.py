@@ -11,7 +11,7 @@ from doctor.base.globs import matches_any
 from doctor.base.literals import required_literals
 from doctor.catalog.loading import load_folder
 from doctor.facts.derive import derive
-from doctor.fixes.plan import plan
+from doctor.fixes.attach import with_fixes
 from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, absent, present
@@ -106,7 +106,7 @@ def _lint_examples(name: str, trial: Trial) -> Iterator[str]:
             and not example.facts
             and not any(
                 found.fixes
-                for found in plan(alone.findings, trial.observation(example).facts)
+                for found in with_fixes(alone.findings, trial.observation(example).facts)
                 if found.id == name
             )
         ):

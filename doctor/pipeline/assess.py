@@ -110,9 +110,9 @@ def _planned(
 ) -> tuple[Finding, ...]:
     if not detections:
         return ()
-    from doctor.fixes.plan import plan  # a healthy machine does without
+    from doctor.fixes.attach import with_fixes  # a healthy machine does without
 
-    return plan(detections, facts, suppressions)
+    return with_fixes(detections, facts, suppressions)
 
 
 def _in_order(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.catalog.loading import load
-from doctor.fixes.plan import plan
+from doctor.fixes.attach import with_fixes
 from doctor.judge.match import diagnose
 from tests import toy
 
@@ -29,7 +29,7 @@ def test_numpy_moves_to_the_other_generation(installed: str, wanted: str, unwant
     seen = toy.seen(
         {**facts, "packages": {"numpy": installed}, "torch.version": "2.13.0"}, log=_SIZE
     )
-    found = plan(diagnose(seen, load()).findings, seen.facts)
+    found = with_fixes(diagnose(seen, load()).findings, seen.facts)
     (told,) = [each for each in found if each.id == "numpy/numpy-2-beside-older-modules"]
     arguments = [argument for fix in told.fixes for one in fix.commands for argument in one.argv]
     assert wanted in arguments

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from doctor.catalog.loading import load
-from doctor.fixes.plan import plan
+from doctor.fixes.attach import with_fixes
 from doctor.fixes.shell import Shell, line
 from doctor.judge.match.reach_fixes import FIXES
 from doctor.lint.issue import lint_recipe
@@ -48,7 +48,7 @@ def _fix(*recipes: Recipe, uv: bool = False) -> Fix:
         evidence=(),
         recipes=recipes,
     )
-    return plan([found], facts)[0].fixes[0]
+    return with_fixes([found], facts)[0].fixes[0]
 
 
 def _upgrade(
@@ -95,7 +95,7 @@ def test_pip_is_made_once_for_both_commands() -> None:
         message="",
         recipes=(recipe,),
     )
-    steps = [command.argv[2:4] for command in plan([found], facts)[0].fixes[0].commands]
+    steps = [command.argv[2:4] for command in with_fixes([found], facts)[0].fixes[0].commands]
     assert steps == [("ensurepip", "--upgrade"), ("pip", "uninstall"), ("pip", "install")]
 
 
@@ -118,14 +118,14 @@ def test_what_takes_a_release_from_a_package_that_pins_it_comes_last_and_says_so
         message="",
         recipes=recipes,
     )
-    told = plan([found], facts)[0].fixes
+    told = with_fixes([found], facts)[0].fixes
     pinned = "vllm asks for numba==0.61.2 and has to move as well."
     assert [(one.title, one.note) for one in told] == [("y", ""), ("Take another", pinned)]
     moved_on = {
         **facts,
         "packages": present({"numba": "0.68.1", "numpy": "2.4.6", "vllm": "0.8.5"}, "test"),
     }
-    assert plan([found], moved_on)[0].fixes[0].title == "Take another"
+    assert with_fixes([found], moved_on)[0].fixes[0].title == "Take another"
 
 
 def test_with_uv_the_package_that_is_put_in_is_the_one_that_moves() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from doctor.fixes.attach import with_fixes
 from doctor.fixes.circumstances import circumstance
-from doctor.fixes.plan import plan
 from doctor.judge.match import diagnose
 from doctor.model.fixes import Command, Fix, Step
 from doctor.model.issues import Action, Edit, Option, Range, Recipe, Snippet
@@ -24,7 +24,7 @@ FACTS = {
 def fixes(*recipes: Recipe, **facts: Any) -> list[Fix]:
     observation = toy.seen({**FACTS, **facts}, log="the sum is off by 3")
     diagnosis = diagnose(observation, toy.catalog(torch__wrong_sum=toy.issue(fixes=recipes)))
-    return list(plan(diagnosis.findings, observation.facts)[0].fixes)
+    return list(with_fixes(diagnosis.findings, observation.facts)[0].fixes)
 
 
 def recipe(*steps: Action, **changes: Any) -> Recipe:
@@ -137,7 +137,7 @@ def test_where_every_fix_is_met_already_the_finding_says_so() -> None:
             log="the sum is off by 3",
         )
         diagnosis = diagnose(observation, toy.catalog(torch__wrong_sum=toy.issue(fixes=recipes)))
-        return plan(diagnosis.findings, observation.facts)[0].message
+        return with_fixes(diagnosis.findings, observation.facts)[0].message
 
     met = installs("torch==1.13.1")
     assert told(met).endswith("none would change anything.")

@@ -9,7 +9,7 @@ import pytest
 
 from doctor.catalog.loading import load
 from doctor.facts.derive import derive
-from doctor.fixes.plan import plan
+from doctor.fixes.attach import with_fixes
 from doctor.judge.match import diagnose
 from doctor.model.findings import Finding
 from doctor.model.scales import Severity
@@ -66,7 +66,7 @@ def _found(words: str, **changes: Any) -> tuple[Finding, ...]:
         facts | ({"torch.cuda_error": words} if words else {}), *([red] if words else [])
     )
     known = derive(seen.facts, load())
-    return plan(diagnose(msgspec.structs.replace(seen, facts=known), load()).findings, known)
+    return with_fixes(diagnose(msgspec.structs.replace(seen, facts=known), load()).findings, known)
 
 
 def _commands(found: Finding) -> str:

@@ -13,7 +13,7 @@ import pytest
 from doctor.base.bundled import bundled
 from doctor.catalog.loading import load_folder
 from doctor.facts.derive import derive
-from doctor.fixes.plan import plan
+from doctor.fixes.attach import with_fixes
 from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import value_of
@@ -299,7 +299,7 @@ def catalog() -> Catalog:
 def judged(given: dict[str, Any], catalog: Catalog) -> tuple[Finding, ...]:
     seen = toy.seen(given)
     facts = derive(seen.facts, catalog)
-    return plan(diagnose(msgspec.structs.replace(seen, facts=facts), catalog).findings, facts)
+    return with_fixes(diagnose(msgspec.structs.replace(seen, facts=facts), catalog).findings, facts)
 
 
 def test_every_column_that_judges_is_held_against_an_environment(catalog: Catalog) -> None:

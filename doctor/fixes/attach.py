@@ -1,4 +1,4 @@
-"""Plan findings: write the fixes of each detection, and locate it in the project."""
+"""Attach fixes to detections, and locate each finding in the project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DONE = (
 )
 
 
-def plan(
+def with_fixes(
     detections: Iterable[Detection],
     facts: Facts,
     suppressions: Iterable[Suppression | None] | None = None,
