@@ -30,7 +30,7 @@ def explanation(
             cause,
             recipes=recipes,
             severity=severity,
-            confidence=Confidence.HIGH if exact else Confidence.MEDIUM,
+            confidence=Confidence.MEDIUM if exact else Confidence.LOW,
             name=name,
         ),
     )
