@@ -17,23 +17,20 @@ LOGS = [
 ]
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(4))
 def test_no_mangled_log_breaks_an_analyzer(part: int) -> None:
     """Cut lines, swapped halves, missing numbers: analyzers see what people paste."""
     draw = random.Random(part)
-    for log in LOGS[part::8]:
-        for text in _mangled(log, draw):
-            list(explanations(case_of(text), strict=True))
+    for log in LOGS[part::4]:
+        list(explanations(case_of(_mangled(log, draw)), strict=True))
 
 
-def _mangled(log: str, draw: random.Random) -> Iterator[str]:
+def _mangled(log: str, draw: random.Random) -> str:
     place = draw.randrange(len(log) + 1)
-    yield log[:place]
-    yield log[place:]
-    yield log.replace(draw.choice("0123456789.:/'"), draw.choice(["", "\x00", "9" * 40, "é"]))
     lines = log.split("\n")
     draw.shuffle(lines)
-    yield "\n".join(lines)
+    changed = log.replace(draw.choice("0123456789.:/'"), draw.choice(["", "\x00", "9" * 40, "é"]))
+    return draw.choice([log[:place], log[place:], changed, "\n".join(lines)])
 
 
 def test_a_fault_of_one_analyzer_costs_only_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,9 +82,9 @@ def test_hostile_objects_give_short_findings(filling: str) -> None:
 
 
 def test_many_lines_take_linear_time() -> None:
-    """A hundred thousand errors are explained within seconds."""
-    lines = [line.replace("{0}", f"x{number}") for number in range(6000) for line in LINES]
+    """Tens of thousands of errors are explained within seconds."""
+    lines = [line.replace("{0}", f"x{number}") for number in range(2000) for line in LINES]
     start = time.perf_counter()
     found = found_in("\n".join(lines))
-    assert time.perf_counter() - start < 30
+    assert time.perf_counter() - start < 10
     assert 1 <= len(found) <= 60

@@ -142,7 +142,7 @@ def test_an_ignore_goes_before_the_baseline() -> None:
 
 
 def test_thousands_of_ignores_cost_little_and_fill_no_report() -> None:
-    ignores = tuple(ignore(f"toy/x{number}{'*' * (number % 2)}") for number in range(8000))
+    ignores = tuple(ignore(f"toy/x{number}{'*' * (number % 2)}") for number in range(4000))
     started = time.process_time()
     gated = judged(
         found(),
@@ -150,9 +150,9 @@ def test_thousands_of_ignores_cost_little_and_fill_no_report() -> None:
         ignores=ignores,
         open_ids=("a/b",) * 800,
     )
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 2.5
     assert [each.id for each in gated.remarks] == ["ignore/unused"] * 21
-    assert gated.remarks[-1].title == "Nothing here is covered by 7980 further ignores"
+    assert gated.remarks[-1].title == "Nothing here is covered by 3980 further ignores"
     assert "toy/x20" in gated.remarks[-1].message
 
 
