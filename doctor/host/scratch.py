@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -32,14 +32,16 @@ class ScratchError(DoctorError):
 class Scratch:
     """A context manager: processes and files of the run are gone at its end.
 
-    Where there is a /proc, this holds after SIGKILL as well.
+    Where there is a /proc, this holds after SIGKILL as well. The folder is made in `place`, by
+    default where temporary files belong, and its name begins with `prefix`. Raises ScratchError.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, place: Path | None = None, prefix: str = "doctor-") -> None:
         self._mark, self._numbers = uuid.uuid4().hex, itertools.count()
         self.fork_server: ForkServer | None = None
         self.forks = True
-        self.folder = _make_folder(os.environ)
+        places = temporary_folders(os.environ) if place is None else (str(place),)
+        self.folder = _make_folder(places, prefix)
         self.supervisor = Supervisor(self.folder, self._mark)
 
     def mark(self) -> str:
@@ -66,16 +68,16 @@ class Scratch:
         self.supervisor.close()
 
 
-def _make_folder(env: Mapping[str, str]) -> Path:
+def _make_folder(places: Iterable[str], prefix: str) -> Path:
     """Make the folder where temporary files belong; raises ScratchError.
 
     `tempfile` by itself ends with the current folder, which is the user's: there nothing of ours is
     ever written.
     """
     failed: dict[str, Exception] = {}
-    for place in dict.fromkeys(temporary_folders(env)):
+    for place in dict.fromkeys(places):
         try:
-            return Path(tempfile.mkdtemp(prefix="doctor-", dir=place))
+            return Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         except (OSError, ValueError) as error:
             failed[place] = error
     tried = "; ".join(

@@ -28,7 +28,7 @@ _FIRST_SHARE = 0.4
 """Of the bound, for the first fork on a kind of device: where it hangs, the rest goes to a start of its own. So a hang costs one bound."""
 _OF_THE_FORK = "in forked subprocess"
 """What torch says of CUDA where the parent had touched it."""
-_CACHES = {
+CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
     "TRITON_CACHE_DIR": "triton",
     "TRITON_HOME": "triton-home",
@@ -209,7 +209,7 @@ def _environment(unit: Unit, scratch: Path, home: Path) -> dict[str, str]:
             for name, value in plan.host.env.items()
             if name not in ("PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
         },
-        **{name: str(caches / folder) for name, folder in _CACHES.items()},
+        **{name: str(caches / folder) for name, folder in CACHES.items()},
         **bytecode,
         "TMPDIR": str(temporary),
         "PYTHONUNBUFFERED": "1",
