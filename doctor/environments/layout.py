@@ -61,20 +61,21 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def layout(environment: Environment, tree: Tree, target: Path) -> Layout:
+def layout(environment: Environment, tree: Tree, target: Path, *, follow: bool = True) -> Layout:
     """Decide for every entry of a tree; `target` is the prefix of the clone.
 
+    Links stay as they are unless `follow`: then those that leave the prefix are dealt with.
     Raises CloneError for a folder that cannot be listed, and for a link to a folder outside that
     cannot be copied: an installer would write through it.
     """
     if tree.unlisted:
         raise CloneError(f"this user cannot list {tree.root / tree.unlisted[0]}")
-    return _Layout(environment, tree, target).result()
+    return _Layout(environment, tree, target, follow=follow).result()
 
 
 class _Layout:
-    def __init__(self, environment: Environment, tree: Tree, target: Path) -> None:
-        self._tree, self._target = tree, target
+    def __init__(self, environment: Environment, tree: Tree, target: Path, *, follow: bool) -> None:
+        self._tree, self._target, self._follow = tree, target, follow
         self._real = os.path.realpath(tree.root)
         self._listed = listed(tree)
         self._scripts = _relative(environment.scripts, environment.root)
@@ -126,6 +127,9 @@ class _Layout:
 
     def _link(self, entry: Entry, source: str, depth: int) -> Iterator[Item]:
         """Yield a link, or what it leads to: a folder outside becomes a folder of the clone."""
+        if not self._follow:
+            yield self._as_link(entry, source, entry.target)
+            return
         leads_to = _real(source)
         if _is_within(leads_to, self._real):
             yield self._as_link(entry, source, self._inner(entry, leads_to))

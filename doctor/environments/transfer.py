@@ -45,7 +45,7 @@ class Transfer:
         """Let a new path have the content of a file in the cheapest safe way."""
         if self._reflinks and reflink(item.source, path, item.entry):
             self.shared["reflinks"] += 1
-        elif self._hard_links and _hard_link(item.source, path):
+        elif self._hard_links and hard_link(item.source, path):
             self.shared["hard links"] += 1
         elif item.entry.size > SMALL // 16 and _is_closed(item):
             # Nobody writes through a link to what this user may not write.
@@ -89,7 +89,7 @@ class Transfer:
 
     def _stand_in(self, item: Item, path: str, error: OSError) -> None:
         """Put something else in place of a file that this user may not read."""
-        if self._hard_links and _hard_link(item.source, path):
+        if self._hard_links and hard_link(item.source, path):
             return
         with contextlib.suppress(OSError):
             os.close(os.open(path, _NEW, 0o600))
@@ -111,7 +111,7 @@ def can_hard_link(source: str, folder: Path) -> bool:
     """Say whether a file can have another name in a folder."""
     path = str(folder / "trial")
     try:
-        return _hard_link(source, path)
+        return hard_link(source, path)
     except OSError:
         return False
     finally:
@@ -156,7 +156,8 @@ def _clonefile(source: str, path: str) -> bool:
     return False
 
 
-def _hard_link(source: str, path: str) -> bool:
+def hard_link(source: str, path: str) -> bool:
+    """Give a file another name; False where this system or this user cannot."""
     if sys.platform == "win32":
         return False  # the attribute read-only belongs to all names of a file there
     try:
