@@ -54,8 +54,10 @@ class _Build:
                 os.mkdir(path, 0o700)  # noqa: PTH102 - thousands of times
             case Action.LINK:
                 os.symlink(item.target, path)  # noqa: PTH211 - a Path changes the text of some
+                _give_time(path, item)
             case Action.PIPE:
                 os.mkfifo(path, item.entry.mode & 0o777)
+                _give_time(path, item)
             case Action.SHARED:
                 self._transfer.share(item, path)
             case Action.COPIED if is_record(item.entry):
@@ -88,3 +90,8 @@ class _Build:
         return lambda data: with_prefix(
             corrected(data, site, self._rewrites), self._names, self._target
         )
+
+
+def _give_time(path: str, item: Item) -> None:
+    if os.utime in os.supports_follow_symlinks:
+        os.utime(path, ns=(item.entry.changed, item.entry.changed), follow_symlinks=False)

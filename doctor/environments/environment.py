@@ -150,7 +150,7 @@ def _source(text: str) -> str:
 
     https://packaging.python.org/en/latest/specifications/direct-url/
     """
-    with contextlib.suppress(ValueError, RecursionError, AttributeError, TypeError):
+    with contextlib.suppress(ValueError, LookupError, RecursionError, AttributeError, TypeError):
         told = json.loads(text)
         address = urlsplit(told["url"]) if told["dir_info"]["editable"] is True else None
         return unquote(address.path) if address and address.scheme == "file" else ""

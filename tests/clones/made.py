@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import ensurepip
 import hashlib
 import os
 import stat
+import zipfile
 from pathlib import Path
 
 from doctor.environments.environment import Environment
+from tests.environments import install, interpreter, make
 
 
 def environment(root: Path) -> Environment:
@@ -42,3 +46,41 @@ def _of(path: Path) -> tuple[object, ...]:
         with path.open("rb") as file:
             content = status.st_size, hashlib.sha256(file.read()).hexdigest()
     return status.st_mode, status.st_uid, status.st_mtime_ns, content
+
+
+def wheel(folder: Path, name: str, version: str) -> Path:
+    """Build a wheel with a module, a large file and a console script."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}/__init__.py": f"version = {version!r}\ndef main():\n    import sys\n"
+        "    print(version, sys.prefix)\n",
+        f"{name}/large.so": version * 100_000,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": f"[console_scripts]\n{name}-run = {name}:main\n",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for each, text in files.items():
+            archive.writestr(each, text)
+        rows = [f"{each},{_hash(text)},{len(text)}" for each, text in files.items()]
+        archive.writestr(f"{info}/RECORD", "\n".join([*rows, f"{info}/RECORD,,"]) + "\n")
+    return path
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def real_environment(root: Path, wheels: Path) -> Path:
+    """Make a virtual environment with pip and a small package; return its interpreter."""
+    wheels.mkdir()
+    for version in ("1.0", "2.0"):
+        wheel(wheels, "alpha", version)
+    make(root, ())
+    bundled = next(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
+    install(
+        interpreter(root), "--no-index", "--find-links", str(wheels), str(bundled), "alpha==1.0"
+    )
+    return interpreter(root)
