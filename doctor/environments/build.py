@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import posixpath
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from doctor.environments.layout import Action, Item, Layout
+from doctor.environments.conda import with_binary_prefix
+from doctor.environments.layout import Action, CloneError, Item, Layout
 from doctor.environments.prefixes import with_prefix
 from doctor.environments.records import Rewrite, corrected, is_record
 from doctor.environments.transfer import Transfer
@@ -79,11 +81,21 @@ class _Build:
         return f"{self._target}/{item.entry.path}"
 
     def _copy(self, item: Item, path: str) -> None:
-        found = self._transfer.copy(
-            item, path, lambda data: with_prefix(data, self._names, self._target)
-        )
+        found = self._transfer.copy(item, path, lambda data: self._changed(data, item))
         if found:
             self._rewrites[item.entry.path] = Rewrite(before=found[0], after=found[1])
+
+    def _changed(self, data: bytes, item: Item) -> bytes:
+        if not item.placeholder:
+            return with_prefix(data, self._names, self._target)
+        if sys.platform == "darwin":
+            return data  # a change would break the signature of the binary
+        found = with_binary_prefix(data, self._names, self._target, item.placeholder)
+        if found is None:
+            raise CloneError(
+                f"{item.source} contains the prefix, and {self._target} is too long to replace it"
+            )
+        return found
 
     def _corrected(self, item: Item) -> Callable[[bytes], bytes]:
         site = posixpath.dirname(item.entry.parent)

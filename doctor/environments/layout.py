@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import DoctorError
+from doctor.environments.conda import CondaFiles, conda_files
 from doctor.environments.environment import Environment
 from doctor.environments.records import is_metadata, listed
 from doctor.environments.tree import Entry, Kind, Tree, scan
@@ -46,12 +47,16 @@ class Action(Enum):
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of a clone: `source` is where its content lies, `target` the text of a link."""
+    """One entry of a clone: `source` is where its content lies, `target` the text of a link.
+
+    `placeholder` is the length of what conda replaced by the prefix in a binary, else 0.
+    """
 
     entry: Entry
     source: str
     action: Action
     target: str = ""
+    placeholder: int = 0
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +82,9 @@ class _Layout:
     def __init__(self, environment: Environment, tree: Tree, target: Path, *, follow: bool) -> None:
         self._tree, self._target, self._follow = tree, target, follow
         self._real = os.path.realpath(tree.root)
-        self._listed = listed(tree)
+        self._conda = conda_files(tree) if environment.kind == "conda" else CondaFiles()
+        self._prefixed = self._conda.text | self._conda.binary.keys()
+        self._listed = listed(tree) | self._conda.listed
         self._scripts = _relative(environment.scripts, environment.root)
         self._notes: list[str] = []
 
@@ -100,7 +107,8 @@ class _Layout:
                 self._notes.append(f"{source} is a device or a socket, and is left out")
             case Kind.FILE:
                 action = Action.COPIED if self._is_written(entry) else Action.SHARED
-                yield Item(entry=entry, source=source, action=action)
+                placeholder = self._conda.binary.get(entry.path, 0)
+                yield Item(entry=entry, source=source, action=action, placeholder=placeholder)
             case Kind.LINK:
                 yield from self._link(entry, source, depth)
 
@@ -113,7 +121,7 @@ class _Layout:
         folder, name = entry.parent, entry.name
         if folder == self._scripts and name.startswith("python"):
             return True  # `venv --upgrade` copies over the interpreter
-        if is_metadata(folder):
+        if is_metadata(folder) or entry.path in self._prefixed:
             return True
         if entry.size > SMALL:
             return False

@@ -40,6 +40,7 @@ Progress = Callable[[int, int], None]
 
 NOT_PART = frozenset({".lock"})
 """uv locks this file while it works; it belongs to no state of the environment."""
+_IGNORE = ".gitignore"
 _KEEP = 2
 _SPARE_BYTES = 256 << 20
 _TICK = 256
@@ -199,6 +200,17 @@ def _remove_unused(store: Store, keep: int) -> None:
             for folder in place.iterdir():
                 if folder not in used and folder.name.isdecimal() and _is_own_folder(folder):
                     remove_tree(folder)
+        if not used:
+            _remove_empty(place)
+
+
+def _remove_empty(place: Path) -> None:
+    """Remove the hidden folder beside an environment once nothing but .gitignore is in it."""
+    with contextlib.suppress(OSError):
+        place.rmdir()
+        if [path.name for path in place.parent.iterdir()] == [_IGNORE]:
+            (place.parent / _IGNORE).unlink()
+            place.parent.rmdir()
 
 
 def _is_own_folder(path: Path) -> bool:
@@ -273,7 +285,7 @@ class _Taking:
             try:
                 place.mkdir(parents=True, exist_ok=True, mode=0o700)
                 if place.parent != self._store.state:
-                    (place.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+                    (place.parent / _IGNORE).write_text("*\n", encoding="utf-8")
             except OSError as error:
                 refused.append(f"{place}: {error.strerror or error}")
                 continue

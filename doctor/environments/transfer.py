@@ -29,6 +29,8 @@ _READ = (
 )
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _BLOCK = 8 << 20
+_BINARY = 512 << 20
+"""Bytes of a binary of conda; libpython has some 20 million."""
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EACCES, errno.ENOTSUP, errno.ENOSYS}
 
 
@@ -60,8 +62,8 @@ class Transfer:
     ) -> tuple[bytes, bytes] | None:
         """Copy a file; return its content before and after, if `change` altered it.
 
-        Only text of at most `RECORD` bytes is changed. Raises CloneError where the disk would be
-        full.
+        Only text of at most `RECORD` bytes is changed, and binaries with a placeholder. Raises
+        CloneError where the disk would be full.
         """
         try:
             source = os.open(item.source, _READ)
@@ -73,8 +75,9 @@ class Transfer:
             if not stat.S_ISREG(os.fstat(source).st_mode):
                 raise CloneError(f"{item.source} was exchanged while it was copied")
             self._spend(item.entry.size)
-            data = os.read(source, RECORD + 1) if change and item.entry.size <= RECORD else None
-            if data is None or len(data) > RECORD or b"\0" in data:
+            most = _BINARY if item.placeholder else RECORD
+            data = os.read(source, most + 1) if change and item.entry.size <= most else None
+            if data is None or len(data) > most or (b"\0" in data and not item.placeholder):
                 os.lseek(source, 0, os.SEEK_SET)
                 _write(path, item.entry, source)
                 return None

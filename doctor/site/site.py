@@ -19,6 +19,7 @@ _PAGES = (
     "benchmarks",
     "cargo",
     "ci",
+    "environments",
     "files",
     "glossary",
     "gpu-day",

@@ -192,6 +192,8 @@ def test_the_two_newest_are_kept(root: Path, tmp_path: Path) -> None:
     discard(taken[2], host)
     assert latest(environment(root), host) is not None
     assert len(list(store.places()[0].iterdir())) == 1
+    discard(taken[1], host)
+    assert {path.name for path in tmp_path.iterdir()} == {"env", "state"}
 
 
 def test_a_folder_that_a_checkout_brings_is_no_snapshot(root: Path, tmp_path: Path) -> None:
