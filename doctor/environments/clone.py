@@ -21,12 +21,12 @@ from doctor.environments.environment import Environment
 from doctor.environments.layout import CloneError, layout
 from doctor.environments.prefixes import moved_text, spellings
 from doctor.environments.transfer import Transfer, can_hard_link, can_reflink
-from doctor.environments.tree import Entry, Kind, Tree, scan
+from doctor.environments.tree import Entry, Kind, Tree, TreeError, scan
 from doctor.environments.variables import variables
 from doctor.environments.workspace import workspace
 from doctor.host import CompletedCommand, Host, run
 from doctor.host.scratch import Scratch, ScratchError, temporary_folders
-from doctor.observe.targets import describe
+from doctor.observe.targets import TargetError, describe
 
 _SPARE_BYTES = 256 << 20
 """Free space that a clone leaves on a disk."""
@@ -111,33 +111,51 @@ def clone(
     The clone lies in `folder`, by default beside the environment, so that files can be shared.
     Raises CloneError with the reason where no clone is possible.
     """
-    started = time.monotonic()
     if environment.kind == "system":
-        raise CloneError(f"{environment.root} belongs to the system; doctor clones environments")
-    tree = scan(environment.root)
+        raise CloneError(
+            f"{environment.root} belongs to the system; doctor clones virtual and conda "
+            f"environments only"
+        )
     with contextlib.ExitStack() as stack:
-        scratch, transfer = _place(environment, host, tree, folder, stack)
-        target = scratch.folder / environment.root.name
-        names = spellings(environment.root, host, environment.scripts)
-        plan = layout(environment, tree, target)
-        build(plan, transfer, names, target, progress)
-        inner = msgspec.structs.replace(environment.moved(target), writable=True, why_closed="")
-        inside = Host(
-            env=variables(host.env, inner, names, scratch.folder), cwd=_working_folder(host)
-        )
-        _require_own_prefix(inner, inside)
-        yield Clone(
-            environment=inner,
-            original=environment,
-            host=inside,
-            how={way: number for way, number in transfer.shared.items() if number},
-            seconds=time.monotonic() - started,
-            bytes=transfer.written,
-            notes=(*plan.notes, *transfer.notes),
-            scratch=scratch,
-            _names=names,
-            _before=tree.entries,
-        )
+        try:
+            made = _made(environment, host, folder, progress, stack)
+        except (TreeError, TargetError) as error:
+            raise CloneError(str(error)) from error
+        except OSError as error:
+            what = error.filename or environment.root
+            raise CloneError(f"no clone: {what}: {error.strerror or error}") from error
+        yield made
+
+
+def _made(
+    environment: Environment,
+    host: Host,
+    folder: Path | None,
+    progress: Progress | None,
+    stack: contextlib.ExitStack,
+) -> Clone:
+    started = time.monotonic()
+    tree = scan(environment.root)
+    scratch, transfer = _place(environment, host, tree, folder, stack)
+    target = scratch.folder / environment.root.name
+    names = spellings(environment.root, host, environment.scripts)
+    plan = layout(environment, tree, target)
+    build(plan, transfer, names, target, progress)
+    inner = msgspec.structs.replace(environment.moved(target), writable=True, why_closed="")
+    inside = Host(env=variables(host.env, inner, names, scratch.folder), cwd=_working_folder(host))
+    _require_own_prefix(inner, inside)
+    return Clone(
+        environment=inner,
+        original=environment,
+        host=inside,
+        how={way: number for way, number in transfer.shared.items() if number},
+        seconds=time.monotonic() - started,
+        bytes=transfer.written,
+        notes=(*plan.notes, *transfer.notes),
+        scratch=scratch,
+        _names=names,
+        _before=tree.entries,
+    )
 
 
 def _working_folder(host: Host) -> Path | None:
@@ -165,7 +183,9 @@ def _place(
                     continue
                 source = f"{tree.root}/{trial.path}" if trial else ""
                 shares = trial is None or can_reflink(source, scratch.folder, trial)
-                links = trial is None or can_hard_link(source, scratch.folder)
+                links = trial is None or (
+                    not is_overlay(host, tree) and can_hard_link(source, scratch.folder)
+                )
                 free = shutil.disk_usage(scratch.folder).free - _SPARE_BYTES
                 if not (shares or links) and not (is_last and free > _needed(tree)):
                     refused.append(f"{place} has {max(free, 0) >> 20:,} MiB for a copy")
@@ -176,6 +196,20 @@ def _place(
         f"no place for a clone of {environment.root} ({tree.size >> 20:,} MiB): "
         f"{'; '.join(dict.fromkeys(refused))}"
     )
+
+
+def is_overlay(host: Host, tree: Tree) -> bool:
+    """Say whether a folder lies on overlayfs, as in a container.
+
+    A hard link to a file of an image copies the file into the layer of the container, where it
+    stays: https://docs.kernel.org/filesystems/overlayfs.html.
+    """
+    if host.platform != "linux":
+        return False
+    device = tree.top.inode[0]
+    number = f"{os.major(device)}:{os.minor(device)}"
+    mounts = (host.read("/proc/self/mountinfo", limit=1 << 20) or "").splitlines()
+    return any(number in line.split()[2:3] and " - overlay " in line for line in mounts)
 
 
 def _places(environment: Environment, host: Host) -> Iterator[Path]:

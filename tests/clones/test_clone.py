@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -263,3 +264,25 @@ def test_a_file_of_others_is_linked_where_nobody_may_write_it(
     with clone(made, Host(), tmp_path) as trial:
         assert trial.how == {"symbolic links": 1, "copies": 1}
         assert (trial.environment.folders[0] / "p/lib.so").is_symlink()
+
+
+def test_no_file_is_linked_on_overlayfs(made: Environment, tmp_path: Path) -> None:
+    """A link to a file of an image would copy it into the layer of the container for good."""
+    device = made.root.stat().st_dev
+    line = f"36 35 {os.major(device)}:{os.minor(device)} / / rw - overlay overlay rw,lowerdir=/l\n"
+    put(tmp_path / "machine/proc/self/mountinfo", line)
+    host = Host(root=tmp_path / "machine", env=dict(os.environ), cwd=tmp_path, platform="linux")
+    with clone(made, host, tmp_path) as trial:
+        assert "hard links" not in trial.how
+
+
+def test_an_error_of_the_disk_is_a_refusal(
+    made: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("doctor.environments.build.Transfer.share", full)
+    with pytest.raises(CloneError, match="No space left"), clone(made, Host()):
+        pass
+    assert _left(made.root.parent) == []
