@@ -178,7 +178,8 @@ def test_a_write_in_place_is_noticed(made: Environment) -> None:
 def test_where_no_file_can_be_linked_it_is_copied(
     made: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doctor.environments.transfer.hard_link", lambda *_: False)
+    for way in ("hard_link", "reflink"):
+        monkeypatch.setattr(f"doctor.environments.transfer.{way}", lambda *_: False)
     with clone(made, Host(), tmp_path) as trial:
         assert trial.how == {"copies": 2}
         assert trial.bytes > 100_000
@@ -259,7 +260,8 @@ def test_a_file_of_others_is_linked_where_nobody_may_write_it(
     made: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kernel refuses hard links to files of others (protected_hardlinks of proc(5))."""
-    monkeypatch.setattr("doctor.environments.transfer.hard_link", lambda *_: False)
+    for way in ("hard_link", "reflink"):
+        monkeypatch.setattr(f"doctor.environments.transfer.{way}", lambda *_: False)
     monkeypatch.setattr("doctor.environments.transfer._is_closed", lambda _: True)
     with clone(made, Host(), tmp_path) as trial:
         assert trial.how == {"symbolic links": 1, "copies": 1}

@@ -130,7 +130,10 @@ def test_a_large_file_is_shared_and_an_edited_one_is_not(root: Path, tmp_path: P
     assert (root / f"{_SITE}/p/__init__.py").read_text(encoding="utf-8") == "one = 1\n"
 
 
-def test_a_snapshot_that_was_altered_is_not_restored(root: Path, tmp_path: Path) -> None:
+def test_a_snapshot_that_was_altered_is_not_restored(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doctor.environments.snapshots.reflink", lambda *_: False)
     snapshot = take(environment(root), _host(tmp_path))
     with (root / f"{_SITE}/p/lib.so").open("r+b") as file:
         file.write(b"patched in place")
