@@ -26,6 +26,7 @@ from doctor.model.comparison import Comparison, Judged, Side
 from doctor.model.document import ReportDocument
 from doctor.model.report import Report
 from doctor.model.scales import Severity, Tier
+from doctor.model.watching import of_progress
 from doctor.pipeline.assess import assess
 from doctor.pipeline.ignores import ignores_of
 from doctor.pipeline.logs import LogSource
@@ -107,7 +108,7 @@ def check(
         policy=_policy(fail_on, baseline, ignores),
         matrices=_paths(matrices),
     )
-    report = pipeline.check(request, progress or pipeline.silent, name_option=_argument)
+    report = pipeline.check(request, of_progress(progress), name_option=_argument)
     if report.observation.interrupted:
         raise KeyboardInterrupt  # the command line reports what was seen until then
     return without_any_secrets(report)

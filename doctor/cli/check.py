@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from doctor.cli import configuration, console, options, reports
+from doctor.cli import configuration, console, options, progress, reports
 from doctor.cli.output import tell
 from doctor.host import Host
 from doctor.model.scales import Severity, Tier
@@ -72,14 +72,15 @@ def check(
         policy=configuration.policy(context, fail_on, baseline),
         matrices=tuple(matrices or ()),
     )
-    with console.spinner() as progress:
+    with progress.display(format_, quiet=quiet, verbose=verbose) as view:
         judged = pipeline.check(
             request,
-            progress,
+            view.watcher,
+            first=view.first,
             name_option=partial(configuration.origin, context),
             meanwhile=partial(renderer, format_),
         )
-    return tell(judged, format_, quiet=quiet, verbose=verbose, beside=beside)
+    return tell(judged, format_, quiet=quiet, verbose=verbose, beside=beside, shown=view.already)
 
 
 def snapshot(
@@ -109,8 +110,8 @@ def snapshot(
         timeout=timeout,
         budget=budget,
     )
-    with console.spinner() as progress:
-        seen = pipeline.observe(request, progress)
+    with progress.display(None) as view:
+        seen = pipeline.observe(request, view.watcher)
     shared = msgspec.json.encode(shareable(seen, who(Host().env)))
     text = msgspec.json.format(shared, indent=2).decode() + "\n"
     # What was seen of a machine is for whoever looked, until they hand it on; a report is made to

@@ -6,14 +6,12 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from doctor.base.errors import WriteError
 from doctor.base.text import neutralize_commands, sanitize
-from doctor.model.checks import Progress
 from doctor.model.report import Report
 from doctor.redact import without_secrets
 from doctor.report import Format, renderer
@@ -114,9 +112,18 @@ def create(path: Path, text: str) -> bool:
 
 
 def render(
-    report: Report, kind: Format, *, verbosity: int = 0, stream: object = None, file: bool = False
+    report: Report,
+    kind: Format,
+    *,
+    verbosity: int = 0,
+    stream: object = None,
+    file: bool = False,
+    shown: object = None,
 ) -> str:
-    """Render a report for a stream (default: standard output), or for a file, without colours."""
+    """Render a report for a stream (default: standard output), or for a file, without colours.
+
+    `shown` is what the terminal shows already (doctor.report.terminal.document.Screen).
+    """
     renders = renderer(kind).render
     if kind is not Format.TEXT:
         return str(renders(report))
@@ -127,7 +134,12 @@ def render(
     )
     return str(
         renders(
-            report, verbosity=verbosity, width=look.width, colour=look.colour, unicode=look.unicode
+            report,
+            verbosity=verbosity,
+            width=look.width,
+            colour=look.colour,
+            unicode=look.unicode,
+            **({"shown": shown} if shown is not None else {}),
         )
     )
 
@@ -144,15 +156,3 @@ def say(text: str) -> None:
         return  # print would take standard output instead
     with contextlib.suppress(OSError, UnicodeEncodeError):
         print(neutralize_commands(without_secrets(sanitize(text))), file=sys.stderr, flush=True)
-
-
-@contextlib.contextmanager
-def spinner() -> Iterator[Progress]:
-    """Show what is going on and for how long, on a terminal; nowhere else."""
-    if not style(sys.stderr).interactive or os.environ.get("CI"):
-        yield lambda _what, _seconds: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("looking around") as status:
-        yield lambda what, seconds: status.update(f"{what} [dim]{seconds:.0f} s[/dim]")

@@ -20,17 +20,20 @@ def tell(
     quiet: bool,
     verbose: bool,
     beside: Sequence[reports.Wanted] = (),
+    shown: object = None,
 ) -> int:
     """Put a report on standard output and into the files that were asked for; return its exit code.
 
     Secrets are blanked everywhere; names are masked where a report is made to be shared, which is
     everything but text on standard output. Raises WriteError where one of them cannot be written,
-    once the others are.
+    once the others are. `shown` is what the terminal shows already.
     """
     with time_limit(TIME_LIMIT, "the report could not be written"):
         shared = shareable(report, who(Host().env)) if beside or kind is not Format.TEXT else report
         fit = shared if kind is not Format.TEXT else without_any_secrets(report)
-        text = console.render(fit, kind, verbosity=-1 if quiet else 1 if verbose else 0)
+        text = console.render(
+            fit, kind, verbosity=-1 if quiet else 1 if verbose else 0, shown=shown
+        )
     failed = []
     try:
         console.put(text)

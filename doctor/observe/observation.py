@@ -16,11 +16,12 @@ from doctor.base.globs import matches_any
 from doctor.base.time_limit import TIME_LIMIT
 from doctor.host import Host
 from doctor.host.threads import run_in_threads
-from doctor.model.checks import Check, Kind, Progress
+from doctor.model.checks import Check, Kind
 from doctor.model.facts import ASSUMED, Fact, Facts, present, unknown, value_of
 from doctor.model.observation import Deselected, Log, Observation, Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.scales import Tier
+from doctor.model.watching import Watcher
 from doctor.observe.checkouts import find_workspace
 from doctor.observe.installed.distributions import installed
 from doctor.observe.run_probes import probes, run_probes
@@ -95,7 +96,7 @@ def left_to_judge(budget: float | None, begun: float) -> float:
 
 def observe(
     request: Request,
-    progress: Progress,
+    watcher: Watcher,
     meanwhile: Callable[[], object] = bool,
     first: Callable[[], object] = bool,
 ) -> Observation:
@@ -108,6 +109,7 @@ def observe(
     """
     started = time.monotonic()
     scene, choice, why = _scene(request, first)
+    watcher.targets(_targets(scene, choice))
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     facts, failures = run_probes(scene, meanwhile=meanwhile, deadline=deadline)
     facts = with_assumed(facts, request.assumed)
@@ -124,7 +126,7 @@ def observe(
     )
     if not request.bounds.canaries:
         return observation
-    return _with_checks(observation, request, scene, deadline, progress)
+    return _with_checks(observation, request, scene, deadline, watcher)
 
 
 def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
@@ -199,7 +201,7 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
 
 
 def _with_checks(
-    observation: Observation, request: Request, scene: Scene, deadline: float, progress: Progress
+    observation: Observation, request: Request, scene: Scene, deadline: float, watcher: Watcher
 ) -> Observation:
     # Threads, pipes, temporary folders and derived facts, which the static check does without here.
     from doctor.facts.derive.reach import shown
@@ -224,10 +226,11 @@ def _with_checks(
     deselected = [
         check for check in possible if check not in pending and not unmet_need(check, facts)
     ]
+    watcher.static(observation, tuple(check.id for check in pending))
     where = folder(request.host.env)
     before = fingerprint(scene, facts) if where else ""
     store = Store(where, before, has_gpu=bool(shown(facts)), fresh=bounds.fresh)
-    done = check_all(pending, plans, facts, progress, store)
+    done = check_all(pending, plans, facts, watcher, store)
     store.save(lambda: fingerprint(scene, facts))
     return msgspec.structs.replace(
         observation,

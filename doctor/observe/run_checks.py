@@ -12,10 +12,11 @@ import msgspec
 from doctor.facts.derive.devices import of_gpus, target_arch
 from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
-from doctor.model.checks import Check, Kind, Progress, Role
+from doctor.model.checks import Check, Kind, Role
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, refused
+from doctor.model.watching import Watcher
 from doctor.observe.cache import Store
 from doctor.observe.runner import (
     Batch,
@@ -111,7 +112,7 @@ def _takes_one_process(facts: Facts) -> bool:
 
 
 def check_all(
-    checks: Sequence[Check], plans: Plans, facts: Facts, progress: Progress, store: Store
+    checks: Sequence[Check], plans: Plans, facts: Facts, watcher: Watcher, store: Store
 ) -> Checked:
     """Run checks in their targets, but for those whose verdict is in the store.
 
@@ -119,10 +120,10 @@ def check_all(
 
     Never raises for what a check does.
     """
-    run = _Run(checks, plans, facts, store)
+    run = _Run(checks, plans, facts, store, watcher)
     try:
         with Scratch() as scratch:
-            run.through(Line(scratch, progress, store.recall))
+            run.through(Line(scratch, watcher, store.recall))
     except ScratchError as error:
         run.skip_the_rest(refused(error.what, str(error)))
     except KeyboardInterrupt:
@@ -134,9 +135,17 @@ def check_all(
 class _Run:
     """Which checks and units are still to come, and what the others gave."""
 
-    def __init__(self, checks: Sequence[Check], plans: Plans, facts: Facts, store: Store) -> None:
+    def __init__(
+        self,
+        checks: Sequence[Check],
+        plans: Plans,
+        facts: Facts,
+        store: Store,
+        watcher: Watcher,
+    ) -> None:
         self._checks, self._plans, self._store = tuple(checks), dict(plans), store
-        self._facts = facts
+        self._facts, self._watcher = facts, watcher
+        self._reported = set[str]()
         self.seen: dict[str, Fact] = {}
         self._outcomes: list[Outcome] = []
         self._to_come, self._open = list(checks), list[Unit]()
@@ -157,6 +166,7 @@ class _Run:
         self._enter(line, [check for check in self._checks if check not in (*first, *leaning)])
         if not self._proves():
             self._enter(line, leaning)
+        self._report_ended()
         for unit, batch in line:
             self._open.remove(unit)
             self._store.remember(unit, batch)
@@ -169,6 +179,16 @@ class _Run:
                     self._outcomes.append(failed(unit, error))
                 if not self._proves():
                     self._enter(line, leaning)
+            self._report_ended()
+
+    def _report_ended(self) -> None:
+        """Tell the watcher each check that has ended on all of its devices, once."""
+        waiting = {check.id for check in self._to_come} | {unit.check.id for unit in self._open}
+        for check in self._checks:
+            if check.id not in waiting and check.id not in self._reported:
+                self._reported.add(check.id)
+                ended = tuple(outcome for outcome in self.in_order() if outcome.id == check.id)
+                self._watcher.check(ended, len(self._reported), len(self._checks))
 
     def _proves(self) -> bool:
         return any(_proves_torch(unit.check) for unit in self._open)

@@ -16,34 +16,35 @@ import msgspec
 
 from doctor.catalog import loading
 from doctor.host import Host
-from doctor.model.checks import Check, Progress
+from doctor.model.checks import Check
 from doctor.model.observation import Log, Observation
 from doctor.model.report import Report
+from doctor.model.watching import Watcher
 from doctor.observe import observation as observation_stage
 from doctor.observe import selection
 from doctor.pipeline.assumptions import parse_assumptions
 from doctor.pipeline.logs import read_logs
 from doctor.pipeline.requests import CheckRequest, NameOption, ObserveRequest, flag
 
+_NOBODY = Watcher()
+
 RECORDING = Path(__file__).parents[1] / "recordings" / "demo.json"
 """The snapshot that `doctor demo` judges."""
 
 
-def silent(_what: str, _seconds: float) -> None:
-    """Show no progress."""
-
-
 def check(
     request: CheckRequest,
-    progress: Progress = silent,
+    watcher: Watcher = _NOBODY,
     *,
+    first: Callable[[Report, Sequence[str]], object] | None = None,
     name_option: NameOption = flag,
     meanwhile: Callable[[], object] = bool,
 ) -> Report:
     """Observe the target, or read the snapshot, and judge it.
 
-    `meanwhile` is called while tools of the host are waited for. Raises UsageError for a mistake in
-    the request, another DoctorError where the target cannot be examined.
+    `first` receives the report on files and tools before any check has run, and the ids of the
+    checks. `meanwhile` is called while tools of the host are waited for. Raises UsageError for a
+    mistake in the request, another DoctorError where the target cannot be examined.
     """
     begun = time.monotonic()
     suppressions = request.policy.suppressions()
@@ -58,6 +59,24 @@ def check(
         else ((), ())
     )
     declared = parse_assumptions(request.assume)
+
+    def judge(seen: Observation, expect: tuple[str, ...]) -> Report:
+        from doctor.pipeline.assess import assess
+        from doctor.pipeline.policy import Policy, Selection
+
+        only_checks = bool(request.only) and globs != selection.NONE
+        return assess(
+            seen,
+            catalog or loading.load(),
+            Policy(fail_on=request.policy.fail_on, expect=expect, suppressions=suppressions),
+            selection=Selection(only=issues, skip=request.skip, only_checks=only_checks),
+            seconds=observation_stage.left_to_judge(request.observe.budget, begun),
+        )
+
+    def static(seen: Observation, ids: Sequence[str]) -> None:
+        if first:  # no check has run, so no device can have been reached
+            first(judge(msgspec.structs.replace(seen, static=True), ()), ids)
+
     if request.snapshot is not None:
         from doctor.pipeline.snapshots import replay
 
@@ -66,30 +85,17 @@ def check(
         chosen = observation_stage.chosen(checks, globs, request.skip)
         observation = observation_stage.observe(
             _to_observe(request.observe, chosen, logs, declared),
-            progress,
+            msgspec.structs.replace(watcher, static=static) if first else watcher,
             meanwhile=partial(_prepare, meanwhile),
             first=loading.load,
         )
-    from doctor.pipeline.assess import assess
-    from doctor.pipeline.policy import Policy, Selection
-
-    return assess(
-        observation,
-        catalog or loading.load(),
-        Policy(fail_on=request.policy.fail_on, expect=request.expect, suppressions=suppressions),
-        selection=Selection(
-            only=issues,
-            skip=request.skip,
-            only_checks=bool(request.only) and globs != selection.NONE,
-        ),
-        seconds=observation_stage.left_to_judge(request.observe.budget, begun),
-    )
+    return judge(observation, request.expect)
 
 
-def observe(request: ObserveRequest, progress: Progress = silent) -> Observation:
+def observe(request: ObserveRequest, watcher: Watcher = _NOBODY) -> Observation:
     """Look at a target, every check included, and judge nothing: `doctor snapshot`."""
     every = tuple(_checks().values())
-    return observation_stage.observe(_to_observe(request, every, (), {}), progress)
+    return observation_stage.observe(_to_observe(request, every, (), {}), watcher)
 
 
 def demo() -> Report:

@@ -13,6 +13,7 @@ from doctor.catalog import loading
 from doctor.host import Host
 from doctor.model.observation import Log, Observation
 from doctor.model.report import Report
+from doctor.model.watching import Watcher
 from doctor.observe import observation as observation_stage
 from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import observation_from_logs, read_log, read_logs
@@ -54,7 +55,7 @@ def _around(command: str, log: Log) -> Observation:
         bounds=observation_stage.Bounds(canaries=False),
     )
     try:
-        seen = observation_stage.observe(request, lambda _what, _seconds: None)
+        seen = observation_stage.observe(request, Watcher())
     except DoctorError:
         return observation_from_logs((log,))
     return observation_from_logs((log,), msgspec.structs.replace(seen, static=False))

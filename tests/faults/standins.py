@@ -15,6 +15,7 @@ from doctor.catalog.check_headers import read_check
 from doctor.host import Host
 from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Outcome
+from doctor.model.watching import Watcher
 from doctor.observe.runner import Batch, Line, Plan, units
 from tests.command import alive
 from tests.environments import interpreter
@@ -70,7 +71,7 @@ def run_script(
         command=(executable,), target="interpreter", host=Host(), timeout=timeout, deadline=deadline
     )
     with Scratch() as scratch:
-        line = Line(scratch, lambda _what, _seconds: None)
+        line = Line(scratch, Watcher())
         line.add(units(read_check(script(folder, body)), plan))
         ((_, batch),) = line
     return batch

@@ -12,6 +12,7 @@ from doctor.catalog.check_headers import read_check
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.scratch import Scratch
 from doctor.model.outcomes import RED, Outcome, Verdict
+from doctor.model.watching import Watcher
 from doctor.observe.runner import Line, Plan, units
 from doctor.observe.runner.verdicts import judged
 from tests.checks.trial import SCRIPTS
@@ -184,7 +185,7 @@ def test_a_check_that_dies_at_any_step_has_not_passed(tmp_path: Path, name: str,
         )
     with Scratch() as scratch:
         scratch.forks = False
-        line = Line(scratch, lambda _what, _seconds: None)
+        line = Line(scratch, Watcher())
         for plan in plans.values():
             line.add(units(one, plan))
         outcomes = [outcome for _, batch in line for outcome in batch.outcomes]

@@ -10,6 +10,7 @@ from doctor.catalog.check_headers import read_check
 from doctor.host import Host
 from doctor.host.scratch import Scratch
 from doctor.model.outcomes import Outcome
+from doctor.model.watching import Watcher
 from doctor.observe.runner import Line, Plan, units
 from tests.faults.standins import script
 
@@ -38,7 +39,7 @@ def run_shared(
         for name, body in seconds.items()
     ]
     with Scratch() as scratch:
-        line = Line(scratch, lambda _what, _seconds: None)
+        line = Line(scratch, Watcher())
         line.add(units(read_check(first), plan))
         found = {}
         for unit, batch in line:

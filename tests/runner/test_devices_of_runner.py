@@ -18,6 +18,7 @@ from doctor.host import Host
 from doctor.model.facts import Fact, present
 from doctor.model.observation import TargetKind
 from doctor.model.outcomes import Outcome, Verdict
+from doctor.model.watching import Watcher
 from doctor.observe.cache import Store
 from doctor.observe.run_checks import check_all
 from doctor.observe.runner import Plan
@@ -90,7 +91,7 @@ class Machine:
             self.checks,
             {TargetKind.INTERPRETER: plan},
             facts,
-            lambda _what, _seconds: None,
+            Watcher(),
             Store(None, ""),
         )
         leaning = [outcome for outcome in self.seen.outcomes if outcome.id == "leaning"]

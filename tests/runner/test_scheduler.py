@@ -15,6 +15,7 @@ from doctor.host import Host
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Reach
 from doctor.model.outcomes import Verdict
+from doctor.model.watching import Watcher
 from doctor.observe.runner import Line, Plan, Unit, units
 from tests.faults.standins import script
 
@@ -38,7 +39,7 @@ def _spans(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
     found = {}
     with Scratch() as scratch:
-        line = Line(scratch, lambda _what, _seconds: None)
+        line = Line(scratch, Watcher())
         for number, reach in enumerate(reaches):
             more = f'devices = "{reach.partition(" ")[0]}"\n' + "peers = true\n" * reach.endswith(
                 "peers"
@@ -116,13 +117,13 @@ def test_leaving_the_line_stops_what_runs(tmp_path: Path) -> None:
     started = time.monotonic()
     plan = Plan(command=(sys.executable,), target="interpreter", host=Host())
 
-    def leave(_what: str, seconds: float) -> None:
+    def leave(_names: object, seconds: float) -> None:
         if seconds > 0.5:
             raise KeyboardInterrupt
 
     def iterate() -> list[Unit]:
         with Scratch() as scratch:
-            line = Line(scratch, leave)
+            line = Line(scratch, Watcher(running=leave))
             line.add(units(read_check(script(tmp_path, "act()\ntime.sleep(600)")), plan))
             return [unit for unit, _ in line]
 

@@ -13,8 +13,8 @@ import msgspec
 from doctor.base.refusals import refusal_of
 from doctor.base.text import sanitize
 from doctor.host.scratch import Scratch
-from doctor.model.checks import Progress
 from doctor.model.outcomes import Outcome, Verdict, refused
+from doctor.model.watching import Watcher
 from doctor.observe.runner.start import start
 from doctor.observe.runner.units import Unit
 from doctor.observe.runner.verdicts import Batch
@@ -41,10 +41,10 @@ class Line:
     def __init__(
         self,
         scratch: Scratch,
-        progress: Progress,
+        watcher: Watcher,
         recall: Callable[[Unit], Batch | None] = _nothing,
     ) -> None:
-        self._scratch, self._progress, self._recall = scratch, progress, recall
+        self._scratch, self._watcher, self._recall = scratch, watcher, recall
         self._waiting: list[Unit] = []
         self._recalled: list[tuple[Unit, Batch]] = []
         self._running: dict[Future[Batch], tuple[Unit, float]] = {}
@@ -107,7 +107,7 @@ class Line:
         if self._running:
             names = dict.fromkeys(unit.check.id for unit, _ in self._running.values())
             longest = max(time.monotonic() - begun for _, begun in self._running.values())
-            self._progress(", ".join(names), longest)
+            self._watcher.running(tuple(names), longest)
 
 
 def _given(unit: Unit, future: Future[Batch]) -> Batch:

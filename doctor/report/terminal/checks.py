@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.text import Text
 
@@ -42,14 +42,23 @@ _LOG_LINES = 30
 _ROOM = 20
 _MANY = 3
 _MOST_LINES = 8
+_DEVICES = 4
+"""Width of the column of devices while it is not known which will follow."""
 _COLOURS = {Verdict.PASSED: "green", Verdict.SKIPPED: QUIET, Verdict.BROKEN: "yellow"}
 
 
-def checks(outcomes: Sequence[Outcome], facts: Facts, how: Look) -> Lines:
-    """Yield the checks; devices on which one ended alike share a line."""
+def checks(
+    outcomes: Sequence[Outcome], facts: Facts, how: Look, *, shown: Collection[str] = ()
+) -> Lines:
+    """Yield the checks; devices on which one ended alike share a line.
+
+    `shown` are the ids of those that the terminal shows already.
+    """
+    outcomes = [outcome for outcome in outcomes if outcome.id not in shown]
     if not outcomes:
         return
-    yield blank()
+    if not shown:
+        yield blank()
     groups = grouped(outcomes, facts)
     likewise = Counter(filter(None, map(_shared, groups))) if not how.wordy else Counter()
     first = {
@@ -60,7 +69,7 @@ def checks(outcomes: Sequence[Outcome], facts: Facts, how: Look) -> Lines:
     groups = [alike for alike in groups if first.get(_shared(alike), alike) is alike]
     quiet = (
         [alike for alike in groups if _is_quiet(alike)]
-        if not how.wordy and len(groups) > _MOST_LINES
+        if not how.wordy and len(groups) + len(shown) > _MOST_LINES
         else []
     )
     yield from _together([alike for alike in quiet if alike[0].verdict is Verdict.PASSED], how)
@@ -79,6 +88,16 @@ def checks(outcomes: Sequence[Outcome], facts: Facts, how: Look) -> Lines:
             label=(glyph("skipped", how), QUIET),
             column=3,
         )
+
+
+def check_line(outcomes: Sequence[Outcome], facts: Facts, names: int, how: Look) -> Lines:
+    """Yield one check that has ended, a line for each way in which it ended on its devices.
+
+    `names` is the width of the column of names.
+    """
+    for alike in grouped(outcomes, facts):
+        name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{_DEVICES}}"
+        yield from _check(alike, name, how)
 
 
 def _is_quiet(alike: Sequence[Outcome]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import dropwhile
+from typing import NamedTuple
 
 from doctor.fixes.lines import command_line
 from doctor.fixes.shell import Shell, shell_of
@@ -13,7 +14,7 @@ from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.terminal.checks import checks, logs, not_checked
-from doctor.report.terminal.machine import head, machine, wheel_tuple
+from doctor.report.terminal.machine import head, interrupted, machine, wheel_tuple
 from doctor.report.terminal.page import (
     COMMAND,
     QUIET,
@@ -32,6 +33,7 @@ from doctor.report.terminal.page import (
 )
 from doctor.report.view import words
 from doctor.report.view.assumptions import assumed
+from doctor.report.view.blocks import Finding as Shape
 from doctor.report.view.summary import summary
 from doctor.report.view.words import count, value_text
 
@@ -57,34 +59,54 @@ _OF_INTEREST = (
 )
 
 
+class Screen(NamedTuple):
+    """What a terminal shows already: ids of checks, and findings in the form of this terminal."""
+
+    checks: frozenset[str] = frozenset()
+    findings: tuple[Shape, ...] = ()
+
+
 def render(
-    report: Report, *, verbosity: int, width: int, colour: bool, unicode: bool, links: bool = False
+    report: Report,
+    *,
+    verbosity: int,
+    width: int,
+    colour: bool,
+    unicode: bool,
+    links: bool = False,
+    shown: Screen | None = None,
 ) -> str:
     """Return the report as text: `verbosity` -1 is findings and the last line, 1 is everything.
 
     `width` counts cells.
 
     Only commands, code and addresses may be longer than `width`, so that they can be copied whole.
+    `shown` is what the terminal shows already.
     """
     how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity, links=links)
+    if shown is not None:
+        return written(page(report, how, shown=shown), how)
     return written(dropwhile(lambda line: not line, page(report, how)), how)
 
 
-def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
+def page(report: Report, how: Look, *, catalog: bool = True, shown: Screen | None = None) -> Lines:
     """Yield the lines of a report, in the order in which they are read.
 
-    `catalog` adds what it was judged against.
+    `catalog` adds what it was judged against. `shown` is what the terminal shows already.
     """
     facts, quiet = report.observation.facts, how.verbosity < 0
-    if not quiet:
-        yield from head(report, how)
-        yield from wheel_tuple(facts, how)
-        yield from machine(facts, how)
+    if shown is not None:
+        yield from checks(report.observation.outcomes, facts, how, shown=shown.checks)
+        if report.observation.interrupted:
+            yield blank()
+            yield from interrupted(how)
+    elif not quiet:
+        yield from opening(report, how)
         yield from checks(report.observation.outcomes, facts, how)
     if how.wordy:
         yield from logs(report.observation.outcomes, how)
         yield from facts_of_interest(report, how)
-    yield from findings(report, how)
+    yield from findings(report, how, shown.findings if shown else ())
     if not quiet:
         yield from not_checked(report, how)
     if how.wordy:
@@ -92,10 +114,22 @@ def page(report: Report, how: Look, *, catalog: bool = True) -> Lines:
     yield from foot(report, how, catalog=catalog)
 
 
-def findings(report: Report, how: Look) -> Lines:
-    """Yield every finding, or say what it means that there is none."""
-    if report.counted:
-        yield from _counted(report, how)
+def opening(report: Report, how: Look) -> Lines:
+    """Yield what is examined, and the machine."""
+    yield from head(report, how)
+    yield from wheel_tuple(report.observation.facts, how)
+    yield from machine(report.observation.facts, how)
+
+
+def findings(report: Report, how: Look, shown: Sequence[Shape] = ()) -> Lines:
+    """Yield every finding, or say what it means that there is none.
+
+    Of findings that are `shown` already, yield what has changed.
+    """
+    if report.counted or shown:
+        from doctor.report.terminal.changes import changed
+
+        yield from changed(shapes(report, how), shown, report, how)
     if how.verbosity >= 0 and (not report.counted or report.exit_code == 4):
         yield blank()
         yield from _nothing(report, how)
@@ -103,14 +137,13 @@ def findings(report: Report, how: Look) -> Lines:
         yield from suppressed(report, how)
 
 
-def _counted(report: Report, how: Look) -> Lines:
+def shapes(report: Report, how: Look) -> tuple[Shape, ...]:
+    """Return the findings that count, as this terminal shows them."""
     # What is healthy does without these imports.
-    from doctor.report.terminal.blocks import finding
     from doctor.report.view.detail import GLANCE, WHOLE
     from doctor.report.view.findings import findings as of_report
 
-    for found in of_report(report, WHOLE if how.wordy else GLANCE):
-        yield from finding(found, how)
+    return of_report(report, WHOLE if how.wordy else GLANCE)
 
 
 def suppressed(report: Report, how: Look) -> Lines:
@@ -257,4 +290,4 @@ def _counts(report: Report, how: Look) -> Sequence[Part]:
     return parts
 
 
-__all__ = ["findings", "foot", "page", "render"]
+__all__ = ["Screen", "findings", "foot", "opening", "page", "render", "shapes"]

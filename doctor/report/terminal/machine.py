@@ -29,15 +29,7 @@ def head(report: Report, how: Look) -> Lines:
             indent=0,
         )
     if seen.interrupted:
-        yield from paragraph(
-            span(
-                how,
-                (" INTERRUPTED ", "bold reverse yellow"),
-                (" this is not complete", "bold yellow"),
-            ),
-            how,
-            indent=0,
-        )
+        yield from interrupted(how)
     targets = ", ".join(told.named(target) for target in seen.targets)
     doing = f"{report.command} of {targets}" if targets else report.command
     parts: list[Part] = [
@@ -46,6 +38,12 @@ def head(report: Report, how: Look) -> Lines:
         said(doing, how),
     ]
     yield from paragraph(span(how, *parts), how, indent=0)
+
+
+def interrupted(how: Look) -> Lines:
+    """Yield a line that says that the run was interrupted."""
+    words = ((" INTERRUPTED ", "bold reverse yellow"), (" this is not complete", "bold yellow"))
+    yield from paragraph(span(how, *words), how, indent=0)
 
 
 def wheel_tuple(facts: Facts, how: Look) -> Lines:

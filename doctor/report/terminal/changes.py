@@ -1,0 +1,54 @@
+"""Findings on a terminal that shows some of them already: what has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from doctor.model.report import Report
+from doctor.report.terminal.blocks import finding
+from doctor.report.terminal.page import QUIET, Lines, Look, blank, glyph, paragraph, said, span
+from doctor.report.view.blocks import Block, Evidence, Finding, Fix
+
+
+def changed(found: Sequence[Finding], shown: Sequence[Finding], report: Report, how: Look) -> Lines:
+    """Yield new findings whole, of changed ones what is new, and which no longer hold."""
+    before = {_key(one): one for one in shown}
+    for one in found:
+        if (new := _new(one, before.get(_key(one)))) is not None:
+            yield from finding(new, how)
+    kept = {_key(one) for one in found}
+    why = {issue.id: issue.why for issue in report.ruled_out}
+    folded = {symptom for one in report.counted for symptom in one.symptoms}
+    for one in shown:
+        if _key(one) not in kept and one.id not in folded:
+            yield blank()
+            because = f": {said(why[one.id], how)}" if one.id in why else ""
+            text = span(how, (f"{one.id} does not hold{because}", QUIET))
+            yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
+
+
+def _key(one: Finding) -> tuple[str, str]:
+    return one.id, one.about
+
+
+def _new(one: Finding, before: Finding | None) -> Finding | None:
+    """Return a finding with the blocks that are new to a reader; None if there are none."""
+    if before is None:
+        return one
+    blocks = tuple(
+        new for block in one.blocks if (new := _new_block(block, before.blocks)) is not None
+    )
+    alike = (one.severity, one.title) == (before.severity, before.title)
+    if alike and not any(isinstance(block, (Evidence, Fix)) for block in blocks):
+        return None  # a sentence about confidence alone is no reason to show a finding again
+    return one._replace(blocks=blocks, place="" if one.place == before.place else one.place)
+
+
+def _new_block(block: Block, before: Sequence[Block]) -> Block | None:
+    if block in before:
+        return None
+    if isinstance(block, Evidence):
+        known = {item for each in before if isinstance(each, Evidence) for item in each.items}
+        items = tuple(item for item in block.items if item not in known)
+        return Evidence(items, block.more) if items else None
+    return block
