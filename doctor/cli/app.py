@@ -41,6 +41,7 @@ class _Group(Commands):
         ),
         "demo": Lesson("doctor.cli.check:demo", FIND),
         "snapshot": Lesson("doctor.cli.check:snapshot", KEEP),
+        "show": Lesson("doctor.cli.show:show", KEEP),
         "diff": Lesson("doctor.cli.diff:diff", KEEP),
         "explain": Lesson("doctor.cli.catalog:explain", KNOW),
         "list": Lesson("doctor.cli.catalog:list_", KNOW),

@@ -32,6 +32,7 @@ def check(
     tier: options.Tier = Tier.QUICK,
     no_canaries: options.NoCanaries = False,
     fresh: options.Fresh = False,
+    changed: options.Changed = False,
     flash_attn: options.FlashAttn = None,
     network: options.Network = False,
     timeout: options.Timeout = None,
@@ -58,6 +59,7 @@ def check(
             canaries=not no_canaries,
             tier=tier,
             fresh=fresh,
+            changed=changed,
             flash_attn=flash_attn,
             network=network,
             timeout=timeout,
@@ -80,7 +82,15 @@ def check(
             name_option=partial(configuration.origin, context),
             meanwhile=partial(renderer, format_),
         )
-    return tell(judged, format_, quiet=quiet, verbose=verbose, beside=beside, shown=view.already)
+    return tell(
+        judged,
+        format_,
+        quiet=quiet,
+        verbose=verbose,
+        beside=beside,
+        shown=view.already,
+        keep=from_ is None,
+    )
 
 
 def snapshot(

@@ -46,6 +46,11 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor snapshot -o broken.json", "here; then on another machine:"),
         ("doctor check --from broken.json", ""),
     ),
+    "show": (
+        ("doctor show -v", "the last report, with everything"),
+        ("doctor show --format html > report.html", "in another format"),
+        ("doctor show --list", "which reports are there"),
+    ),
     "diff": (
         ("doctor diff green.json red.json", "reports or snapshots"),
         ("doctor diff green.json red.json --fail-on warning", "in CI"),

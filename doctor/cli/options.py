@@ -151,6 +151,15 @@ Fresh = Annotated[
         rich_help_panel=_CHECKS,
     ),
 ]
+Changed = Annotated[
+    bool,
+    _setting(
+        "--changed",
+        help="Run a check only if its environment has changed in the last 24 hours; failures and "
+        "results of a GPU are reused too.",
+        rich_help_panel=_CHECKS,
+    ),
+]
 FlashAttn = Annotated[
     Path | None,
     _setting(

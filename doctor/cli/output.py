@@ -21,12 +21,14 @@ def tell(
     verbose: bool,
     beside: Sequence[reports.Wanted] = (),
     shown: object = None,
+    keep: bool = False,
 ) -> int:
     """Put a report on standard output and into the files that were asked for; return its exit code.
 
     Secrets are blanked everywhere; names are masked where a report is made to be shared, which is
     everything but text on standard output. Raises WriteError where one of them cannot be written,
-    once the others are. `shown` is what the terminal shows already.
+    once the others are. `shown` is what the terminal shows already; `keep` keeps the report for
+    `doctor show`.
     """
     with time_limit(TIME_LIMIT, "the report could not be written"):
         shared = shareable(report, who(Host().env)) if beside or kind is not Format.TEXT else report
@@ -40,6 +42,10 @@ def tell(
     except WriteError as error:
         failed.append(str(error))
     failed += reports.publish(shared, beside)
+    if keep:
+        from doctor.pipeline import history
+
+        history.save(report, Host().env)
     if failed:
         raise WriteError("; ".join(failed))
     return report.exit_code

@@ -54,11 +54,12 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """The bounds of an examination: whether to run checks, their tier, and their seconds.
 
     `fresh` runs every check, also one whose verdict is known from an earlier run in the same
-    environment.
+    environment. `changed` also recalls failures and what ran on a GPU.
     """
 
     canaries: bool = True
     fresh: bool = False
+    changed: bool = False
     tier: Tier = Tier.QUICK
     timeout: float | None = None
     budget: float | None = None
@@ -205,7 +206,8 @@ def _with_checks(
 ) -> Observation:
     # Threads, pipes, temporary folders and derived facts, which the static check does without here.
     from doctor.facts.derive.reach import shown
-    from doctor.observe.cache import Store, fingerprint, folder
+    from doctor.host.keeping import cache_folder
+    from doctor.observe.cache import Store, fingerprint
     from doctor.observe.run_checks import check_all, concerns, plans_for, unmet_need
 
     bounds, facts = request.bounds, observation.facts
@@ -227,9 +229,11 @@ def _with_checks(
         check for check in possible if check not in pending and not unmet_need(check, facts)
     ]
     watcher.static(observation, tuple(check.id for check in pending))
-    where = folder(request.host.env)
+    where = cache_folder(request.host.env)
     before = fingerprint(scene, facts) if where else ""
-    store = Store(where, before, has_gpu=bool(shown(facts)), fresh=bounds.fresh)
+    store = Store(
+        where, before, has_gpu=bool(shown(facts)), fresh=bounds.fresh, changed=bounds.changed
+    )
     done = check_all(pending, plans, facts, watcher, store)
     store.save(lambda: fingerprint(scene, facts))
     return msgspec.structs.replace(

@@ -135,6 +135,7 @@ def _to_observe(
         bounds=observation_stage.Bounds(
             canaries=request.canaries,
             fresh=request.fresh,
+            changed=request.changed,
             tier=request.tier,
             timeout=request.timeout,
             budget=request.budget,

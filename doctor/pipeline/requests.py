@@ -55,6 +55,7 @@ class ObserveRequest(msgspec.Struct, frozen=True, kw_only=True):
     canaries: bool = True
     tier: Tier = Tier.QUICK
     fresh: bool = False
+    changed: bool = False
     flash_attn: Path | None = None
     network: bool = False
     timeout: float | None = None
@@ -67,6 +68,8 @@ class ObserveRequest(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(
                     f"{name}={seconds}: a number of seconds above 0 and up to {MOST_SECONDS:g}"
                 )
+        if self.fresh and self.changed:
+            raise UsageError("fresh runs every check, changed only some: choose one")
 
 
 class CheckRequest(msgspec.Struct, frozen=True, kw_only=True):

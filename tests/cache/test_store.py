@@ -16,8 +16,9 @@ import pytest
 
 from doctor.catalog.check_headers import read_check
 from doctor.host import Host
+from doctor.host.keeping import cache_folder
 from doctor.model.outcomes import Outcome, Verdict, refused
-from doctor.observe.cache import Store, folder
+from doctor.observe.cache import Store
 from doctor.observe.cache import store as stores
 from doctor.observe.runner import Batch, Plan, Unit, units
 from tests.faults.standins import script
@@ -124,6 +125,19 @@ def test_fresh_recalls_nothing_and_has_the_last_word(tmp_path: Path) -> None:
     assert Store(tmp_path / "kept", _PRINT).recall(unit) is None
 
 
+@pytest.mark.parametrize("has_gpu", [False, True])
+def test_a_failure_is_recalled_for_whoever_asks_for_changes(tmp_path: Path, has_gpu: bool) -> None:
+    unit = _unit(tmp_path, device="cuda:0" if has_gpu else "cpu")
+    token = "ghp_" + "a1B2" * 9
+    said = _batch(Verdict.FAILED, reason=f"GITHUB_TOKEN={token}")
+    assert _kept(tmp_path / "kept", unit, said, has_gpu=has_gpu).recall(unit) is None
+    again = Store(tmp_path / "kept", _PRINT, has_gpu=has_gpu, changed=True).recall(unit)
+    assert again is not None
+    assert again.outcomes[0].verdict is Verdict.FAILED
+    assert token not in again.outcomes[0].reason
+    assert Store(tmp_path / "kept", "another", changed=True).recall(unit) is None
+
+
 @pytest.mark.parametrize("hours", [25, -1])
 def test_a_day_old_or_of_the_future_is_not_recalled(
     tmp_path: Path, hours: int, monkeypatch: pytest.MonkeyPatch
@@ -196,4 +210,4 @@ def test_a_handful_of_environments_is_remembered(tmp_path: Path) -> None:
     ],
 )
 def test_where_verdicts_are_kept(env: Mapping[str, str], expected: str | None) -> None:
-    assert folder(env) == (None if expected is None else Path(expected))
+    assert cache_folder(env) == (None if expected is None else Path(expected))

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from doctor.observe.cache.environment import fingerprint
-from doctor.observe.cache.store import Store, folder
+from doctor.observe.cache.store import Store
 
-__all__ = ["Store", "fingerprint", "folder"]
+__all__ = ["Store", "fingerprint"]

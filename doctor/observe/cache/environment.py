@@ -26,6 +26,17 @@ _GPU_FACTS = ("amd.", "gpu.", "intel.", "nvidia.")
 
 What opens a GPU is never kept, so that they need not hold still.
 """
+_HELD = frozenset(
+    {
+        "amd.driver",
+        "intel.driver",
+        "nvidia.capabilities",
+        "nvidia.driver_version",
+        "nvidia.gpu_count",
+        "nvidia.gpu_names",
+    }
+)
+"""Those among them that change with the driver or the cards only."""
 _OF_THE_SHELL = frozenset(
     {
         "COLUMNS",
@@ -104,7 +115,8 @@ def _facts(facts: Facts) -> Iterator[str]:
     yield ",".join(vendors)
     left_out = _GPU_FACTS if vendors else ()
     for name in sorted(facts):
-        if name not in _CHANGING and not name.startswith(left_out):
+        held = name in _HELD or not name.startswith(left_out)
+        if name not in _CHANGING and held:
             yield name + msgspec.json.encode(facts[name]).decode()
 
 

@@ -1,15 +1,9 @@
-"""Keep verdicts in a file per fingerprint, in a folder that only this user can write.
-
-A verdict is trusted only if nobody else could have written it. So owner and
-mode of the folder are checked.
-"""
+"""Keep verdicts in a file per fingerprint, in a folder that only this user can write."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import stat
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
@@ -21,10 +15,12 @@ from doctor import __version__
 from doctor.base.bundled import bundled
 from doctor.base.errors import WriteError
 from doctor.host import read_regular, writing
+from doctor.host.keeping import is_private, make_private, newest
 from doctor.model.checks import Kind
 from doctor.model.observation import TargetKind
 from doctor.model.outcomes import Verdict, refused_what
 from doctor.observe.runner import Batch, Unit
+from doctor.redact.report import without_any_secrets
 
 _AGE = timedelta(hours=24)
 """A verdict that is older is found anew, whatever has not changed."""
@@ -41,34 +37,28 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
     entries: Mapping[str, _Entry] = msgspec.field(default_factory=dict)
 
 
-def folder(env: Mapping[str, str]) -> Path | None:
-    """Return the folder of verdicts: DOCTOR_CACHE_DIR, below XDG_CACHE_HOME, or below ~/.cache.
-
-    None where DOCTOR_CACHE_DIR is empty, which switches this off, and where the place is not an
-    absolute path.
-    """
-    if (own := env.get("DOCTOR_CACHE_DIR")) is not None:
-        return Path(own) if Path(own).is_absolute() else None
-    cache, home = env.get("XDG_CACHE_HOME", ""), env.get("HOME", "")
-    root = Path(cache) if Path(cache).is_absolute() else Path(home) / ".cache"
-    return root / "canary-doctor" if root.is_absolute() else None
-
-
 class Store:
     """The verdicts of one environment.
 
     Without a folder, or without a fingerprint, it holds nothing and keeps nothing.
 
-    Only what passed is kept, or was skipped by the script itself. Where the machine shows a GPU
+    Recalled is what passed, or was skipped by the script itself. Where the machine shows a GPU
     (`has_gpu`), that is no more than the canaries on the processor: a driver and a card can fail
-    between two runs with nothing changed.
+    between two runs with nothing changed. With `changed`, whoever asks wants to know what a change
+    has changed: failures and the verdicts of a GPU are recalled as well.
     """
 
     def __init__(
-        self, where: Path | None, fingerprint: str, *, has_gpu: bool = False, fresh: bool = False
+        self,
+        where: Path | None,
+        fingerprint: str,
+        *,
+        has_gpu: bool = False,
+        fresh: bool = False,
+        changed: bool = False,
     ) -> None:
         self._where, self._fingerprint = where, fingerprint
-        self._has_gpu, self._fresh = has_gpu, fresh
+        self._has_gpu, self._fresh, self._changed_only = has_gpu, fresh, changed
         self._known = dict(_read(where, f"{fingerprint}.json")) if where and fingerprint else {}
         self._changed = False
 
@@ -77,8 +67,10 @@ class Store:
 
         None where it has to run.
         """
-        entry = self._known.get(_key(unit)) if self._may_keep(unit) and not self._fresh else None
-        if entry is None or not timedelta() <= datetime.now(timezone.utc) - entry.ran < _AGE:
+        entry = self._known.get(_key(unit)) if _may_keep(unit) and not self._fresh else None
+        if entry is None or not (self._changed_only or self._holds_still(unit, entry.batch)):
+            return None
+        if not timedelta() <= datetime.now(timezone.utc) - entry.ran < _AGE:
             return None
         ran = entry.ran.isoformat(timespec="seconds")
         outcomes = tuple(
@@ -95,8 +87,9 @@ class Store:
         ):
             return
         key = _key(unit)
-        if self._may_keep(unit) and _is_green(batch):
-            self._known[key] = _Entry(ran=datetime.now(timezone.utc), batch=batch)
+        if _may_keep(unit) and _is_answer(batch):
+            clean = without_any_secrets(batch)  # the log of a failure may hold some
+            self._known[key] = _Entry(ran=datetime.now(timezone.utc), batch=clean)
             self._changed = True
         elif self._known.pop(key, None):
             self._changed = True
@@ -110,20 +103,21 @@ class Store:
             return
         content = msgspec.json.encode(_File(entries=self._known)).decode()
         with contextlib.suppress(OSError, WriteError):
-            self._where.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _is_private(self._where):
+            if make_private(self._where):
                 writing.write(self._where / f"{self._fingerprint}.json", content, private=True)
                 _forget(self._where)
 
-    def _may_keep(self, unit: Unit) -> bool:
-        header = unit.check.header
-        return header.target is TargetKind.INTERPRETER and not (
-            self._has_gpu and (unit.device != "cpu" or header.kind is Kind.FACTS)
-        )
+    def _holds_still(self, unit: Unit, batch: Batch) -> bool:
+        on_gpu = unit.device != "cpu" or unit.check.header.kind is Kind.FACTS
+        return _is_green(batch) and not (self._has_gpu and on_gpu)
+
+
+def _may_keep(unit: Unit) -> bool:
+    return unit.check.header.target is TargetKind.INTERPRETER
 
 
 def _read(where: Path, name: str) -> Mapping[str, _Entry]:
-    content = read_regular(where / name, _BYTES) if _is_private(where) else None
+    content = read_regular(where / name, _BYTES) if is_private(where) else None
     try:
         return msgspec.json.decode(content, type=_File).entries if content else {}
     except (ValueError, RecursionError):
@@ -154,6 +148,16 @@ def _sources() -> bytes:
     return b"".join(path.read_bytes() for path in sorted(bundled("checks").rglob("*.py")))
 
 
+def _is_answer(batch: Batch) -> bool:
+    """Say whether a script said something about its target, and the machine refused it nothing."""
+    return bool(batch.outcomes) and not any(
+        outcome.verdict in (Verdict.BROKEN, Verdict.TIMED_OUT)
+        or (outcome.verdict is Verdict.SKIPPED and outcome.exit_code != 0)
+        or refused_what(outcome.reason)
+        for outcome in batch.outcomes
+    )
+
+
 def _is_green(batch: Batch) -> bool:
     """Say whether a script came to its own end and had nothing to complain of."""
     return bool(batch.outcomes) and all(
@@ -164,24 +168,7 @@ def _is_green(batch: Batch) -> bool:
     )
 
 
-def _is_private(where: Path) -> bool:
-    """Say whether this user owns a folder and nobody else can write it.
-
-    Elsewhere somebody could plant a verdict.
-    """
-    try:
-        state = where.lstat()
-    except OSError:
-        return False
-    return (
-        stat.S_ISDIR(state.st_mode)
-        and state.st_uid == os.geteuid()
-        and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    )
-
-
 def _forget(where: Path) -> None:
     """Remove all files but the newest."""
-    found = sorted(where.iterdir(), key=lambda path: path.lstat().st_mtime, reverse=True)
-    for path in found[_FILES:]:
+    for path in newest(where)[_FILES:]:
         path.unlink(missing_ok=True)
