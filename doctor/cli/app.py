@@ -45,6 +45,7 @@ class _Group(Commands):
         "diff": Lesson("doctor.cli.diff:diff", KEEP),
         "explain": Lesson("doctor.cli.catalog:explain", KNOW),
         "list": Lesson("doctor.cli.catalog:list_", KNOW),
+        "search": Lesson("doctor.cli.catalog:search", KNOW),
         "new-issue": Lesson("doctor.cli.new_issue:new_issue", SETTLE),
         "lint": Lesson("doctor.cli.catalog:lint", SETTLE),
         "fmt": Lesson("doctor.cli.catalog:fmt", SETTLE),
@@ -86,7 +87,7 @@ def doctor(
     _version_wanted: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+            "--version", "-V", callback=_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:

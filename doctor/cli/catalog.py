@@ -1,10 +1,13 @@
-"""`doctor explain`, `doctor list`, `doctor lint`, `doctor fmt` and `doctor schema`."""
+"""Commands about the catalog: explain, list, search, lint, fmt and schema."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from doctor.base.bundled import bundled
@@ -15,6 +18,23 @@ from doctor.cli import console as screen
 from doctor.cli import options
 from doctor.cli import suggestions as offered
 from doctor.cli.program_names import suggest
+from doctor.model.catalog import Catalog
+from doctor.model.checks import Check
+
+if TYPE_CHECKING:
+    from doctor.report.reference.search import Matches
+
+
+class ListFormat(str, Enum):
+    """Formats of a list."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+_ListFormat = Annotated[
+    ListFormat, typer.Option("--format", "-f", help="Format on standard output.")
+]
 
 
 def explain(
@@ -22,54 +42,125 @@ def explain(
         str,
         typer.Argument(
             metavar="ID",
-            help="A known issue (torch/no-kernel-image) or a check (inductor-compile).",
+            help="An id of a report (torch/no-kernel-image, requires/xfuser), a check, a component "
+            "or a table.",
             autocompletion=offered.ids,
         ),
     ],
     matrices: options.Matrices = None,
 ) -> int:
-    """Explain one finding or one check."""
+    """Explain a finding, a check, a component or a compatibility table."""
     from doctor.report.reference import explain as reporter
+    from doctor.report.reference import families, listing
+    from doctor.report.reference.search import Matches, matching
 
     known, checks, look = catalogs.load(matrices or ()), load_checks(), screen.style()
+    how: Any = {"width": look.width, "colour": look.colour, "unicode": look.unicode}
+    family, _, rest = id_.partition("/")
+    parts: list[str] = []
     if id_ in known.issues:
-        screen.put(
-            reporter.render(
-                id_, known.issues[id_], width=look.width, colour=look.colour, unicode=look.unicode
-            )
-        )
-    elif id_.removeprefix("canary/") in checks:
-        screen.put(
-            reporter.render_check(
-                checks[id_.removeprefix("canary/")],
-                width=look.width,
-                colour=look.colour,
-                unicode=look.unicode,
-            )
-        )
-    else:
+        parts.append(reporter.render(id_, known.issues[id_], **how))
+    elif id_ in checks:
+        parts.append(reporter.render_check(checks[id_], **how))
+    elif rest and family in families.FAMILIES:
+        parts.append(families.render(id_, **how))
+        if rest in checks:
+            parts.append(reporter.render_check(checks[rest], **how))
+        elif tables := [name for name in known.tables if rest.partition("/")[0] == name]:
+            parts.append(listing.render(known, checks, Matches(tables=tuple(tables)), **how))
+    elif not rest and (found := matching((id_,), known, checks)):
+        parts.append(listing.render(known, checks, found, **how))
+    if not parts:
         raise UsageError(
-            f"{id_}: no known issue and no check has this id"
+            f"{id_}: no finding, check, component or table has this id"
             f"{suggest(id_, [*known.issues, *checks])}"
         )
+    screen.put("\n".join(parts))
     return 0
 
 
-def list_(matrices: options.Matrices = None) -> int:
-    """List the checks, the known issues and the compatibility tables."""
-    from doctor.report.reference import listing
+def list_(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORD]...",
+            help="A component (torch), a glob ('torch/*'), or parts of ids and titles.",
+            autocompletion=offered.ids,
+        ),
+    ] = None,
+    format_: _ListFormat = ListFormat.TEXT,
+    matrices: options.Matrices = None,
+) -> int:
+    """List checks, known issues and compatibility tables; without words, an overview."""
+    from doctor.report.reference.search import matching
 
+    known, checks = catalogs.load(matrices or ()), load_checks()
+    found = matching(words or (), known, checks)
+    if words and not found:
+        raise UsageError(
+            f"{' '.join(words)}: nothing has this in its id or title; doctor search looks "
+            "everywhere"
+        )
+    _put(found, known, checks, format_, overview=not words)
+    return 0
+
+
+def search(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORD...", help="Words, or the line of an error in quotes.", show_default=False
+        ),
+    ],
+    format_: _ListFormat = ListFormat.TEXT,
+    matrices: options.Matrices = None,
+) -> int:
+    """Find known issues by words in their title, cause and log lines, or by the line of an error.
+
+    The exit code is 1 if nothing fits.
+    """
+    from doctor.pipeline.diagnose import ids_for
+    from doctor.report.reference.search import Matches, with_words
+
+    known = catalogs.load(matrices or ())
+    text = " ".join(words)
+    exact = [name for name in ids_for(text, known) if name in known.issues]
+    phrase = with_words((text,), known)
+    every = with_words(text.split(), known)
+    found = Matches(issues=tuple(dict.fromkeys((*exact, *phrase, *every))))
+    if not found:
+        screen.say("doctor: nothing fits; doctor diagnose FILE reads a whole log")
+        return 1
+    _put(found, known, {}, format_)
+    return 0
+
+
+def _put(
+    found: Matches,
+    known: Catalog,
+    checks: Mapping[str, Check],
+    format_: ListFormat,
+    *,
+    overview: bool = False,
+) -> None:
+    from doctor.report.reference import listing
+    from doctor.report.reference.search import document
+
+    if format_ is ListFormat.JSON:
+        content = msgspec.json.encode(document(found, known, checks))
+        screen.put(msgspec.json.format(content, indent=2).decode())
+        return
     look = screen.style()
     screen.put(
         listing.render(
-            catalogs.load(matrices or ()),
-            load_checks(),
+            known,
+            checks,
+            None if overview else found,
             width=look.width,
             colour=look.colour,
             unicode=look.unicode,
         )
     )
-    return 0
 
 
 def lint(

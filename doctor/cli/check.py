@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from doctor.base.errors import UsageError
 from doctor.cli import configuration, console, options, progress, reports
 from doctor.cli.output import tell
 from doctor.host import Host
@@ -21,6 +22,7 @@ from doctor.report import Format, renderer
 
 def check(
     context: typer.Context,
+    target: options.Target = None,
     python: options.Python = None,
     project: options.Project = Path(),
     features: options.Features = None,
@@ -53,7 +55,7 @@ def check(
     format_, beside = reports.settled(context, format_, report or ())
     request = CheckRequest(
         observe=ObserveRequest(
-            python=python,
+            python=_interpreter(context, target, python),
             project=project,
             features=tuple(features or ()),
             canaries=not no_canaries,
@@ -91,6 +93,14 @@ def check(
         shown=view.already,
         keep=from_ is None,
     )
+
+
+def _interpreter(context: typer.Context, target: str | None, python: str | None) -> str | None:
+    """Return the interpreter to examine; raises UsageError where two are named."""
+    source = getattr(context.get_parameter_source("python"), "name", "")
+    if target is not None and source == "COMMANDLINE":
+        raise UsageError(f"{target} and --python {python}: name one interpreter")
+    return python if target is None else target
 
 
 def snapshot(

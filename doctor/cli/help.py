@@ -27,8 +27,8 @@ FIND, KEEP, KNOW, SETTLE = (
 
 EXAMPLES: dict[str, Examples] = {
     "check": (
-        ("doctor check", "the active environment, else ./.venv"),
-        ("doctor check --python ~/train/.venv", "another environment"),
+        ("doctor check", "the active environment, else .venv"),
+        ("doctor check ~/train/.venv", "another environment, or a project"),
         ("doctor check --no-canaries", "only files and tools: fast"),
         ("doctor check --only 'torch/*' --fail-on note", "only some known issues"),
         ("doctor check --expect cuda:2 --report json=out.json", "in CI, with two GPUs"),
@@ -63,8 +63,17 @@ EXAMPLES: dict[str, Examples] = {
     "explain": (
         ("doctor explain torch/no-kernel-image", "a finding: cause, fixes, sources"),
         ("doctor explain inductor-compile", "a check: purpose and requirements"),
+        ("doctor explain requires/xfuser", "any id that a report prints"),
     ),
-    "list": (("doctor list", ""), ("doctor list --matrices ours", "with your own catalog")),
+    "list": (
+        ("doctor list", "an overview"),
+        ("doctor list torch", "the known issues of a component"),
+        ("doctor list 'flash-attn/*' -f json", "a glob, for programs"),
+    ),
+    "search": (
+        ("doctor search 'undefined symbol'", "words of an error"),
+        ("doctor search libcudart.so.12", ""),
+    ),
     "fmt": (
         ("doctor fmt ours", "format the files of a folder"),
         ("doctor fmt --check", "list the files that would change"),
@@ -102,6 +111,17 @@ class Command(TyperCommand):
 
     click 8.5 drops the help of typer's arguments, and rich reads `[tool.doctor]` as markup.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; `--json` is `--format json` where there is a choice."""
+        if "--json" in args and any("--format" in each.opts for each in self.params):
+            end = args.index("--") if "--" in args else len(args)
+            args = [
+                part
+                for place, each in enumerate(args)
+                for part in (("--format", "json") if each == "--json" and place < end else (each,))
+            ]
+        return list(super().parse_args(ctx, args))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
@@ -145,6 +165,14 @@ class Commands(TyperGroup):
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
         self.commands = _Taught(self.lessons)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; `doctor help check` and `doctor version` mean the options."""
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+        elif args == ["version"]:
+            args = ["--version"]
+        return list(super().parse_args(ctx, args))
 
 
 class _Taught(MutableMapping[str, Any]):

@@ -25,9 +25,31 @@ def _setting(*names: str, **how: Any) -> Any:
     )
 
 
+_FOLDER = "doctor.target"
+
+
+def _target(context: typer.Context, named: str | None) -> str | None:
+    """Return an interpreter or an environment; a folder that is neither becomes the project."""
+    if named is None or context.resilient_parsing:
+        return named
+    from doctor.observe.targets import is_environment
+
+    folder = Path(named).expanduser()
+    if not folder.is_dir() or is_environment(folder):
+        return named
+    context.meta[_FOLDER] = folder
+    return None
+
+
 def _project(context: typer.Context, folder: Path) -> Path:
+    from doctor.base.errors import UsageError
     from doctor.cli import configuration
 
+    if (named := context.meta.get(_FOLDER)) is not None:
+        source = getattr(context.get_parameter_source("project"), "name", "")
+        if source == "COMMANDLINE":
+            raise UsageError(f"{named} and --project {folder}: name one project")
+        folder = named
     return configuration.project(context, folder)
 
 
@@ -48,6 +70,16 @@ def _seconds(value: float | None) -> float | None:
     return value
 
 
+Target = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[TARGET]",
+        is_eager=True,
+        callback=_target,
+        show_default=False,
+        help="An interpreter, an environment or a project folder; see --python and --project.",
+    ),
+]
 Python = Annotated[
     str | None,
     _setting(
@@ -55,7 +87,7 @@ Python = Annotated[
         "-p",
         metavar="PATH",
         help="The interpreter to examine: its path, its environment, a command or a version. "
-        "Default: the active environment, else ./.venv, else python3.",
+        "Default: the active environment, else .venv here or above, else python3.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -66,7 +98,7 @@ Project = Annotated[
         metavar="DIR",
         is_eager=True,
         callback=_project,
-        help="The project folder, which holds ./.venv, the Cargo workspace and pyproject.toml.",
+        help="The project folder, which holds .venv, the Cargo workspace and pyproject.toml.",
         rich_help_panel=_TARGET,
     ),
 ]

@@ -29,7 +29,7 @@ def find_workspace(project: Path) -> Path | None:
     It lies neither above the git repository nor is it the home folder.
     """
     crate = None
-    for folder in _upwards(project if project.is_absolute() else current_folder() / project):
+    for folder in upwards(project if project.is_absolute() else current_folder() / project):
         manifest = folder / "Cargo.toml"
         if (folder / "Cargo.lock").is_file():
             return folder
@@ -42,7 +42,8 @@ def find_workspace(project: Path) -> Path | None:
     return crate
 
 
-def _upwards(folder: Path) -> Iterator[Path]:
+def upwards(folder: Path) -> Iterator[Path]:
+    """Yield a folder and those above it, up to the repository's root or below the home folder."""
     own = home_folder()
     yield folder
     for parent in folder.parents:

@@ -21,7 +21,7 @@ from doctor.base.errors import DoctorError
 from doctor.base.literal_values import is_plain_literal
 from doctor.base.refusals import RefusedError
 from doctor.host import CompletedCommand, Host, Termination
-from doctor.observe.checkouts import is_tracked
+from doctor.observe.checkouts import is_tracked, upwards
 from doctor.observe.scene import Interpreter
 from doctor.redact import without_secrets
 
@@ -116,8 +116,8 @@ def choose_interpreter(
     own = own or Path(sys.prefix)
     if found := _active(host, own):
         return found
-    here = _in_project(project, own) if project else {}
-    brought = [name for name in here if project and is_tracked(project / name)]
+    here = _in_project(host.cwd / project, own) if project else {}
+    brought = [name for name in here if project and is_tracked(_plain(host.cwd / project / name))]
     for name, path in here.items():
         if name not in brought:
             return Choice(path=path, chosen_by=name)
@@ -131,6 +131,7 @@ def choose_interpreter(
         if brought
         else ""
     )
+    why += _broken_in_project(host.cwd / project) if project and not brought else ""
     return msgspec.structs.replace(found, chosen_by=found.chosen_by + why)
 
 
@@ -158,6 +159,11 @@ def _requested_path(host: Host, python: str) -> Path:
         f"--python {python}: neither a file, nor an environment, nor a command on PATH. Check the "
         f"spelling.{here}"
     )
+
+
+def is_environment(folder: Path) -> bool:
+    """Say whether a folder holds an interpreter, or is an environment that has lost its own."""
+    return _inside(folder) is not None or (folder / "pyvenv.cfg").is_file()
 
 
 def _inside(folder: Path) -> Path | None:
@@ -197,13 +203,46 @@ def _active(host: Host, own: Path) -> Choice | None:
 
 
 def _in_project(project: Path, own: Path) -> dict[str, Path]:
-    """Return the interpreters of environments that lie in a project, by their folders."""
-    found = (
-        (name, _inside(project / name))
+    """Return the interpreters of environments that lie in a project or above, by their folders.
+
+    The search ends at the repository's root: what lies above belongs to something else.
+    """
+    found = {
+        _relative(folder / name, project): _inside(folder / name)
+        for folder in upwards(project)
         for name in _IN_PROJECT
-        if not _is_only_ours(project / name, own)
-    )
-    return {name: path for name, path in found if path}
+        if not _is_only_ours(folder / name, own)
+    }
+    return {name: path for name, path in found.items() if path}
+
+
+def _relative(path: Path, project: Path) -> str:
+    try:
+        return os.path.relpath(path, project)
+    except ValueError:  # another drive of Windows
+        return str(path)
+
+
+def _plain(path: Path) -> Path:
+    """Return a path without `..`, and with its links: git knows the names of the checkout."""
+    return Path(os.path.normpath(path))
+
+
+def _broken_in_project(project: Path) -> str:
+    """Say that an environment in the project or above has lost its interpreter.
+
+    Its Python was removed or moved, and with it went what the link or pyvenv.cfg names.
+    """
+    for folder in upwards(project):
+        for name in _IN_PROJECT:
+            environment = folder / name
+            if not (environment / "pyvenv.cfg").is_file() or _inside(environment):
+                continue
+            links = (environment / where for where in _WHERE[:2])
+            link = next((path for path in links if path.is_symlink()), None)
+            gone = f"its Python {link.readlink()} is gone" if link else "it holds no interpreter"
+            return f"; {_relative(environment, project)} is broken, {gone}: make it again"
+    return ""
 
 
 def _is_only_ours(prefix: Path, own: Path) -> bool:

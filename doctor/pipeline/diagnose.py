@@ -11,6 +11,7 @@ from doctor.base.errors import DoctorError
 from doctor.base.refusals import current_folder
 from doctor.catalog import loading
 from doctor.host import Host
+from doctor.model.catalog import Catalog
 from doctor.model.observation import Log, Observation
 from doctor.model.report import Report
 from doctor.model.watching import Watcher
@@ -34,6 +35,14 @@ def diagnose(request: DiagnoseRequest) -> Report:
     logs = read_logs(request.logs, catalog)
     seen = observation_from_logs(logs, environment)
     return assess(seen, catalog, policy, command="diagnose")
+
+
+def ids_for(text: str, catalog: Catalog) -> tuple[str, ...]:
+    """Return the ids of findings and of look-alikes for a text that may be a part of a log."""
+    log = read_log("the text", io.BytesIO(text.encode("utf-8", "replace")), catalog)
+    judged = assess(observation_from_logs((log,)), catalog, command="diagnose")
+    found = [one.id for one in judged.findings]
+    return (*found, *(one.id for one in judged.look_alikes))
 
 
 def explain_failure(command: str, output: bytes) -> Report:

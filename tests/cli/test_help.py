@@ -72,7 +72,11 @@ def test_nothing_is_wider_than_the_terminal_and_no_purpose_wraps(
 
 @pytest.mark.parametrize(
     ("name", "argument"),
-    [("diagnose", "Logs of the failure"), ("explain", "A known issue"), ("lint", "A folder with")],
+    [
+        ("diagnose", "Logs of the failure"),
+        ("explain", "An id of a report"),
+        ("lint", "A folder with"),
+    ],
 )
 def test_arguments_say_what_they_mean(name: str, argument: str) -> None:
     assert argument in shown(name)

@@ -194,6 +194,27 @@ def test_the_order_is_active_then_project_then_conda_base_then_path(tmp_path: Pa
     assert chosen(VIRTUAL_ENV="", CONDA_PREFIX="") == (system, "python on PATH")
 
 
+def test_an_environment_is_looked_for_upwards_within_the_repository(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    below = project / "sub" / "folder"
+    below.mkdir(parents=True)
+    (project / ".git").mkdir()
+    outside = _environment(tmp_path / ".venv")
+    assert choose_interpreter(_host(below), None, below).path != outside
+    inside = _environment(project / ".venv")
+    found = choose_interpreter(_host(below), None, below)
+    assert (found.path.resolve(), found.chosen_by) == (inside.resolve(), "../../.venv")
+
+
+def test_an_environment_that_lost_its_python_is_named(tmp_path: Path) -> None:
+    link = tmp_path / ".venv" / "bin" / "python"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("/gone/python3.11")
+    (tmp_path / ".venv" / "pyvenv.cfg").write_text("home = /gone", encoding="utf-8")
+    found = choose_interpreter(_host(tmp_path), None, tmp_path)
+    assert ".venv is broken, its Python /gone/python3.11 is gone" in found.chosen_by
+
+
 def test_doctors_own_environment_comes_last_and_is_named(tmp_path: Path) -> None:
     own, other = _environment(tmp_path / "own"), _environment(tmp_path / "other")
     both = _host(tmp_path, PATH=f"{own.parent}{os.pathsep}{other.parent}")

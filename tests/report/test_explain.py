@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -21,8 +22,12 @@ from doctor.model.issues import (
     Signature,
 )
 from doctor.model.scales import Severity, Tier
-from doctor.report.reference import explain, listing
+from doctor.report.reference import explain, families, listing
+from doctor.report.reference.families import FAMILIES
+from doctor.report.reference.search import document, matching
 from tests import toy
+
+ROOT = Path(__file__).parents[2]
 
 CHECK = Check(
     id="toy-add",
@@ -171,26 +176,48 @@ def test_a_check_says_what_it_proves_and_costs() -> None:
         assert words in text
 
 
-def test_the_list_holds_everything() -> None:
-    """Issues by component, checks, tables."""
+def test_the_list_is_an_overview_and_a_query_finds_ids() -> None:
+    """Checks, numbers of issues by component, tables; then what fits the words."""
     known = toy.catalog(
         {"toys": TABLE},
         torch__wrong_sum=toy.issue(severity=Severity.WARNING),
         candle__dark=toy.issue(title="[/x] {cuda.home}"),
     )
-    text = listing.render(known, {"toy-add": CHECK}, width=80, colour=False, unicode=False)
+    checks = {"toy-add": CHECK}
+    text = listing.render(known, checks, width=80, colour=False, unicode=False)
     for words in (
         "1 check",
         "toy-add",
         "deep, 600 s",
         "2 known issues",
-        "candle/dark",
-        "[/x] ...",
-        "torch/wrong-sum",
-        "warning",
-        "1 table",
-        "Toys that go together",
-        "to 2.7, read on 2026-01-01",
+        "candle 1, torch 1",
+        "1 compatibility table",
+        "toys",
     ):
         assert words in text
-    assert text.index("candle/dark") < text.index("torch/wrong-sum")
+    for query, ids in (
+        (("candle",), ["candle/dark"]),
+        (("*/wrong-*",), ["torch/wrong-sum"]),
+        (("TOY",), ["toy-add", "toys"]),
+        (("torch", "dark"), []),
+        ((), ["toy-add", "candle/dark", "torch/wrong-sum", "toys"]),
+    ):
+        found = matching(query, known, checks)
+        assert [*found.checks, *found.issues, *found.tables] == ids, query
+        text = listing.render(known, checks, found, width=80, colour=False, unicode=False)
+        assert all(name in text for name in ids)
+        assert [
+            one["id"] for group in document(found, known, checks).values() for one in group
+        ] == ids
+
+
+def test_every_id_of_a_generic_rule_is_explained() -> None:
+    written = {
+        prefix
+        for path in (ROOT / "doctor" / "judge").rglob("*.py")
+        for prefix in re.findall(r'id=f?"([a-z]+)/', path.read_text(encoding="utf-8"))
+    }
+    assert written <= set(FAMILIES)
+    assert {"requires", "canary", "expect", "failure", "ignore", "compat"} <= set(FAMILIES)
+    text = families.render("requires/xfuser", width=80, colour=False, unicode=False)
+    assert "requires/xfuser" in text

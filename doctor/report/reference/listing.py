@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import groupby
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
+from doctor.report.reference.search import Matches
 from doctor.report.terminal.page import (
     QUIET,
     STYLES,
@@ -25,14 +26,23 @@ from doctor.report.view.words import count
 
 
 def render(
-    catalog: Catalog, checks: Mapping[str, Check], *, width: int, colour: bool, unicode: bool
+    catalog: Catalog,
+    checks: Mapping[str, Check],
+    found: Matches | None = None,
+    *,
+    width: int,
+    colour: bool,
+    unicode: bool,
 ) -> str:
-    """Return every check, known issue and table with a line on each."""
+    """Return a line on each check, known issue and table of `found`; an overview without it."""
     how = look(width=width, unicode=unicode, colour=colour)
-    return written(_lists(catalog, checks, how), how)
+    lines = (
+        _overview(catalog, checks, how) if found is None else _found(found, catalog, checks, how)
+    )
+    return written(lines, how)
 
 
-def _lists(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines:
+def _overview(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines:
     yield from paragraph(span(how, (count(len(checks), "check"), "bold")), how, indent=0)
     yield from _checks(checks, how)
     yield blank()
@@ -42,30 +52,44 @@ def _lists(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines:
         how,
         indent=0,
     )
-    yield from _issues(catalog, how)
+    numbers = Counter(name.partition("/")[0] for name in catalog.issues)
+    text = ", ".join(f"{said(name, how)} {number}" for name, number in sorted(numbers.items()))
+    yield from paragraph(text, how)
     yield blank()
     yield from paragraph(
-        span(how, (f"{count(len(catalog.tables), 'table')} of what goes together", "bold")),
-        how,
-        indent=0,
+        span(how, (f"{count(len(catalog.tables), 'compatibility table')}", "bold")), how, indent=0
     )
-    column = max((len(name) for name in catalog.tables), default=0) + 2
-    for name, table in sorted(catalog.tables.items()):
-        ends = (
-            f"  to {table.newest.release}, read on {table.newest.read.isoformat()}"
-            if table.newest
-            else ""
-        )
-        yield from paragraph(
-            span(how, said(table.title, how), (ends, QUIET)),
-            how,
-            label=(said(name, how), ""),
-            column=min(column, 30),
-        )
+    yield from paragraph(", ".join(sorted(catalog.tables)), how)
     yield blank()
-    yield from paragraph(
-        "doctor explain ID tells more about a known issue or a check.", how, indent=0
-    )
+    for command, purpose in (
+        ("doctor list torch", "the known issues of one component; a glob or words do as well"),
+        ("doctor search 'undefined symbol'", "known issues by the text of an error"),
+        ("doctor explain ID", "one of them"),
+    ):
+        line = span(how, (f"{command:<34}", "bold"), (purpose, QUIET))
+        yield from paragraph(line, how, indent=0)
+
+
+def _found(found: Matches, catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines:
+    yield from _checks({name: checks[name] for name in found.checks}, how)
+    yield from _issues(found.issues, catalog, how)
+    if found.tables:
+        if found.checks or found.issues:
+            yield blank()
+        column = max(len(name) for name in found.tables) + 2
+        for name in found.tables:
+            table = catalog.tables[name]
+            ends = (
+                f"  to {table.newest.release}, read on {table.newest.read.isoformat()}"
+                if table.newest
+                else ""
+            )
+            yield from paragraph(
+                span(how, said(table.title, how), (ends, QUIET)),
+                how,
+                label=(said(name, how), ""),
+                column=min(column, 30),
+            )
 
 
 def _checks(checks: Mapping[str, Check], how: Look) -> Lines:
@@ -80,19 +104,12 @@ def _checks(checks: Mapping[str, Check], how: Look) -> Lines:
         )
 
 
-def _issues(catalog: Catalog, how: Look) -> Lines:
-    for component, names in groupby(
-        sorted(catalog.issues), key=lambda name: name.partition("/")[0]
-    ):
-        yield blank()
-        yield from paragraph(span(how, (said(component, how), "bold")), how)
-        for name in names:
-            issue = catalog.issues[name]
-            mark = glyph(issue.severity.value, how)
-            text = span(
-                how,
-                said(without_placeholders(issue.title, how), how),
-                (f"  {said(name, how)}", QUIET),
-            )
-            label = (f"{mark:<2} {issue.severity.value}", STYLES[issue.severity])
-            yield from paragraph(text, how, label=label, column=12)
+def _issues(names: Sequence[str], catalog: Catalog, how: Look) -> Lines:
+    column = max((len(issue.severity.value) for issue in catalog.issues.values()), default=0) + 5
+    for name in names:
+        issue = catalog.issues[name]
+        mark = glyph(issue.severity.value, how)
+        title = said(without_placeholders(issue.title, how), how)
+        text = span(how, title, (f"  {said(name, how)}", QUIET))
+        label = (f"{mark:<2} {issue.severity.value}", STYLES[issue.severity])
+        yield from paragraph(text, how, label=label, column=column)
