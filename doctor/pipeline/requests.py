@@ -93,3 +93,17 @@ class DiagnoseRequest(msgspec.Struct, frozen=True, kw_only=True):
     environment: Path | None = None
     policy: PolicyRequest = PolicyRequest()
     matrices: tuple[Path, ...] = ()
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One `doctor run` whose command failed: its arguments, its exit status and its output.
+
+    The status is that of a shell: 128 and the number of the signal that ended the command.
+    """
+
+    argv: tuple[str, ...]
+    status: int
+    output: bytes
+    skip: tuple[str, ...] = ()
+    policy: PolicyRequest = PolicyRequest()
+    matrices: tuple[Path, ...] = ()

@@ -248,6 +248,10 @@ FACTS: dict[str, str] = {
     "metal.chip": "name of the chip",
     "metal.family": "newest Apple GPU family",
     # logs
+    "run.ended": (
+        "how the command of doctor run ended: {command, status, means}, with the name of a signal "
+        "or the meaning of the status, where it has one"
+    ),
     "log.owner": (
         "line of a log that most likely owns the failure: {source, line, text, by, kind, level, "
         "ending, ask}, with the program that printed it, how a process ended and what to ask next"

@@ -14,7 +14,7 @@ from doctor.model.fixes import Fix
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.terminal.checks import checks, logs, not_checked
-from doctor.report.terminal.machine import head, interrupted, machine, wheel_tuple
+from doctor.report.terminal.machine import ended, head, interrupted, machine, wheel_tuple
 from doctor.report.terminal.page import (
     COMMAND,
     QUIET,
@@ -34,6 +34,7 @@ from doctor.report.terminal.page import (
 from doctor.report.view import words
 from doctor.report.view.assumptions import assumed
 from doctor.report.view.blocks import Finding as Shape
+from doctor.report.view.machine import wheel_tuple as wheel_tuple_of
 from doctor.report.view.summary import summary
 from doctor.report.view.words import count, value_text
 
@@ -115,8 +116,14 @@ def page(report: Report, how: Look, *, catalog: bool = True, shown: Screen | Non
 
 
 def opening(report: Report, how: Look) -> Lines:
-    """Yield what is examined, and the machine."""
+    """Yield what is examined, and the machine; after a command, how that ended."""
     yield from head(report, how)
+    if isinstance(told := value_of(report.observation.facts, "run.ended"), dict):
+        yield from ended(told, value_of(report.observation.facts, "log.owner"), how)
+        if not report.counted:
+            return  # the machine explains nothing
+        if wheel_tuple_of(report.observation.facts):
+            yield blank()
     yield from wheel_tuple(report.observation.facts, how)
     yield from machine(report.observation.facts, how)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from doctor.model.facts import Facts
 from doctor.model.report import Report
 from doctor.report.terminal.page import (
@@ -44,6 +47,18 @@ def interrupted(how: Look) -> Lines:
     """Yield a line that says that the run was interrupted."""
     words = ((" INTERRUPTED ", "bold reverse yellow"), (" this is not complete", "bold yellow"))
     yield from paragraph(span(how, *words), how, indent=0)
+
+
+def ended(told: Mapping[str, Any], owner: Any, how: Look) -> Lines:
+    """Yield how a command ended: its status, what that means, and the line that says why."""
+    means = f", {told['means']}" if told.get("means") else ""
+    status = span(how, (f"exit status {told.get('status')}{said(means, how)}", "bold"))
+    yield blank()
+    yield from paragraph(said(str(told.get("command", "")), how, most=300), how, label="command")
+    yield from paragraph(status, how, label="ended")
+    if isinstance(owner, dict) and owner.get("source") == "the output":
+        line = said(f"{owner.get('text', '')} (line {owner.get('line')} of its output)", how)
+        yield from paragraph(line, how, label="because")
 
 
 def wheel_tuple(facts: Facts, how: Look) -> Lines:

@@ -51,7 +51,10 @@ def not_recognised(report: Report) -> str:
 def _sentences(report: Report) -> Iterator[str]:
     found = value_of(report.observation.facts, "log.owner")
     owner: Mapping[str, Any] = found if isinstance(found, dict) else {}
-    if not owner:
+    if not owner and report.command == "run":
+        yield "The command printed nothing that reads like the report of a failure."
+        yield "If it writes a log file, hand that in: doctor diagnose FILE."
+    elif not owner:
         yield "Nothing to judge: doctor recognises nothing in this log."
         yield (
             "No line in it reads like the report of a failure; if something failed, hand in the "
