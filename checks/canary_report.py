@@ -6,6 +6,7 @@ forked from one process.
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import importlib.util
 import json
@@ -79,6 +80,13 @@ def is_installed(name: str) -> bool:
         return False
 
 
+def watch() -> None:
+    """Print the stack of this process shortly before its time limit, which leaves no time to ask."""
+    seconds = float(os.environ.get("CANARY_STACK_AFTER") or 0.0)
+    if seconds > 0:
+        faulthandler.dump_traceback_later(seconds, file=2)
+
+
 class CaseEnded(BaseException):
     """Ends a case, or a whole result, before its time.
 
@@ -94,6 +102,7 @@ class Report:
         # The folder of these modules must not hide a module of the environment of the same name.
         if CHECKS in sys.path:
             sys.path.remove(CHECKS)
+        watch()
         self.facts: dict[str, Any] = {}
         self.results: list[dict[str, Any]] = []
         self.doing: dict[str, Any] = {"device": None, "case": "", "act": False}
@@ -110,6 +119,7 @@ class Report:
             with self.result(None):
                 raise end from None
         self.write(doing=None)
+        faulthandler.cancel_dump_traceback_later()
 
     def write(self, doing: dict[str, Any] | None) -> None:
         """Replace the file in one step.

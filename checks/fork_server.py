@@ -17,6 +17,7 @@ where no child can be made. A child closes the socket before it runs its script.
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import gc
 import json
 import os
@@ -25,6 +26,7 @@ import select
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from typing import Any
@@ -36,6 +38,7 @@ DEVICES = (
 
 
 LONGEST_ORDER = 1 << 20
+BEGUN = time.monotonic()
 
 
 def touched() -> bool:
@@ -63,6 +66,8 @@ class ForkServer:
         if touched():
             return
         gc.freeze()
+        # The thread that waits for it does not survive the fork, and its locks may not either.
+        faulthandler.cancel_dump_traceback_later()
         self.wake, self.woken = os.pipe()
         os.set_blocking(self.woken, False)
         signal.set_wakeup_fd(self.woken, warn_on_full_buffer=False)
@@ -74,6 +79,9 @@ class ForkServer:
             os.dup2(null, 2)
             self.serve()
         os.environ["CANARY_RUN"] = self.mark
+        seconds = float(os.environ.get("CANARY_STACK_AFTER") or 0.0) - (time.monotonic() - BEGUN)
+        if seconds > 0:
+            faulthandler.dump_traceback_later(seconds, file=2)
 
     def made(self) -> bool:
         """Fork; true in the parent, false in the child."""

@@ -24,6 +24,8 @@ _BOOT = "import runpy,sys;sys.path[:]=[p for p in sys.path if p];sys.argv=sys.ar
 _LOG_LIMIT = 256 << 10
 _UNTOLD = frozenset({Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.BROKEN})
 """Ends that a fork itself can bring about; a wrong number is not one of them."""
+_STACK = 0.95
+"""Of the bound: then a script that still runs prints its stack."""
 _FIRST_SHARE = 0.4
 """Of the bound, for the first fork on a kind of device: where it hangs, the rest goes to a start of its own. So a hang costs one bound."""
 _OF_THE_FORK = "in forked subprocess"
@@ -133,7 +135,7 @@ def _tried(
         unit.name + ("" if forked else "-alone" if scratch.forks else "-unforked")
     )
     home.mkdir()
-    env = _environment(unit, scratch.folder, home)
+    env = _environment(unit, scratch.folder, home) | {"CANARY_STACK_AFTER": f"{bound * _STACK:.1f}"}
     bounds = Bounds(timeout=bound, limit=_LOG_LIMIT, memory=unit.plan.memory, tick=tick)
     try:
         ran = (

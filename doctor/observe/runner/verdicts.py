@@ -13,6 +13,7 @@ from doctor.base.text import sanitize
 from doctor.host import CompletedCommand, Termination
 from doctor.model.outcomes import RED, Case, Outcome, Verdict
 from doctor.observe.runner.document import Document, Doing, NoDocument, Record, read
+from doctor.observe.runner.places import place, printed
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,16 +120,18 @@ def _unfinished(
     What happened outside the act under test is the script's fault.
     """
     during = f" during {doing.case}" if doing and doing.case else ""
+    where = "; ".join(filter(None, (place(ran.output), printed(ran.output))))
+    where = f", {where}" if where else ""
     match ran.ended:
         case Termination.TIMEOUT:
-            verdict, reason = Verdict.TIMED_OUT, f"still running after {bound:.0f} s{during}"
+            verdict, reason = Verdict.TIMED_OUT, f"still running after {bound:.0f} s{during}{where}"
         case Termination.MEMORY:
             verdict, reason = (
                 Verdict.CRASHED,
                 f"stopped{during}: it was about to use up the memory of this machine",
             )
         case _ if outcome.signal:
-            verdict, reason = Verdict.CRASHED, f"killed by {outcome.signal}{during}"
+            verdict, reason = Verdict.CRASHED, f"killed by {outcome.signal}{during}{where}"
         case _:
             acted = doing is not None and doing.act
             verdict = Verdict.CRASHED if acted else Verdict.BROKEN
