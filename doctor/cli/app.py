@@ -15,10 +15,11 @@ import typer
 from doctor import __version__
 from doctor.base import refusals
 from doctor.base.errors import DoctorError, UsageError
+from doctor.base.own_name import set_own_command
 from doctor.cli.completion import answer_shells
 from doctor.cli.console import fault, say
 from doctor.cli.help import EXAMPLES, EXIT_CODES, FIND, KEEP, KNOW, SETTLE, Commands, Lesson, epilog
-from doctor.cli.program_names import shadow
+from doctor.cli.program_names import called, shadow
 from doctor.cli.start import is_debugging
 
 USAGE, FAULT, INTERRUPTED = 2, 3, 130
@@ -101,6 +102,7 @@ def main() -> NoReturn:
     try:
         signal.signal(signal.SIGTERM, _interrupt)
         answer_shells()
+        set_own_command(called())
         with refusals.as_refusal():
             code: Any = app(standalone_mode=False)
     except KeyboardInterrupt:

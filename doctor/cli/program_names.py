@@ -11,8 +11,32 @@ from doctor.host import read_regular
 
 __all__ = ["shadow", "suggest"]
 
+_UV_CACHE = "archive-v0"
+"""The folder of uv's cache in which `uvx` makes its environments."""
 _START = 64 << 10
 """Bytes of a script in which it imports what it starts."""
+
+
+def called() -> tuple[str, ...]:
+    """Return the words that start this doctor here.
+
+    Its name, where PATH leads to this one; `uvx canary-doctor`, `pipx run canary-doctor`,
+    `python -m doctor` for starts that leave no command; else its path.
+    """
+    started = sys.orig_argv
+    if "-m" in started[1:] and "doctor" in started[started.index("-m") :][1:2]:
+        return (started[0], "-m", "doctor")
+    path = Path(sys.argv[0])
+    parts = path.resolve().parts
+    if _UV_CACHE in parts:
+        return ("uvx", "canary-doctor")
+    if "pipx" in parts and ".cache" in parts:
+        return ("pipx", "run", "canary-doctor")
+    for name in ("doctor", "canary-doctor"):
+        found = shutil.which(name)
+        if found and Path(found).parent.resolve() == path.parent.resolve():
+            return (name,)
+    return (sys.argv[0],) if path.is_file() else ("canary-doctor",)
 
 
 def shadow() -> str | None:

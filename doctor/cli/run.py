@@ -19,6 +19,9 @@ from doctor.pipeline.requests import RunRequest
 from doctor.redact.report import without_any_secrets
 from doctor.report import Format
 
+_MEMORY = 96 << 20
+"""Bytes for the catalog and a log of ordinary size; libraries in Rust abort for want of them."""
+
 
 def run(context: typer.Context) -> int:
     """Run a command unchanged, and explain on standard error why it failed.
@@ -43,8 +46,10 @@ def run(context: typer.Context) -> int:
 
 def _tell(context: typer.Context, passed: PassThroughResult) -> None:
     from doctor.cli import configuration
+    from doctor.cli.start import hold_memory
     from doctor.pipeline import history
 
+    hold_memory(_MEMORY)
     configuration.project(context, Path())
     values = configuration.of(context).values
     report = explain_failure(

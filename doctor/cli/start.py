@@ -44,7 +44,7 @@ def main() -> NoReturn:
         _hold_streams()
         _set_apart()
         run = _imported()
-        _hold_memory()
+        hold_memory()
     except KeyboardInterrupt:
         _say("interrupted")
         sys.exit(_INTERRUPTED)
@@ -90,7 +90,7 @@ def _hold_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _hold_memory() -> None:
+def hold_memory(size: int = _LEAST_MEMORY) -> None:
     """Raise MemoryError where `ulimit -v` leaves too little memory.
 
     Rust and C++ libraries abort where Python raises.
@@ -98,10 +98,10 @@ def _hold_memory() -> None:
     import mmap  # what stands on PYTHONPATH is set apart by now
 
     try:
-        mmap.mmap(-1, _LEAST_MEMORY).close()
+        mmap.mmap(-1, size).close()
     except OSError as error:
         raise MemoryError(
-            f"less than {_LEAST_MEMORY >> 20} MB of address space are left (ulimit -v)"
+            f"less than {size >> 20} MB of address space are left (ulimit -v)"
         ) from error
 
 

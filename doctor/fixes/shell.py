@@ -7,6 +7,9 @@ import shlex
 import subprocess
 from enum import Enum
 
+import msgspec
+
+from doctor.base.own_name import own_words
 from doctor.model.fixes import Command
 
 _VARIABLE = re.compile(r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME)\b")
@@ -43,6 +46,9 @@ def line(
     `home` is written as `$HOME` in POSIX shells, so that the line can be shared. `source` runs the
     command in the shell itself.
     """
+    if command.argv[:1] == ("doctor",):
+        own = (*own_words(), *command.argv[1:])
+        command = msgspec.structs.replace(command, argv=own)
     match shell:
         case Shell.POSIX:
             return _posix(command, home, source=source)

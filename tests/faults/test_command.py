@@ -84,7 +84,13 @@ def test_only_what_is_not_there_is_a_mistake(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--nosuch"], ["--format", "nosuch"], ["--timeout", "-1"], ["--project", "nosuch"], ["extra"]],
+    [
+        ["--nosuch"],
+        ["--format", "nosuch"],
+        ["--timeout", "-1"],
+        ["--project", "nosuch"],
+        ["one", "two"],
+    ],
 )
 def test_a_wrong_command_line_is_a_usage_error(tmp_path: Path, arguments: list[str]) -> None:
     said = doctor("check", *arguments, cwd=tmp_path)

@@ -19,7 +19,7 @@ _ELSEWHERE = Recipe(
     title="Free some space there, or let temporary files go where there is room",
     steps=(
         Action(
-            run=("sh", "-c", f'TMPDIR="$1" {_AGAIN} "$2"', "sh", "<folder>", "{python.executable}")
+            run=("doctor", "check", "--python", "{python.executable}"), env={"TMPDIR": "<folder>"}
         ),
     ),
     lasting=False,

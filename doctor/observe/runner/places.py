@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from doctor.base.bundled import bundled
 
 _START = re.compile(r"^(?:Timeout \(|Fatal Python error|Windows fatal exception)", re.MULTILINE)
-_BLOCK = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+[^\n]*\(most recent call first\):\n")
+_BLOCK, _FIRST = ("Current thread 0x", "Thread 0x"), "(most recent call first):"
 _FRAME = re.compile(r'^  File "([^"\n]{1,500})", line (\d{1,7}) in ([^\n]{1,200})$')
 _BINARY = re.compile(r'^  Binary file "([^"\n]{1,500})"')
 _LEFT_OUT = re.compile(r"(\d{1,20}) bytes left out")
-_PACKAGES = re.compile(r".*[/\\](?:site|dist)-packages[/\\]")
 _NOT_TELLING = re.compile(
     r"(?:^|/)(?:libc|libpthread|ld-linux|libpython|python)[\d.-]{0,20}(?:[a-z][\w.-]{0,40})?$"
 )
@@ -57,24 +56,33 @@ def _frames(dump: str) -> Iterator[str]:
     for line in current[0] if current else blocks[-1][1] if blocks else []:
         frame = _FRAME.match(line)
         if frame and not frame[1].startswith("<") and not frame[1].startswith(str(_CHECKS)):
-            yield f"{_PACKAGES.sub('', frame[1])}:{frame[2]} ({frame[3]})"
+            yield f"{_short(frame[1])}:{frame[2]} ({frame[3]})"
 
 
 def _blocks(dump: str) -> list[tuple[str, list[str]]]:
     blocks: list[tuple[str, list[str]]] = []
     for line in dump.splitlines():
-        if _BLOCK.match(line + "\n"):
+        if line.startswith(_BLOCK) and line.endswith(_FIRST):
             blocks.append((line, []))
         elif blocks and line.startswith("  File "):
             blocks[-1][1].append(line)
     return blocks
 
 
+def _short(path: str) -> str:
+    """Return the path of a file within the folder of packages, or the whole path."""
+    flat = path.replace("\\", "/")
+    for folder in ("/site-packages/", "/dist-packages/"):
+        if folder in flat:
+            return flat.rpartition(folder)[2]
+    return path
+
+
 def _library(dump: str) -> str:
     for line in dump.splitlines():
         found = _BINARY.match(line)
         if found and not _NOT_TELLING.search(found[1].replace("\\", "/")):
-            return f"in the library {_PACKAGES.sub('', found[1])}"
+            return f"in the library {_short(found[1])}"
     return ""
 
 

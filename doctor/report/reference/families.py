@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from doctor.base.own_name import own
 from doctor.report.terminal.page import QUIET, Lines, Look, blank, look, paragraph, span, written
 
 
@@ -109,4 +111,5 @@ def _family(id_: str, family: Family, how: Look) -> Lines:
     yield blank()
     yield from paragraph(family.meaning, how)
     yield blank()
-    yield from paragraph(family.advice, how, label=("do", QUIET))
+    advice = re.sub(r"\bdoctor (?=show|list|diagnose)", own() + " ", family.advice)
+    yield from paragraph(advice, how, label=("do", QUIET))

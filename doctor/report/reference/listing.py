@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from doctor.base.own_name import own
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
 from doctor.report.reference.search import Matches
@@ -62,9 +63,9 @@ def _overview(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines
     yield from paragraph(", ".join(sorted(catalog.tables)), how)
     yield blank()
     for command, purpose in (
-        ("doctor list torch", "the known issues of one component; a glob or words do as well"),
-        ("doctor search 'undefined symbol'", "known issues by the text of an error"),
-        ("doctor explain ID", "one of them"),
+        (own("list torch"), "the known issues of one component; a glob or words do as well"),
+        (own("search 'undefined symbol'"), "known issues by the text of an error"),
+        (own("explain ID"), "one of them"),
     ):
         line = span(how, (f"{command:<34}", "bold"), (purpose, QUIET))
         yield from paragraph(line, how, indent=0)

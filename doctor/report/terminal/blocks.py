@@ -89,7 +89,9 @@ def _labelled(label: str, pieces: Iterable[Piece], how: Look, between: str = " "
 def _parts(pieces: Iterable[Piece], how: Look, between: str) -> list[Part]:
     parts: list[Part] = []
     for piece in pieces:
-        text = elided(said(piece.text, how), how)
+        text = said(piece.text, how)
+        if piece.style is not Style.CODE:  # a command or a name is there to be copied
+            text = elided(text, how)
         parts += [between] if parts else []
         parts.append((text, _STYLES.get(piece.style, "")))
     return parts

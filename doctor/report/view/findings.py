@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from doctor.base.own_name import own
 from doctor.model.facts import value_of
 from doctor.model.findings import Evidence as ModelEvidence
 from doctor.model.findings import EvidenceKind, Suppression
@@ -233,6 +234,6 @@ def _more(found: ModelFinding, detail: Detail, about: str) -> Paragraph:
         rest.append(f"{found.confidence.value} confidence")
     rest += [f"-v: {', '.join(more)}"] if more else []
     id_ = flat(found.id, ID)
-    pieces = [Piece(f"doctor explain {id_}" if found.references else id_, Style.CODE)]
+    pieces = [Piece(own(f"explain {id_}") if found.references else id_, Style.CODE)]
     pieces += [Piece(f"({'; '.join(rest)})", Style.QUIET)] if rest else []
     return Paragraph(tuple(pieces), "more" if found.references else "id")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from doctor.base.own_name import own
 from doctor.model.facts import value_of
 from doctor.model.report import Report
 
@@ -53,7 +54,7 @@ def _sentences(report: Report) -> Iterator[str]:
     owner: Mapping[str, Any] = found if isinstance(found, dict) else {}
     if not owner and report.command == "run":
         yield "The command printed nothing that reads like the report of a failure."
-        yield "If it writes a log file, hand that in: doctor diagnose FILE."
+        yield f"If it writes a log file, hand that in: {own('diagnose FILE')}."
     elif not owner:
         yield "Nothing to judge: doctor recognises nothing in this log."
         yield (
