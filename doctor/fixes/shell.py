@@ -46,9 +46,7 @@ def line(
     `home` is written as `$HOME` in POSIX shells, so that the line can be shared. `source` runs the
     command in the shell itself.
     """
-    if command.argv[:1] == ("doctor",):
-        own = (*own_words(), *command.argv[1:])
-        command = msgspec.structs.replace(command, argv=own)
+    command = msgspec.structs.replace(command, argv=_as_called(command.argv))
     match shell:
         case Shell.POSIX:
             return _posix(command, home, source=source)
@@ -56,6 +54,14 @@ def line(
             return _powershell(command, source=source)
         case Shell.CMD:
             return _cmd(command, source=source)
+
+
+def _as_called(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command with the words that start doctor here, also behind `sh -c SCRIPT sh`."""
+    place = 4 if argv[:2] == ("sh", "-c") else 0
+    if argv[place : place + 1] != ("doctor",):
+        return argv
+    return (*argv[:place], *own_words(), *argv[place + 1 :])
 
 
 def quoted(word: str, home: str = "") -> str:

@@ -14,7 +14,6 @@ from doctor.model.outcomes import REFUSED, Verdict, refused_what
 from doctor.model.scales import Confidence, Severity
 
 _LONGEST_TITLE, _LONGEST_REASON = 160, 400
-_AGAIN = "doctor check --python"
 _ELSEWHERE = Recipe(
     title="Free some space there, or let temporary files go where there is room",
     steps=(
@@ -38,7 +37,8 @@ def _for_now(title: str, script: str, *more: str) -> tuple[Recipe, ...]:
 
 
 def _lifted(title: str, limit: str) -> tuple[Recipe, ...]:
-    return _for_now(title, f'{limit} && {_AGAIN} "$1"', "sh", "{python.executable}")
+    again = ("doctor", "check", "--python", "{python.executable}")
+    return _for_now(title, f'{limit} && "$@"', "sh", *again)
 
 
 _RECIPES: Mapping[str, tuple[Recipe, ...]] = {

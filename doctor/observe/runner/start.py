@@ -24,8 +24,11 @@ _BOOT = "import runpy,sys;sys.path[:]=[p for p in sys.path if p];sys.argv=sys.ar
 _LOG_LIMIT = 256 << 10
 _UNTOLD = frozenset({Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.BROKEN})
 """Ends that a fork itself can bring about; a wrong number is not one of them."""
-_STACK = 0.95
-"""Of the bound: then a script that still runs prints its stack."""
+_STACK = 5.0
+"""Seconds before the time limit at which a script that still runs prints its stack.
+
+A busy machine starts it late, and it counts from its own start.
+"""
 _FIRST_SHARE = 0.4
 """Of the bound, for the first fork on a kind of device: where it hangs, the rest goes to a start of its own. So a hang costs one bound."""
 _OF_THE_FORK = "in forked subprocess"
@@ -135,7 +138,9 @@ def _tried(
         unit.name + ("" if forked else "-alone" if scratch.forks else "-unforked")
     )
     home.mkdir()
-    env = _environment(unit, scratch.folder, home) | {"CANARY_STACK_AFTER": f"{bound * _STACK:.1f}"}
+    env = _environment(unit, scratch.folder, home) | {
+        "CANARY_STACK_AFTER": f"{max(bound * 0.6, bound - _STACK):.1f}"
+    }
     bounds = Bounds(timeout=bound, limit=_LOG_LIMIT, memory=unit.plan.memory, tick=tick)
     try:
         ran = (
