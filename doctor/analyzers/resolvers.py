@@ -8,55 +8,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import combinations
-from typing import NamedTuple
-
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import canonicalize_name
-from packaging.version import Version
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.findings import explanation
-from doctor.analyzers.inventory import NAME, distinct, each_match, is_version
+from doctor.analyzers.inventory import NAME, distinct, is_version
+from doctor.analyzers.resolver_rules import (
+    LONGEST,
+    MOST,
+    Rule,
+    exclude,
+    is_own,
+    no_rules,
+    pip_rules,
+    poetry_rules,
+    read_rules,
+    uv_rules,
+)
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
 from doctor.model.scales import Confidence, Severity
 
 _SPAN = 80
-
-_LONGEST = 4000
-
-_MOST = 60
-
-_PIP_RULE = re.compile(
-    r"^\s{2,12}(?P<who>The user requested(?: \(constraint\))?|\S{1,100} \d\S{0,60} depends on|"
-    r"\S{1,100} depends on) (?P<what>[^;]{1,200})"
-)
-
-_WORDS = r"[A-Za-z][\w.-]{0,80}(?:\[[\w,.-]{1,80}\])?"
-
-_RANGE = r"(?:[<>=!~]=?=?[\w.*+!]{1,40}(?:,\s?[<>=!~]=?=?[\w.*+!]{1,40}){0,6})"
-
-_UV_RULE = (
-    rf"(?P<who>(?:your (?:project|workspace)|{_WORDS}(?:{_RANGE})?) (?:depends on|requires)|"
-    rf"you require|all of: )\s{{1,4}}(?P<what>{_WORDS}(?:\{{[^}}]{{1,80}}\}})?(?:{_RANGE})?)"
-)
-
-_POETRY_RULE = (
-    rf"(?P<who>{_WORDS}(?: \([^)]{{1,80}}\))?) depends on (?P<what>{_WORDS} \([^)]{{1,80}}\))"
-)
-
-
-class _Rule(NamedTuple):
-    """One rule: who asks, and for which releases of which package."""
-
-    who: str
-    text: str
-    name: str
-    specifier: SpecifierSet
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -70,28 +44,28 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 def _after(case: Case, event: Event) -> list[str]:
     """Return the lines of a statement, with the one before them."""
-    return [line[:_LONGEST] for line in case.log.lines[max(event.at - 2, 0) : event.at + _SPAN]]
+    return [line[:LONGEST] for line in case.log.lines[max(event.at - 2, 0) : event.at + _SPAN]]
 
 
 def _conflict(case: Case, event: Event) -> Explanation | None:
     """Explain two rules that exclude each other."""
     lines = _after(case, event)
     rules = {
-        "pip": _pip_rules,
-        "uv": _uv_rules,
-        "Poetry": _poetry_rules,
-    }.get(event.speaker, _no_rules)(lines)
+        "pip": pip_rules,
+        "uv": uv_rules,
+        "Poetry": poetry_rules,
+    }.get(event.speaker, no_rules)(lines)
     pair = next(
         (
             (one, other)
-            for one, other in combinations(rules[:_MOST], 2)
-            if one.name == other.name and one.who != other.who and _exclude(one, other)
+            for one, other in combinations(rules[:MOST], 2)
+            if one.name == other.name and one.who != other.who and exclude(one, other)
         ),
         None,
     )
     if pair is None:
         return _unread(event)
-    one, other = sorted(pair, key=lambda rule: _is_own(rule.who))
+    one, other = sorted(pair, key=lambda rule: is_own(rule.who))
     title = f"{_says(one)}, and {_says(other)}: no {one.name} is both"
     return explanation(
         event,
@@ -116,7 +90,7 @@ def _unread(event: Event) -> Explanation | None:
     )
 
 
-def _between(one: _Rule, other: _Rule) -> tuple[Recipe, ...]:
+def _between(one: Rule, other: Rule) -> tuple[Recipe, ...]:
     """Return what helps where two packages exclude each other: a newer one, or an override."""
     old, new = (one, other) if _is_bounded(one) else (other, one)
     package, _, version = old.who.partition(" ")
@@ -147,15 +121,15 @@ def _between(one: _Rule, other: _Rule) -> tuple[Recipe, ...]:
     return tuple(recipes)
 
 
-def _is_bounded(rule: _Rule) -> bool:
+def _is_bounded(rule: Rule) -> bool:
     """Say whether a rule excludes newer releases."""
     return any(spec.operator in ("<", "<=", "==", "~=") for spec in rule.specifier)
 
 
-def _rewritten(one: _Rule, other: _Rule) -> tuple[Recipe, ...]:
+def _rewritten(one: Rule, other: Rule) -> tuple[Recipe, ...]:
     """Return what to change in the list of a project; its own name is no name for an installer."""
-    if not _is_own(other.who) or not str(one.specifier):
-        return () if _is_own(one.who) or _is_own(other.who) else _between(one, other)
+    if not is_own(other.who) or not str(one.specifier):
+        return () if is_own(one.who) or is_own(other.who) else _between(one, other)
     return (
         Recipe(
             title=f"Let {other.name} be what {one.who} wants",
@@ -169,88 +143,12 @@ def _rewritten(one: _Rule, other: _Rule) -> tuple[Recipe, ...]:
     )
 
 
-def _is_own(who: str) -> bool:
-    return who in ("you", "your project", "your workspace")
-
-
-def _says(rule: _Rule) -> str:
+def _says(rule: Rule) -> str:
     wants = rule.name + str(rule.specifier) if str(rule.specifier) else rule.name
     return f"you ask for {wants}" if rule.who == "you" else f"{rule.who} wants {wants}"
 
 
-def _no_rules(lines: list[str]) -> list[_Rule]:
-    del lines
-    return []
-
-
-def _rule(who: str, what: str) -> Iterator[_Rule]:
-    text = re.sub(r"\{[^}]{1,80}\}", "", what).replace(" and ", ",").strip().rstrip(",.")
-    text = re.sub(r"\s\((?=\d)", " (==", text)
-    text = re.sub(r"\s\((.{1,80})\)$", r"\1", text)
-    try:
-        requirement = Requirement(text)
-    except InvalidRequirement:
-        return
-    yield _Rule(who, text, canonicalize_name(requirement.name), requirement.specifier)
-
-
-def _pip_rules(lines: list[str]) -> list[_Rule]:
-    rules: list[_Rule] = []
-    for line in lines:
-        if match := _PIP_RULE.match(line):
-            who = match["who"]
-            asked = "you" if who.startswith("The user") else who.removesuffix(" depends on")
-            rules += _rule(asked, match["what"])
-    return rules
-
-
-def _uv_rules(lines: list[str]) -> list[_Rule]:
-    text = " ".join(line.strip().lstrip("│╰─▶ ") for line in lines)[:20_000]
-    rules: list[_Rule] = []
-    for at, match in each_match(_UV_RULE, text):
-        if text[:at].endswith("conclude that "):
-            continue  # it only repeats two rules
-        who = match.groups["who"].removesuffix(" depends on").removesuffix(" requires")
-        asked = "you" if who in ("you require", "all of: ") else who.replace("==", " ")
-        rules += _rule(asked, match.groups["what"])
-    return rules
-
-
-def _poetry_rules(lines: list[str]) -> list[_Rule]:
-    text = " ".join(line.strip() for line in lines)[:20_000]
-    rules: list[_Rule] = []
-    for _, match in each_match(_POETRY_RULE, text):
-        who = match.groups["who"].replace(" (", " ").replace(")", "")
-        rules += _rule(who, match.groups["what"])
-    return rules
-
-
-def _exclude(one: _Rule, other: _Rule) -> bool:
-    """Say whether no release fulfils both: the ends of both, and what lies next to them."""
-    edges = [spec.version.rstrip(".*") for rule in (one, other) for spec in rule.specifier]
-    near: set[Version] = set()
-    for edge in edges:
-        if not is_version(edge):
-            return False
-        version = Version(edge)
-        parts = [*version.release, 0, 0][:3]
-        near.add(version)
-        for at in range(3):
-            for step in (-1, 1):
-                moved = [*parts[:at], parts[at] + step, *([0] * (2 - at))]
-                if moved[at] >= 0:
-                    near.add(Version(".".join(str(part) for part in moved)))
-    try:
-        return bool(near) and not any(
-            one.specifier.contains(version, prereleases=True)
-            and other.specifier.contains(version, prereleases=True)
-            for version in near
-        )
-    except InvalidSpecifier:
-        return False
-
-
-def _loosened(one: _Rule, other: _Rule) -> tuple[Recipe, ...]:
+def _loosened(one: Rule, other: Rule) -> tuple[Recipe, ...]:
     """Return what lets one of two rules go."""
     rules = (one, other)
     own = [rule for rule in rules if rule.who == "you"]
@@ -288,7 +186,7 @@ def _install(title: str, requirements: tuple[str, ...], condition: str) -> Recip
 def _unmet(case: Case, event: Event) -> Explanation | None:
     """Explain an installed release that another package refuses."""
     requirement = event.objects["requirement"].strip()
-    rules = list(_rule(event.objects.get("package", "a package"), requirement))
+    rules = list(read_rules(event.objects.get("package", "a package"), requirement))
     if not rules:
         return None
     rule, installed = rules[0], event.objects["installed"]
@@ -337,7 +235,7 @@ def _absent(case: Case, event: Event) -> Explanation | None:
     """Explain a distribution that pkg_resources does not find."""
     del case
     requirement, package = event.objects["requirement"], event.objects["package"]
-    rules = list(_rule(package, requirement))
+    rules = list(read_rules(package, requirement))
     if not rules:
         return None
     return explanation(

@@ -1,95 +1,71 @@
-"""Read which files conda installed into a prefix, and which of them contain that prefix.
+"""Ask conda, mamba or micromamba: `--dry-run --json`.
 
-conda replaces a placeholder in each such file when it installs: text as it is, binaries padded with
-NUL to the length of the placeholder
-(https://docs.conda.io/projects/conda-build/en/stable/resources/make-relocatable.html).
+The solver names the packages that it would fetch, link and unlink
+(https://docs.conda.io/projects/conda/en/stable/commands/install.html).
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from doctor.environments.prefixes import with_prefix
-from doctor.environments.tree import Kind, Tree
-from doctor.host import read_regular
+from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
+from doctor.environments.asking import Question, changes_of, normal
+from doctor.environments.statements import failure
 
-_LIMIT = 16 << 20
-"""Bytes of the metadata of one package; cudatoolkit and boost have some megabytes."""
-
-_LONGEST_PADDING = 1 << 14
+_VERBS = frozenset({"install", "create", "remove", "uninstall", "update", "upgrade"})
 
 
-class CondaFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths that conda installed, relative to the prefix.
-
-    `text` contain the prefix as text, `binary` in binaries, with the length of the placeholder.
-    """
-
-    listed: frozenset[str] = frozenset()
-    text: frozenset[str] = frozenset()
-    binary: Mapping[str, int] = {}
-
-
-class _Path(msgspec.Struct):
-    path: str = msgspec.field(name="_path", default="")
-    prefix_placeholder: str = ""
-    file_mode: str = ""
-
-
-class _Paths(msgspec.Struct):
-    paths: list[_Path] = []
-
-
-class _Package(msgspec.Struct):
-    files: list[str] = []
-    paths_data: _Paths = msgspec.field(default_factory=_Paths)
-
-
-def conda_files(tree: Tree) -> CondaFiles:
-    """Return what the metadata in conda-meta says; metadata that makes no sense is passed over."""
-    listed: set[str] = set()
-    text: set[str] = set()
-    binary: dict[str, int] = {}
-    for entry in tree.entries:
-        if entry.parent != "conda-meta" or entry.kind is not Kind.FILE:
-            continue
-        if not entry.name.endswith(".json"):
-            continue
-        data = read_regular(tree.root / entry.path, _LIMIT) or b""
-        try:
-            package = msgspec.json.decode(data, type=_Package)
-        except (msgspec.DecodeError, RecursionError):
-            continue
-        listed.update(package.files)
-        for each in package.paths_data.paths:
-            if each.prefix_placeholder and each.file_mode == "binary":
-                binary[each.path] = len(os.fsencode(each.prefix_placeholder))
-            elif each.prefix_placeholder:
-                text.add(each.path)
-    return CondaFiles(listed=frozenset(listed), text=frozenset(text), binary=binary)
+def ask(question: Question) -> Answer:
+    """Return what a command of conda would change."""
+    words = [one for one in question.arguments if not one.startswith("-")]
+    verb = words[1] if words[:1] == ["env"] and len(words) > 1 else (words or [""])[0]
+    if verb not in _VERBS:
+        text = f"{question.program[0]} {verb} has no dry run"
+        return NoAnswer(why=Silence.NO_DRY_RUN, text=text)
+    arguments = [one for one in question.arguments if one not in ("-y", "--yes", "-q", "--quiet")]
+    done = question.run(*arguments, "--dry-run", "--json")
+    if isinstance(done, NoAnswer):
+        return done
+    document = _document(done.output)
+    actions = document.get("actions")
+    if isinstance(actions, dict):
+        return Resolution(
+            changes=changes_of(_rows(actions, "UNLINK"), _rows(actions, "LINK")),
+            download_bytes=_bytes(actions),
+            seconds=done.seconds,
+        )
+    if done.ok and document.get("success", True):
+        return Resolution(download_bytes=0, seconds=done.seconds)
+    said = [document.get("exception_name"), document.get("error") or document.get("message")]
+    said += [*(document.get("solver_problems") or ()), done.errors]
+    return failure("\n".join(str(one) for one in said if one) or done.output)
 
 
-def with_binary_prefix(data: bytes, old: Sequence[str], new: str, placeholder: int) -> bytes | None:
-    """Replace a prefix in the strings of a binary, whose size stays; None where it is too long.
+def _document(text: str) -> dict[str, Any]:
+    """Return the document of an output; lines of progress may stand before it."""
+    for at in (text.find("{"), text.find("\n{") + 1):
+        if at >= 0:
+            try:
+                found: Any = msgspec.json.decode(text[at:].strip())
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(found, dict):
+                return found
+    return {}
 
-    `placeholder` is the length of the text that conda replaced by the old prefix.
-    """
-    for spelling in old:
-        before, start = os.fsencode(spelling), 0
-        while (found := data.find(before, start)) >= 0:
-            end = data.find(b"\0", found)
-            end = len(data) if end < 0 else end
-            text = data[found:end]
-            changed = with_prefix(text, [spelling], new)
-            after = data[end : end + _LONGEST_PADDING]
-            zeros = len(after) - len(after.lstrip(b"\0")) - 1  # one ends the string
-            padding = text.count(before) * (placeholder - len(before))
-            if len(changed) - len(text) > max(min(zeros, padding), 0):
-                return None
-            whole = max(len(text), len(changed))
-            data = data[:found] + changed.ljust(whole, b"\0") + data[found + whole :]
-            start = found + max(len(changed), 1)
-    return data
+
+def _rows(actions: dict[str, Any], kind: str) -> dict[str, str | None]:
+    rows = actions.get(kind) or ()
+    return {
+        normal(str(one["name"])): str(one.get("version"))
+        for one in rows
+        if isinstance(one, dict) and "name" in one
+    }
+
+
+def _bytes(actions: dict[str, Any]) -> int | None:
+    """Return the bytes that are fetched; what lies in the package cache is not among them."""
+    sizes = [one.get("size") for one in actions.get("FETCH") or () if isinstance(one, dict)]
+    return None if None in sizes else sum(size for size in sizes if isinstance(size, int))
