@@ -23,7 +23,9 @@ def joined(action: Action, facts: Facts, captures: Mapping[str, str]) -> tuple[s
     them would be new there.
     """
     here = packages(facts) or {}
-    present = tuple(part for one in action.companions if _name(one) in here for part in one.split())
+    present = tuple(
+        part for one in action.companions if name_of(one) in here for part in one.split()
+    )
     return fill_each((*action.install, *present), facts, captures)
 
 
@@ -31,7 +33,7 @@ def unlisted(recipe: Recipe, facts: Facts) -> tuple[str, ...]:
     """Return the companions of which nobody could say whether they are installed."""
     if packages(facts) is not None:
         return ()
-    return tuple(_name(one) for action in recipe.steps for one in action.companions)
+    return tuple(name_of(one) for action in recipe.steps for one in action.companions)
 
 
 def changes(action: Action, facts: Facts, captures: Mapping[str, str]) -> bool:
@@ -53,7 +55,7 @@ def changes(action: Action, facts: Facts, captures: Mapping[str, str]) -> bool:
         return True
     moved = any(_moves(one, action.options, here) for one in wanted)
     lacking = Option.NO_DEPS not in action.options and _lacks(wanted, facts)
-    return moved or lacking or any(_name(name) in here for name in unwanted)
+    return moved or lacking or any(name_of(name) in here for name in unwanted)
 
 
 def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tupl
     here, moved, names = packages(facts) or {}, dict[str, str](), set[str]()
     for action in recipe.steps:
         for one in joined(action, facts, captures) or ():
-            names.add(_name(one))
+            names.add(name_of(one))
             line = _line(one)
             name = normalize_name(line.name) if line else ""
             if name in here and _moves(one, action.options, here):
@@ -113,7 +115,7 @@ def _lacks(wanted: Sequence[str], facts: Facts) -> bool:
     asked: dict[str, list[tuple[str, bool]]] = {}
     for wish in requirements(facts):
         asked.setdefault(wish.package, []).append((wish.wanted, wish.is_unmet(facts)))
-    known, new = set[str](), {_name(one) for one in wanted}
+    known, new = set[str](), {name_of(one) for one in wanted}
     while new:
         known |= new
         if any(unmet for name in new for _, unmet in asked.get(name, ())):
@@ -129,6 +131,7 @@ def _line(requirement: str) -> Line | None:
         return None
 
 
-def _name(requirement: str) -> str:
+def name_of(requirement: str) -> str:
+    """Return the normalized name that a requirement begins with; empty where there is none."""
     found = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", requirement)
     return normalize_name(found[0]) if found else ""

@@ -75,6 +75,36 @@ def install(
     return (*_pip_first(facts), _pip(facts, "install", (*flags, *where, *requirements, *held)))
 
 
+def install_set(
+    requirements: Sequence[str], facts: Facts, *, newer: Sequence[str] = (), again: Sequence[str]
+) -> tuple[Command, ...]:
+    """Return the commands that install several requirements in one resolution.
+
+    `newer` may go beyond the release that is here; the files of `again` are written once more.
+    """
+    if _uses_uv(facts):
+        flags = (
+            *(part for name in newer for part in ("--upgrade-package", name)),
+            *(part for name in again for part in ("--reinstall-package", name)),
+        )
+        return (_uv(facts, "install", (*flags, *requirements)),)
+    commands = [*_pip_first(facts)]
+    plain = [one for one in requirements if _bare(one) not in again]
+    rewritten = [one for one in requirements if _bare(one) in again]
+    if plain:
+        commands.append(_pip(facts, "install", (*(("--upgrade",) if newer else ()), *plain)))
+    if rewritten:
+        # pip would write every dependency once more as well.
+        flags = ("--force-reinstall", "--no-deps")
+        commands.append(_pip(facts, "install", (*flags, *rewritten)))
+    return tuple(commands)
+
+
+def _bare(requirement: str) -> str:
+    found = _NAME.match(requirement)
+    return found[0].lower() if found else ""
+
+
 def uninstall(names: Sequence[str], facts: Facts) -> tuple[Command, ...]:
     """Return the command that removes distributions from the target."""
     if _uses_uv(facts):

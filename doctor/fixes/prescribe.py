@@ -31,14 +31,19 @@ def fixes_for(found: Detection, facts: Facts) -> list[Fix]:
     """
     if value_of(facts, "python.executable") is None:
         facts = {**facts, "python.executable": present(installer.python(facts), "default")}
-    fitting = sorted(
+    fitting = fitting_recipes(found, facts)
+    fixes = [_for_environment(recipe, facts, found.captures) for recipe in fitting]
+    kept = kept_to_lock(found, [fix for fix in fixes if fix is not None], facts)
+    workspace = value_of(facts, "cargo.workspace")
+    return [in_workspace(fix, str(workspace)) if workspace else fix for fix in kept]
+
+
+def fitting_recipes(found: Detection, facts: Facts) -> list[Recipe]:
+    """Return the recipes of a finding that may apply here, by preference."""
+    return sorted(
         (recipe for recipe in found.recipes if may_apply(recipe, facts)),
         key=lambda one: bool(pinned_by(one, facts, found.captures)),
     )
-    written = [_for_environment(recipe, facts, found.captures) for recipe in fitting]
-    kept = kept_to_lock(found, [fix for fix in written if fix is not None], facts)
-    workspace = value_of(facts, "cargo.workspace")
-    return [_in_workspace(fix, str(workspace)) if workspace else fix for fix in kept]
 
 
 def is_done(found: Detection, facts: Facts) -> bool:
@@ -57,12 +62,12 @@ def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | 
     moves = [one for one in recipe.steps if one.install or one.uninstall]
     why = closed(facts) if moves else ""
     if not why or len(moves) < len(recipe.steps):
-        return _write(recipe, facts, captures)
+        return written(recipe, facts, captures)
     if not any(one.install for one in moves):
         return None  # nothing can be removed from it
     there, make = above(facts)
     installs = tuple(one for one in moves if one.install)
-    fix = _write(msgspec.structs.replace(recipe, steps=installs), there, captures)
+    fix = written(msgspec.structs.replace(recipe, steps=installs), there, captures)
     if fix is None:
         return None
     note = (
@@ -74,21 +79,24 @@ def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | 
     )
 
 
-def _in_workspace(fix: Fix, workspace: str) -> Fix:
+def in_workspace(fix: Fix, workspace: str) -> Fix:
     """Have the commands of cargo run in the workspace.
 
     Every other command names its target itself.
     """
+    steps = tuple(standing(step, workspace) for step in fix.steps)
+    return msgspec.structs.replace(fix, steps=steps, verify=_standing(fix.verify, workspace))
 
-    def standing(command: Command | None) -> Command | None:
-        if command is None or command.argv[:1] != ("cargo",):
-            return command
-        return msgspec.structs.replace(command, cwd=workspace)
 
-    steps = tuple(
-        msgspec.structs.replace(step, command=standing(step.command)) for step in fix.steps
-    )
-    return msgspec.structs.replace(fix, steps=steps, verify=standing(fix.verify))
+def standing(step: Step, workspace: str) -> Step:
+    """Return a step whose command runs in the workspace where it is cargo's."""
+    return msgspec.structs.replace(step, command=_standing(step.command, workspace))
+
+
+def _standing(command: Command | None, workspace: str) -> Command | None:
+    if command is None or command.argv[:1] != ("cargo",):
+        return command
+    return msgspec.structs.replace(command, cwd=workspace)
 
 
 def _use_if(recipe: Recipe, facts: Facts, captures: Captures) -> Iterator[str]:
@@ -117,7 +125,7 @@ def _sentences(*parts: str) -> str:
     return " ".join(ended)
 
 
-def _write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
+def written(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
     """Return the fix.
 
     None where a placeholder of a step stays open, or no step changes anything.
@@ -125,13 +133,13 @@ def _write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
     steps = list[Step]()
     effective = recipe.snippet is not None
     for action in recipe.steps:
-        written = _steps(action, facts, captures)
-        if written is None:
+        these = steps_of(action, facts, captures)
+        if these is None:
             return None
         # One step that changes something keeps them all: what an earlier one removes, a later one
         # brings back in the same release.
-        effective = effective or (bool(written) and changes(action, facts, captures))
-        steps += (one for one in written if one not in steps)
+        effective = effective or (bool(these) and changes(action, facts, captures))
+        steps += (one for one in these if one not in steps)
     snippet = _snippet(recipe.snippet, facts, captures) if recipe.snippet else None
     if not effective or (recipe.snippet and snippet is None):
         return None
@@ -151,7 +159,7 @@ def _write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
     )
 
 
-def _steps(action: Action, facts: Facts, captures: Captures) -> list[Step] | None:
+def steps_of(action: Action, facts: Facts, captures: Captures) -> list[Step] | None:
     """Return one action as steps, the preparation of an installer first.
 
     None where a placeholder stays open.

@@ -6,6 +6,7 @@ import msgspec
 
 from doctor.model.findings import Detection, Finding
 from doctor.model.observation import Observation
+from doctor.model.plans import Plan
 
 
 class Undecided(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +54,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """An observation with what was judged of it; stands alone.
 
     `findings` are ranked: the first is what to do first. `fixed` are ids of the baseline that were
-    not found again. `look_alikes` is empty where anything was found.
+    not found again. `look_alikes` is empty where anything was found. `plan` is for all findings
+    that count, None where nothing has to be done or no fix is known.
     """
 
     command: str
@@ -65,6 +67,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     ruled_out: tuple[RuledOut, ...] = ()
     look_alikes: tuple[LookAlike, ...] = ()
     fixed: tuple[str, ...] = ()
+    plan: Plan | None = None
     exit_code: int = 0
 
     @property

@@ -17,6 +17,7 @@ from doctor.model.facts import Facts
 from doctor.model.findings import Detection, Finding, Suppression
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Verdict
+from doctor.model.plans import Plan
 from doctor.model.report import CatalogStamp, Diagnosis, Report
 from doctor.model.scales import Severity
 from doctor.pipeline.policy import Policy, Selection, exit_code
@@ -90,6 +91,7 @@ def _assess(
         ruled_out=diagnosis.ruled_out,
         look_alikes=diagnosis.look_alikes,
         fixed=suppressed.fixed,
+        plan=_plan(diagnosis.findings, findings, facts, catalog) if command == "check" else None,
         exit_code=exit_code(command, seen, findings, policy, selection),
     )
 
@@ -113,6 +115,24 @@ def _planned(
     from doctor.fixes.attach import with_fixes  # a healthy machine does without
 
     return with_fixes(detections, facts, suppressions)
+
+
+def _plan(
+    detections: tuple[Detection, ...],
+    findings: tuple[Finding, ...],
+    facts: Facts,
+    catalog: Catalog,
+) -> Plan | None:
+    """Return one plan for the findings that count, where any of them has a fix."""
+    counted = {one.id for one in findings if one.suppressed is None}
+    acting = {
+        one.id for one in findings if one.fixes and one.severity is not Severity.NOTE
+    } & counted
+    if not acting:
+        return None
+    from doctor.planning.plan import plan  # a healthy machine does without
+
+    return plan([one for one in detections if one.id in counted], facts, catalog)
 
 
 def _in_order(

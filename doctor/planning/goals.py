@@ -1,0 +1,103 @@
+"""Turn the wishes of a finding into choices for the resolver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from doctor.base.requirements import InvalidRequirement, Line, normalize_name, read_line
+from doctor.fixes.wishes import Part, Wish, wishes_for
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Detection
+from doctor.model.issues import Option
+from doctor.planning.resolver import Choice, Need
+
+_PREVENTIONS = ("PIP_CONSTRAINT", "UV_CONSTRAINT")
+
+
+class Goal:
+    """A finding that a plan has to end, with the wishes that may do so, best first."""
+
+    def __init__(self, found: Detection, facts: Facts) -> None:
+        self.found = found
+        self.wishes = _usable(wishes_for(found, facts))
+        self.torch = str(value_of(facts, "torch.release") or "")
+
+    @property
+    def id(self) -> str:
+        """Return the id of the finding."""
+        return self.found.id
+
+    def choices(self, banned: frozenset[int] = frozenset()) -> tuple[Choice, ...]:
+        """Return the choices that are left, for the resolver."""
+        return tuple(
+            Choice(f"goal:{self.id}", number, tuple(_needs(wish, self.torch, self.id)))
+            for number, wish in enumerate(self.wishes)
+            if number not in banned
+        )
+
+
+def _usable(wishes: Sequence[Wish]) -> tuple[Wish, ...]:
+    """Return what a machine can carry out, what needs no reader's judgement first."""
+    usable = [one for one in wishes if not one.is_for_human and one.fix.safe and _mends(one)]
+    return tuple(sorted(usable, key=lambda one: (not one.fix.lasting, bool(one.fix.use_if))))
+
+
+def _mends(wish: Wish) -> bool:
+    """Say whether a wish changes anything now.
+
+    Looking at something does not, and neither does holding a release in later installations.
+    """
+    variables = [name for part in wish.parts for name in part.env]
+    looks = wish.fix.kind == "configure" and not wish.fix.lasting
+    return not looks and not any(name in _PREVENTIONS for name in variables)
+
+
+def is_opaque(wish: Wish) -> bool:
+    """Say whether a wish does something whose effect on the facts nobody can foresee."""
+    return any(part.steps for part in wish.parts)
+
+
+def _needs(wish: Wish, torch: str, by: str) -> Iterator[Need]:
+    wanted = [line for part in wish.parts for line, _ in lines(part)]
+    names = {normalize_name(line.name) for line in wanted}
+    for part in wish.parts:
+        pins_torch = any(
+            normalize_name(line.name) == "torch" and line.specifier.startswith("==")
+            for line, _ in lines(part)
+        )
+        for line, is_asked in lines(part):
+            newer = Option.UPGRADE in part.options and is_asked and not pins_torch
+            pinned = "==" in line.specifier
+            yield Need(
+                normalize_name(line.name),
+                (line.specifier,) if line.specifier else (),
+                newer=newer and not pinned,
+                by=by,
+            )
+        for name in part.unwanted:
+            if name not in names:
+                yield Need(name, gone=True, by=by)
+        if Option.HOLD_TORCH in part.options and torch and "torch" not in names:
+            yield Need("torch", (f"=={torch}",), by=by)
+
+
+def lines(part: Part) -> Iterator[tuple[Line, bool]]:
+    """Yield the requirements of a part, and whether its author asks for each in any case."""
+    for text in part.wanted:
+        try:
+            yield read_line(text), text in part.asked
+        except InvalidRequirement:
+            continue
+
+
+def rewritten(wishes: Mapping[str, Wish]) -> frozenset[str]:
+    """Return the packages whose files are to be written again in the same release."""
+    names = set[str]()
+    for wish in wishes.values():
+        gone = {name for part in wish.parts for name in part.unwanted}
+        for part in wish.parts:
+            for line, is_asked in lines(part):
+                name = normalize_name(line.name)
+                if name in gone or (Option.REINSTALL in part.options and is_asked):
+                    names.add(name)
+    return frozenset(names)

@@ -1,0 +1,231 @@
+"""Choose a release for each package that a plan speaks of, by `resolvelib`.
+
+Three things ask: what is installed (its own metadata and the tables), the anchor, and the wishes of
+findings. What is installed is preferred, then the nearest release that a table knows, then a range
+in which the installer of the target chooses. https://github.com/sarugaku/resolvelib
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from resolvelib import AbstractProvider, BaseReporter, Resolver
+from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
+
+from doctor.base.versions import parse, public
+from doctor.planning.knowledge import Knowledge, fits_any
+
+if TYPE_CHECKING:
+    from resolvelib.structs import Matches
+
+_ROUNDS = 600
+GOAL = "goal:"
+"""What the identifier of a finding's goal begins with."""
+
+
+class Need(NamedTuple):
+    """That a package is there in one of several ranges, or that it is gone.
+
+    `optional`: its absence will do as well. `newer`: a release later than the one installed.
+    """
+
+    name: str
+    alternatives: tuple[str, ...] = ()
+    gone: bool = False
+    optional: bool = False
+    newer: bool = False
+    by: str = ""
+
+
+class Pick(NamedTuple):
+    """What becomes of a package.
+
+    It stays, moves to an exact `version`, moves into `ranges` (`version` is empty), or goes.
+    """
+
+    name: str
+    version: str = ""
+    ranges: str = ""
+    stays: bool = False
+    gone: bool = False
+
+
+class Choice(NamedTuple):
+    """One way to reach a goal: its number among the wishes, and what it needs."""
+
+    name: str
+    number: int
+    needs: tuple[Need, ...]
+
+
+class Problem(NamedTuple):
+    """All that a resolver is given.
+
+    `needs_of` are the requirements of each installed package that count. `torch_needed` names those
+    that are compiled for the installed torch without a word in their metadata. `expendable` may go
+    where nothing else is possible.
+    """
+
+    here: Mapping[str, str]
+    knowledge: Knowledge
+    needs_of: Mapping[str, tuple[Need, ...]]
+    roots: tuple[Need, ...]
+    goals: Mapping[str, tuple[Choice, ...]]
+    expendable: frozenset[str] = frozenset()
+
+
+def solve(problem: Problem) -> Mapping[str, Pick | Choice] | None:
+    """Return what becomes of each package, and each choice; None where nothing fits."""
+    resolver: Resolver[Need, Pick | Choice, str] = Resolver(_Provider(problem), BaseReporter())
+    roots = [*problem.roots, *(Need(f"{GOAL}{name}") for name in problem.goals)]
+    try:
+        return resolver.resolve(roots, max_rounds=_ROUNDS).mapping
+    except (ResolutionImpossible, ResolutionTooDeep):
+        return None
+
+
+class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def identify(self, requirement_or_candidate: Need | Pick | Choice) -> str:
+        return requirement_or_candidate.name
+
+    def get_preference(
+        self,
+        identifier: str,
+        resolutions: Mapping[str, Any],  # noqa: ARG002 - resolvelib names its arguments
+        candidates: Mapping[str, Iterator[Any]],  # noqa: ARG002
+        information: Mapping[str, Iterator[Any]],  # noqa: ARG002
+        backtrack_causes: Sequence[Any],  # noqa: ARG002
+    ) -> tuple[int, int, str]:
+        """Decide torch first, then goals in their order, then the rest by name."""
+        if identifier == "torch":
+            return (0, 0, "")
+        if identifier.startswith(GOAL):
+            return (1, list(self._problem.goals).index(identifier.removeprefix(GOAL)), "")
+        of_torch = any(need.name == "torch" for need in self._problem.needs_of.get(identifier, ()))
+        return (2 if of_torch else 3, 0, identifier)
+
+    def find_matches(
+        self,
+        identifier: str,
+        requirements: Mapping[str, Iterator[Need]],
+        incompatibilities: Mapping[str, Iterator[Pick | Choice]],
+    ) -> Matches[Pick | Choice]:
+        banned = set(incompatibilities[identifier])
+        if identifier.startswith(GOAL):
+            choices = self._problem.goals[identifier.removeprefix(GOAL)]
+            return [one for one in choices if one not in banned]
+        needs = list(requirements[identifier])
+        return [
+            one
+            for one in self._candidates(identifier, needs)
+            if one not in banned and all(self._fits(need, one) for need in needs)
+        ]
+
+    def is_satisfied_by(self, requirement: Need, candidate: Pick | Choice) -> bool:
+        return isinstance(candidate, Choice) or self._fits(requirement, candidate)
+
+    def get_dependencies(self, candidate: Pick | Choice) -> Iterable[Need]:
+        if isinstance(candidate, Choice):
+            return candidate.needs
+        problem = self._problem
+        if candidate.gone:
+            return ()
+        if candidate.stays:
+            return problem.needs_of.get(candidate.name, ())
+        if not candidate.version:
+            return ()
+        torches = problem.knowledge.torches(candidate.name, candidate.version)
+        beside = () if torches is None or "torch" not in problem.here else (torches,)
+        return (
+            *(
+                Need("torch", tuple(f"=={one}" for one in found) or ("==0",), by=candidate.name)
+                for found in beside
+            ),
+            *(
+                Need(other, ranges, by=candidate.name)
+                for other, ranges in problem.knowledge.asks(candidate.name, candidate.version)
+                if other in problem.here
+            ),
+        )
+
+    def _fits(self, need: Need, pick: Pick) -> bool:
+        if pick.gone or need.gone:
+            return pick.gone and (need.gone or need.optional)
+        here = self._problem.here.get(pick.name, "")
+        if need.newer and (pick.stays or (pick.version and not _is_later(pick.version, here))):
+            return False
+        if pick.version:
+            return fits_any(pick.version, need.alternatives)
+        return not need.alternatives or any(_within(pick.ranges, one) for one in need.alternatives)
+
+    def _candidates(self, name: str, needs: Sequence[Need]) -> Iterator[Pick]:
+        here = self._problem.here.get(name)
+        if all(need.gone for need in needs if not need.optional) and any(
+            need.gone for need in needs
+        ):
+            yield Pick(name, gone=True)
+            return
+        if here is not None:
+            yield Pick(name, public(here), stays=True)
+        known = [one for one in self._problem.knowledge.releases(name) if one != here]
+        newer = any(need.newer for need in needs)
+        yield from (Pick(name, one) for one in _nearest(known, here, newer=newer))
+        yield from self._open(name, here, needs, known)
+        if name in self._problem.expendable:
+            yield Pick(name, gone=True)
+
+    def _open(
+        self, name: str, here: str | None, needs: Sequence[Need], known: Sequence[str]
+    ) -> Iterator[Pick]:
+        """Yield the range in which the installer may choose, where the tables know no release.
+
+        It never falls below what is installed, unless a requirement says so.
+        """
+        asked = [need for need in needs if need.alternatives or need.newer]
+        if not asked or (known and self._problem.knowledge.torches(name, known[0]) is not None):
+            return
+        clauses = dict.fromkeys(
+            part for need in needs for part in need.alternatives[-1:] for part in part.split(",")
+        )
+        ranges = ",".join(filter(None, clauses))
+        if any(need.newer for need in needs) and here is not None and not _has_floor(ranges):
+            ranges = ",".join(filter(None, (f">={public(here)}", ranges)))
+        yield Pick(name, ranges=ranges)
+
+
+def _has_floor(ranges: str) -> bool:
+    return any(part.strip()[:1] in (">", "=", "~") for part in ranges.split(","))
+
+
+def _within(ranges: str, wanted: str) -> bool:
+    """Say whether a range was made with every clause of another."""
+    return set(filter(None, wanted.split(","))) <= set(ranges.split(","))
+
+
+def _is_later(version: str, here: str) -> bool:
+    first, second = parse(version), parse(public(here))
+    return first is None or second is None or first > second
+
+
+def _nearest(known: Sequence[str], here: str | None, *, newer: bool) -> list[str]:
+    """Return releases, the nearest first: later ones before earlier ones.
+
+    None falls by a major release. `newer` puts the newest first.
+    """
+    at = parse(public(here)) if here else None
+    if at is None or newer:
+        return [one for one in known if at is None or _is_later(one, str(at))]
+    parsed = [(one, version) for one in known if (version := parse(one)) is not None]
+    later = [one for one, version in parsed if version > at]
+    later.sort(key=_line)  # stable: the newest patch of each line comes first
+    earlier = [one for one, version in parsed if version < at and version.major == at.major]
+    return [*later, *earlier]
+
+
+def _line(version: str) -> tuple[int, ...]:
+    parsed = parse(version)
+    return parsed.release[:2] if parsed else ()

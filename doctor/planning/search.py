@@ -1,0 +1,334 @@
+"""Search one set of changes around an anchor: resolve, lay over the facts, judge again, repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+import msgspec
+
+from doctor.base.globs import matches_any
+from doctor.base.versions import public
+from doctor.facts.devices import texts
+from doctor.facts.families import requirement_of, requirements
+from doctor.fixes.effect import name_of
+from doctor.fixes.wishes import Wish
+from doctor.judge.match import diagnose
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Fact, Facts, value_of
+from doctor.model.findings import Detection
+from doctor.model.observation import Observation
+from doctor.model.scales import Severity
+from doctor.planning.goals import Goal, is_opaque, rewritten
+from doctor.planning.knowledge import Knowledge, specifiers
+from doctor.planning.overlay import Changes, laid_over
+from doctor.planning.resolver import GOAL, Choice, Need, Pick, Problem, solve
+
+_ROUNDS = 24
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """One set of changes: what moves, which wishes it carries out, and what comes of it."""
+
+    anchor: str
+    picks: Mapping[str, Pick]
+    wishes: Mapping[str, Wish]
+    changes: Changes
+    solved: tuple[str, ...]
+    left: tuple[str, ...]
+
+    @property
+    def moves(self) -> frozenset[str]:
+        """Return the packages that move or go."""
+        return frozenset((*self.changes.moved, *self.changes.removed))
+
+
+class Environment:
+    """What is installed, what counts as a rule, and what was found."""
+
+    def __init__(self, findings: Sequence[Detection], facts: Facts, catalog: Catalog) -> None:
+        self.facts, self.catalog = facts, catalog
+        self.findings = tuple(one for one in findings if one.severity is not Severity.NOTE)
+        self.knowledge = Knowledge(catalog, facts)
+        self.static = self.judged(facts)
+        self.before = frozenset(one.id for one in findings)
+
+    def judged(self, facts: Facts) -> Mapping[str, Detection]:
+        """Return what the facts alone show, without notes, by id."""
+        known: dict[str, Fact] = dict(facts)
+        found = diagnose(Observation(facts=known, static=True), self.catalog).findings
+        return {one.id: one for one in found if one.severity is not Severity.NOTE}
+
+    @cached_property
+    def here(self) -> Mapping[str, str]:
+        """Return every installed package and its version."""
+        listed = value_of(self.facts, "packages")
+        here = {str(name): str(version) for name, version in listed.items()} if listed else {}
+        torch = value_of(self.facts, "torch.release")
+        return here | ({"torch": str(torch)} if torch else {})
+
+    @cached_property
+    def needs_of(self) -> Mapping[str, tuple[Need, ...]]:
+        """Return what each installed package needs as long as it stays.
+
+        A requirement that is not met and that no finding cites is let be.
+        """
+        cited = {piece.fact for found in self.findings for piece in found.evidence}
+        leftover = set(texts(self.facts, "cuda_packages.leftover"))
+        needs: dict[str, list[Need]] = {}
+        for one in requirements(self.facts, "specifier"):
+            specifier = one.text("specifier", self.facts)
+            passed = one.is_unmet(self.facts) and one.fact("met") not in cited
+            if one.package in leftover or passed or specifier.startswith("@"):
+                continue
+            if one.package == "torch" and one.wanted.startswith(("triton", "nvidia-", "cuda-")):
+                continue  # an installer brings these along with torch
+            ranges = (specifier,) if specifier else ()
+            needs.setdefault(one.package, []).append(Need(one.wanted, ranges, by=one.package))
+        for name in self.compiled:
+            if not any(need.name == "torch" for need in needs.get(name, ())):
+                needs.setdefault(name, []).append(self._torch_of(name))
+        return {name: tuple(found) for name, found in needs.items()}
+
+    @cached_property
+    def compiled(self) -> tuple[str, ...]:
+        """Return the packages whose compiled files are made for the torch that is installed."""
+        names = {name.split(".")[1] for name in self.facts if name.startswith("extension.")}
+        names |= {
+            name
+            for name, version in self.here.items()
+            if name != "torch" and self.knowledge.torches(name, public(version)) is not None
+        }
+        broken = {name for name in names if self._is_broken(name)}
+        return tuple(sorted((names & self.here.keys()) - broken - {"torch", "triton"}))
+
+    def _is_broken(self, name: str) -> bool:
+        kinds = ("undefined_symbols", "missing_libraries")
+        return any(value_of(self.facts, f"extension.{name}.{kind}") for kind in kinds)
+
+    def _torch_of(self, name: str) -> Need:
+        known = self.knowledge.torches(name, public(self.here[name]))
+        torch = self.here.get("torch", "")
+        if known and public(torch) in known:
+            return Need("torch", tuple(f"=={one}" for one in known), optional=True, by=name)
+        minor = ".".join(public(torch).split(".")[:2])
+        return Need("torch", (f"=={minor}.*",) if torch else (), optional=True, by=name)
+
+    def ground(self, names: frozenset[str]) -> frozenset[str]:
+        """Return packages with all that they stand on, as far as their metadata is known."""
+        known, new = set[str](), set(names)
+        while new:
+            known |= new
+            new = {
+                one.wanted for one in requirements(self.facts, "specifier") if one.package in new
+            } - known
+        return frozenset(known)
+
+
+class Search:
+    """The rounds for one anchor."""
+
+    def __init__(
+        self,
+        around: Environment,
+        anchor: str,
+        torch: str,
+        *,
+        expendable: Iterable[str] = (),
+        without: Iterable[str] = (),
+    ) -> None:
+        self._around, self._anchor, self._torch = around, anchor, torch
+        self._expendable = frozenset(expendable)
+        self._without = frozenset(without)
+        self._goals: dict[str, Goal] = {}
+        self._banned: dict[str, set[int]] = {}
+        self._given_up: dict[str, None] = {}
+
+    def draft(self) -> Draft | None:
+        """Return the changes; None where the rules leave none."""
+        found = self._settled()
+        if found is None:
+            return None
+        for name in list(self._goals):
+            shorter = self._shorter(found, name)
+            found = shorter or found
+        return found
+
+    def _settled(self) -> Draft | None:
+        draft: Draft | None = None
+        for _ in range(_ROUNDS):
+            mapping = self._solved()
+            if mapping is None:
+                return None
+            draft = self._judged(mapping)
+            open_ = [name for name in draft.left if name not in self._given_up]
+            if not open_:
+                return draft
+            for name in open_:
+                self._push(name, draft)
+        return draft
+
+    def _solved(self) -> Mapping[str, Pick | Choice] | None:
+        """Resolve; a goal that no choice of its own can reach with the others is given up."""
+        while True:
+            mapping = solve(self._problem())
+            if mapping is not None or not self._goals:
+                return mapping
+            name = next(reversed(self._goals))
+            self._ban(name, None)
+
+    def _problem(self) -> Problem:
+        around = self._around
+        roots = [
+            Need(name, optional=True)
+            for name in sorted({*around.needs_of, *around.compiled} & around.here.keys())
+        ]
+        if self._torch:
+            roots.append(Need("torch", (f"=={self._torch}",)))
+        goals = {
+            name: goal.choices(frozenset(self._banned.get(name, ())))
+            for name, goal in self._goals.items()
+        }
+        return Problem(
+            here=around.here,
+            knowledge=around.knowledge,
+            needs_of=around.needs_of,
+            roots=tuple(roots),
+            goals=goals,
+            expendable=self._expendable,
+        )
+
+    def _push(self, name: str, draft: Draft) -> None:
+        """Add a goal for a finding that stays, or take away the choice that did not end it."""
+        if name in self._goals:
+            chosen = draft.wishes.get(name)
+            goal = self._goals[name]
+            number = goal.wishes.index(chosen) if chosen is not None else None
+            self._ban(name, number)
+            return
+        found = next((one for one in self._around.findings if one.id == name), None)
+        facts = self._around.facts
+        if found is None:
+            facts = laid_over(facts, draft.changes, self._around.catalog)
+            found = self._around.judged(facts).get(name)
+        goal_ = Goal(found, facts) if found is not None else None
+        if goal_ is None or not goal_.wishes or name in self._without:
+            self._given_up[name] = None
+        else:
+            self._goals[name] = goal_
+
+    def _ban(self, name: str, number: int | None) -> None:
+        banned = self._banned.setdefault(name, set())
+        if number is not None:
+            banned.add(number)
+        if number is None or len(banned) >= len(self._goals[name].wishes):
+            del self._goals[name]
+            self._given_up[name] = None
+
+    def _shorter(self, draft: Draft, name: str) -> Draft | None:
+        """Return the draft without one goal, where nothing more is left and less moves."""
+        goal = self._goals.pop(name, None)
+        if goal is None:
+            return None
+        mapping = solve(self._problem())
+        other = self._judged(mapping) if mapping is not None else None
+        if (
+            other is not None
+            and set(other.left) <= set(draft.left)
+            and len(other.moves) + len(other.wishes) < len(draft.moves) + len(draft.wishes)
+        ):
+            return other
+        self._goals[name] = goal
+        return None
+
+    def _judged(self, mapping: Mapping[str, Pick | Choice]) -> Draft:
+        around = self._around
+        picks = {
+            name: one
+            for name, one in mapping.items()
+            if isinstance(one, Pick) and self._is_move(one)
+        }
+        wishes = {
+            name.removeprefix(GOAL): self._goals[name.removeprefix(GOAL)].wishes[one.number]
+            for name, one in mapping.items()
+            if isinstance(one, Choice)
+        }
+        changes = self._changes(picks, wishes)
+        found = around.judged(laid_over(around.facts, changes, around.catalog))
+        left = [
+            one.id for one in around.findings if not self._is_solved(one, found, changes, wishes)
+        ]
+        new = [name for name in found if name not in around.before and name not in around.static]
+        return Draft(
+            anchor=self._anchor,
+            picks=picks,
+            wishes=wishes,
+            changes=changes,
+            solved=tuple(one.id for one in around.findings if one.id not in left),
+            left=(*left, *new),
+        )
+
+    def _is_move(self, pick: Pick) -> bool:
+        here = self._around.here
+        return (pick.name in here) if pick.gone else not pick.stays
+
+    def _changes(self, picks: Mapping[str, Pick], wishes: Mapping[str, Wish]) -> Changes:
+        variables = {
+            name: value
+            for wish in wishes.values()
+            for part in wish.parts
+            for name, value in part.env.items()
+            if not part.wanted
+        }
+        return Changes(
+            moved={name: one.version for name, one in picks.items() if not one.gone},
+            removed=frozenset(name for name, one in picks.items() if one.gone),
+            written=rewritten(wishes),
+            variables={name: value for name, value in variables.items() if value},
+            unset=frozenset(name for name, value in variables.items() if not value),
+            swept=bool(picks or wishes),
+        )
+
+    def _is_solved(
+        self,
+        one: Detection,
+        found: Mapping[str, Detection],
+        changes: Changes,
+        wishes: Mapping[str, Wish],
+    ) -> bool:
+        if one.id in wishes and is_opaque(wishes[one.id]):
+            return True
+        if one.id in found:
+            return False
+        if one.id in self._around.static or one.id in wishes:
+            return True
+        return self._is_symptom(one, found) or self._is_touched(one, changes)
+
+    def _is_symptom(self, one: Detection, found: Mapping[str, Detection]) -> bool:
+        """Say whether a finding of a run goes with one that the facts no longer show."""
+        causes = [
+            other
+            for other in self._around.findings
+            if other.id != one.id and other.id in self._around.static
+        ]
+        return any(
+            matches_any(one.id, other.symptoms) and other.id not in found for other in causes
+        )
+
+    def _is_touched(self, one: Detection, changes: Changes) -> bool:
+        """Say whether a finding of a run is about a package that changes, or what it stands on."""
+        touched = {*changes.moved, *changes.removed, *changes.written}
+        return bool(touched & self._around.ground(_packages_of(one)))
+
+
+def _packages_of(found: Detection) -> frozenset[str]:
+    named = {
+        name_of(text) for recipe in found.recipes for step in recipe.steps for text in step.install
+    }
+    pairs = (requirement_of(piece.fact) for piece in found.evidence)
+    named |= {part for pair in pairs if pair for part in (pair[0].package, pair[0].wanted)}
+    family, _, rest = found.id.partition("/")
+    return frozenset(named | {rest if family in ("import", "requires", "extension") else family})
+
+
+__all__ = ["Draft", "Environment", "Search", "specifiers"]

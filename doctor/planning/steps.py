@@ -1,0 +1,202 @@
+"""Write a draft as ordered steps: remains, uninstall, install, variables, edits, restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from doctor.base.requirements import normalize_name
+from doctor.base.versions import public
+from doctor.facts.devices import texts
+from doctor.fixes import installer
+from doctor.fixes.wishes import Part
+from doctor.model.facts import Facts, value_of
+from doctor.model.fixes import Command, Step
+from doctor.model.issues import Option
+from doctor.planning.goals import lines
+from doctor.planning.resolver import Pick
+from doctor.planning.search import Draft, Environment
+
+_OWN_COMMAND = (Option.NO_BUILD_ISOLATION, Option.NO_BINARY, Option.PRE, Option.NO_CACHE)
+
+
+def steps_of(draft: Draft, around: Environment) -> tuple[Step, ...]:
+    """Return the steps of a draft in the order in which they have to run."""
+    facts = around.facts
+    own = [part for part in _parts(draft) if part.steps]
+    system = [step for part in own for step in part.steps if step.sudo and not step.reboot]
+    reboot = [step for part in own for step in part.steps if step.reboot]
+    rest = [step for part in own for step in part.steps if not (step.sudo or step.reboot)]
+    swept = list(_remains(facts)) if draft.picks or draft.changes.written else []
+    gone = {word for step in swept if step.command for word in step.command.argv[2:]}
+    kept = [step for step in rest if not _removes(step, gone)]
+    before = [step for step in kept if _is_removal(step)]
+    after = [step for step in kept if not _is_removal(step)]
+    return _each_once(
+        (
+            *system,
+            *swept,
+            *before,
+            *_uninstall(draft, around),
+            *_install(draft, around),
+            *after,
+            *reboot,
+        )
+    )
+
+
+def _parts(draft: Draft) -> list[Part]:
+    return [part for wish in draft.wishes.values() for part in wish.parts]
+
+
+def _each_once(steps: Sequence[Step]) -> tuple[Step, ...]:
+    unique: list[Step] = []
+    for step in steps:
+        if step not in unique:
+            unique.append(step)
+    return tuple(unique)
+
+
+def _remains(facts: Facts) -> Iterator[Step]:
+    """Yield the removal of what interrupted installers left, by its exact paths."""
+    paths = [
+        *texts(facts, "python.left_behind"),
+        *texts(facts, "python.stale_metadata"),
+        *texts(facts, "torch.without_metadata"),
+    ]
+    if not paths:
+        return
+    if value_of(facts, "host.os") == "windows":
+        argv: tuple[str, ...] = (
+            "Remove-Item",
+            "-Recurse",
+            "-Force",
+            "-LiteralPath",
+            ",".join(paths),
+        )
+    else:
+        argv = ("rm", "-rf", *paths)
+    yield Step(title="Remove what an interrupted installation left", command=Command(argv=argv))
+
+
+def _is_removal(step: Step) -> bool:
+    return step.command is not None and step.command.argv[:1] in (("rm",), ("Remove-Item",))
+
+
+def _removes(step: Step, gone: set[str]) -> bool:
+    return (
+        step.command is not None
+        and _is_removal(step)
+        and all(word in gone or word.startswith("-") for word in step.command.argv[1:])
+    )
+
+
+def _uninstall(draft: Draft, around: Environment) -> Iterator[Step]:
+    names = [*draft.changes.removed, *siblings(draft, around), *_of_shared_folders(draft)]
+    here = [name for name in dict.fromkeys(sorted(names)) if name in around.here]
+    for command in installer.uninstall(here, around.facts) if here else ():
+        yield Step(command=command)
+
+
+def _of_shared_folders(draft: Draft) -> list[str]:
+    return [
+        name for part in _parts(draft) for name in part.unwanted if name in draft.changes.written
+    ]
+
+
+def siblings(draft: Draft, around: Environment) -> tuple[str, ...]:
+    """Return NVIDIA's packages whose folders the torch that comes needs for another generation.
+
+    `nvidia-cudnn-cu12` and `nvidia-cudnn-cu13` unpack into one folder. An installer passes over the
+    one that is installed, though the other lies in its place. So both are removed first.
+    """
+    torch = draft.changes.moved.get("torch")
+    row = around.knowledge.torch_rows.get(public(torch)) if torch else None
+    if row is None or "cuda" not in row:
+        return ()
+    wanted = str(row["cuda"]).partition(".")[0]
+    families: dict[str, set[str]] = {}
+    for name in around.here:
+        stem, _, generation = name.rpartition("-cu")
+        if stem.startswith("nvidia-") and generation in ("11", "12", "13"):
+            families.setdefault(stem, set()).add(generation)
+    away = {*texts(around.facts, "cuda_packages.leftover")}
+    away |= {one.partition("==")[0] for one in texts(around.facts, "cuda_packages.overwritten")}
+    mixed = [
+        stem for stem, found in families.items() if len(found) > 1 and f"{stem}-cu{wanted}" in away
+    ]
+    return tuple(
+        f"{stem}-cu{generation}" for stem in sorted(mixed) for generation in sorted(families[stem])
+    )
+
+
+def _install(draft: Draft, around: Environment) -> Iterator[Step]:
+    """Yield one command for all that moves, and one for each that needs an index of its own."""
+    facts = around.facts
+    apart, extras = _apart(draft), _extras(draft)
+    moved = [
+        pick for name, pick in sorted(draft.picks.items()) if not pick.gone and name not in apart
+    ]
+    again = _again(draft, apart)
+    words = [
+        *(f"{one.name}{extras.get(one.name, '')}{_range(one)}" for one in moved),
+        *(f"{name}{extras.get(name, '')}{text}" for name, text in again.items()),
+    ]
+    if words and "torch" in around.here and "torch" not in {*draft.picks, *again}:
+        words.append(f"torch=={public(around.here['torch'])}")
+    newer = [one.name for one in moved if not one.version]
+    kept = set(again) - set(_of_shared_folders(draft))
+    commands = installer.install_set(words, facts, newer=newer, again=sorted(kept))
+    yield from (Step(command=command) for command in commands if words)
+    for part in _parts(draft):
+        if part.wanted and _stands_alone(part):
+            for command in installer.install(
+                part.wanted,
+                part.options,
+                part.index,
+                facts,
+                find_links=part.find_links,
+                build=part.build,
+            ):
+                yield Step(command=msgspec.structs.replace(command, env=dict(part.env)))
+
+
+def _range(pick: Pick) -> str:
+    return pick.ranges or (f"=={pick.version}" if pick.version else "")
+
+
+def _again(draft: Draft, apart: frozenset[str]) -> Mapping[str, str]:
+    """Return what is written once more in the release that its wish names."""
+    return {
+        name: line.specifier
+        for part in _parts(draft)
+        for line, _ in lines(part)
+        if (name := normalize_name(line.name)) in draft.changes.written
+        and name not in draft.picks
+        and name not in apart
+    }
+
+
+def _stands_alone(part: Part) -> bool:
+    return bool(part.index or part.find_links or part.build) or any(
+        option in _OWN_COMMAND for option in part.options
+    )
+
+
+def _apart(draft: Draft) -> frozenset[str]:
+    return frozenset(
+        normalize_name(line.name)
+        for part in _parts(draft)
+        if _stands_alone(part)
+        for line, _ in lines(part)
+    )
+
+
+def _extras(draft: Draft) -> Mapping[str, str]:
+    return {
+        normalize_name(line.name): f"[{','.join(sorted(line.extras))}]"
+        for part in _parts(draft)
+        for line, _ in lines(part)
+        if line.extras
+    }
