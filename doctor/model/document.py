@@ -11,6 +11,7 @@ from doctor.model.findings import Evidence, Place, Suppression
 from doctor.model.issues import Edit, Snippet
 from doctor.model.observation import Deselected, ProbeFailure, Target
 from doctor.model.outcomes import Outcome
+from doctor.model.plans import Change, Cost, Proof
 from doctor.model.report import LookAlike, RuledOut, Undecided
 from doctor.model.scales import Confidence, Severity
 
@@ -76,6 +77,27 @@ class FixDocument(msgspec.Struct, frozen=True, kw_only=True):
     asks: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+class PlanDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """One plan for all findings: `steps`, in order, and `changes`, the packages that move.
+
+    `resolved`: the installer itself confirmed the changes. `proof` is null where none was asked
+    for: its `verdict` is `proved`, `not_proved` or `not_possible`, `why` says what is still wrong,
+    `left` are ids of findings, `open` is what this machine cannot show. `alternatives` have none
+    of their own.
+    """
+
+    title: str
+    steps: tuple[StepDocument, ...] = ()
+    changes: tuple[Change, ...] = ()
+    solves: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    cost: Cost = Cost()
+    resolved: bool = False
+    proof: Proof | None = None
+    alternatives: tuple[PlanDocument, ...] = ()
+
+
 class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
     """One finding; `missing_facts` would decide it, and `settles` names them in one text.
 
@@ -117,7 +139,8 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     `left_out` says `deselected` and `static` in words. `assumed` was declared, not observed. `gone`
     are ids of the baseline that were not found again. `look_alikes` resemble a failure that nothing
-    explains; they are no findings.
+    explains; they are no findings. `plan` is for all findings that count, null where nothing is to
+    be done.
     """
 
     schema_version: int
@@ -141,5 +164,6 @@ class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     assumed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     look_alikes: tuple[LookAlike, ...] = ()
+    plan: PlanDocument | None = None
     errors: tuple[str, ...] = ()
     extra: dict[str, Any] = msgspec.field(default_factory=dict)

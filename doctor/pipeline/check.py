@@ -39,11 +39,13 @@ def check(
     first: Callable[[Report, Sequence[str]], object] | None = None,
     name_option: NameOption = flag,
     meanwhile: Callable[[], object] = bool,
+    host: Host | None = None,
 ) -> Report:
     """Observe the target, or read the snapshot, and judge it.
 
     `first` receives the report on files and tools before any check has run, and the ids of the
-    checks. `meanwhile` is called while tools of the host are waited for. Raises UsageError for a
+    checks. `meanwhile` is called while tools of the host are waited for. `host` is the machine to
+    look at, for example one with other variables than this process has. Raises UsageError for a
     mistake in the request, another DoctorError where the target cannot be examined.
     """
     begun = time.monotonic()
@@ -84,7 +86,7 @@ def check(
     else:
         chosen = observation_stage.chosen(checks, globs, request.skip)
         observation = observation_stage.observe(
-            _to_observe(request.observe, chosen, logs, declared),
+            _to_observe(request.observe, chosen, logs, declared, host),
             msgspec.structs.replace(watcher, static=static) if first else watcher,
             meanwhile=partial(_prepare, meanwhile),
             first=loading.load,
@@ -125,9 +127,10 @@ def _to_observe(
     checks: Sequence[Check],
     logs: tuple[Log, ...],
     declared: Mapping[str, Any],
+    host: Host | None = None,
 ) -> observation_stage.Request:
     return observation_stage.Request(
-        host=Host(),
+        host=host or Host(),
         project=selection.folder(request.project),
         python=request.python,
         features=selection.features(request.features),

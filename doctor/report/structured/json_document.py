@@ -11,12 +11,14 @@ from doctor.model.document import (
     DoctorDocument,
     FindingDocument,
     FixDocument,
+    PlanDocument,
     ReportDocument,
     StepDocument,
 )
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix, Step
+from doctor.model.plans import Plan
 from doctor.model.report import Report
 from doctor.report.structured.encoding import encoded
 from doctor.report.view.assumptions import assumed
@@ -69,6 +71,7 @@ def document(report: Report) -> ReportDocument:
         assumed=assumed(seen.facts),
         gone=report.fixed,
         look_alikes=report.look_alikes,
+        plan=None if report.plan is None else plan_document(report.plan),
     )
 
 
@@ -102,6 +105,22 @@ def _fix(fix: Fix, *, windows: bool) -> FixDocument:
         note=fix.note,
         snippet=fix.snippet,
         asks=fix.asks,
+    )
+
+
+def plan_document(plan: Plan) -> PlanDocument:
+    """Turn a plan into the document that is published."""
+    return PlanDocument(
+        title=plan.title,
+        steps=tuple(map(_step, plan.steps)),
+        changes=plan.changes,
+        solves=plan.solves,
+        leaves=plan.leaves,
+        notes=plan.notes,
+        cost=plan.cost,
+        resolved=plan.resolved,
+        proof=plan.proof,
+        alternatives=tuple(map(plan_document, plan.alternatives)),
     )
 
 

@@ -39,7 +39,11 @@ from doctor.report.view.blocks import (
 
 _INDENT = 2 + COLUMN
 _STYLES = {Style.QUIET: QUIET, Style.STRONG: "bold", Style.WARNING: "yellow", Style.CODE: "bold"}
-_LABELS = {"fix": "bold", "or": "bold", "unsure": "bold"}
+_LABELS = {
+    **dict.fromkeys(("fix", "or", "unsure", "plan"), "bold"),
+    "proved": "bold green",
+    "failed": "bold red",
+}
 _CHANGES = {"-": "red", "+": "green"}
 
 
@@ -56,18 +60,19 @@ def finding(found: Finding, how: Look) -> Lines:
         yield from paragraph(span(how, (rest, QUIET)), how, indent=_INDENT)
     if found.place:
         yield from _labelled("-->", [Piece(found.place)], how)
-    for block in found.blocks:
-        yield from _block(block, how)
+    for each in found.blocks:
+        yield from block(each, how)
 
 
-def _block(block: Block, how: Look) -> Lines:
-    match block:
+def block(given: Block, how: Look) -> Lines:
+    """Yield one block."""
+    match given:
         case Paragraph(pieces, label, between):
             yield from _labelled(label, pieces, how, between)
         case Evidence():
-            yield from _evidence(block, how)
+            yield from _evidence(given, how)
         case Fix():
-            yield from _fix(block, how)
+            yield from _fix(given, how)
         case Consequences(items):
             for number, each in enumerate(items):
                 mark = (glyph(each.severity.value, how), STYLES[each.severity])
@@ -78,7 +83,7 @@ def _block(block: Block, how: Look) -> Lines:
             for number, address in enumerate(addresses):
                 yield from url(address, how, indent=2, label=(" " if number else label, QUIET))
         case Commands():
-            yield from _commands(block, how, _INDENT)
+            yield from _commands(given, how, _INDENT)
 
 
 def _labelled(label: str, pieces: Iterable[Piece], how: Look, between: str = " ") -> Lines:

@@ -1,0 +1,247 @@
+"""Look at a clone after the steps of a plan: checks, requirements, imports, the user's program."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from doctor.base.text import one_line
+from doctor.environments.clone import Clone, clone
+from doctor.environments.installer import problems
+from doctor.host import Host, Termination
+from doctor.model.checks import Progress
+from doctor.model.plans import Change, Plan
+from doctor.model.report import Report
+from doctor.model.watching import of_progress
+from doctor.pipeline import check as pipeline
+from doctor.repair.commands import Places, with_variables
+from doctor.repair.modules import Import, concerned, failures, try_imports
+from doctor.repair.requests import Patient, actionable
+from doctor.repair.simple import plans_of
+
+PROGRAM_SECONDS = 600.0
+_IMPORTS = "module-imports"
+"""The canary that imports the packages which programs use on top of a framework."""
+_LOG = 256 << 10
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How the user's own program ended; `code` is None where it did not end by itself."""
+
+    code: int | None
+    text: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the program ended well."""
+        return self.code == 0
+
+    @property
+    def words(self) -> str:
+        """Return how it ended."""
+        return "does not end" if self.code is None else f"ends with exit code {self.code}"
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan did in a clone.
+
+    `failed` says which step failed and how; `wrong` is everything that is not as it should be
+    afterwards, a sentence each; `left` are ids of findings. `by_step` has the packages that each
+    step moved. `follow_up` is the plan that the clone's own report ends with, written for the
+    original.
+    """
+
+    plan: Plan
+    seconds: float
+    changes: tuple[Change, ...] = ()
+    by_step: tuple[tuple[Change, ...], ...] = ()
+    failed: str = ""
+    wrong: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    program: Ending | None = None
+    report: Report | None = None
+    follow_up: Plan | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the plan heals."""
+        return not (self.failed or self.wrong or self.left)
+
+
+class Bench:
+    """What is known of the patient before any change, tried once in a clone when asked for."""
+
+    def __init__(self, patient: Patient, progress: Progress) -> None:
+        self._patient, self._progress = patient, progress
+        self._imports: dict[str, Import] = {}
+        self._program: Ending | None = None
+
+    def imports(self, modules: Sequence[tuple[str, str]]) -> Mapping[str, Import]:
+        """Return what came of the import of modules before any change, by module."""
+        if new := [pair for pair in modules if pair[1] not in self._imports]:
+            with clone(self._patient.environment, self._patient.host) as copy:
+                tried = try_imports(copy, new, self._progress, seconds=self._patient.left())
+            self._imports |= {one.module: one for one in tried}
+        return self._imports
+
+    def program(self) -> Ending | None:
+        """Return how the user's program ends before any change; None where there is none."""
+        if self._program is None and self._patient.request.program:
+            with clone(self._patient.environment, self._patient.host) as copy:
+                places = Places.between(self._patient.environment, copy.environment)
+                self._program = run_program(self._patient, copy, places, {}, self._progress)
+        return self._program
+
+
+def run_program(
+    patient: Patient,
+    copy: Clone,
+    places: Places,
+    env: Mapping[str, str | None],
+    progress: Progress,
+) -> Ending:
+    """Run the user's own program with a clone in place of the environment."""
+    argv = patient.request.program
+    host = host_of(copy, env)
+    ran = _with_host(copy, host).run(
+        argv,
+        timeout=max(min(patient.left(), PROGRAM_SECONDS), 1.0),
+        cwd=patient.host.cwd,
+        limit=_LOG,
+        tick=lambda passed: progress(f"running {one_line(' '.join(argv), 60)}", passed),
+    )
+    code = ran.code if ran.ended is Termination.ITSELF else None
+    return Ending(code=code, text=places.back(ran.output or ran.why))
+
+
+def _with_host(copy: Clone, host: Host) -> Clone:
+    return replace(copy, host=host)
+
+
+def host_of(copy: Clone, env: Mapping[str, str | None]) -> Host:
+    """Return the host of a clone with the variables that a plan sets or unsets."""
+    return Host(env=with_variables(copy.host.env, env), cwd=copy.host.cwd)
+
+
+class Examination:
+    """Checks a clone after the steps of a plan."""
+
+    def __init__(
+        self,
+        patient: Patient,
+        copy: Clone,
+        places: Places,
+        env: Mapping[str, str | None],
+        bench: Bench,
+        progress: Progress,
+    ) -> None:
+        self._patient, self._copy, self._places = patient, copy, places
+        self._env, self._bench, self._progress = env, bench, progress
+        self._wrong: list[str] = []
+        self._remarks: list[str] = []
+
+    def of(self, plan: Plan, changes: Sequence[Change]) -> Trial:
+        """Return what is wrong and what is left after a plan."""
+        program = self._ran()
+        self._compare_problems()
+        report = self._checked(program)
+        left = _left(plan, self._patient.report, report)
+        self._import([change.name for change in changes if change.after], report)
+        if changed := self._copy.disturbed():
+            self._wrong.append(f"the plan wrote into {changed[0]} of the original")
+        follow = next((one for one in plans_of(report) if one.steps), None)
+        return Trial(
+            plan=plan,
+            seconds=0.0,
+            wrong=tuple(self._wrong),
+            left=left,
+            remarks=tuple(self._remarks),
+            program=program,
+            report=report,
+            follow_up=None if follow is None else _for_original(follow, self._places),
+        )
+
+    def _import(self, moved: Sequence[str], report: Report) -> None:
+        """Import what the plan moved and what builds on that, but for what a canary imported."""
+        known = {
+            name for one in report.observation.outcomes if one.id == _IMPORTS for name in one.cases
+        }
+        modules = [
+            pair for pair in concerned(self._copy.environment, moved) if pair[0] not in known
+        ]
+        tried = try_imports(
+            _with_host(self._copy, host_of(self._copy, self._env)),
+            modules,
+            self._progress,
+            seconds=self._patient.left(),
+        )
+        failed = failures(tried)
+        if not failed:
+            return
+        before = self._bench.imports([(one.package, one.module) for one in failed.values()])
+        for name, one in failed.items():
+            error = one_line(self._places.back(one.error), 160)
+            if one.needs_gpu:
+                self._remarks.append(f"import {name} wants a GPU or a driver: {error}")
+            elif before[name].ok:
+                self._wrong.append(f"import {name} fails, and did not before: {error}")
+            else:
+                self._remarks.append(f"import {name} fails as it did before: {error}")
+
+    def _ran(self) -> Ending | None:
+        if not self._patient.request.program:
+            return None
+        before = self._bench.program()
+        ended = run_program(self._patient, self._copy, self._places, self._env, self._progress)
+        if not ended.ok:
+            lines = [line for line in ended.text.splitlines() if line.strip()] or [""]
+            again = "still" if before is not None and not before.ok else "now"
+            self._wrong.append(f"the program {again} {ended.words}: {one_line(lines[-1], 160)}")
+        return ended
+
+    def _compare_problems(self) -> None:
+        known = set(self._patient.problems)
+        for problem in problems(self._copy.environment, self._copy.host):
+            text = self._places.back(problem)
+            if text not in known:
+                self._wrong.append(one_line(text, 200))
+
+    def _checked(self, program: Ending | None) -> Report:
+        asked = self._patient.request.check
+        observe = msgspec.structs.replace(
+            asked.observe,
+            python=str(self._copy.environment.python),
+            fresh=True,
+            budget=max(self._patient.left(), 1.0),
+        )
+        logs = () if program is None or program.ok else (_Log("the program", program.text),)
+        host = host_of(self._copy, self._env)
+        return pipeline.check(
+            msgspec.structs.replace(asked, observe=observe, logs=(*asked.logs, *logs)),
+            of_progress(lambda what, passed: self._progress(f"checking the copy: {what}", passed)),
+            host=Host(env={**host.env, "DOCTOR_CACHE_DIR": ""}, cwd=host.cwd),
+        )
+
+
+class _Log(io.BytesIO):
+    """The output of something that was tried, as a log with a name."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(text.encode("utf-8", "replace"))
+        self.name = name
+
+
+def _for_original(plan: Plan, places: Places) -> Plan:
+    steps = tuple(places.step(step, back=True) for step in plan.steps)
+    return msgspec.structs.replace(plan, steps=steps)
+
+
+def _left(plan: Plan, before: Report, after: Report) -> tuple[str, ...]:
+    """Return the findings that a plan should have ended, and those that are new."""
+    was, now = (Counter(one.id for one in actionable(report)) for report in (before, after))
+    return tuple(name for name, number in now.items() if name in plan.solves or number > was[name])

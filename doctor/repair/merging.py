@@ -1,0 +1,154 @@
+"""Put the steps of two plans together, and write the releases that a proof found into a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from doctor.base.requirements import InvalidRequirement, Line, normalize_name, read_line
+from doctor.model.fixes import Command, Step
+from doctor.model.plans import Change, Plan
+
+_WITH_VALUE = frozenset(
+    {
+        *("--python", "-p", "--index-url", "-i", "--extra-index-url", "--default-index", "--index"),
+        *("--find-links", "-f", "-C", "--config-settings", "--no-binary", "--only-binary"),
+        *("--reinstall-package", "--upgrade-package", "-P", "--torch-backend", "--constraint"),
+        *("-c", "-r", "--requirement", "--prerelease", "--override", "--index-strategy"),
+    }
+)
+"""Options of pip and uv that take the next word."""
+
+
+class Install(NamedTuple):
+    """A command of pip or uv, apart: what stands before the requirements, and these."""
+
+    head: tuple[str, ...]
+    requirements: tuple[str, ...]
+
+
+def install_of(step: Step) -> Install | None:
+    """Return the parts of a step that installs; None for any other step."""
+    command = step.command
+    argv = command.argv if command is not None else ()
+    at = 3 if argv[1:3] == ("pip", "install") else 4 if argv[2:4] == ("pip", "install") else 0
+    if not at or step.sudo or step.reboot:
+        return None
+    head, requirements, words = list(argv[:at]), [], list(argv[at:])
+    while words:
+        word = words.pop(0)
+        if word.startswith("-"):
+            head.append(word)
+            if word in _WITH_VALUE and words:
+                head.append(words.pop(0))
+        else:
+            requirements.append(word)
+    return Install(tuple(head), tuple(requirements))
+
+
+def combined(first: Plan, second: Plan) -> Plan:
+    """Return a plan with the steps of both; installations alike become one, for one resolution.
+
+    Where both name a package, the second one decides.
+    """
+    steps = list(first.steps)
+    for step in second.steps:
+        if step not in steps:
+            _add(steps, step)
+    return msgspec.structs.replace(
+        first,
+        steps=tuple(steps),
+        solves=tuple(dict.fromkeys((*first.solves, *second.solves))),
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+        changes=(),
+        resolved=False,
+        proof=None,
+    )
+
+
+def _add(steps: list[Step], step: Step) -> None:
+    wanted = install_of(step)
+    for number, known in enumerate(steps) if wanted else ():
+        here = install_of(known)
+        if here is not None and wanted is not None and _alike(here, wanted, known, step):
+            steps[number] = with_requirements(known, here.head, _joined(here, wanted))
+            return
+    steps.append(step)
+
+
+def _alike(one: Install, other: Install, first: Step, second: Step) -> bool:
+    return (
+        one.head == other.head
+        and first.command is not None
+        and second.command is not None
+        and first.command.env == second.command.env
+        and first.command.cwd == second.command.cwd
+    )
+
+
+def _joined(one: Install, other: Install) -> tuple[str, ...]:
+    named = {name for text in other.requirements if (name := _name(text))}
+    kept = [text for text in one.requirements if _name(text) not in named]
+    return (*kept, *other.requirements)
+
+
+def with_requirements(step: Step, head: Sequence[str], requirements: Sequence[str]) -> Step:
+    """Return a step that installs other requirements."""
+    old = step.command or Command(argv=())
+    command = Command(argv=(*head, *requirements), env=old.env, cwd=old.cwd)
+    return msgspec.structs.replace(step, command=command)
+
+
+def _line(text: str) -> Line | None:
+    try:
+        return read_line(text)
+    except InvalidRequirement:
+        return None
+
+
+def _name(text: str) -> str:
+    line = _line(text)
+    return normalize_name(line.name) if line else ""
+
+
+def pinned(plan: Plan, moved: Sequence[Sequence[Change]]) -> Plan:
+    """Return a plan that names the releases that each of its steps brought in a proof."""
+    steps = []
+    for number, step in enumerate(plan.steps):
+        install = install_of(step)
+        if install is None or number >= len(moved):
+            steps.append(step)
+            continue
+        brought = {normalize_name(one.name): one.after for one in moved[number] if one.after}
+        texts = [_pinned(text, brought) for text in install.requirements]
+        steps.append(with_requirements(step, install.head, texts))
+    return msgspec.structs.replace(plan, steps=tuple(steps))
+
+
+def _pinned(text: str, brought: Mapping[str, str | None]) -> str:
+    line = _line(text)
+    release = brought.get(normalize_name(line.name)) if line else None
+    if line is None or line.address or not release or line.specifier.startswith("=="):
+        return text
+    extras = f"[{','.join(sorted(line.extras))}]" if line.extras else ""
+    marker = f"; {line.marker}" if line.marker else ""
+    return f"{line.name}{extras}=={release}{marker}"
+
+
+def without_idle(plan: Plan, moved: Sequence[Sequence[Change]]) -> tuple[Plan, bool]:
+    """Return a plan without installations that moved nothing, and whether there were any."""
+    kept = tuple(
+        step
+        for number, step in enumerate(plan.steps)
+        if number >= len(moved) or moved[number] or not _may_idle(step)
+    )
+    return msgspec.structs.replace(plan, steps=kept), len(kept) < len(plan.steps)
+
+
+def _may_idle(step: Step) -> bool:
+    """Say whether a step that moves no package changes nothing at all."""
+    install = install_of(step)
+    forced = ("--reinstall", "--force-reinstall", "--reinstall-package")
+    return install is not None and not any(word.startswith(forced) for word in install.head)

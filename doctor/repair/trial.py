@@ -1,0 +1,142 @@
+"""Try one plan in a clone of the environment."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from doctor.base.text import one_line
+from doctor.environments.clone import Clone, clone
+from doctor.environments.installer import installed
+from doctor.host import CompletedCommand, Termination
+from doctor.host.removal import remove_tree
+from doctor.model.checks import Progress
+from doctor.model.fixes import Command
+from doctor.model.plans import Change, Plan
+from doctor.redact import without_secrets
+from doctor.repair import commands
+from doctor.repair.commands import Kind, Places, Task
+from doctor.repair.examination import Bench, Examination, Trial
+from doctor.repair.requests import Patient
+
+_STEP_SECONDS, _SILENCE = 1800.0, 600.0
+_TAIL = 300
+_LOG = 256 << 10
+_ERROR = re.compile(r"× |\berror:|\bERROR:")
+OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
+
+
+def attempt(
+    plan: Plan, tasks: Sequence[Task], patient: Patient, bench: Bench, progress: Progress
+) -> Trial:
+    """Carry out a plan in a fresh clone, and check everything again there.
+
+    Raises CloneError where no clone is possible.
+    """
+    begun = time.monotonic()
+    with clone(patient.environment, patient.host) as copy:
+        places = Places.between(patient.environment, copy.environment)
+        runner = _Runner(patient, copy, places, progress)
+        moved = []
+        for number, each in enumerate(tasks, 1):
+            before = installed(copy.environment)
+            failed = runner.carry_out(each, f"step {number} of {len(tasks)}")
+            if failed:
+                return Trial(
+                    plan=plan,
+                    seconds=time.monotonic() - begun,
+                    failed=f"step {number} failed: {places.back(failed)}",
+                )
+            moved.append(differences(before, installed(copy.environment)))
+        changes = differences(patient.packages, installed(copy.environment))
+        result = Examination(patient, copy, places, runner.env, bench, progress).of(plan, changes)
+        return msgspec.structs.replace(
+            result, seconds=time.monotonic() - begun, changes=changes, by_step=tuple(moved)
+        )
+
+
+class _Runner:
+    """Runs the steps of a plan in a clone, and keeps the variables that they set."""
+
+    def __init__(self, patient: Patient, copy: Clone, places: Places, progress: Progress) -> None:
+        self._patient, self._copy, self._places = patient, copy, places
+        self._progress = progress
+        self.env: dict[str, str | None] = {}
+
+    def carry_out(self, each: Task, label: str) -> str:
+        """Run a step in the clone; return why it failed, empty where it did not."""
+        if each.kind is Kind.VARIABLES:
+            self.env |= commands.variables(each.step) or {}
+            return ""
+        step = self._places.step(each.step)
+        again = commands.task(step, self._copy.environment)
+        if step.command is None or again.kind is not each.kind:
+            return again.why or "it leads out of the clone"
+        if each.kind is Kind.REMOVE:
+            return _removed(step.command)
+        shown = one_line(" ".join(each.step.command.argv if each.step.command else ()), 60)
+        ran = run_in(
+            self._copy,
+            step.command.argv,
+            {**step.command.env, **(OFFLINE if self._patient.request.offline else {})},
+            self._copy.scratch.folder,
+            timeout=min(self._patient.left(), _STEP_SECONDS),
+            progress=lambda passed: self._progress(f"{label}: {shown}", passed),
+        )
+        return "" if ran.ok else why_not(ran)
+
+
+def run_in(
+    copy: Clone,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    *,
+    timeout: float,
+    progress: Callable[[float], None],
+) -> CompletedCommand:
+    """Run a command in a clone, bounded in time and output."""
+    return copy.run(
+        argv,
+        timeout=max(timeout, 1.0),
+        silence=_SILENCE,
+        env=env,
+        cwd=cwd,
+        limit=_LOG,
+        tick=progress,
+    )
+
+
+def why_not(ran: CompletedCommand) -> str:
+    """Return the part of an output that says why a command failed."""
+    if ran.ended is Termination.TIMEOUT:
+        return "it took too long"
+    text = without_secrets(" ".join((ran.output or ran.why).split()))
+    start = _ERROR.search(text)
+    return (text[start.start() :][:_TAIL] if start else text[-_TAIL:]) or "it printed nothing"
+
+
+def _removed(command: Command) -> str:
+    """Remove what a step names; commands.task has looked at where that lies."""
+    for word in command.argv[1:]:
+        place = Path(word)
+        if word.startswith("-"):
+            continue
+        if place.is_dir() and not place.is_symlink():
+            remove_tree(place)
+        else:
+            place.unlink(missing_ok=True)
+    return ""
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
+    """Return the packages that moved, by name."""
+    return tuple(
+        Change(name=name, before=before.get(name), after=after.get(name))
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+    )

@@ -1,0 +1,46 @@
+"""The plan of `doctor fix` for a person at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import dropwhile
+
+from doctor.model.facts import value_of
+from doctor.model.plans import Plan
+from doctor.model.report import Report
+from doctor.report.terminal.blocks import block as written_block
+from doctor.report.terminal.machine import head, wheel_tuple
+from doctor.report.terminal.page import Lines, Look, blank, look, paragraph, span, written
+from doctor.report.view.detail import GLANCE, WHOLE
+from doctor.report.view.plan import plan as blocks_of
+
+
+def render(
+    report: Report,
+    plan: Plan,
+    *,
+    remarks: Sequence[str] = (),
+    verbosity: int,
+    width: int,
+    colour: bool,
+    unicode: bool,
+) -> str:
+    """Return a plan as text of a width in cells; commands may be longer."""
+    how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity)
+    return written(dropwhile(lambda line: not line, _page(report, plan, remarks, how)), how)
+
+
+def _page(report: Report, plan: Plan, remarks: Sequence[str], how: Look) -> Lines:
+    facts = report.observation.facts
+    if how.verbosity >= 0:
+        yield from head(report, how)
+        yield from wheel_tuple(facts, how)
+        yield blank()
+    windows = value_of(facts, "host.os") == "windows"
+    detail = WHOLE if how.wordy else GLANCE
+    for block in blocks_of(plan, report.findings, detail, windows=windows):
+        yield from written_block(block, how)
+    if remarks:
+        yield blank()
+    for remark in remarks:
+        yield from paragraph(span(how, remark), how, indent=0)
