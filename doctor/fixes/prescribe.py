@@ -62,12 +62,12 @@ def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | 
     moves = [one for one in recipe.steps if one.install or one.uninstall]
     why = closed(facts) if moves else ""
     if not why or len(moves) < len(recipe.steps):
-        return written(recipe, facts, captures)
+        return write(recipe, facts, captures)
     if not any(one.install for one in moves):
         return None  # nothing can be removed from it
     there, make = above(facts)
     installs = tuple(one for one in moves if one.install)
-    fix = written(msgspec.structs.replace(recipe, steps=installs), there, captures)
+    fix = write(msgspec.structs.replace(recipe, steps=installs), there, captures)
     if fix is None:
         return None
     note = (
@@ -125,7 +125,7 @@ def _sentences(*parts: str) -> str:
     return " ".join(ended)
 
 
-def written(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
+def write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
     """Return the fix.
 
     None where a placeholder of a step stays open, or no step changes anything.

@@ -11,7 +11,7 @@ import msgspec
 
 from doctor.facts.placeholders import fill, fill_each
 from doctor.fixes.effect import joined, name_of
-from doctor.fixes.prescribe import fitting_recipes, in_workspace, standing, steps_of, written
+from doctor.fixes.prescribe import fitting_recipes, in_workspace, standing, steps_of, write
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection
 from doctor.model.fixes import Fix, Step
@@ -52,7 +52,7 @@ def wishes_for(found: Detection, facts: Facts) -> tuple[Wish, ...]:
     workspace = value_of(facts, "cargo.workspace")
     wishes = []
     for recipe in fitting_recipes(found, facts):
-        fix = written(recipe, facts, found.captures)
+        fix = write(recipe, facts, found.captures)
         if fix is None:
             continue
         parts = [_part(action, facts, found.captures) for action in recipe.steps]
@@ -70,7 +70,7 @@ def wishes_for(found: Detection, facts: Facts) -> tuple[Wish, ...]:
 
 
 def _part(action: Action, facts: Facts, captures: Mapping[str, str]) -> Part:
-    """Return the parts of an action; `written` has shown that each placeholder can be filled."""
+    """Return the parts of an action; `write` has shown that each placeholder can be filled."""
     env = {name: fill(value, facts, captures) or "" for name, value in action.env.items()}
     if not (action.install or action.uninstall):
         steps = steps_of(action, facts, captures) or []
