@@ -18,10 +18,12 @@ from doctor.model.reference import (
     NameTable,
     SymbolVersionTable,
 )
+from doctor.model.requested import RequestedDocument
 
 KINDS: Final = {
     "report": ReportDocument,
     "comparison": Comparison,
+    "plan": RequestedDocument,
     "observation": Observation,
     "issue": KnownIssue,
     "table": Table,

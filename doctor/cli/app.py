@@ -40,6 +40,7 @@ class _Group(Commands):
             FIND,
             {"options_metavar": "-- COMMAND [ARGS]...", "context_settings": _PASSING},
         ),
+        "plan": Lesson("doctor.cli.plan:plan", FIND),
         "demo": Lesson("doctor.cli.check:demo", FIND),
         "snapshot": Lesson("doctor.cli.check:snapshot", KEEP),
         "show": Lesson("doctor.cli.show:show", KEEP),

@@ -42,6 +42,12 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor run -- pip install flash-attn", "its output, then why it failed"),
         ("doctor run -- python train.py", "also for your own program"),
     ),
+    "plan": (
+        ("doctor plan torch flash-attn", "what to install here, and how"),
+        ("doctor plan vllm --assume gpu=H100,driver=550", "for another machine"),
+        ("doctor plan -r requirements.txt --python-version 3.12", "a new environment"),
+        ("doctor plan --lock uv.lock --format json", "for programs"),
+    ),
     "snapshot": (
         ("doctor snapshot -o broken.json", "here; then on another machine:"),
         ("doctor check --from broken.json", ""),

@@ -15,9 +15,9 @@ from doctor.model.fixes import Step
 from doctor.model.plans import Plan, Proof, ProofVerdict
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
+from doctor.repair.examination import Bench, Trial
 from doctor.repair.merging import combined, pinned, without_idle
 from doctor.repair.requests import Patient
-from doctor.repair.examination import Bench, Trial
 from doctor.repair.trial import attempt
 
 _ROUNDS, _PLANS = 3, 6

@@ -140,7 +140,10 @@ def _verdict(found: Proof) -> tuple[str, tuple[Piece, ...]]:
             why = f"after {took}: {found.why}" if found.seconds else found.why
             return "failed", (Piece("not proved", Style.WARNING), Piece(flat(why, 2000)))
         case ProofVerdict.NOT_POSSIBLE:
-            return "open", (Piece("no proof possible:", Style.WARNING), Piece(flat(found.why, 2000)))
+            return "open", (
+                Piece("no proof possible:", Style.WARNING),
+                Piece(flat(found.why, 2000)),
+            )
 
 
 def seconds(number: float) -> str:

@@ -1,0 +1,127 @@
+"""`doctor plan`: what to install on this machine, before anything is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from doctor.base.errors import UsageError
+from doctor.cli import console, options, progress
+from doctor.host import Host
+from doctor.model.requested import Requested
+from doctor.redact.report import shareable, who, without_any_secrets
+
+_FORMATS = ("text", "json")
+
+
+def plan(
+    requirements: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[REQUIREMENT]...", help="What to install: torch, 'vllm>=0.20', flash-attn."
+        ),
+    ] = None,
+    requirement: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--requirement",
+            "-r",
+            metavar="FILE",
+            help="requirements.txt, pyproject.toml or a Dockerfile.",
+        ),
+    ] = None,
+    lock: Annotated[
+        Path | None,
+        typer.Option("--lock", metavar="FILE", help="Every release of uv.lock or poetry.lock."),
+    ] = None,
+    python: options.Python = None,
+    python_version: Annotated[
+        str | None,
+        typer.Option(
+            "--python-version",
+            metavar="VERSION",
+            help="A new environment of this Python, as 3.12, instead of the one that is there.",
+        ),
+    ] = None,
+    project: options.Project = Path(),
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--assume",
+            metavar="FACT",
+            help="Another machine: gpu=H100, driver=550, os=windows, python=3.12, glibc=2.28; "
+            "commas separate several.",
+        ),
+    ] = None,
+    constraints: Annotated[
+        Path | None,
+        typer.Option(
+            "--constraints", metavar="FILE", help="Also write all releases, for pip -c and uv -c."
+        ),
+    ] = None,
+    offline: Annotated[
+        bool,
+        typer.Option("--offline", help="Judge by the tables alone; ask no installer."),
+    ] = False,
+    format_: Annotated[
+        str,
+        typer.Option("--format", "-f", metavar="[text|json]", help="Format on standard output."),
+    ] = "text",
+    verbose: options.Verbose = False,
+) -> int:
+    """Say what to install on this machine: releases, builds and commands.
+
+    The installer's own resolver confirms them by a dry run; nothing is installed. The exit code is
+    1 if the requirements exclude each other, or what this machine is.
+    """
+    from doctor.repair.request_plans import PlanRequest
+    from doctor.repair.request_plans import plan as answer
+
+    if format_ not in _FORMATS:
+        raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
+    files = (*(requirement or ()), *([lock] if lock else ()))
+    if not requirements and not files:
+        raise UsageError("say what to install, such as: doctor plan torch; or give -r FILE")
+    request = PlanRequest(
+        requirements=tuple(requirements or ()),
+        files=tuple(files),
+        python=python,
+        python_version=python_version or "",
+        project=project,
+        assume=tuple(assume or ()),
+        offline=offline,
+    )
+    with progress.display(None) as view:
+        found = answer(request, view.watcher)
+    if constraints is not None and found.packages:
+        console.write(constraints, _constraints(found))
+    if format_ == "json":
+        from doctor.report.structured.requested_json import render as as_json
+
+        console.put(as_json(shareable(found, who(Host().env))))
+    else:
+        console.put(_text(without_any_secrets(found), verbose=verbose))
+    return found.exit_code
+
+
+def _text(found: Requested, *, verbose: bool) -> str:
+    from doctor.report.terminal import requested
+
+    look = console.style()
+    return requested.render(
+        found,
+        verbosity=1 if verbose else 0,
+        width=look.width,
+        colour=look.colour,
+        unicode=look.unicode,
+        windows=Host().platform == "win32",
+    )
+
+
+def _constraints(found: Requested) -> str:
+    """Return the text of a constraints file."""
+    lines = [f"# For {', '.join(found.machine)}", f"# Asked for: {', '.join(found.requests)}"]
+    lines += [f"{name}=={version}" for name, version in found.packages.items()]
+    return "\n".join(lines) + "\n"
