@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.base.requirements import InvalidRequirement, Line, normalize_name, read_line
+from doctor.fixes.effect import packages
 from doctor.fixes.wishes import Part, Wish, wishes_for
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection
 from doctor.model.issues import Option
 from doctor.planning.resolver import Choice, Need
 
+NONE = -1
+"""The number of the choice that leaves a finding to what others bring about."""
 _PREVENTIONS = ("PIP_CONSTRAINT", "UV_CONSTRAINT")
 
 
@@ -19,7 +22,7 @@ class Goal:
 
     def __init__(self, found: Detection, facts: Facts) -> None:
         self.found = found
-        self.wishes = _usable(wishes_for(found, facts))
+        self.wishes = _usable(wishes_for(found, facts), packages(facts) or {})
         self.torch = str(value_of(facts, "torch.release") or "")
 
     @property
@@ -29,17 +32,29 @@ class Goal:
 
     def choices(self, banned: frozenset[int] = frozenset()) -> tuple[Choice, ...]:
         """Return the choices that are left, for the resolver."""
-        return tuple(
+        own = (
             Choice(f"goal:{self.id}", number, tuple(_needs(wish, self.torch, self.id)))
             for number, wish in enumerate(self.wishes)
             if number not in banned
         )
+        return (*own, Choice(f"goal:{self.id}", NONE, ()))
 
 
-def _usable(wishes: Sequence[Wish]) -> tuple[Wish, ...]:
-    """Return what a machine can carry out, what needs no reader's judgement first."""
+def _usable(wishes: Sequence[Wish], here: Mapping[str, str]) -> tuple[Wish, ...]:
+    """Return what a machine can carry out, what needs no reader's judgement first.
+
+    Of what needs one, first what brings no new package, then what removes none.
+    """
     usable = [one for one in wishes if not one.is_for_human and one.fix.safe and _mends(one)]
-    return tuple(sorted(usable, key=lambda one: (not one.fix.lasting, bool(one.fix.use_if))))
+
+    def order(wish: Wish) -> tuple[bool, bool, int, int]:
+        wanted = {normalize_name(line.name) for part in wish.parts for line, _ in lines(part)}
+        gone = {name for part in wish.parts for name in part.unwanted} - wanted
+        unsure = bool(wish.fix.use_if)
+        new, removed = (len(wanted - here.keys()), len(gone)) if unsure else (0, 0)
+        return not wish.fix.lasting, unsure, new, removed
+
+    return tuple(sorted(usable, key=order))
 
 
 def _mends(wish: Wish) -> bool:

@@ -99,6 +99,8 @@ class Knowledge:
 
     def torches(self, package: str, version: str) -> tuple[str, ...] | None:
         """Return the releases of torch that a release goes with; None where no table knows."""
+        if package == "triton":
+            return None  # torch pins its triton, and says so itself
         if (package, version) not in self._torches:
             self._torches[package, version] = self._served(package, version)
         return self._torches[package, version]
@@ -152,10 +154,19 @@ class Knowledge:
         return answers[0] if answers else None
 
     def _accepted(self, table: Table, row: Mapping[str, Any]) -> tuple[str, ...] | None:
-        cells = [
-            (column.fact, row[name])
+        named = [
+            (column, row[name])
             for name, column in table.columns.items()
-            if name in row and (column.fact in _OF_TORCH or column.fact in _VALUES_OF_TORCH)
+            if name in row
+            and (column.fact in _OF_TORCH or column.fact in _VALUES_OF_TORCH)
+            and all(parse(one) is not None for one in _versions(row[name]))
+        ]
+        # Where a column about CUDA judges, those that only inform would ask for more than is true.
+        strict = any(column.judge and column.fact in _VALUES_OF_TORCH for column, _ in named)
+        cells = [
+            (column.fact, cell)
+            for column, cell in named
+            if column.judge or column.fact in _OF_TORCH or not strict
         ]
         if not any(fact in _OF_TORCH or fact == "torch.minor" for fact, _ in cells):
             return None

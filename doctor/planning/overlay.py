@@ -66,6 +66,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 def laid_over(facts: Facts, changes: Changes, catalog: Catalog) -> dict[str, Fact]:
     """Return the facts of the environment after the changes, derived anew."""
     known = {name: fact for name, fact in facts.items() if not is_derived(fact)}
+    known.pop("triton.fits_torch", None)  # as torch's METADATA says it, so derived all the same
     if "torch" in changes.moved or "torch" in changes.removed:
         _move_torch(known, changes, catalog)
     for name in changes.removed:
@@ -85,6 +86,7 @@ def laid_over(facts: Facts, changes: Changes, catalog: Catalog) -> dict[str, Fac
     _judge_requirements(known, changes)
     _mend_files(known, {*changes.moved, *changes.removed, *changes.written})
     _set_variables(known, changes)
+    _load_libraries(known, changes)
     if changes.swept:
         known |= dict.fromkeys(_HIDDEN, absent(_SOURCE))
     return derive(known, catalog)
@@ -102,6 +104,8 @@ def _move_torch(known: dict[str, Fact], changes: Changes, catalog: Catalog) -> N
     for name in ("torch.without_metadata", "torch.interrupted", "torch.hollow"):
         if name in known:
             known[name] = absent(_SOURCE)
+    for name in [one for one in known if one.startswith("cuda_packages.")]:
+        del known[name]  # whose files torch then needs depends on the release
     version = changes.moved.get("torch")
     if not version:
         state = absent(_SOURCE) if version is None else _CHOSEN_LATER
@@ -130,6 +134,20 @@ def _set_variables(known: dict[str, Fact], changes: Changes) -> None:
         known[f"env.{name}"] = absent(_SOURCE)
     if "LD_LIBRARY_PATH" in (*changes.unset, *changes.variables):
         known |= dict.fromkeys(_LOADER, absent(_SOURCE))
+
+
+def _load_libraries(known: dict[str, Fact], changes: Changes) -> None:
+    """Take out what was wrong with CUDA's libraries, where new ones come from the index.
+
+    What a folder of LD_LIBRARY_PATH puts before them stays.
+    """
+    touched = {*changes.moved, *changes.written, *changes.removed}
+    if any(name == "torch" or name.startswith("nvidia-") for name in touched) and not value_of(
+        known, "libs.ld_library_path"
+    ):
+        for name in ("libs.cudnn_older", "libs.cudnn_mixed", "libs.undefined_symbols"):
+            if name in known:
+                known[name] = absent(_SOURCE)
 
 
 def _load_extensions(known: dict[str, Fact], changes: Changes) -> None:

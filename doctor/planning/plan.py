@@ -7,15 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from doctor.base.versions import public
+from doctor.fixes.environments import closed
 from doctor.model.catalog import Catalog
-from doctor.model.facts import Facts
+from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection
+from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Cost, Plan
 from doctor.planning.anchors import ASKED, KEEP, NEWEST, anchors
+from doctor.planning.resolver import Pick
 from doctor.planning.search import Draft, Environment, Search
 from doctor.planning.steps import steps_of
 
+SYNC = "sync"
+"""The anchor of a plan that puts back what a lock file says."""
 _MOST = 3
+_LIBRARIES = 15
 NOTHING = Plan(title="Nothing to do")
 
 
@@ -39,6 +45,10 @@ def plan(findings: Sequence[Detection], facts: Facts, catalog: Catalog) -> Plan:
 
 def _drafts(around: Environment) -> Iterator[Draft]:
     found = list(anchors(around.facts, around.knowledge)) or [(KEEP, "")]
+    if not around.is_torch_in_question:
+        found = found[:1]
+    if (synced := _synced(around)) is not None:
+        yield synced
     for kind, release in found:
         draft = Search(around, kind, release).draft()
         if draft is not None:
@@ -47,6 +57,22 @@ def _drafts(around: Environment) -> Iterator[Draft]:
             less = _without(around, kind, release)
             if less is not None:
                 yield less
+
+
+def _synced(around: Environment) -> Draft | None:
+    """Return the draft that puts back what uv.lock says, where the environment departed from it."""
+    lock = str(value_of(around.facts, "python.lock") or "")
+    differs = value_of(around.facts, "python.lock_differs")
+    if not lock.endswith("uv.lock") or not isinstance(differs, dict):
+        return None
+    folder = lock.removesuffix("uv.lock").rstrip("/\\") or None
+    step = Step(command=Command(argv=("uv", "sync", "--inexact"), cwd=folder))
+    picks = {
+        str(name): Pick(str(name), public(str(version)))
+        for name, version in differs.items()
+        if version
+    }
+    return Search(around, SYNC, "").of(picks, (step,)) if picks else None
 
 
 def _without(around: Environment, kind: str, release: str) -> Draft | None:
@@ -60,9 +86,12 @@ def _without(around: Environment, kind: str, release: str) -> Draft | None:
     return Search(around, kind, release, expendable=companions).draft()
 
 
-def _cost(draft: Draft) -> tuple[int, int, int, int]:
-    order = (KEEP, ASKED, NEWEST).index(draft.anchor)
-    return len(draft.left), len(draft.changes.removed), len(draft.moves) + len(draft.wishes), order
+def _cost(draft: Draft) -> tuple[int, bool, int, int, int]:
+    order = (SYNC, KEEP, ASKED, NEWEST).index(draft.anchor)
+    # torch brings some fifteen libraries along.
+    moves = len(draft.moves) + (_LIBRARIES if "torch" in draft.moves else 0)
+    own = draft.anchor != SYNC
+    return len(draft.left), own, len(draft.changes.removed), moves + len(draft.wishes), order
 
 
 def _distinct(drafts: Iterable[Draft]) -> Iterator[Draft]:
@@ -85,7 +114,7 @@ def _written(draft: Draft, around: Environment) -> Plan:
         changes=tuple(_changes(draft, around)),
         solves=draft.solved,
         leaves=draft.left,
-        notes=tuple(_notes(draft)),
+        notes=tuple(_notes(draft, around)),
         cost=Cost(sudo=any(step.sudo for step in steps), reboot=any(step.reboot for step in steps)),
     )
 
@@ -101,20 +130,29 @@ def _changes(draft: Draft, around: Environment) -> Iterator[Change]:
 
 
 def _title(draft: Draft, around: Environment) -> str:
-    torch = draft.changes.moved.get("torch")
-    here = around.here.get("torch")
-    others = [name for name in draft.picks if name != "torch"]
-    beside = f", and move {_named(others)} to what goes with it" if others else ""
-    if torch and draft.anchor == NEWEST:
-        return f"Move torch to {torch}, the newest that every companion has a wheel for{beside}"
-    if torch:
-        return f"Move torch to {torch}, which the packages here ask for{beside}"
-    if len(draft.wishes) == 1 and not others:
+    if draft.anchor == SYNC:
+        return f"Put back what uv.lock says: {_named(sorted(draft.changes.moved))}"
+    torch, here = draft.changes.moved.get("torch"), around.here.get("torch")
+    gone = sorted(draft.changes.removed - {"torch"})
+    others = [name for name in sorted(draft.changes.moved) if name != "torch"]
+    if len(draft.wishes) == 1 and not draft.picks:
         return next(iter(draft.wishes.values())).fix.title
-    if others and here:
-        return f"Keep torch {public(here)}{beside}"
-    titles = [wish.fix.title for wish in draft.wishes.values()]
-    return titles[0] if titles else f"Move {_named(others)}"
+    parts = [f"remove {_named(gone)}"] if gone else []
+    parts += [f"move {_named(others)} to what goes together"] if others else []
+    if torch:
+        why = (
+            "the newest that every companion has a wheel for"
+            if draft.anchor == NEWEST
+            else "which the packages here ask for"
+        )
+        parts.insert(0, f"move torch to {torch}, {why}")
+    elif here and parts:
+        parts.insert(0, f"keep torch {public(here)}")
+    parts = parts or [f"write {_named(sorted(draft.changes.written))} again"]
+    if not draft.picks and not draft.changes.written:
+        parts = [wish.fix.title for wish in draft.wishes.values()][:2]
+    text = ", and ".join((", ".join(parts[:-1]), parts[-1]) if parts[1:] else parts)
+    return text[:1].upper() + text[1:]
 
 
 def _named(names: Sequence[str]) -> str:
@@ -124,9 +162,20 @@ def _named(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
-def _notes(draft: Draft) -> Iterator[str]:
-    for name, wish in draft.wishes.items():
-        for one in wish.fix.use_if:
-            yield f"{name}: this holds if {one}."
-    if draft.left:
-        yield f"Not solved: {', '.join(draft.left)}."
+def _notes(draft: Draft, around: Environment) -> Iterator[str]:
+    for wish in draft.wishes.values():
+        if wish.fix.use_if:
+            yield f"{wish.fix.title}: only if {' and '.join(wish.fix.use_if)}."
+    if draft.anchor == SYNC:
+        return
+    facts = around.facts
+    if why := closed(facts):
+        yield (
+            f"The new environment is made above the old one: {why}. It sees the old packages, "
+            "and its own come first."
+        )
+    if str(value_of(facts, "python.lock") or "").endswith("uv.lock") and draft.changes.moved:
+        yield (
+            "Give the releases to `uv add` as well: else the next `uv run` or `uv sync` puts "
+            "the locked ones back."
+        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from packaging.version import Version
 from resolvelib import AbstractProvider, BaseReporter, Resolver
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
@@ -75,14 +76,23 @@ class Problem(NamedTuple):
     expendable: frozenset[str] = frozenset()
 
 
-def solve(problem: Problem) -> Mapping[str, Pick | Choice] | None:
-    """Return what becomes of each package, and each choice; None where nothing fits."""
+def solve(
+    problem: Problem,
+) -> tuple[Mapping[str, Pick | Choice] | None, frozenset[tuple[str, str]]]:
+    """Return what becomes of each package and the choices, or None and who asked in vain for what.
+
+    The second value has pairs of names: who asks, and for which package.
+    """
     resolver: Resolver[Need, Pick | Choice, str] = Resolver(_Provider(problem), BaseReporter())
     roots = [*problem.roots, *(Need(f"{GOAL}{name}") for name in problem.goals)]
     try:
-        return resolver.resolve(roots, max_rounds=_ROUNDS).mapping
-    except (ResolutionImpossible, ResolutionTooDeep):
-        return None
+        return resolver.resolve(roots, max_rounds=_ROUNDS).mapping, frozenset()
+    except ResolutionImpossible as error:
+        return None, frozenset(
+            (cause.requirement.by, cause.requirement.name) for cause in error.causes
+        )
+    except ResolutionTooDeep:
+        return None, frozenset()
 
 
 class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
@@ -185,25 +195,47 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
 
         It never falls below what is installed, unless a requirement says so.
         """
-        asked = [need for need in needs if need.alternatives or need.newer]
+        asked = [need for need in needs if need.alternatives or need.newer or here is None]
         if not asked or (known and self._problem.knowledge.torches(name, known[0]) is not None):
             return
-        clauses = dict.fromkeys(
-            part for need in needs for part in need.alternatives[-1:] for part in part.split(",")
-        )
-        ranges = ",".join(filter(None, clauses))
-        if any(need.newer for need in needs) and here is not None and not _has_floor(ranges):
-            ranges = ",".join(filter(None, (f">={public(here)}", ranges)))
-        yield Pick(name, ranges=ranges)
+        clauses = [
+            part for need in needs for one in need.alternatives[-1:] for part in one.split(",")
+        ]
+        if any(need.newer for need in needs) and here is not None and not _has_floor(clauses):
+            clauses.append(f">={public(here)}")
+        ranges = narrowed(clauses)
+        exact = ranges.removeprefix("==")
+        is_exact = ranges.startswith("==") and not set(exact) & set("*,=")
+        yield Pick(name, exact) if is_exact else Pick(name, ranges=ranges)
 
 
-def _has_floor(ranges: str) -> bool:
-    return any(part.strip()[:1] in (">", "=", "~") for part in ranges.split(","))
+def _has_floor(clauses: Sequence[str]) -> bool:
+    return any(part.strip()[:1] in (">", "=", "~") for part in clauses)
+
+
+def narrowed(clauses: Sequence[str]) -> str:
+    """Return one specifier for all clauses, the floor first: of several floors the highest."""
+    floors, ceilings, rest = list[tuple[Version, str]](), list[tuple[Version, str]](), []
+    for clause in dict.fromkeys(one.strip() for one in clauses if one.strip()):
+        operator = clause[:2] if clause[1:2] == "=" else clause[:1]
+        version = parse(clause.removeprefix(operator))
+        if version is not None and operator in (">=", ">"):
+            floors.append((version, clause))
+        elif version is not None and operator in ("<=", "<"):
+            ceilings.append((version, clause))
+        else:
+            rest.append(clause)
+    exact = [one for one in rest if one.startswith("==") and "*" not in one]
+    if exact:
+        return exact[0]
+    return ",".join(
+        [*([max(floors)[1]] if floors else []), *([min(ceilings)[1]] if ceilings else []), *rest]
+    )
 
 
 def _within(ranges: str, wanted: str) -> bool:
-    """Say whether a range was made with every clause of another."""
-    return set(filter(None, wanted.split(","))) <= set(ranges.split(","))
+    """Say whether a range takes nothing that another does not take."""
+    return narrowed([*ranges.split(","), *wanted.split(",")]) == narrowed(ranges.split(","))
 
 
 def _is_later(version: str, here: str) -> bool:

@@ -17,10 +17,11 @@ from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, value_of
 from doctor.model.findings import Detection
+from doctor.model.fixes import Step
 from doctor.model.observation import Observation
 from doctor.model.scales import Severity
-from doctor.planning.goals import Goal, is_opaque, rewritten
-from doctor.planning.knowledge import Knowledge, specifiers
+from doctor.planning.goals import NONE, Goal, is_opaque, rewritten
+from doctor.planning.knowledge import Knowledge
 from doctor.planning.overlay import Changes, laid_over
 from doctor.planning.resolver import GOAL, Choice, Need, Pick, Problem, solve
 
@@ -28,7 +29,10 @@ _ROUNDS = 24
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """One set of changes: what moves, which wishes it carries out, and what comes of it."""
+    """One set of changes: what moves, which wishes it carries out, and what comes of it.
+
+    `steps` are the commands of a tool that does all of it by itself, such as `uv sync`.
+    """
 
     anchor: str
     picks: Mapping[str, Pick]
@@ -36,6 +40,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     changes: Changes
     solved: tuple[str, ...]
     left: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
 
     @property
     def moves(self) -> frozenset[str]:
@@ -55,9 +60,21 @@ class Environment:
 
     def judged(self, facts: Facts) -> Mapping[str, Detection]:
         """Return what the facts alone show, without notes, by id."""
+        return {one.id: one for one in self._found(facts) if one.severity is not Severity.NOTE}
+
+    def noted(self, facts: Facts) -> frozenset[str]:
+        """Return the ids of the notes that the facts alone show, of those that were found."""
+        found = {one.id for one in self._found(facts) if one.severity is Severity.NOTE}
+        return frozenset(found & self.before)
+
+    def _found(self, facts: Facts) -> Sequence[Detection]:
         known: dict[str, Fact] = dict(facts)
-        found = diagnose(Observation(facts=known, static=True), self.catalog).findings
-        return {one.id: one for one in found if one.severity is not Severity.NOTE}
+        return diagnose(Observation(facts=known, static=True), self.catalog).findings
+
+    @cached_property
+    def notes(self) -> frozenset[str]:
+        """Return the ids of the notes that the facts show now."""
+        return self.noted(self.facts)
 
     @cached_property
     def here(self) -> Mapping[str, str]:
@@ -65,7 +82,8 @@ class Environment:
         listed = value_of(self.facts, "packages")
         here = {str(name): str(version) for name, version in listed.items()} if listed else {}
         torch = value_of(self.facts, "torch.release")
-        return here | ({"torch": str(torch)} if torch else {})
+        # A folder without metadata is no torch that an installer would let be.
+        return here | ({"torch": str(torch)} if torch and (not listed or "torch" in here) else {})
 
     @cached_property
     def needs_of(self) -> Mapping[str, tuple[Need, ...]]:
@@ -78,17 +96,38 @@ class Environment:
         needs: dict[str, list[Need]] = {}
         for one in requirements(self.facts, "specifier"):
             specifier = one.text("specifier", self.facts)
-            passed = one.is_unmet(self.facts) and one.fact("met") not in cited
+            counts = one.package == "torch" or one.fact("met") in cited
+            passed = one.is_unmet(self.facts) and not counts
             if one.package in leftover or passed or specifier.startswith("@"):
                 continue
-            if one.package == "torch" and one.wanted.startswith(("triton", "nvidia-", "cuda-")):
-                continue  # an installer brings these along with torch
             ranges = (specifier,) if specifier else ()
             needs.setdefault(one.package, []).append(Need(one.wanted, ranges, by=one.package))
         for name in self.compiled:
             if not any(need.name == "torch" for need in needs.get(name, ())):
                 needs.setdefault(name, []).append(self._torch_of(name))
         return {name: tuple(found) for name, found in needs.items()}
+
+    @cached_property
+    def is_torch_in_question(self) -> bool:
+        """Return whether what was found speaks of a package that was made for another torch."""
+        return (
+            "torch" not in self.here
+            or any(wanted == "torch" for _, wanted in self.unmet)
+            or any(
+                value_of(self.facts, name)
+                for name in self.facts
+                if name.endswith(".undefined_symbols")
+            )
+        )
+
+    @cached_property
+    def unmet(self) -> frozenset[tuple[str, str]]:
+        """Return who asks in vain for what."""
+        return frozenset(
+            (one.package, one.wanted)
+            for one in requirements(self.facts)
+            if one.is_unmet(self.facts)
+        )
 
     @cached_property
     def compiled(self) -> tuple[str, ...]:
@@ -143,6 +182,11 @@ class Search:
         self._goals: dict[str, Goal] = {}
         self._banned: dict[str, set[int]] = {}
         self._given_up: dict[str, None] = {}
+        self._relaxed: frozenset[tuple[str, str]] = frozenset()
+
+    def of(self, picks: Mapping[str, Pick], steps: tuple[Step, ...]) -> Draft:
+        """Return the draft of a tool that moves these packages by itself."""
+        return msgspec.structs.replace(self._judged(picks), steps=steps)
 
     def draft(self) -> Draft | None:
         """Return the changes; None where the rules leave none."""
@@ -169,13 +213,15 @@ class Search:
         return draft
 
     def _solved(self) -> Mapping[str, Pick | Choice] | None:
-        """Resolve; a goal that no choice of its own can reach with the others is given up."""
+        """Resolve; a requirement that is not met now and that no release can meet is let be."""
         while True:
-            mapping = solve(self._problem())
-            if mapping is not None or not self._goals:
+            mapping, blamed = solve(self._problem())
+            if mapping is not None:
                 return mapping
-            name = next(reversed(self._goals))
-            self._ban(name, None)
+            if hopeless := (blamed & self._around.unmet) - self._relaxed:
+                self._relaxed |= hopeless
+            else:
+                return None
 
     def _problem(self) -> Problem:
         around = self._around
@@ -192,7 +238,10 @@ class Search:
         return Problem(
             here=around.here,
             knowledge=around.knowledge,
-            needs_of=around.needs_of,
+            needs_of={
+                name: tuple(need for need in needs if (name, need.name) not in self._relaxed)
+                for name, needs in around.needs_of.items()
+            },
             roots=tuple(roots),
             goals=goals,
             expendable=self._expendable,
@@ -202,9 +251,7 @@ class Search:
         """Add a goal for a finding that stays, or take away the choice that did not end it."""
         if name in self._goals:
             chosen = draft.wishes.get(name)
-            goal = self._goals[name]
-            number = goal.wishes.index(chosen) if chosen is not None else None
-            self._ban(name, number)
+            self._ban(name, self._goals[name].wishes.index(chosen) if chosen else None)
             return
         found = next((one for one in self._around.findings if one.id == name), None)
         facts = self._around.facts
@@ -230,12 +277,13 @@ class Search:
         goal = self._goals.pop(name, None)
         if goal is None:
             return None
-        mapping = solve(self._problem())
+        mapping, _ = solve(self._problem())
         other = self._judged(mapping) if mapping is not None else None
         if (
             other is not None
             and set(other.left) <= set(draft.left)
-            and len(other.moves) + len(other.wishes) < len(draft.moves) + len(draft.wishes)
+            and set(other.picks.items()) <= set(draft.picks.items())
+            and set(other.wishes) < set(draft.wishes)
         ):
             return other
         self._goals[name] = goal
@@ -251,7 +299,7 @@ class Search:
         wishes = {
             name.removeprefix(GOAL): self._goals[name.removeprefix(GOAL)].wishes[one.number]
             for name, one in mapping.items()
-            if isinstance(one, Choice)
+            if isinstance(one, Choice) and one.number != NONE
         }
         changes = self._changes(picks, wishes)
         found = around.judged(laid_over(around.facts, changes, around.catalog))
@@ -264,9 +312,20 @@ class Search:
             picks=picks,
             wishes=wishes,
             changes=changes,
-            solved=tuple(one.id for one in around.findings if one.id not in left),
+            solved=tuple(
+                dict.fromkeys(
+                    (
+                        *(one.id for one in around.findings if one.id not in left),
+                        *sorted(around.notes - self._notes(changes)),
+                    )
+                )
+            ),
             left=(*left, *new),
         )
+
+    def _notes(self, changes: Changes) -> frozenset[str]:
+        after = laid_over(self._around.facts, changes, self._around.catalog)
+        return self._around.noted(after)
 
     def _is_move(self, pick: Pick) -> bool:
         here = self._around.here
@@ -318,17 +377,16 @@ class Search:
     def _is_touched(self, one: Detection, changes: Changes) -> bool:
         """Say whether a finding of a run is about a package that changes, or what it stands on."""
         touched = {*changes.moved, *changes.removed, *changes.written}
-        return bool(touched & self._around.ground(_packages_of(one)))
+        family, _, rest = one.id.partition("/")
+        if family == "import":
+            return bool(touched & self._around.ground(frozenset({rest})))
+        return bool(touched & _asked_by(one))
 
 
-def _packages_of(found: Detection) -> frozenset[str]:
+def _asked_by(found: Detection) -> frozenset[str]:
+    """Return the packages that the fixes of a finding install, and those that it cites."""
     named = {
         name_of(text) for recipe in found.recipes for step in recipe.steps for text in step.install
     }
     pairs = (requirement_of(piece.fact) for piece in found.evidence)
-    named |= {part for pair in pairs if pair for part in (pair[0].package, pair[0].wanted)}
-    family, _, rest = found.id.partition("/")
-    return frozenset(named | {rest if family in ("import", "requires", "extension") else family})
-
-
-__all__ = ["Draft", "Environment", "Search", "specifiers"]
+    return frozenset(named | {pair[0].wanted for pair in pairs if pair})

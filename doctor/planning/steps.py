@@ -10,11 +10,13 @@ from doctor.base.requirements import normalize_name
 from doctor.base.versions import public
 from doctor.facts.devices import texts
 from doctor.fixes import installer
+from doctor.fixes.environments import above, closed
 from doctor.fixes.wishes import Part
 from doctor.model.facts import Facts, value_of
 from doctor.model.fixes import Command, Step
 from doctor.model.issues import Option
 from doctor.planning.goals import lines
+from doctor.planning.knowledge import fits_any
 from doctor.planning.resolver import Pick
 from doctor.planning.search import Draft, Environment
 
@@ -23,6 +25,10 @@ _OWN_COMMAND = (Option.NO_BUILD_ISOLATION, Option.NO_BINARY, Option.PRE, Option.
 
 def steps_of(draft: Draft, around: Environment) -> tuple[Step, ...]:
     """Return the steps of a draft in the order in which they have to run."""
+    if draft.steps:
+        return draft.steps
+    if closed(around.facts) and (draft.picks or draft.changes.written):
+        return _above(draft, around)
     facts = around.facts
     own = [part for part in _parts(draft) if part.steps]
     system = [step for part in own for step in part.steps if step.sudo and not step.reboot]
@@ -39,11 +45,20 @@ def steps_of(draft: Draft, around: Environment) -> tuple[Step, ...]:
             *swept,
             *before,
             *_uninstall(draft, around),
-            *_install(draft, around),
+            *_install(draft, around, facts),
             *after,
             *reboot,
         )
     )
+
+
+def _above(draft: Draft, around: Environment) -> tuple[Step, ...]:
+    """Return the steps for an environment that this user cannot write to.
+
+    What moves goes into a new one above it, whose packages come first.
+    """
+    there, make = above(around.facts)
+    return (Step(command=make), *_each_once([*_install(draft, around, there)]))
 
 
 def _parts(draft: Draft) -> list[Part]:
@@ -131,9 +146,8 @@ def siblings(draft: Draft, around: Environment) -> tuple[str, ...]:
     )
 
 
-def _install(draft: Draft, around: Environment) -> Iterator[Step]:
+def _install(draft: Draft, around: Environment, facts: Facts) -> Iterator[Step]:
     """Yield one command for all that moves, and one for each that needs an index of its own."""
-    facts = around.facts
     apart, extras = _apart(draft), _extras(draft)
     moved = [
         pick for name, pick in sorted(draft.picks.items()) if not pick.gone and name not in apart
@@ -145,7 +159,12 @@ def _install(draft: Draft, around: Environment) -> Iterator[Step]:
     ]
     if words and "torch" in around.here and "torch" not in {*draft.picks, *again}:
         words.append(f"torch=={public(around.here['torch'])}")
-    newer = [one.name for one in moved if not one.version]
+    newer = [
+        one.name
+        for one in moved
+        if not one.version and one.name in around.here
+        if fits_any(public(around.here[one.name]), (one.ranges,))
+    ]
     kept = set(again) - set(_of_shared_folders(draft))
     commands = installer.install_set(words, facts, newer=newer, again=sorted(kept))
     yield from (Step(command=command) for command in commands if words)

@@ -122,7 +122,7 @@ def _version(host: Host, path: Path) -> FactStream:
         "local": version.partition("+")[2],
         "build": build,
         "cuda_version": cuda,
-        "cuda_major": major(str(cuda)) if cuda else None,
+        "cuda_major": str(major(str(cuda)) or "") or None if cuda else None,
         "cuda_tag": "cu" + "".join(str(cuda).split(".")[:2]) if cuda else None,
         "hip_version": hip,
         "xpu_version": xpu,

@@ -55,6 +55,18 @@ def finding(found: Finding, number: int) -> Markup:
     )
 
 
+def plan(given: Iterable[Block]) -> Markup:
+    """Return the plan for all findings."""
+    return el(
+        "details",
+        el("summary", el("h3", "Plan for all findings")),
+        el("div", *_blocks(given), class_="body"),
+        class_="finding",
+        id="plan",
+        open="",
+    )
+
+
 def badge(severity: Severity) -> Markup:
     """Return the word for a severity, with a mark that needs no colour."""
     mark = el("span", MARKS[severity], aria_hidden="true")

@@ -12,14 +12,15 @@ from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.html import checks as html_checks
 from doctor.report.html import compatibility as html_fits
-from doctor.report.html.blocks import finding, suppressed
+from doctor.report.html.blocks import finding, plan, suppressed
 from doctor.report.html.elements import Markup, el, joined, line, section
 from doctor.report.view import compatibility as fits
 from doctor.report.view import machine, words
 from doctor.report.view import unreached as reached
 from doctor.report.view.assumptions import as_if
+from doctor.report.view.check_plan import at_end
 from doctor.report.view.detail import PAGE
-from doctor.report.view.findings import findings
+from doctor.report.view.findings import findings, on_windows
 from doctor.report.view.findings import suppressed as not_counted
 from doctor.report.view.newer_tables import beyond
 from doctor.report.view.size_limit import Part, fitted, named
@@ -154,6 +155,8 @@ def _first(report: Report) -> Markup:
             el("p", line(words.nothing(report)), class_="lead"),
             *(el("p", line(text, 300), class_="quiet") for text in unseen),
         )
+    if report.plan is not None and report.plan.steps:
+        return el("p", "Do: ", el("a", line(report.plan.title, 300), href="#plan"), class_="lead")
     if not counted[0].fixes or counted[0].severity is Severity.NOTE:
         return Markup("")
     return el(
@@ -199,6 +202,8 @@ def _findings(report: Report) -> Iterator[Part]:
     counted = findings(report, PAGE)
     for number, found in enumerate(counted, 1):
         yield Part(finding(found, number), f"finding {number} ({line(found.id, 60)})", 10 + number)
+    if end := tuple(at_end(report, PAGE, windows=on_windows(report))):
+        yield Part(plan(end), "the plan", 1)
     if quiet := not_counted(report):
         yield Part(suppressed(quiet), "what is suppressed", 1999)
     if not counted:

@@ -11,7 +11,7 @@ from doctor.base.text import neutralize_commands
 from doctor.model.outcomes import RED, Outcome, Verdict
 from doctor.model.report import Report
 from doctor.report.markdown.blocks import MARKS as SEVERITIES
-from doctor.report.markdown.blocks import finding
+from doctor.report.markdown.blocks import blocks, finding
 from doctor.report.markdown.text import cell, code, code_cell, fenced, folded, in_html, prose
 from doctor.report.structured import collect_env
 from doctor.report.view import machine, words
@@ -19,9 +19,10 @@ from doctor.report.view import outcomes as ends
 from doctor.report.view import unreached as reached
 from doctor.report.view.assumptions import as_if
 from doctor.report.view.blocks import Suppressed
+from doctor.report.view.check_plan import at_end
 from doctor.report.view.deselected import deselected
 from doctor.report.view.detail import ISSUE
-from doctor.report.view.findings import findings, suppressed
+from doctor.report.view.findings import findings, on_windows, suppressed
 from doctor.report.view.newer_tables import beyond
 from doctor.report.view.size_limit import Part, fitted, named
 from doctor.report.view.summary import summary
@@ -72,6 +73,8 @@ def _parts(report: Report) -> Iterator[Part]:
             f"finding {number + 1} ({code(found.id, 40)})",
             10 + number,
         )
+    if end := "\n\n".join(_plan(report)):
+        yield Part(end, "the plan", 1)
     if quiet := suppressed(report):
         yield Part(
             folded(f"{words.count(len(quiet), 'finding')} suppressed", _suppressed(quiet)),
@@ -102,6 +105,13 @@ def _head(report: Report) -> Iterator[str]:
     what = prose(f"canary-doctor {report.doctor_version}, {report.command}", 200)
     yield f"{what}{f' of {targets}' if targets else ''}: {checks}"
     yield " · ".join(f"**{prose(entry, 80)}**" for entry in machine.wheel_tuple(seen.facts)[:12])
+
+
+def _plan(report: Report) -> Iterator[str]:
+    shown = tuple(at_end(report, ISSUE, windows=on_windows(report)))
+    if shown:
+        yield "### Plan for all findings"
+        yield from blocks(shown)
 
 
 def _suppressed(quiet: Sequence[Suppressed]) -> str:

@@ -8,12 +8,13 @@ from doctor.base.text import neutralize_commands
 from doctor.model.outcomes import RED, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.markdown.blocks import MARKS, finding
+from doctor.report.markdown.blocks import MARKS, blocks, finding
 from doctor.report.markdown.text import cell, code_cell, prose
 from doctor.report.view.assumptions import as_if
 from doctor.report.view.blocks import Finding
+from doctor.report.view.check_plan import at_end
 from doctor.report.view.detail import SUMMARY
-from doctor.report.view.findings import findings
+from doctor.report.view.findings import findings, on_windows
 from doctor.report.view.unreached import missed
 from doctor.report.view.words import count
 
@@ -30,6 +31,8 @@ def render(report: Report, *, room: int = LIMIT) -> str:
     """Return a summary of at most `room` bytes: a table, then each finding, the worst first."""
     found = findings(report, SUMMARY)
     parts = [_head(report, found), *(f"\n{finding(one)}\n" for one in found)]
+    if end := tuple(at_end(report, SUMMARY, windows=on_windows(report))):
+        parts.insert(1, "\n### Plan for all findings\n\n" + "\n\n".join(blocks(end)) + "\n")
     text, left = "", 0
     for number, part in enumerate(parts):
         if len(f"{text}{part}".encode()) > room - _KEPT_FREE:

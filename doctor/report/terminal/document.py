@@ -236,7 +236,8 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
     """Yield what the judgement leans on, and as the last line the counts."""
     yield blank()
     if how.verbosity >= 0:
-        counted = report.counted
+        yield from plan(report, how)
+        counted = report.counted if report.plan is None else ()
         # What is a note asks for nothing, and its fix is for whoever wants to be tidy.
         if len(counted) > 1 and (first := counted[0]).fixes and first.severity is not Severity.NOTE:
             yield from paragraph(
@@ -259,6 +260,21 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
                 indent=0,
             )
     yield from paragraph(span(how, *_counts(report, how)), how, indent=0)
+
+
+def plan(report: Report, how: Look) -> Lines:
+    """Yield the plan for all findings, where there is one."""
+    if report.plan is None:
+        return
+    # What is healthy does without these imports.
+    from doctor.report.terminal.blocks import block
+    from doctor.report.view.check_plan import at_end
+    from doctor.report.view.detail import GLANCE, WHOLE
+
+    windows = value_of(report.observation.facts, "host.os") == "windows"
+    for each in at_end(report, WHOLE if how.wordy else GLANCE, windows=windows):
+        yield from block(each, how)
+    yield blank()
 
 
 def _single_command(fix: Fix, report: Report) -> list[str]:

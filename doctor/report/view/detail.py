@@ -13,6 +13,8 @@ class Detail(NamedTuple):
     links: int
     brief: bool = False
     """Show the first sentence of the cause, and the sources of log lines only."""
+    own_fixes: bool = False
+    """Show the fixes of a finding that the plan for all of them takes the place of."""
     verify: bool = True
     """Show the command that tells whether a fix worked."""
     explains: int = 12
@@ -24,7 +26,7 @@ class Detail(NamedTuple):
 GLANCE = Detail(evidence=2, fixes=1, links=0, brief=True, verify=False, line=240, command=1_000_000)
 """A terminal: seven lines for an ordinary finding."""
 
-WHOLE = Detail(evidence=1000, fixes=100, links=100, line=4000, command=1_000_000)
+WHOLE = Detail(evidence=1000, fixes=100, links=100, own_fixes=True, line=4000, command=1_000_000)
 """A terminal with -v."""
 
 ISSUE = Detail(evidence=10, fixes=4, links=5)

@@ -27,6 +27,7 @@ from doctor.report.view.blocks import (
     Style,
     Suppressed,
 )
+from doctor.report.view.check_plan import covered
 from doctor.report.view.detail import ID, PLACE, TITLE, Detail
 from doctor.report.view.fixes import fix
 from doctor.report.view.phrases import first_sentence
@@ -41,10 +42,11 @@ def findings(report: Report, detail: Detail) -> tuple[Finding, ...]:
     """Return the findings that count; a brief report leaves out the consequences of others."""
     counted = report.counted
     causes = _causes(counted)
+    planned = covered(report) if not detail.own_fixes else frozenset()
     return tuple(
         finding(
             found,
-            detail,
+            detail._replace(fixes=0) if found.id in planned else detail,
             windows=on_windows(report),
             about=_about(found, report),
             consequences=tuple(counted[other] for other, cause in causes.items() if cause == place),
@@ -86,7 +88,8 @@ def finding(
     folded: bool = False,
 ) -> Finding:
     """Return one finding. A note is folded, and its brief form is its fix alone."""
-    parts = _note if detail.brief and found.severity is Severity.NOTE else _parts
+    is_note = found.severity is Severity.NOTE and bool(detail.fixes)
+    parts = _note if detail.brief and is_note else _parts
     return Finding(
         severity=found.severity,
         title=flat(found.title, TITLE),
@@ -227,7 +230,8 @@ def _more(found: ModelFinding, detail: Detail, about: str) -> Paragraph:
     seen = len(list(_seen(found, detail)))
     hidden = seen if found.severity is Severity.NOTE else seen - detail.evidence
     fixes = len(found.fixes) - detail.fixes
-    more = [count(fixes, "other fix")] if fixes > 0 else []
+    own = "other fix" if detail.fixes else "fix"
+    more = [count(fixes, own)] if fixes > 0 else []
     more += ["evidence"] if hidden > 0 else []
     rest = [f"about the {about}"] if about else []
     if found.confidence is not Confidence.HIGH:

@@ -1,0 +1,90 @@
+"""The plan at the end of a check, in blocks: what to do for all findings at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.fixes.shell import Shell, line
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Finding
+from doctor.model.fixes import Command
+from doctor.model.plans import Plan
+from doctor.model.report import Report
+from doctor.model.scales import Severity
+from doctor.report.view import plan as plans
+from doctor.report.view.blocks import Block, Commands, Paragraph, Piece
+from doctor.report.view.detail import Detail
+from doctor.report.view.words import flat
+
+_MOST = 6
+_TITLES_ABOVE = "solves"
+"""The label of what a plan ends; in the report of a check that stands above it."""
+
+
+def covered(report: Report) -> frozenset[str]:
+    """Return the ids of the findings whose own fixes the plan takes the place of."""
+    if report.plan is None or not report.plan.steps or is_fix(report):
+        return frozenset()
+    return frozenset(report.plan.solves)
+
+
+def is_fix(report: Report) -> bool:
+    """Return whether the plan is nothing but the first fix of the only finding."""
+    acting = [one for one in report.counted if one.severity is not Severity.NOTE]
+    if report.plan is None or len(acting) != 1 or not acting[0].fixes:
+        return False
+    return acting[0].fixes[0].steps == report.plan.steps
+
+
+def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
+    """Yield the plan for all findings, and how to have it proved; nothing where there is none."""
+    plan = report.plan
+    if plan is None or not plan.steps:
+        return
+    if not is_fix(report):
+        for block in plans.plan(plan, report.findings, detail, windows=windows):
+            if not _repeats(block, report.counted, plan):
+                yield block
+                if isinstance(block, Paragraph) and block.label == "changes":
+                    yield from _stays(plan, report.observation.facts)
+    shell = Shell.POWERSHELL if windows else Shell.POSIX
+    yield Paragraph((Piece("Try it in a copy of this environment, and check again there:"),))
+    yield Commands((line(_prove(report), shell),), shell.value)
+
+
+def _repeats(block: Block, counted: tuple[Finding, ...], plan: Plan) -> bool:
+    """Say whether a block only lists findings: each stands above with its title."""
+    if not isinstance(block, Paragraph):
+        return False
+    named = {one.id for one in counted} & {*plan.solves}
+    listed = block.label == "" and len(block.pieces) == 2
+    return block.label == _TITLES_ABOVE or (
+        listed and any(block.pieces[1].text == f"({one})" for one in named)
+    )
+
+
+def _stays(plan: Plan, facts: Facts) -> Iterator[Paragraph]:
+    """Yield which of torch and its companions stay as they are."""
+    listed = value_of(facts, "packages")
+    here = listed if isinstance(listed, dict) else {}
+    moved = {one.name for one in plan.changes}
+    names = [
+        "torch",
+        *(
+            name.split(".")[1]
+            for name in sorted(facts)
+            if name.startswith("requires.") and name.endswith(".torch.met")
+        ),
+    ]
+    kept = [f"{name} {here[name]}" for name in names if name in here and name not in moved]
+    if kept:
+        more = f" and {len(kept) - _MOST} more" if len(kept) > _MOST else ""
+        yield Paragraph((Piece(flat(", ".join(kept[:_MOST]) + more)),), "keeps")
+
+
+def _prove(report: Report) -> Command:
+    """Return the command that proves the plan for the target of this check."""
+    target = next(iter(report.observation.targets), None)
+    named = target is not None and target.chosen_by == "--python"
+    where = ("--python", target.path) if named and target is not None else ()
+    return Command(argv=("doctor", "fix", "--prove", *where))
