@@ -148,9 +148,9 @@ def _title(draft: Draft, around: Environment) -> str:
         parts.insert(0, f"move torch to {torch}, {why}")
     elif here and parts:
         parts.insert(0, f"keep torch {public(here)}")
-    parts = parts or [f"write {_named(sorted(draft.changes.written))} again"]
-    if not draft.picks and not draft.changes.written:
-        parts = [wish.fix.title for wish in draft.wishes.values()][:2]
+    if not parts and draft.changes.written:
+        parts = [f"write {_named(sorted(draft.changes.written))} again"]
+    parts = parts or [wish.fix.title for wish in draft.wishes.values()][:2] or ["nothing to do"]
     text = ", and ".join((", ".join(parts[:-1]), parts[-1]) if parts[1:] else parts)
     return text[:1].upper() + text[1:]
 

@@ -11,7 +11,7 @@ from doctor.base.globs import matches_any
 from doctor.base.versions import public
 from doctor.facts.devices import texts
 from doctor.facts.families import requirement_of, requirements
-from doctor.fixes.effect import name_of
+from doctor.fixes.effect import name_of, packages
 from doctor.fixes.wishes import Wish
 from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
@@ -79,8 +79,8 @@ class Environment:
     @cached_property
     def here(self) -> Mapping[str, str]:
         """Return every installed package and its version."""
-        listed = value_of(self.facts, "packages")
-        here = {str(name): str(version) for name, version in listed.items()} if listed else {}
+        listed = packages(self.facts)
+        here = {str(name): str(version) for name, version in (listed or {}).items()}
         torch = value_of(self.facts, "torch.release")
         # A folder without metadata is no torch that an installer would let be.
         return here | ({"torch": str(torch)} if torch and (not listed or "torch" in here) else {})

@@ -112,7 +112,7 @@ def test_a_build_that_cannot_be_read_is_unknown(tmp_path: Path, line: str) -> No
             {
                 "build": "cuda",
                 "cuda_version": "12.4",
-                "cuda_major": 12,
+                "cuda_major": "12",
                 "cuda_tag": "cu124",
                 "local": "cu124",
             },
@@ -251,7 +251,7 @@ def test_a_real_torch(torch_python: Path) -> None:
     assert seen["torch.version"] == "2.13.0+cu130"
     assert (seen["torch.build"], seen["torch.cuda_major"], seen["torch.cxx_standard"]) == (
         "cuda",
-        13,
+        "13",
         20,
     )
     assert (seen["torch.cxx11_abi"], seen["torch.numpy_abi"], seen["torch.glibc_min"]) == (
