@@ -89,7 +89,8 @@ def _without(around: Environment, kind: str, release: str) -> Draft | None:
 def _cost(draft: Draft) -> tuple[int, bool, int, int, int]:
     order = (SYNC, KEEP, ASKED, NEWEST).index(draft.anchor)
     # torch brings some fifteen libraries along.
-    moves = len(draft.moves) + (_LIBRARIES if "torch" in draft.moves else 0)
+    libraries = _LIBRARIES if "torch" in draft.moves and draft.anchor != KEEP else 0
+    moves = len(draft.moves) + libraries
     own = draft.anchor != SYNC
     return len(draft.left), own, len(draft.changes.removed), moves + len(draft.wishes), order
 
@@ -139,7 +140,9 @@ def _title(draft: Draft, around: Environment) -> str:
         return next(iter(draft.wishes.values())).fix.title
     parts = [f"remove {_named(gone)}"] if gone else []
     parts += [f"move {_named(others)} to what goes together"] if others else []
-    if torch:
+    if torch and draft.anchor == KEEP:
+        parts.insert(0, f"install torch {torch} again")
+    elif torch:
         why = (
             "the newest that every companion has a wheel for"
             if draft.anchor == NEWEST

@@ -75,6 +75,11 @@ class Problem(NamedTuple):
     goals: Mapping[str, tuple[Choice, ...]]
     expendable: frozenset[str] = frozenset()
 
+    @property
+    def has_torch(self) -> bool:
+        """Return whether there is a torch, or will be one."""
+        return "torch" in self.here or any(need.name == "torch" for need in self.roots)
+
 
 def solve(
     problem: Problem,
@@ -149,7 +154,7 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
         if not candidate.version:
             return ()
         torches = problem.knowledge.torches(candidate.name, candidate.version)
-        beside = () if torches is None or "torch" not in problem.here else (torches,)
+        beside = () if torches is None or not problem.has_torch else (torches,)
         return (
             *(
                 Need("torch", tuple(f"=={one}" for one in found) or ("==0",), by=candidate.name)

@@ -34,7 +34,7 @@ def steps_of(draft: Draft, around: Environment) -> tuple[Step, ...]:
     system = [step for part in own for step in part.steps if step.sudo and not step.reboot]
     reboot = [step for part in own for step in part.steps if step.reboot]
     rest = [step for part in own for step in part.steps if not (step.sudo or step.reboot)]
-    swept = list(_remains(facts)) if draft.picks or draft.changes.written else []
+    swept = list(_remains(draft, facts)) if draft.picks or draft.changes.written else []
     gone = {word for step in swept if step.command for word in step.command.argv[2:]}
     kept = [step for step in rest if not _removes(step, gone)]
     before = [step for step in kept if _is_removal(step)]
@@ -73,30 +73,28 @@ def _each_once(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(unique)
 
 
-def _remains(facts: Facts) -> Iterator[Step]:
+def _remains(draft: Draft, facts: Facts) -> Iterator[Step]:
     """Yield the removal of what interrupted installers left, by its exact paths."""
     paths = [
         *texts(facts, "python.left_behind"),
         *texts(facts, "python.stale_metadata"),
-        *texts(facts, "torch.without_metadata"),
     ]
+    half = value_of(facts, "torch.without_metadata")
+    if half and draft.changes.moved.get("torch"):
+        paths.append(str(half))  # else files of two releases lie there
     if not paths:
         return
     if value_of(facts, "host.os") == "windows":
-        argv: tuple[str, ...] = (
-            "Remove-Item",
-            "-Recurse",
-            "-Force",
-            "-LiteralPath",
-            ",".join(paths),
-        )
+        quoted = ",".join("'" + path.replace("'", "''") + "'" for path in paths)
+        remove = f"Remove-Item -Recurse -Force -LiteralPath {quoted}"
+        argv: tuple[str, ...] = ("powershell", "-NoProfile", "-Command", remove)
     else:
         argv = ("rm", "-rf", *paths)
     yield Step(title="Remove what an interrupted installation left", command=Command(argv=argv))
 
 
 def _is_removal(step: Step) -> bool:
-    return step.command is not None and step.command.argv[:1] in (("rm",), ("Remove-Item",))
+    return step.command is not None and step.command.argv[:1] in (("rm",), ("powershell",))
 
 
 def _removes(step: Step, gone: set[str]) -> bool:
