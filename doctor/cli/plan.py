@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from doctor.base.errors import UsageError
 from doctor.cli import console, options, progress
 from doctor.host import Host
 from doctor.model.requested import Requested
+from doctor.observe.manifests import kind_of
 from doctor.redact.report import shareable, who, without_any_secrets
+
+if TYPE_CHECKING:
+    from doctor.repair.request_plans import PlanRequest
 
 _FORMATS = ("text", "json")
 
@@ -81,11 +86,13 @@ def plan(
 
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
-    files = (*(requirement or ()), *([lock] if lock else ()))
-    if not requirements and not files:
+    named = [one for one in requirements or () if _is_manifest(one)]
+    files = [*(requirement or ()), *([lock] if lock else ()), *map(Path, named)]
+    asked = [one for one in requirements or () if one not in named]
+    if not asked and not files:
         raise UsageError("say what to install, such as: doctor plan torch; or give -r FILE")
     request = PlanRequest(
-        requirements=tuple(requirements or ()),
+        requirements=tuple(asked),
         files=tuple(files),
         python=python,
         python_version=python_version or "",
@@ -93,8 +100,28 @@ def plan(
         assume=tuple(assume or ()),
         offline=offline,
     )
+    if offline and len(files) > 1 and not asked:
+        # Two lists are two environments: pre-commit hands in every file that changed.
+        requests = [msgspec.structs.replace(request, files=(one,)) for one in files]
+        return max(
+            _told(one, answer(one), constraints, format_, verbose=verbose) for one in requests
+        )
     with progress.display(None) as view:
         found = answer(request, view.watcher)
+    return _told(request, found, constraints, format_, verbose=verbose)
+
+
+def _is_manifest(text: str) -> bool:
+    path = Path(text)
+    return kind_of(path.parent.name, path.name) is not None and path.is_file()
+
+
+def _told(
+    request: PlanRequest, found: Requested, constraints: Path | None, format_: str, *, verbose: bool
+) -> int:
+    """Print an answer, and return its exit code."""
+    if request.offline and request.files and not found.conflict:
+        return found.exit_code
     if constraints is not None and found.packages:
         console.write(constraints, _constraints(found))
     if format_ == "json":

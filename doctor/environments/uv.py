@@ -162,7 +162,8 @@ def _where(arguments: tuple[str, ...]) -> list[str]:
 
 
 def _size(package: Any) -> int | None:
-    """Return the bytes of the wheel of a row of pylock.toml."""
+    """Return the bytes of the wheel of a row of pylock.toml, of several builds the largest."""
     wheels = package.get("wheels") if isinstance(package, dict) else None
     sizes = [one.get("size") for one in wheels or () if isinstance(one, dict)]
-    return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], int) else None
+    known = [size for size in sizes if isinstance(size, int)]
+    return max(known) if known and len(known) == len(sizes) else None

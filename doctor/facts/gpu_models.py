@@ -42,11 +42,10 @@ def gpu_facts(name: str, catalog: Catalog) -> Mapping[str, Any] | None:
                 "nvidia.gpu_names": [f"NVIDIA {spelled}"],
                 "gpu.declared": True,
             }
-            return facts | (
-                {"host.jetson": f"Jetson {spelled.removeprefix('Jetson ')}"}
-                if _is_jetson(spelled)
-                else {}
-            )
+            if _is_jetson(spelled):
+                facts["host.jetson"] = f"Jetson {spelled.removeprefix('Jetson ')}"
+                facts["host.machine"] = "aarch64"
+            return facts
     return None
 
 

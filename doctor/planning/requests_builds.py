@@ -83,7 +83,9 @@ def _of_row(row: Mapping[str, Any], catalog: Catalog, place: Place) -> Iterator[
     build = Build(release=release, pythons=pythons, companions=row)
     yield msgspec.structs.replace(build, cuda=own, archs=served.get(own, ()))
     if place.os in ("linux", "windows"):
-        for cuda in sorted(served, key=order, reverse=True):
+        # Every system has a build for the CUDA of the package index; others come and go.
+        usual = str(row.get("cuda", ""))
+        for cuda in sorted(served, key=lambda one: (one == usual, order(one)), reverse=True):
             if cuda != own:
                 index = f"{INDEX}cu{cuda.replace('.', '')}"
                 yield msgspec.structs.replace(build, cuda=cuda, archs=served[cuda], index=index)

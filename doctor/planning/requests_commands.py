@@ -35,9 +35,20 @@ def install(
     requirements: Sequence[str], python: str, *, uv: bool, index: str = "", options: str = ""
 ) -> Command:
     """Return the command that installs requirements into an environment."""
-    more = (*(("--index-url", index) if index else ()), *options.split())
+    more = (*from_index(index, uv=uv), *options.split())
     start = ("uv", "pip", "install", "--python", python) if uv else (python, "-m", "pip", "install")
     return Command(argv=(*start, *more, *requirements))
+
+
+def from_index(index: str, *, uv: bool) -> tuple[str, ...]:
+    """Return the options that take torch from one of its own indexes, and the rest as ever.
+
+    https://docs.astral.sh/uv/guides/integration/pytorch/
+    """
+    if not index:
+        return ()
+    tag = index.rpartition("/")[2]
+    return ("--torch-backend", tag) if uv else ("--extra-index-url", index)
 
 
 def make_environment(place: Place, *, uv: bool) -> Step:

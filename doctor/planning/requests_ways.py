@@ -15,19 +15,23 @@ from doctor.planning.requests_solver import Excluded, Wish, allowed
 
 _PYTHONS = ("3.14", "3.13", "3.12", "3.11", "3.10")
 _DRIVERS = ("525.60.13", "570.26", "580.65.06", "610.43.02")
+_BACKENDS = {"amd": "auto", "intel": "xpu"}
+"""https://docs.astral.sh/uv/guides/integration/pytorch/"""
 _ARCH_OF_FLASH = "8.0"
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
     """One way out: what to do first, and the wishes and the machine after it.
 
-    `source` names what is built from source on this machine.
+    `source` names what is built from source on this machine. `backend` is what uv calls the index
+    of another vendor's torch; `auto` looks at the GPU.
     """
 
     title: str
     wishes: tuple[Wish, ...]
     place: Place
     source: str = ""
+    backend: str = ""
 
 
 def ways_out(
@@ -67,6 +71,11 @@ def _tried(excluded: Excluded, wishes: tuple[Wish, ...], place: Place) -> Iterat
                     wishes=wishes,
                     place=there,
                 )
+    if excluded.kind == "vendor" and place.vendor in _BACKENDS:
+        there = msgspec.structs.replace(place, vendor="", gpu="", capabilities=())
+        name = {"amd": "ROCm", "intel": "XPU"}[place.vendor]
+        title = f"Take torch from PyTorch's index for {name}"
+        yield Way(title=title, wishes=wishes, place=there, backend=_BACKENDS[place.vendor])
     yield from _without_flash(wishes, place)
 
 

@@ -136,13 +136,14 @@ def _with_torch(name: str, catalog: Catalog, place: Place) -> Iterator[Release]:
             yield Release(
                 version=str(version),
                 asks=f"{name} {version} needs torch {_list(row['torch'])}",
-                torch=_accepting(row["torch"]),
+                torch=_accepting(row["torch"], everywhere=name == "xformers"),
                 refused=_too_old(f"{name} {version}", row, place),
             )
 
 
-def _accepting(cell: Any) -> Callable[[Build], bool]:
-    return lambda build: accepts(cell, build.release) is True
+def _accepting(cell: Any, *, everywhere: bool) -> Callable[[Build], bool]:
+    """Accept builds of a torch; those of other indexes too where the wheels are there as well."""
+    return lambda build: accepts(cell, build.release) is True and (everywhere or not build.index)
 
 
 def _too_old(name: str, row: Mapping[str, Any], place: Place) -> Rule | None:

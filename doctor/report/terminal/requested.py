@@ -27,7 +27,8 @@ from doctor.report.terminal.page import (
 )
 from doctor.report.view.words import count
 
-_FEW = 6
+_FEW = 8
+_SHORT = 200
 _GIB, _MIB = 1 << 30, 1 << 20
 
 
@@ -72,9 +73,11 @@ def _conflict(found: Requested, how: Look, shell: Shell) -> Lines:
         yield from paragraph(
             rule, how, indent=4, label=(f"{glyph('skipped', how)} ", QUIET), column=2
         )
+    if found.conflict and found.conflict.statement and len(found.conflict.statement) < _SHORT:
+        yield from paragraph(found.conflict.statement, how, indent=4)
     for number, way in enumerate(found.ways_out, 1):
         yield blank()
-        yield from paragraph(way.title, how, label=(f"way out {number}", QUIET))
+        yield from paragraph(way.title, how, label=(f"way {number}", QUIET))
         yield from _body(way, how, shell)
     if not found.ways_out:
         yield blank()
@@ -115,9 +118,9 @@ def _cost(plan: Plan) -> str:
 
 def _moves(changes: Sequence[Change], how: Look) -> str:
     """Say which packages move: those that people know first, and how many more."""
-    known = [one for one in changes if not one.name.startswith(("nvidia-", "cuda-"))]
-    known.sort(key=lambda one: (one.name not in _FIRST, one.before is None))
-    shown = known if how.wordy else known[:_FEW]
+    named = sorted(changes, key=lambda one: (one.name not in _FIRST, one.before is None))
+    moved = [one for one in named if one.name in _FIRST or one.before is not None]
+    shown = named if how.wordy else moved[:_FEW] or named[:_FEW]
     words = [
         f"{one.name} {one.after}"
         if one.before is None
@@ -125,10 +128,17 @@ def _moves(changes: Sequence[Change], how: Look) -> str:
         for one in shown
     ]
     more = len(changes) - len(shown)
-    return ", ".join(words) + (f" and {count(more, 'package')} more" if more else "")
+    return ", ".join(words) + (f" and {count(more, 'other package')}" if more else "")
 
 
-_FIRST = ("torch", "torchvision", "torchaudio", "vllm", "flash-attn", "xformers", "transformers")
+_FIRST = frozenset(
+    {
+        *("torch", "torchvision", "torchaudio", "triton", "vllm", "sglang", "flash-attn"),
+        *("xformers", "transformers", "bitsandbytes", "accelerate", "diffusers", "peft"),
+        *("deepspeed", "numpy", "jax", "jaxlib", "tensorflow", "onnxruntime-gpu"),
+    }
+)
+"""What a reader looks for among a hundred packages."""
 
 
 def _summary(found: Requested) -> str:
@@ -137,4 +147,6 @@ def _summary(found: Requested) -> str:
         return f"Not possible as asked; {count(ways, 'way')} out." if ways else "Not possible."
     if found.fault:
         return "Not confirmed: the installer could not be asked."
+    if found.plan and found.plan.steps and not found.plan.resolved:
+        return "Possible by the tables; the installer did not confirm it."
     return "Possible." if found.plan and found.plan.steps else "Nothing to do."
