@@ -49,10 +49,14 @@ def _drafts(around: Environment) -> Iterator[Draft]:
         found = found[:1]
     if (synced := _synced(around)) is not None:
         yield synced
+    stays = False
     for kind, release in found:
+        if kind == NEWEST and stays:
+            continue
         draft = Search(around, kind, release).draft()
         if draft is not None:
             yield draft
+            stays = stays or (kind == KEEP and not draft.left)
         if kind == KEEP and "torch" in around.here:
             less = _without(around, kind, release)
             if less is not None:

@@ -1,0 +1,1 @@
+"""Plans for all findings of an environment."""
