@@ -14,8 +14,9 @@ from doctor.model.findings import Detection
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Cost, Plan
 from doctor.planning.anchors import ASKED, KEEP, NEWEST, anchors
+from doctor.planning.environment import Environment
 from doctor.planning.resolver import Pick
-from doctor.planning.search import Draft, Environment, Search
+from doctor.planning.search import Draft, Search
 from doctor.planning.steps import steps_of
 
 SYNC = "sync"

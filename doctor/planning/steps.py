@@ -15,10 +15,11 @@ from doctor.fixes.wishes import Part
 from doctor.model.facts import Facts, value_of
 from doctor.model.fixes import Command, Step
 from doctor.model.issues import Option
+from doctor.planning.environment import Environment
 from doctor.planning.goals import lines
 from doctor.planning.knowledge import fits_any
 from doctor.planning.resolver import Pick
-from doctor.planning.search import Draft, Environment
+from doctor.planning.search import Draft
 
 _OWN_COMMAND = (Option.NO_BUILD_ISOLATION, Option.NO_BINARY, Option.PRE, Option.NO_CACHE)
 

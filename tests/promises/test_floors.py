@@ -53,6 +53,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(("pypi_simple", "requests"), ("doctor.timelines.build",)),
     "re2": ("doctor.base.patterns",),
+    "resolvelib": ("doctor.planning.resolver",),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.report.terminal"),
     # Between processes of doctor's own.

@@ -1,0 +1,135 @@
+"""The environment that a plan is for: what is installed, which rules count, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from doctor.base.versions import public
+from doctor.facts.devices import texts
+from doctor.facts.families import requirements
+from doctor.fixes.effect import packages
+from doctor.judge.match import diagnose
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Fact, Facts, value_of
+from doctor.model.findings import Detection
+from doctor.model.observation import Observation
+from doctor.model.scales import Severity
+from doctor.planning.knowledge import Knowledge
+from doctor.planning.resolver import Need
+
+
+class Environment:
+    """What is installed, what counts as a rule, and what was found."""
+
+    def __init__(self, findings: Sequence[Detection], facts: Facts, catalog: Catalog) -> None:
+        self.facts, self.catalog = facts, catalog
+        self.findings = tuple(one for one in findings if one.severity is not Severity.NOTE)
+        self.knowledge = Knowledge(catalog, facts)
+        self.static = self.judged(facts)
+        self.before = frozenset(one.id for one in findings)
+
+    def judged(self, facts: Facts) -> Mapping[str, Detection]:
+        """Return what the facts alone show, without notes, by id."""
+        return {one.id: one for one in self._found(facts) if one.severity is not Severity.NOTE}
+
+    def noted(self, facts: Facts) -> frozenset[str]:
+        """Return the ids of the notes that the facts alone show, of those that were found."""
+        found = {one.id for one in self._found(facts) if one.severity is Severity.NOTE}
+        return frozenset(found & self.before)
+
+    def _found(self, facts: Facts) -> Sequence[Detection]:
+        known: dict[str, Fact] = dict(facts)
+        return diagnose(Observation(facts=known, static=True), self.catalog).findings
+
+    @cached_property
+    def notes(self) -> frozenset[str]:
+        """Return the ids of the notes that the facts show now."""
+        return self.noted(self.facts)
+
+    @cached_property
+    def here(self) -> Mapping[str, str]:
+        """Return every installed package and its version."""
+        listed = packages(self.facts)
+        here = {str(name): str(version) for name, version in (listed or {}).items()}
+        torch = value_of(self.facts, "torch.release")
+        # A folder without metadata is no torch that an installer would let be.
+        return here | ({"torch": str(torch)} if torch and (not listed or "torch" in here) else {})
+
+    @cached_property
+    def needs_of(self) -> Mapping[str, tuple[Need, ...]]:
+        """Return what each installed package needs as long as it stays.
+
+        A requirement that is not met and that no finding cites is let be.
+        """
+        cited = {piece.fact for found in self.findings for piece in found.evidence}
+        leftover = set(texts(self.facts, "cuda_packages.leftover"))
+        needs: dict[str, list[Need]] = {}
+        for one in requirements(self.facts, "specifier"):
+            specifier = one.text("specifier", self.facts)
+            counts = one.package == "torch" or one.fact("met") in cited
+            passed = one.is_unmet(self.facts) and not counts
+            if one.package in leftover or passed or specifier.startswith("@"):
+                continue
+            ranges = (specifier,) if specifier else ()
+            needs.setdefault(one.package, []).append(Need(one.wanted, ranges, by=one.package))
+        for name in self.compiled:
+            if not any(need.name == "torch" for need in needs.get(name, ())):
+                needs.setdefault(name, []).append(self._torch_of(name))
+        return {name: tuple(found) for name, found in needs.items()}
+
+    @cached_property
+    def is_torch_in_question(self) -> bool:
+        """Return whether what was found speaks of a package that was made for another torch."""
+        return (
+            "torch" not in self.here
+            or any(wanted == "torch" for _, wanted in self.unmet)
+            or any(
+                value_of(self.facts, name)
+                for name in self.facts
+                if name.endswith(".undefined_symbols")
+            )
+        )
+
+    @cached_property
+    def unmet(self) -> frozenset[tuple[str, str]]:
+        """Return who asks in vain for what."""
+        return frozenset(
+            (one.package, one.wanted)
+            for one in requirements(self.facts)
+            if one.is_unmet(self.facts)
+        )
+
+    @cached_property
+    def compiled(self) -> tuple[str, ...]:
+        """Return the packages whose compiled files are made for the torch that is installed."""
+        names = {name.split(".")[1] for name in self.facts if name.startswith("extension.")}
+        names |= {
+            name
+            for name, version in self.here.items()
+            if name != "torch" and self.knowledge.torches(name, public(version)) is not None
+        }
+        broken = {name for name in names if self._is_broken(name)}
+        return tuple(sorted((names & self.here.keys()) - broken - {"torch", "triton"}))
+
+    def _is_broken(self, name: str) -> bool:
+        kinds = ("undefined_symbols", "missing_libraries")
+        return any(value_of(self.facts, f"extension.{name}.{kind}") for kind in kinds)
+
+    def _torch_of(self, name: str) -> Need:
+        known = self.knowledge.torches(name, public(self.here[name]))
+        torch = self.here.get("torch", "")
+        if known and public(torch) in known:
+            return Need("torch", tuple(f"=={one}" for one in known), optional=True, by=name)
+        minor = ".".join(public(torch).split(".")[:2])
+        return Need("torch", (f"=={minor}.*",) if torch else (), optional=True, by=name)
+
+    def ground(self, names: frozenset[str]) -> frozenset[str]:
+        """Return packages with all that they stand on, as far as their metadata is known."""
+        known, new = set[str](), set(names)
+        while new:
+            known |= new
+            new = {
+                one.wanted for one in requirements(self.facts, "specifier") if one.package in new
+            } - known
+        return frozenset(known)
