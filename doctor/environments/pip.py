@@ -37,7 +37,7 @@ def ask(question: Question) -> Answer:
         rows = _rows(report)
     if rows is None:
         return NoAnswer(why=Silence.FAILED, text="pip wrote no report")
-    here = _here(question)
+    here = {} if _is_elsewhere(question.arguments) else _here(question)
     if here is None:
         return NoAnswer(why=Silence.NO_ENVIRONMENT, text="the Python of this pip does not answer")
     return Resolution(
@@ -45,6 +45,11 @@ def ask(question: Question) -> Answer:
         download_bytes=None if rows else 0,
         seconds=done.seconds,
     )
+
+
+def _is_elsewhere(arguments: tuple[str, ...]) -> bool:
+    """Say whether pip is to install into a folder of its own."""
+    return any(one in ("-t", "--target") or one.startswith("--target=") for one in arguments)
 
 
 def _rows(report: Path) -> dict[str, str | None] | None:

@@ -31,6 +31,20 @@ def platform_of(place: Place) -> str:
     return f"{machine}-unknown-linux-gnu"
 
 
+def pip_platforms(place: Place) -> tuple[str, ...]:
+    """Return a machine as the platform tags that pip is told, the newest first."""
+    machine = "aarch64" if place.machine == "arm64" else place.machine
+    if place.os == "windows":
+        return ("win_arm64" if machine == "aarch64" else "win_amd64",)
+    if place.os == "macos":
+        newest = int((place.macos or "14").partition(".")[0])
+        kind = "arm64" if machine == "aarch64" else "x86_64"
+        return tuple(f"macosx_{number}_0_{kind}" for number in range(newest, 10, -1))
+    glibc = order(place.glibc or "2.17").release[1]
+    tags = tuple(f"manylinux_2_{number}_{machine}" for number in range(glibc, 16, -1))
+    return (*tags, f"manylinux2014_{machine}")
+
+
 def install(
     requirements: Sequence[str], python: str, *, uv: bool, index: str = "", options: str = ""
 ) -> Command:

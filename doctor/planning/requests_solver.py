@@ -100,9 +100,12 @@ def allowed(wishes: Sequence[Wish], catalog: Catalog, place: Place) -> Allowed |
             return found
         if found:
             picks[wish.name] = found
-    return _together(picks, fit, wishes) or Allowed(
-        builds=tuple(build for number, build in fit.items() if _solved(picks, number) is not None),
-        beside=tuple(solved for number in fit if (solved := _solved(picks, number)) is not None),
+    solved = {number: _solved(picks, number) for number in fit}
+    if fit and not any(found is not None for found in solved.values()):
+        return _together(picks, fit, wishes)
+    return Allowed(
+        builds=tuple(build for number, build in fit.items() if solved[number] is not None),
+        beside=tuple(found for found in solved.values() if found is not None),
         excluded=tuple(
             (build, rule)
             for number, build in enumerate(wanted)
@@ -146,10 +149,8 @@ def _needs(one: Release, fit: Mapping[str, Build]) -> Iterator[_Need]:
 
 def _together(
     picks: Mapping[str, list[_Pick]], fit: Mapping[str, Build], wishes: Sequence[Wish]
-) -> Excluded | None:
-    """Return two wishes that no build of torch serves together; None where one does."""
-    if any(_solved(picks, number) is not None for number in fit) or not fit:
-        return None
+) -> Excluded:
+    """Return two wishes that no build of torch serves together."""
     names = [name for name in picks if name != "torch"]
     served = {
         name: {

@@ -193,7 +193,8 @@ def _with_ways(
         told = allowed(wishes, catalog, way.place)
         if isinstance(told, Excluded):
             continue
-        found = resolved(wishes, there, told, catalog, offline=request.offline)
+        offline = request.offline or not target.uv
+        found = resolved(wishes, there, told, catalog, offline=offline)
         if isinstance(found, Conflict):
             continue
         notes = tuple(one for one in found[0].notes if not one.startswith(LATER))

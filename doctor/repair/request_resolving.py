@@ -21,6 +21,7 @@ from doctor.planning.requests_commands import (
     from_index,
     install,
     make_environment,
+    pip_platforms,
     platform_of,
     python_in_new,
     torch_specifier,
@@ -91,7 +92,8 @@ def resolved(
     held = [one.partition("<")[0].partition(">")[0] for one in limits]
     more = [name for name in ("torch", *held) if _moves(name, first) and name not in named]
     pins = [_pin(text, after) for text in (*texts, *dict.fromkeys(more))]
-    second = _ask(pins, target, [], index)
+    # pip downloads whole wheels where an index does not serve their metadata alone (PEP 658).
+    second = _ask(pins, target, [], index) if target.uv else first
     answer = second if isinstance(second, Resolution) else first
     made = _plan(pins, target, answer, index)
     if flash:
@@ -274,6 +276,7 @@ def _ask(
 
 
 def _of_platform(target: Target) -> list[str]:
-    if not target.uv:
-        return ["--only-binary", ":all:"]
-    return ["--python-platform", platform_of(target.place)] if target.is_elsewhere else []
+    if target.uv:
+        return ["--python-platform", platform_of(target.place)] if target.is_elsewhere else []
+    tags = pip_platforms(target.place) if target.is_elsewhere else ()
+    return ["--only-binary", ":all:", *(part for tag in tags for part in ("--platform", tag))]

@@ -26,6 +26,7 @@ _PAGES = (
     "judging",
     "logs",
     "masking",
+    "plan",
     "processes",
     "reports",
     "settings",
