@@ -76,27 +76,36 @@ def install(
 
 
 def install_set(
-    requirements: Sequence[str], facts: Facts, *, newer: Sequence[str] = (), again: Sequence[str]
+    requirements: Sequence[str],
+    facts: Facts,
+    *,
+    newer: Sequence[str] = (),
+    again: Sequence[str] = (),
+    beside: str | None = None,
 ) -> tuple[Command, ...]:
     """Return the commands that install several requirements in one resolution.
 
     `newer` may go beyond the release that is here; the files of `again` are written once more.
+    `beside` is an index to ask as well as the default one.
     """
+    where = ("--extra-index-url", beside) if beside else ()
     if _uses_uv(facts):
-        flags = (
+        choices = (
+            *where,
             *(part for name in newer for part in ("--upgrade-package", name)),
             *(part for name in again for part in ("--reinstall-package", name)),
         )
-        return (_uv(facts, "install", (*flags, *requirements)),)
+        return (_uv(facts, "install", (*choices, *requirements)),)
     commands = [*_pip_first(facts)]
     plain = [one for one in requirements if _bare(one) not in again]
     rewritten = [one for one in requirements if _bare(one) in again]
     if plain:
-        commands.append(_pip(facts, "install", (*(("--upgrade",) if newer else ()), *plain)))
+        upgrade = ("--upgrade",) if newer else ()
+        commands.append(_pip(facts, "install", (*upgrade, *where, *plain)))
     if rewritten:
         # pip would write every dependency once more as well.
         flags = ("--force-reinstall", "--no-deps")
-        commands.append(_pip(facts, "install", (*flags, *rewritten)))
+        commands.append(_pip(facts, "install", (*flags, *where, *rewritten)))
     return tuple(commands)
 
 

@@ -17,6 +17,7 @@ from doctor.model.fixes import Command, Step
 from doctor.model.issues import Option
 from doctor.planning.environment import Environment
 from doctor.planning.goals import lines
+from doctor.planning.indexes import index_of
 from doctor.planning.knowledge import fits_any
 from doctor.planning.resolver import Pick
 from doctor.planning.search import Draft
@@ -165,7 +166,9 @@ def _install(draft: Draft, around: Environment, facts: Facts) -> Iterator[Step]:
         if fits_any(public(around.here[one.name]), (one.ranges,))
     ]
     kept = set(again) - set(_of_shared_folders(draft))
-    commands = installer.install_set(words, facts, newer=newer, again=sorted(kept))
+    torch = draft.changes.moved.get("torch") or around.here.get("torch", "")
+    beside = index_of(around.facts, around.catalog, public(torch)) if _of_torch(words) else None
+    commands = installer.install_set(words, facts, newer=newer, again=sorted(kept), beside=beside)
     yield from (Step(command=command) for command in commands if words)
     for part in _parts(draft):
         if part.wanted and _stands_alone(part):
@@ -178,6 +181,11 @@ def _install(draft: Draft, around: Environment, facts: Facts) -> Iterator[Step]:
                 build=part.build,
             ):
                 yield Step(command=msgspec.structs.replace(command, env=dict(part.env)))
+
+
+def _of_torch(words: Sequence[str]) -> bool:
+    """Say whether something is installed that PyTorch's index serves."""
+    return any(word.startswith(("torch==", "torchvision", "torchaudio")) for word in words)
 
 
 def _range(pick: Pick) -> str:

@@ -32,6 +32,7 @@ _PAGES = (
     "settings",
     "slow-tests",
     "static-check",
+    "plans",
     "timelines",
     "blind-trial",
 )

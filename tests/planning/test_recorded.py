@@ -113,3 +113,26 @@ def test_on_windows_remains_are_removed_by_powershell() -> None:
     program, *_, line = plan.steps[0].command.argv
     assert program == "powershell"
     assert line.startswith("Remove-Item -Recurse -Force -LiteralPath '")
+
+
+@pytest.mark.parametrize(
+    ("build", "index"),
+    [
+        ({"torch.build": "cpu"}, "https://download.pytorch.org/whl/cpu"),
+        ({"torch.build": "cuda"}, None),
+        (
+            {"torch.version": "2.15.0+cu126", "torch.cuda_tag": "cu126"},
+            "https://download.pytorch.org/whl/cu126",
+        ),
+    ],
+)
+def test_a_build_that_the_default_index_lacks_comes_from_pytorch(
+    build: dict[str, str], index: str | None
+) -> None:
+    _, facts, _ = recorded("companions-moved")
+    other = {name: present(value, "") for name, value in build.items()}
+    _, _, plan = judged(Observation(facts={**facts, **other}, static=True))
+    assert plan.steps[-1].command is not None
+    argv = plan.steps[-1].command.argv
+    found = argv[argv.index("--extra-index-url") + 1] if "--extra-index-url" in argv else None
+    assert found == index

@@ -1,0 +1,61 @@
+"""Where the wheels of torch come from: the package index, or PyTorch's own for another build.
+
+https://pytorch.org/get-started/previous-versions/
+"""
+
+from __future__ import annotations
+
+from doctor.base.versions import public
+from doctor.facts.derive.cells import accepts
+from doctor.model.catalog import Catalog
+from doctor.model.facts import Facts, value_of
+
+_INDEX = "https://download.pytorch.org/whl/"
+
+
+def index_of(facts: Facts, catalog: Catalog, release: str) -> str | None:
+    """Return the index to ask beside the default one for a release of torch in the build here.
+
+    None where the default index serves this build, or where no such build is known.
+    """
+    build = str(value_of(facts, "torch.build") or "")
+    windows = value_of(facts, "host.os") == "windows"
+    if value_of(facts, "host.os") == "macos" or not build:
+        return None
+    if build == "cpu":
+        return None if windows else f"{_INDEX}cpu"
+    tag = str(value_of(facts, "torch.cuda_tag") or "")
+    if build != "cuda" or not tag:
+        return None
+    here = public(str(value_of(facts, "torch.version") or ""))
+    if tag == _default(catalog, here) and not windows:
+        return None
+    return f"{_INDEX}{tag}" if tag in _tags(catalog, release, facts) else None
+
+
+def _default(catalog: Catalog, release: str) -> str:
+    table = catalog.tables.get("torch")
+    cudas = [
+        str(row["cuda"])
+        for row in (table.rows if table else ())
+        if "cuda" in row and accepts(row.get("torch"), release) is True
+    ]
+    return _tag(cudas[0]) if cudas else ""
+
+
+def _tags(catalog: Catalog, release: str, facts: Facts) -> frozenset[str]:
+    """Return the tags of the builds of a release that the table of architectures knows."""
+    table = catalog.tables.get("torch-archs")
+    machine = str(value_of(facts, "host.machine") or "x86_64")
+    found = set[str]()
+    for row in table.rows if table else ():
+        fits = accepts(row.get("torch"), release) is True
+        if fits and accepts(row.get("machine"), machine) is not False:
+            cell = row.get("cuda")
+            cudas = cell if isinstance(cell, list | tuple) else [cell]
+            found.update(_tag(str(one)) for one in cudas)
+    return frozenset(found)
+
+
+def _tag(cuda: str) -> str:
+    return "cu" + "".join(cuda.split(".")[:2])
