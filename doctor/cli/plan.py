@@ -81,8 +81,7 @@ def plan(
     The installer's own resolver confirms them by a dry run; nothing is installed. The exit code is
     1 if the requirements exclude each other, or what this machine is.
     """
-    from doctor.repair.request_plans import PlanRequest
-    from doctor.repair.request_plans import plan as answer
+    from doctor.repair.request_plans import PlanRequest, plan_each
 
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_}: choose from {', '.join(_FORMATS)}")
@@ -103,11 +102,10 @@ def plan(
     if offline and len(files) > 1 and not asked:
         # Two lists are two environments: pre-commit hands in every file that changed.
         requests = [msgspec.structs.replace(request, files=(one,)) for one in files]
-        return max(
-            _told(one, answer(one), constraints, format_, verbose=verbose) for one in requests
-        )
+        answers = zip(requests, plan_each(requests), strict=True)
+        return max(_told(*each, constraints, format_, verbose=verbose) for each in answers)
     with progress.display(None) as view:
-        found = answer(request, view.watcher)
+        (found,) = plan_each([request], view.watcher)
     return _told(request, found, constraints, format_, verbose=verbose)
 
 

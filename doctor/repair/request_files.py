@@ -64,13 +64,10 @@ def _requirements(text: str, path: Path, host: Host, depth: int) -> Iterator[Wis
     joined = text[:SOURCE].replace("\\\n", " ")
     for number, line in enumerate(joined.split("\n")[:_MOST], 1):
         bare = line.split(" #")[0].split(" --hash")[0].strip()
-        if (included := _INCLUDED.match(bare)) and depth:
-            yield from _requirements(
-                _text(path.parent / included[1], host, SOURCE),
-                path.parent / included[1],
-                host,
-                depth - 1,
-            )
+        if included := _INCLUDED.match(bare):
+            other = path.parent / included[1]
+            text = _text(other, host, SOURCE) if depth else ""
+            yield from _requirements(text, other, host, depth - 1)
         elif not _SKIPPED.match(bare) and not bare.startswith(("-e", "--editable", ".", "/")):
             yield from_text(bare, f"{path.name}:{number}")
 

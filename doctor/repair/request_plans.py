@@ -67,15 +67,23 @@ def plan(
 
     Raises UsageError for a mistake in it, another DoctorError where nothing can be examined.
     """
-    host, watcher = host or Host(), watcher or Watcher()
+    (found,) = plan_each([request], watcher, host)
+    return found
+
+
+def plan_each(
+    requests: Sequence[PlanRequest], watcher: Watcher | None = None, host: Host | None = None
+) -> list[Requested]:
+    """Answer requests that differ only in what is asked for; the machine is examined once."""
+    host, watcher, first = host or Host(), watcher or Watcher(), requests[0]
     catalog = loading.load()
-    wishes = _wishes(request, host)
-    declared = parse_assumptions(request.assume, loading.load, elsewhere=True)
+    asked = [_wishes(request, host) for request in requests]
+    declared = parse_assumptions(first.assume, loading.load, elsewhere=True)
     seen = observation_stage.observe(
         observation_stage.Request(
             host=host,
-            project=selection.folder(request.project),
-            python=request.python,
+            project=selection.folder(first.project),
+            python=first.python,
             bounds=observation_stage.Bounds(canaries=False),
             assumed=declared,
         ),
@@ -84,8 +92,11 @@ def plan(
     by_chance = not any(one.kind is TargetKind.INTERPRETER for one in seen.targets) or any(
         one.chosen_by.endswith(_BY_CHANCE) for one in seen.targets
     )
-    target = _target(request, seen.facts, catalog, host, set(declared), is_new=by_chance)
-    return _answer(wishes, target, catalog, request, watcher)
+    target = _target(first, seen.facts, catalog, host, set(declared), is_new=by_chance)
+    return [
+        _answer(wishes, target, catalog, request, watcher)
+        for wishes, request in zip(asked, requests, strict=True)
+    ]
 
 
 def _wishes(request: PlanRequest, host: Host) -> tuple[Wish, ...]:

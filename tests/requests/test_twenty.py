@@ -25,7 +25,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
 
 @pytest.mark.parametrize("wanted", WANTED, ids=[one.arguments for one in WANTED])
 def test_each_answer_holds(wanted: Wanted, host: Host, tmp_path: Path) -> None:
-    found = plan(request_of(wanted.arguments, project=tmp_path), host=host)
+    project = tmp_path / "project"
+    project.mkdir()
+    found = plan(request_of(wanted.arguments, project=project), host=host)
     if found.fault:
         pytest.skip(found.fault)
     if wanted.rules is not None:
@@ -47,7 +49,7 @@ def test_each_answer_holds(wanted: Wanted, host: Host, tmp_path: Path) -> None:
     )
     answer = dry_run(again, host)
     assert isinstance(answer, Resolution), answer
-    assert not list(tmp_path.iterdir())
+    assert not list(project.iterdir())
 
 
 def _machine(arguments: str) -> tuple[str, ...]:
