@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from doctor.base.versions import major, minor
 from doctor.model.fixes import Command, Step
@@ -111,9 +111,3 @@ def torch_specifier(allowed: Sequence[Build], every: Sequence[str]) -> str:
         f"!={one}" for one in known if order(low) < order(one) < order(high) and one not in here
     ]
     return ",".join(parts)
-
-
-def named(requirements: Sequence[str]) -> Iterator[str]:
-    """Yield the names of requirements."""
-    for one in requirements:
-        yield one.partition("=")[0].partition("[")[0].partition(" ")[0]
