@@ -79,7 +79,8 @@ def test_every_command_is_understood(text: str, tmp_path: Path) -> None:
 
 
 def test_every_template_and_most_of_the_page_gives_a_command() -> None:
-    assert all(commands(filled(kind)) for kind in PLACES)
+    # The hook of pre-commit calls `doctor plan`.
+    assert all(commands(filled(kind)) for kind in PLACES if kind != "pre-commit")
     assert len(commands(PAGE)) >= 4
 
 
