@@ -230,8 +230,8 @@ def _more(found: ModelFinding, detail: Detail, about: str) -> Paragraph:
     seen = len(list(_seen(found, detail)))
     hidden = seen if found.severity is Severity.NOTE else seen - detail.evidence
     fixes = len(found.fixes) - detail.fixes
-    own = "other fix" if detail.fixes else "fix"
-    more = [count(fixes, own)] if fixes > 0 else []
+    what = "other fix" if detail.fixes else "fix"
+    more = [count(fixes, what)] if fixes > 0 else []
     more += ["evidence"] if hidden > 0 else []
     rest = [f"about the {about}"] if about else []
     if found.confidence is not Confidence.HIGH:
