@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from doctor.environments.conda import with_binary_prefix
+from doctor.environments.conda_files import with_binary_prefix
 from doctor.environments.layout import Action, CloneError, Item, Layout
 from doctor.environments.prefixes import with_prefix
 from doctor.environments.records import Rewrite, corrected, is_record

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import DoctorError
-from doctor.environments.conda import CondaFiles, conda_files
+from doctor.environments.conda_files import CondaFiles, conda_files
 from doctor.environments.environment import Environment
 from doctor.environments.records import is_metadata, listed
 from doctor.environments.tree import Entry, Kind, Tree, scan

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from doctor.environments.clone import clone
-from doctor.environments.conda import with_binary_prefix
+from doctor.environments.conda_files import with_binary_prefix
 from doctor.environments.layout import CloneError
 from doctor.host import Host
 from tests.clones.made import environment, state
