@@ -65,6 +65,8 @@ def _newest(facts: Facts, knowledge: Knowledge) -> str:
         for one in requirements(facts, "specifier")
         if one.wanted == "torch" and not knowledge.releases(one.package)
     ]
+    if "torch" not in here and not served and not held:
+        return ""
     for release in knowledge.torch_rows:
         fits_all = all(release in torches for torches in served)
         if fits_all and all(meets_any(release, specifier) for specifier in held if specifier):
