@@ -34,6 +34,14 @@ _PASSING = {
 class _Group(Commands):
     lessons: ClassVar[Mapping[str, Lesson]] = {
         "check": Lesson("doctor.cli.check:check", FIND),
+        "fix": Lesson(
+            "doctor.cli.fix:fix",
+            FIND,
+            {
+                "options_metavar": "[OPTIONS] [-- COMMAND [ARGS]...]",
+                "context_settings": {"allow_extra_args": True},
+            },
+        ),
         "diagnose": Lesson("doctor.cli.diagnose:diagnose", FIND),
         "run": Lesson(
             "doctor.cli.run:run",

@@ -33,6 +33,11 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor check --only 'torch/*' --fail-on note", "only some known issues"),
         ("doctor check --expect cuda:2 --report json=out.json", "in CI, with two GPUs"),
     ),
+    "fix": (
+        ("doctor fix", "the plan, confirmed by the installer's dry run"),
+        ("doctor fix --prove", "tried in a clone of the environment"),
+        ("doctor fix --prove -- python train.py --smoke", "until your program runs there"),
+    ),
     "diagnose": (
         ("doctor diagnose build.log", "a log from any machine"),
         ("doctor diagnose build.log --env env.txt", "with the output of collect_env"),

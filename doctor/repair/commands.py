@@ -236,7 +236,9 @@ class Places(NamedTuple):
 
 
 def _replaced(text: str, pairs: Sequence[tuple[str, str]]) -> str:
-    for old, new in sorted(pairs, key=lambda pair: -len(pair[0])):
-        pattern = rf"(?<![\w.-]){re.escape(old)}(?![\w.-])"
-        text = re.sub(pattern, lambda _found, new=new: new, text)
-    return text
+    """Replace whole paths, the longest first, in one pass: a copy may lie below an original."""
+    new = dict(pairs)
+    if not new:
+        return text
+    words = "|".join(re.escape(old) for old in sorted(new, key=len, reverse=True))
+    return re.sub(rf"(?<![\w.-])(?:{words})(?![\w.-])", lambda found: new[found[0]], text)

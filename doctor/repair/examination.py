@@ -6,6 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
@@ -20,8 +21,7 @@ from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.commands import Places, with_variables
 from doctor.repair.modules import Import, concerned, failures, try_imports
-from doctor.repair.requests import Patient, actionable
-from doctor.repair.simple import plans_of
+from doctor.repair.requests import Original, actionable
 
 PROGRAM_SECONDS = 600.0
 _IMPORTS = "module-imports"
@@ -45,6 +45,11 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
         """Return how it ended."""
         return "does not end" if self.code is None else f"ends with exit code {self.code}"
 
+    def words_beside(self, before: Ending | None) -> str:
+        """Return how the program ended before the plan and afterwards."""
+        was = "did not end" if before is None or before.code is None else f"{before.code}"
+        return f"exit code of your program: {was} before, {self.code} afterwards"
+
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan did in a clone.
@@ -64,6 +69,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     left: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     program: Ending | None = None
+    program_before: Ending | None = None
     report: Report | None = None
     follow_up: Plan | None = None
 
@@ -74,44 +80,46 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bench:
-    """What is known of the patient before any change, tried once in a clone when asked for."""
+    """What is known of the original before any change, tried once in a clone when asked for."""
 
-    def __init__(self, patient: Patient, progress: Progress) -> None:
-        self._patient, self._progress = patient, progress
+    def __init__(self, original: Original, progress: Progress) -> None:
+        self._original, self._progress = original, progress
         self._imports: dict[str, Import] = {}
         self._program: Ending | None = None
 
     def imports(self, modules: Sequence[tuple[str, str]]) -> Mapping[str, Import]:
         """Return what came of the import of modules before any change, by module."""
         if new := [pair for pair in modules if pair[1] not in self._imports]:
-            with clone(self._patient.environment, self._patient.host) as copy:
-                tried = try_imports(copy, new, self._progress, seconds=self._patient.left())
+            with clone(self._original.environment, self._original.host) as copy:
+                tried = try_imports(
+                    copy, new, self._progress, seconds=self._original.seconds_left()
+                )
             self._imports |= {one.module: one for one in tried}
         return self._imports
 
     def program(self) -> Ending | None:
         """Return how the user's program ends before any change; None where there is none."""
-        if self._program is None and self._patient.request.program:
-            with clone(self._patient.environment, self._patient.host) as copy:
-                places = Places.between(self._patient.environment, copy.environment)
-                self._program = run_program(self._patient, copy, places, {}, self._progress)
+        if self._program is None and self._original.request.program:
+            with clone(self._original.environment, self._original.host) as copy:
+                places = Places.between(self._original.environment, copy.environment)
+                self._program = run_program(self._original, copy, places, {}, self._progress)
         return self._program
 
 
 def run_program(
-    patient: Patient,
+    original: Original,
     copy: Clone,
     places: Places,
     env: Mapping[str, str | None],
     progress: Progress,
 ) -> Ending:
     """Run the user's own program with a clone in place of the environment."""
-    argv = patient.request.program
+    argv = original.request.program
     host = host_of(copy, env)
     ran = _with_host(copy, host).run(
         argv,
-        timeout=max(min(patient.left(), PROGRAM_SECONDS), 1.0),
-        cwd=patient.host.cwd,
+        timeout=max(min(original.seconds_left(), PROGRAM_SECONDS), 1.0),
+        cwd=original.host.cwd,
         limit=_LOG,
         tick=lambda passed: progress(f"running {one_line(' '.join(argv), 60)}", passed),
     )
@@ -133,14 +141,17 @@ class Examination:
 
     def __init__(
         self,
-        patient: Patient,
+        original: Original,
         copy: Clone,
         places: Places,
         env: Mapping[str, str | None],
         bench: Bench,
         progress: Progress,
+        *,
+        project: Path,
     ) -> None:
-        self._patient, self._copy, self._places = patient, copy, places
+        self._original, self._copy, self._places = original, copy, places
+        self._project = project
         self._env, self._bench, self._progress = env, bench, progress
         self._wrong: list[str] = []
         self._remarks: list[str] = []
@@ -149,12 +160,17 @@ class Examination:
         """Return what is wrong and what is left after a plan."""
         program = self._ran()
         self._compare_problems()
-        report = self._checked(program)
-        left = _left(plan, self._patient.report, report)
-        self._import([change.name for change in changes if change.after], report)
+        report = self._checked(program, canaries=False)
+        left = _left(plan, self._original.report, report)
+        if not left and not self._wrong and self._original.request.check.observe.canaries:
+            # Files and tools say in a second what checks need not find out in a minute.
+            report = self._checked(program, canaries=True)
+            left = _left(plan, self._original.report, report)
+        if not left:
+            self._import([change.name for change in changes if change.after], report)
         if changed := self._copy.disturbed():
             self._wrong.append(f"the plan wrote into {changed[0]} of the original")
-        follow = next((one for one in plans_of(report) if one.steps), None)
+        follow = report.plan if report.plan is not None and report.plan.steps else None
         return Trial(
             plan=plan,
             seconds=0.0,
@@ -162,15 +178,15 @@ class Examination:
             left=left,
             remarks=tuple(self._remarks),
             program=program,
+            program_before=self._bench.program() if program else None,
             report=report,
             follow_up=None if follow is None else _for_original(follow, self._places),
         )
 
     def _import(self, moved: Sequence[str], report: Report) -> None:
         """Import what the plan moved and what builds on that, but for what a canary imported."""
-        known = {
-            name for one in report.observation.outcomes if one.id == _IMPORTS for name in one.cases
-        }
+        imported = [one for one in report.observation.outcomes if one.id == _IMPORTS]
+        known = {name for one in imported for name in (*one.cases, "torch")}
         modules = [
             pair for pair in concerned(self._copy.environment, moved) if pair[0] not in known
         ]
@@ -178,7 +194,7 @@ class Examination:
             _with_host(self._copy, host_of(self._copy, self._env)),
             modules,
             self._progress,
-            seconds=self._patient.left(),
+            seconds=self._original.seconds_left(),
         )
         failed = failures(tried)
         if not failed:
@@ -194,10 +210,10 @@ class Examination:
                 self._remarks.append(f"import {name} fails as it did before: {error}")
 
     def _ran(self) -> Ending | None:
-        if not self._patient.request.program:
+        if not self._original.request.program:
             return None
         before = self._bench.program()
-        ended = run_program(self._patient, self._copy, self._places, self._env, self._progress)
+        ended = run_program(self._original, self._copy, self._places, self._env, self._progress)
         if not ended.ok:
             lines = [line for line in ended.text.splitlines() if line.strip()] or [""]
             again = "still" if before is not None and not before.ok else "now"
@@ -205,19 +221,21 @@ class Examination:
         return ended
 
     def _compare_problems(self) -> None:
-        known = set(self._patient.problems)
+        known = set(self._original.problems)
         for problem in problems(self._copy.environment, self._copy.host):
             text = self._places.back(problem)
             if text not in known:
                 self._wrong.append(one_line(text, 200))
 
-    def _checked(self, program: Ending | None) -> Report:
-        asked = self._patient.request.check
+    def _checked(self, program: Ending | None, *, canaries: bool) -> Report:
+        asked = self._original.request.check
         observe = msgspec.structs.replace(
             asked.observe,
             python=str(self._copy.environment.python),
             fresh=True,
-            budget=max(self._patient.left(), 1.0),
+            canaries=canaries,
+            project=self._project,
+            budget=max(self._original.seconds_left(), 1.0),
         )
         logs = () if program is None or program.ok else (_Log("the program", program.text),)
         host = host_of(self._copy, self._env)

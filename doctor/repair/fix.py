@@ -1,8 +1,9 @@
-"""`doctor fix`: check a target, plan, and prove the plan where that is asked for."""
+"""`doctor fix`: check a target, plan, confirm the plan, and prove it where that is asked for."""
 
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,19 +11,29 @@ from doctor.base.errors import UsageError
 from doctor.host import Host
 from doctor.model.checks import Progress
 from doctor.model.plans import Plan, ProofVerdict
+from doctor.model.report import Report
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
-from doctor.repair.prove import prove
-from doctor.repair.requests import FixRequest, Repair, patient_of
-from doctor.repair.simple import plans_of
+from doctor.repair.prove import Attempted, prove
+from doctor.repair.requests import FixRequest, Original, Repair, actionable, original_of
+from doctor.repair.resolve import confirm
+from doctor.repair.trial import OFFLINE
 
 
 def silent(_what: str, _seconds: float) -> None:
     """Show no progress."""
 
 
-def fix(request: FixRequest, progress: Progress = silent) -> Repair:
-    """Check, plan and prove.
+class Outcome(NamedTuple):
+    """What was found out, and what is needed to apply it."""
+
+    repair: Repair
+    original: Original | None = None
+    attempted: Attempted | None = None
+
+
+def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
+    """Check, plan, confirm and prove.
 
     Raises UsageError for a mistake in the request, another DoctorError where the target cannot be
     examined.
@@ -34,20 +45,48 @@ def fix(request: FixRequest, progress: Progress = silent) -> Repair:
         of_progress(lambda what, passed: progress(f"checking: {what}", passed)),
         host=host,
     )
-    plans = plans_of(report)
+    plan = plan_of(report)
+    original = original_of(request, host, report, deadline)
+    if original is None:
+        if request.prove:
+            raise UsageError("--prove: there is no interpreter to prove anything in")
+        return Outcome(Repair(report=report, plan=plan))
+    asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
+    several = (plan, *plan.alternatives)
+    confirmed = confirm(several, original.environment, asked, progress) if plan.steps else None
+    plans = tuple(alone(one) for one in (confirmed.plans if confirmed else several))
+    remarks = confirmed.remarks if confirmed else ()
+    if not plans:
+        left = tuple(found.id for found in actionable(report))
+        plan = Plan(title="No plan of doctor's changes anything here", leaves=left)
+        return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
+    if request.prove and plans[0].steps:
+        attempted = prove([one for one in plans if one.steps], original, progress)
+        repair = Repair(report=report, plan=attempted.plan, remarks=remarks)
+        return Outcome(repair, original, attempted)
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
-    if not request.prove or (plan.is_empty and not request.program):
-        return Repair(report=report, plan=plan)
-    patient = patient_of(request, host, report, deadline)
-    if patient is None:
-        raise UsageError("--prove: there is no interpreter to prove anything in")
-    return Repair(report=report, plan=prove(plans, patient, progress))
+    return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
+
+
+def plan_of(report: Report) -> Plan:
+    """Return the plan of a report, or one without steps that says what stays."""
+    if report.plan is not None:
+        return report.plan
+    left = tuple(dict.fromkeys(found.id for found in actionable(report)))
+    return Plan(title="No fix is known" if left else "Nothing to do", leaves=left)
+
+
+def alone(plan: Plan) -> Plan:
+    """Return a plan without its alternatives."""
+    return msgspec.structs.replace(plan, alternatives=())
 
 
 def exit_code(repair: Repair) -> int:
     """Return 0 where nothing is to be done or the plan is proved, 1 where a finding stays."""
-    plan: Plan = repair.plan
-    if plan.is_empty:
+    plan = repair.plan
+    if plan.is_empty and plan.proof is None:
         return 0
+    if repair.applied:
+        return 1 if plan.leaves else 0
     proved = plan.proof is not None and plan.proof.verdict is ProofVerdict.PROVED
-    return 0 if (proved or repair.applied) and not plan.leaves else 1
+    return 0 if proved and not plan.leaves else 1

@@ -1,10 +1,14 @@
-"""Import modules one by one, each in a child process; runs in the target's interpreter.
+"""Import modules one by one, each in a process of its own; runs in the target's interpreter.
 
 It imports nothing of doctor. The first argument is the file for the answers, a line of JSON each.
 """
 
+from __future__ import annotations
+
+import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -16,20 +20,20 @@ _LOG = 16000
 _ONE = "import sys; sys.path[:] = [p for p in sys.path if p]; __import__(sys.argv[1])"
 
 
-def main():
+def main() -> None:
     """Import what the command line names."""
     path, names = sys.argv[1], sys.argv[2:]
     sys.path[:] = [entry for entry in sys.path[1:] if entry]
     forks = hasattr(os, "fork") and sys.platform != "darwin"
-    with open(path, "a", encoding="utf-8") as out:
+    with open(path, "a", encoding="utf-8") as out:  # noqa: PTH123 - pathlib stays unimported
         for name in names:
             answer = _forked(name) if forks else _started(name)
-            answer["module"] = name
-            out.write(json.dumps(answer) + "\n")
+            out.write(json.dumps({"module": name, **answer}) + "\n")
             out.flush()
 
 
-def _forked(name):
+def _forked(name: str) -> dict[str, object]:
+    """Import a module in a fork, which may crash or hang."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -37,20 +41,9 @@ def _forked(name):
         os.setpgid(0, 0)
         _in_child(name, write)
     os.close(write)
-    data, ended = b"", time.time() + _SECONDS
-    import select
-
-    while time.time() < ended:
-        ready, _, _ = select.select([read], [], [], max(ended - time.time(), 0))
-        chunk = os.read(read, 65536) if ready else b""
-        if not chunk:
-            break
-        data = (data + chunk)[-_LOG:]
-    late = time.time() >= ended
-    try:
+    data, late = _read(read)
+    with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
-    except OSError:
-        pass
     _, status = os.waitpid(child, 0)
     os.close(read)
     text = data.decode("utf-8", "replace")
@@ -59,30 +52,41 @@ def _forked(name):
     log, failed, error = text.rpartition("\0error ")
     if failed:
         return {"ok": False, "error": error, "log": log}
-    signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    why = "it did not end in %d s" % _SECONDS if late else "it ended with signal %d" % signalled
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    why = f"it did not end in {_SECONDS:.0f} s" if late else f"it ended with signal {number}"
     return {"ok": False, "error": why, "log": text}
 
 
-def _in_child(name, write):
+def _read(pipe: int) -> tuple[bytes, bool]:
+    """Return what a child writes until its end, and whether it took too long."""
+    data, deadline = b"", time.monotonic() + _SECONDS
+    while (left := deadline - time.monotonic()) > 0:
+        ready, _, _ = select.select([pipe], [], [], left)
+        chunk = os.read(pipe, 65536) if ready else b""
+        if ready and not chunk:
+            return data, False
+        data = (data + chunk)[-_LOG:]
+    return data, True
+
+
+def _in_child(name: str, write: int) -> None:
     """Import a module, write how that ended, and end at once."""
     for number in (1, 2):
         os.dup2(write, number)
     try:
         __import__(name)
         end = "\0ok"
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - a module may raise anything, SystemExit too
         traceback.print_exc()
-        end = "\0error " + ("%s: %s" % (type(error).__name__, error)).replace("\0", "")[:500]
-    try:
+        end = "\0error " + f"{type(error).__name__}: {error}".replace("\0", "")[:500]
+    with contextlib.suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
-    finally:
-        os.write(write, end.encode("utf-8", "replace"))
-        os._exit(0)
+    os.write(write, end.encode("utf-8", "replace"))
+    os._exit(0)
 
 
-def _started(name):
+def _started(name: str) -> dict[str, object]:
     """Import a module in an interpreter of its own, where nothing can be forked."""
     try:
         ran = subprocess.run(
@@ -90,12 +94,15 @@ def _started(name):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        return {"ok": False, "error": "it did not end in %d s" % _SECONDS, "log": ""}
+        return {"ok": False, "error": f"it did not end in {_SECONDS:.0f} s", "log": ""}
+    if ran.returncode == 0:
+        return {"ok": True}
     text = ran.stdout.decode("utf-8", "replace")[-_LOG:]
-    last = text.strip().splitlines()[-1:] or ["it ended with code %d" % ran.returncode]
-    return {"ok": ran.returncode == 0, "error": "" if ran.returncode == 0 else last[0], "log": text}
+    last = text.strip().splitlines()[-1:] or [f"it ended with code {ran.returncode}"]
+    return {"ok": False, "error": last[0], "log": text}
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ _WITH_VALUE = frozenset(
     }
 )
 """Options of pip and uv that take the next word."""
+_SHOWN = 4
 
 
 class Install(NamedTuple):
@@ -48,6 +49,22 @@ def install_of(step: Step) -> Install | None:
     return Install(tuple(head), tuple(requirements))
 
 
+def contradict(first: Plan, second: Plan) -> bool:
+    """Say whether two plans name different releases of a package."""
+    one, other = _named(first), _named(second)
+    return any(one[name] != other[name] for name in one.keys() & other.keys())
+
+
+def _named(plan: Plan) -> dict[str, str]:
+    found = {}
+    for step in plan.steps:
+        install = install_of(step)
+        for text in install.requirements if install else ():
+            if line := _line(text):
+                found[normalize_name(line.name)] = line.specifier
+    return found
+
+
 def combined(first: Plan, second: Plan) -> Plan:
     """Return a plan with the steps of both; installations alike become one, for one resolution.
 
@@ -57,15 +74,40 @@ def combined(first: Plan, second: Plan) -> Plan:
     for step in second.steps:
         if step not in steps:
             _add(steps, step)
+    return instead(first, second, tuple(steps))
+
+
+def instead(first: Plan, second: Plan, steps: tuple[Step, ...] | None = None) -> Plan:
+    """Return a plan for the findings of the first one with other steps: those of the second."""
     return msgspec.structs.replace(
         first,
-        steps=tuple(steps),
-        solves=tuple(dict.fromkeys((*first.solves, *second.solves))),
+        title="",
+        steps=second.steps if steps is None else steps,
         notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
         changes=(),
         resolved=False,
         proof=None,
     )
+
+
+def titled(plan: Plan) -> Plan:
+    """Return a plan with a title of what it moves, where it was put together here."""
+    if plan.title:
+        return plan
+    named = _named(plan)
+    moves = [one for one in plan.changes if normalize_name(one.name) in named and one.after]
+    words = [f"{one.name} {one.after}" for one in moves[:_SHOWN]]
+    more = len(moves) - len(words)
+    words += [f"{more} more"] if more else []
+    gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
+    text = f"Install {_listed(words)}" if words else f"Remove {_listed(gone[:_SHOWN])}"
+    return msgspec.structs.replace(plan, title=text)
+
+
+def _listed(words: Sequence[str]) -> str:
+    if not words:
+        return "what is left over"
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _add(steps: list[Step], step: Step) -> None:
@@ -137,14 +179,9 @@ def _pinned(text: str, brought: Mapping[str, str | None]) -> str:
     return f"{line.name}{extras}=={release}{marker}"
 
 
-def without_idle(plan: Plan, moved: Sequence[Sequence[Change]]) -> tuple[Plan, bool]:
-    """Return a plan without installations that moved nothing, and whether there were any."""
-    kept = tuple(
-        step
-        for number, step in enumerate(plan.steps)
-        if number >= len(moved) or moved[number] or not _may_idle(step)
-    )
-    return msgspec.structs.replace(plan, steps=kept), len(kept) < len(plan.steps)
+def is_idle(plan: Plan, moved: Sequence[Sequence[Change]], number: int) -> bool:
+    """Say whether a step of a plan installed nothing in a proof, so that it can go."""
+    return number < len(moved) and not moved[number] and _may_idle(plan.steps[number])
 
 
 def _may_idle(step: Step) -> bool:

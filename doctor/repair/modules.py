@@ -22,6 +22,7 @@ CHILD = Path(__file__).with_name("import_child.py")
 _SECONDS = 300.0
 _LIMIT = 64 << 10
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BEGINNING = re.compile(r"[A-Za-z0-9][\w.-]{0,200}")
 _RECORD_LIMIT = 16 << 20
 FRAMEWORKS = frozenset({"torch", "jax", "tensorflow", "onnxruntime", "onnxruntime-gpu"})
 _NEEDS_GPU = re.compile(
@@ -59,8 +60,8 @@ def modules_of(distribution: Distribution) -> tuple[str, ...]:
         path = line.rsplit(",", 2)[0].strip('"')
         first, _, rest = path.partition("/")
         name = first if rest == "__init__.py" else ""
-        if not rest and (match := re.fullmatch(r"([A-Za-z0-9_]+)(\.[\w.-]+)?\.(py|so|pyd)", first)):
-            name = match[1]
+        if not rest and first.endswith((".py", ".so", ".pyd")):
+            name = first.partition(".")[0]
         if _NAME.fullmatch(name) and not name.startswith("_"):
             found[name] = None
     return tuple(found)
@@ -84,11 +85,12 @@ def _asked_by(distribution: Distribution) -> set[str]:
     """Return the names of what a distribution asks for without an extra."""
     data = read_beginning(str(distribution.folder / "METADATA"), METADATA) or b""
     headers = data.replace(b"\r\n", b"\n").partition(b"\n\n")[0].decode("utf-8", "replace")
-    return {
-        normalize_name(match[1])
-        for match in re.finditer(r"^Requires-Dist:[ \t]*([\w.-]+)(.*)$", headers, re.MULTILINE)
-        if "extra" not in match[2]
-    }
+    lines = (
+        line.partition(":")[2].strip()
+        for line in headers.split("\n")
+        if line.startswith("Requires-Dist:") and "extra" not in line
+    )
+    return {normalize_name(name[0]) for line in lines if (name := _BEGINNING.match(line))}
 
 
 def try_imports(
@@ -120,7 +122,7 @@ def try_imports(
 
 
 def _answers(result: Path) -> dict[str, Mapping[str, object]]:
-    found = {}
+    found: dict[str, Mapping[str, object]] = {}
     try:
         with result.open(encoding="utf-8", errors="replace") as file:
             lines = file.read(_LIMIT << 6).splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,44 +13,57 @@ from doctor.facts.derive.reach import shown
 from doctor.model.checks import Progress
 from doctor.model.facts import value_of
 from doctor.model.fixes import Step
-from doctor.model.plans import Plan, Proof, ProofVerdict
+from doctor.model.plans import Change, Plan, Proof, ProofVerdict
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
-from doctor.repair.merging import combined, pinned, without_idle
-from doctor.repair.requests import Patient
+from doctor.repair.merging import combined, contradict, instead, is_idle, pinned, titled
+from doctor.repair.project import ProjectError
+from doctor.repair.requests import Original
 from doctor.repair.trial import attempt
 
-_ROUNDS, _PLANS = 3, 6
+_ROUNDS, _PLANS = 4, 6
 
 
-def prove(plans: Sequence[Plan], patient: Patient, progress: Progress) -> Plan:
+class Attempted(NamedTuple):
+    """A plan with its proof, and the packages that each of its steps moved."""
+
+    plan: Plan
+    moved: tuple[tuple[Change, ...], ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the plan is proved."""
+        proof = self.plan.proof
+        return proof is not None and proof.verdict is ProofVerdict.PROVED
+
+
+def prove(plans: Sequence[Plan], original: Original, progress: Progress) -> Attempted:
     """Return the first plan that heals, with its proof; else the best one, with what is wrong.
 
     Where a plan leaves something, the plan of the clone's own report is added, and both together
     are tried anew, so that what is returned was proved from the original state.
     """
     begun = time.monotonic()
-    bench = Bench(patient, progress)
-    best: Plan | None = None
-    rest = list(plans)
+    bench = Bench(original, progress)
+    tried: list[Plan] = []
+    best: Attempted | None = None
     for number, plan in enumerate(plans[:_PLANS], 1):
-        rest.remove(plan)
         label = f"plan {number} of {len(plans)}, " if len(plans) > 1 else ""
-        tried = _in_rounds(plan, patient, bench, _labelled(progress, label))
-        done = _with_seconds(tried, time.monotonic() - begun)
-        proof = done.proof
-        if proof is not None and proof.verdict is ProofVerdict.PROVED:
-            others = (*((best,) if best is not None else ()), *rest)
-            return msgspec.structs.replace(done, alternatives=_alone(others))
-        if best is None or _rank(done) < _rank(best):
+        done = _in_rounds(plan, original, bench, _labelled(progress, label))
+        done = done._replace(plan=_with_seconds(done.plan, time.monotonic() - begun))
+        if best is None or done.ok or _rank(done.plan) < _rank(best.plan):
             best = done
-        if patient.left() <= 0:
+        if done.ok or original.seconds_left() <= 0:
+            others = (*plans[number:], *tried)
             break
+        tried.append(done.plan)
+    else:
+        others = tuple(tried)
     if best is None:
         raise ValueError("no plan to prove")
-    others = tuple(one for one in plans if one.title != best.title)
-    return msgspec.structs.replace(best, alternatives=_alone(others))
+    others = tuple(one for one in others if one.steps != best.plan.steps)
+    return best._replace(plan=msgspec.structs.replace(best.plan, alternatives=_alone(others)))
 
 
 def _alone(plans: Sequence[Plan]) -> tuple[Plan, ...]:
@@ -74,70 +88,93 @@ def _with_seconds(plan: Plan, seconds: float) -> Plan:
     return msgspec.structs.replace(plan, proof=proof)
 
 
-def _in_rounds(plan: Plan, patient: Patient, bench: Bench, progress: Progress) -> Plan:
+def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress) -> Attempted:
     """Try a plan, and with it what the clone still asks for, a few times."""
-    known: list[tuple[Step, ...]] = []
-    done = plan
-    for number in range(1, _ROUNDS + 1):
-        tasks = tuple(commands.task(step, patient.environment) for step in plan.steps)
-        if why := _not_possible(tasks, patient):
-            return _proof(plan, ProofVerdict.NOT_POSSIBLE, why, patient)
-        label = f"round {number}, " if number > 1 else ""
+    waiting, known = [plan], list[tuple[Step, ...]]()
+    best: Attempted | None = None
+    while waiting and len(known) < _ROUNDS and original.seconds_left() > 0:
+        now = waiting.pop(0)
+        tasks = tuple(commands.task(step, original.environment) for step in now.steps)
+        if why := _not_possible(tasks):
+            return best or Attempted(_proof(now, ProofVerdict.NOT_POSSIBLE, why, original))
+        label = f"round {len(known) + 1}, " if known else ""
+        known.append(now.steps)
         try:
-            tried = attempt(plan, tasks, patient, bench, _labelled(progress, label))
-        except CloneError as error:
-            return _proof(plan, ProofVerdict.NOT_POSSIBLE, str(error), patient)
-        done = _judged(plan, tried, patient)
-        known.append(plan.steps)
-        if tried.ok or tried.follow_up is None or patient.left() <= 0:
-            break
-        plan = combined(plan, tried.follow_up)
-        if plan.steps in known:
-            break
-    return done
+            tried = attempt(now, tasks, original, bench, _labelled(progress, label))
+        except (CloneError, ProjectError) as error:
+            return best or Attempted(_proof(now, ProofVerdict.NOT_POSSIBLE, str(error), original))
+        done = _judged(now, tried, original)
+        if tried.ok:
+            return done
+        if best is None or _rank(done.plan) < _rank(best.plan):
+            best = done
+        if tried.follow_up is not None:
+            # What contradicts the plan may do without it.
+            more = [instead(now, tried.follow_up)] if contradict(now, tried.follow_up) else []
+            more.append(combined(now, tried.follow_up))
+            waiting = [one for one in more if one.steps not in known] + waiting
+    return best or Attempted(plan)
 
 
-def _not_possible(tasks: Sequence[Task], patient: Patient) -> str:
+def _not_possible(tasks: Sequence[Task]) -> str:
     if not tasks:
         return "it has no steps"
-    if any(one.kind in (Kind.PROJECT, Kind.EDIT, Kind.CREATE) for one in tasks):
-        return "steps on the files of a project are not proved yet"
+    if any(one.kind is Kind.CREATE for one in tasks):
+        return "it makes a new environment, which has nothing to be compared with"
     for number, one in enumerate(tasks, 1):
         if one.kind is Kind.REFUSED:
             return f"step {number} is not run in a clone: {one.why}"
     return ""
 
 
-def _proof(plan: Plan, verdict: ProofVerdict, why: str, patient: Patient) -> Plan:
-    return msgspec.structs.replace(plan, proof=Proof(verdict=verdict, why=why, open=_open(patient)))
+def _proof(plan: Plan, verdict: ProofVerdict, why: str, original: Original) -> Plan:
+    return msgspec.structs.replace(
+        plan, proof=Proof(verdict=verdict, why=why, open=_open(original))
+    )
 
 
-def _judged(plan: Plan, tried: Trial, patient: Patient) -> Plan:
+def _judged(plan: Plan, tried: Trial, original: Original) -> Attempted:
     proof = Proof(
         verdict=ProofVerdict.PROVED if tried.ok else ProofVerdict.NOT_PROVED,
         why=_why(tried),
         left=tried.left,
-        open=(*_open(patient), *tried.remarks),
+        open=(*_open(original), *tried.remarks),
     )
     plan = msgspec.structs.replace(plan, proof=proof)
     if tried.failed:
-        return plan
+        return Attempted(titled(plan))
     cost = msgspec.structs.replace(plan.cost, seconds=round(tried.seconds, 1))
-    plan, _ = without_idle(pinned(plan, tried.by_step), tried.by_step)
-    return msgspec.structs.replace(plan, changes=tried.changes, resolved=True, cost=cost)
+    still = set() if tried.report is None else {one.id for one in tried.report.findings}
+    ended = tuple(one for one in plan.leaves if one not in still)
+    plan = msgspec.structs.replace(
+        plan,
+        changes=tried.changes,
+        resolved=True,
+        cost=cost,
+        solves=(*plan.solves, *ended),
+        leaves=tuple(one for one in plan.leaves if one in still),
+    )
+    pins = pinned(plan, tried.by_step)
+    kept = [
+        number for number, _ in enumerate(pins.steps) if not is_idle(pins, tried.by_step, number)
+    ]
+    plan = msgspec.structs.replace(pins, steps=tuple(pins.steps[number] for number in kept))
+    return Attempted(titled(plan), tuple(tried.by_step[number] for number in kept))
 
 
 def _why(tried: Trial) -> str:
+    if tried.ok:
+        return tried.program.words_beside(tried.program_before) if tried.program else ""
     parts = [tried.failed, *tried.wrong]
     if tried.left:
         parts.append(f"still found: {', '.join(tried.left)}")
     return "; ".join(filter(None, parts))
 
 
-def _open(patient: Patient) -> tuple[str, ...]:
-    facts = patient.report.observation.facts
+def _open(original: Original) -> tuple[str, ...]:
+    facts = original.report.observation.facts
     missing = []
-    if not patient.request.check.observe.canaries:
+    if not original.request.check.observe.canaries:
         missing.append("no canary ran: the proof is about files, versions and imports")
     elif value_of(facts, "torch.version") and not shown(facts):
         missing.append("no GPU here: nothing ran on one")

@@ -38,7 +38,7 @@ class FixRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.check.observe.budget or _LONGEST
 
 
-class Patient(msgspec.Struct, frozen=True, kw_only=True):
+class Original(msgspec.Struct, frozen=True, kw_only=True):
     """The environment that is to be mended, as it was before anything was tried.
 
     `deadline` is the end of the whole run on the clock of `time.monotonic`.
@@ -52,7 +52,7 @@ class Patient(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
     deadline: float
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds that are left of the run."""
         return max(self.deadline - time.monotonic(), 0.0)
 
@@ -61,16 +61,20 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     """What `doctor fix` came to: the report of the target, and the plan with its proof.
 
     `remarks` are sentences about what was done. `applied`: the plan was carried out, and the check
-    afterwards found nothing of what it solves.
+    afterwards found nothing of what it solves; the report is of that check, and `titles` has those
+    of the findings before.
     """
 
     report: Report
     plan: Plan
     applied: bool = False
     remarks: tuple[str, ...] = ()
+    titles: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-def patient_of(request: FixRequest, host: Host, report: Report, deadline: float) -> Patient | None:
+def original_of(
+    request: FixRequest, host: Host, report: Report, deadline: float
+) -> Original | None:
     """Return the environment of a report; None where it has no interpreter."""
     path = next(
         (one.path for one in report.observation.targets if one.kind is TargetKind.INTERPRETER), None
@@ -78,7 +82,7 @@ def patient_of(request: FixRequest, host: Host, report: Report, deadline: float)
     if path is None:
         return None
     environment = environment_at(Path(path), host)
-    return Patient(
+    return Original(
         request=request,
         host=host,
         report=report,

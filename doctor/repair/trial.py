@@ -21,7 +21,8 @@ from doctor.redact import without_secrets
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task
 from doctor.repair.examination import Bench, Examination, Trial
-from doctor.repair.requests import Patient
+from doctor.repair.project import copy_project, edited
+from doctor.repair.requests import Original
 
 _STEP_SECONDS, _SILENCE = 1800.0, 600.0
 _TAIL = 300
@@ -31,16 +32,21 @@ OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
 
 def attempt(
-    plan: Plan, tasks: Sequence[Task], patient: Patient, bench: Bench, progress: Progress
+    plan: Plan, tasks: Sequence[Task], original: Original, bench: Bench, progress: Progress
 ) -> Trial:
     """Carry out a plan in a fresh clone, and check everything again there.
 
     Raises CloneError where no clone is possible.
     """
     begun = time.monotonic()
-    with clone(patient.environment, patient.host) as copy:
-        places = Places.between(patient.environment, copy.environment)
-        runner = _Runner(patient, copy, places, progress)
+    project = original.request.check.observe.project.absolute()
+    with clone(original.environment, original.host) as copy:
+        inner, places = project, Places.between(original.environment, copy.environment)
+        if any(one.kind in (Kind.PROJECT, Kind.EDIT) for one in tasks):
+            inner = copy.scratch.folder / "project" / project.name
+            copy_project(project, inner)
+            places = Places((*places.pairs, (str(project), str(inner))))
+        runner = _Runner(original, copy, places, progress, inner)
         moved = []
         for number, each in enumerate(tasks, 1):
             before = installed(copy.environment)
@@ -52,8 +58,10 @@ def attempt(
                     failed=f"step {number} failed: {places.back(failed)}",
                 )
             moved.append(differences(before, installed(copy.environment)))
-        changes = differences(patient.packages, installed(copy.environment))
-        result = Examination(patient, copy, places, runner.env, bench, progress).of(plan, changes)
+        changes = differences(original.packages, installed(copy.environment))
+        result = Examination(original, copy, places, runner.env, bench, progress, project=inner).of(
+            plan, changes
+        )
         return msgspec.structs.replace(
             result, seconds=time.monotonic() - begun, changes=changes, by_step=tuple(moved)
         )
@@ -62,8 +70,11 @@ def attempt(
 class _Runner:
     """Runs the steps of a plan in a clone, and keeps the variables that they set."""
 
-    def __init__(self, patient: Patient, copy: Clone, places: Places, progress: Progress) -> None:
-        self._patient, self._copy, self._places = patient, copy, places
+    def __init__(
+        self, original: Original, copy: Clone, places: Places, progress: Progress, project: Path
+    ) -> None:
+        self._project = project
+        self._original, self._copy, self._places = original, copy, places
         self._progress = progress
         self.env: dict[str, str | None] = {}
 
@@ -72,22 +83,29 @@ class _Runner:
         if each.kind is Kind.VARIABLES:
             self.env |= commands.variables(each.step) or {}
             return ""
+        if each.kind is Kind.EDIT and each.step.edit is not None:
+            edit = each.step.edit
+            file = self._places.there(edit.file)
+            return edited(msgspec.structs.replace(edit, file=file), self._project)
         step = self._places.step(each.step)
         again = commands.task(step, self._copy.environment)
         if step.command is None or again.kind is not each.kind:
             return again.why or "it leads out of the clone"
         if each.kind is Kind.REMOVE:
-            return _removed(step.command)
+            return removed(step.command)
         shown = one_line(" ".join(each.step.command.argv if each.step.command else ()), 60)
         ran = run_in(
             self._copy,
             step.command.argv,
-            {**step.command.env, **(OFFLINE if self._patient.request.offline else {})},
-            self._copy.scratch.folder,
-            timeout=min(self._patient.left(), _STEP_SECONDS),
+            {**step.command.env, **(OFFLINE if self._original.request.offline else {})},
+            Path(step.command.cwd) if step.command.cwd else self._project_or_scratch(each),
+            timeout=min(self._original.seconds_left(), _STEP_SECONDS),
             progress=lambda passed: self._progress(f"{label}: {shown}", passed),
         )
         return "" if ran.ok else why_not(ran)
+
+    def _project_or_scratch(self, each: Task) -> Path:
+        return self._project if each.kind is Kind.PROJECT else self._copy.scratch.folder
 
 
 def run_in(
@@ -120,8 +138,8 @@ def why_not(ran: CompletedCommand) -> str:
     return (text[start.start() :][:_TAIL] if start else text[-_TAIL:]) or "it printed nothing"
 
 
-def _removed(command: Command) -> str:
-    """Remove what a step names; commands.task has looked at where that lies."""
+def removed(command: Command) -> str:
+    """Remove what a step names, and return nothing; commands.task has looked at where that lies."""
     for word in command.argv[1:]:
         place = Path(word)
         if word.startswith("-"):

@@ -69,6 +69,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
         "doctor.host.supervisor",
         "doctor.host.guard",
         "doctor.fixes.shell",
+        "doctor.repair.import_child",  # runs in the target
         "doctor.timelines.build.standard_library",
     ),
     "tomllib": ("doctor.base.toml",),

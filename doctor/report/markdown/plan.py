@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from doctor.base.text import neutralize_commands
 from doctor.model.facts import value_of
@@ -15,15 +16,20 @@ from doctor.report.view.detail import ISSUE
 from doctor.report.view.plan import plan as blocks_of
 
 
-def render(report: Report, plan: Plan, remarks: Sequence[str] = ()) -> str:
-    """Return a plan as GitHub's Markdown."""
+def render(
+    report: Report,
+    plan: Plan,
+    remarks: Sequence[str] = (),
+    told: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return a plan as GitHub's Markdown; `told` are titles of findings that are gone, by id."""
     seen = report.observation
     windows = value_of(seen.facts, "host.os") == "windows"
     targets = ", ".join(machine.named(target) for target in seen.targets)
     parts = [
         f"## Plan for {prose(targets)}",
         prose(", ".join(machine.wheel_tuple(seen.facts))),
-        *blocks(blocks_of(plan, report.findings, ISSUE, windows=windows)),
+        *blocks(blocks_of(plan, report.findings, ISSUE, windows=windows, told=told)),
         *map(prose, remarks),
     ]
     return neutralize_commands("\n\n".join(filter(None, parts))) + "\n"

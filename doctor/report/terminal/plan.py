@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import dropwhile
+from types import MappingProxyType
 
 from doctor.model.facts import value_of
 from doctor.model.plans import Plan
@@ -20,17 +21,23 @@ def render(
     plan: Plan,
     *,
     remarks: Sequence[str] = (),
+    told: Mapping[str, str] = MappingProxyType({}),
     verbosity: int,
     width: int,
     colour: bool,
     unicode: bool,
 ) -> str:
-    """Return a plan as text of a width in cells; commands may be longer."""
+    """Return a plan as text of a width in cells; commands may be longer.
+
+    `told` are titles of findings that the report does not have any more, by id.
+    """
     how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity)
-    return written(dropwhile(lambda line: not line, _page(report, plan, remarks, how)), how)
+    return written(dropwhile(lambda line: not line, _page(report, plan, remarks, told, how)), how)
 
 
-def _page(report: Report, plan: Plan, remarks: Sequence[str], how: Look) -> Lines:
+def _page(
+    report: Report, plan: Plan, remarks: Sequence[str], told: Mapping[str, str], how: Look
+) -> Lines:
     facts = report.observation.facts
     if how.verbosity >= 0:
         yield from head(report, how)
@@ -38,7 +45,7 @@ def _page(report: Report, plan: Plan, remarks: Sequence[str], how: Look) -> Line
         yield blank()
     windows = value_of(facts, "host.os") == "windows"
     detail = WHOLE if how.wordy else GLANCE
-    for block in blocks_of(plan, report.findings, detail, windows=windows):
+    for block in blocks_of(plan, report.findings, detail, windows=windows, told=told):
         yield from written_block(block, how)
     if remarks:
         yield blank()

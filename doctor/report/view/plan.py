@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from doctor.model.findings import Finding
@@ -27,19 +28,28 @@ class Group(NamedTuple):
 
 
 def plan(
-    found: Plan, findings: Sequence[Finding], detail: Detail, *, windows: bool
+    found: Plan,
+    findings: Sequence[Finding],
+    detail: Detail,
+    *,
+    windows: bool,
+    told: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Block]:
-    """Yield the blocks of a plan, its alternatives last."""
+    """Yield the blocks of a plan, its alternatives last.
+
+    `told` are titles of findings that are gone, by id.
+    """
+    titles = {**told, **{one.id: one.title for one in findings}}
     if not found.steps:
         yield Paragraph((Piece(flat(found.title, TITLE), Style.STRONG),), "plan")
-        yield from _stays(found, findings)
+        yield from _stays(found, titles)
         return
     yield _steps(found, detail, label="plan", windows=windows)
     yield from _moves(found.changes, detail)
     if cost := costs(found.cost):
         yield Paragraph((Piece(cost),), "cost")
-    yield from _ends(found, findings)
-    yield from _stays(found, findings)
+    yield from _ends(found, titles)
+    yield from _stays(found, titles)
     for note in found.notes[:_MOST]:
         yield Paragraph((Piece(flat(note, detail.line), Style.QUIET),))
     if found.proof is not None:
@@ -105,16 +115,15 @@ def _bytes(number: int) -> str:
     return f"{number / _MIB:,.0f} MiB to download"
 
 
-def _ends(found: Plan, findings: Sequence[Finding]) -> Iterator[Paragraph]:
-    yield from _named(found.solves, findings, "solves")
+def _ends(found: Plan, titles: Mapping[str, str]) -> Iterator[Paragraph]:
+    yield from _named(found.solves, titles, "solves")
 
 
-def _stays(found: Plan, findings: Sequence[Finding]) -> Iterator[Paragraph]:
-    yield from _named(found.leaves, findings, "stays")
+def _stays(found: Plan, titles: Mapping[str, str]) -> Iterator[Paragraph]:
+    yield from _named(found.leaves, titles, "stays")
 
 
-def _named(ids: Sequence[str], findings: Sequence[Finding], label: str) -> Iterator[Paragraph]:
-    titles = {one.id: one.title for one in findings}
+def _named(ids: Sequence[str], titles: Mapping[str, str], label: str) -> Iterator[Paragraph]:
     for number, name in enumerate(dict.fromkeys(ids)):
         pieces = [Piece(flat(titles[name], TITLE))] if name in titles else []
         pieces.append(Piece(flat(f"({name})" if pieces else name, PLACE), Style.QUIET))

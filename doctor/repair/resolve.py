@@ -1,0 +1,115 @@
+"""Let the installer have the last word about a plan, by a dry run that changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from doctor.base.requirements import normalize_name
+from doctor.base.text import one_line
+from doctor.environments.environment import Environment
+from doctor.environments.installer import Answer, Conflict, Resolution, dry_run
+from doctor.host import Host
+from doctor.model.checks import Progress
+from doctor.model.plans import Change, Plan
+from doctor.repair import commands
+from doctor.repair.commands import Kind, Task
+from doctor.repair.merging import install_of
+
+_TEXT = 400
+_ASKED = (Kind.INSTALL, Kind.PROJECT)
+
+
+class Confirmed(NamedTuple):
+    """Plans that their installers can carry out, and why others were dropped."""
+
+    plans: tuple[Plan, ...]
+    remarks: tuple[str, ...]
+
+
+def confirm(
+    plans: Sequence[Plan],
+    environment: Environment,
+    host: Host,
+    progress: Progress,
+    *,
+    sizes: bool = True,
+) -> Confirmed:
+    """Ask the installers about each plan: real changes and bytes; drop what cannot be.
+
+    A plan is dropped where its requirements exclude each other, and where nothing would change.
+    """
+    kept: list[Plan] = []
+    remarks: list[str] = []
+    for number, plan in enumerate(plans, 1):
+        progress(f"asking the installer, plan {number} of {len(plans)}", 0.0)
+        tasks = [commands.task(step, environment) for step in plan.steps]
+        answers = [(each, _answer(each, host, sizes=sizes)) for each in tasks]
+        if why := _dropped(answers):
+            remarks.append(f"Not offered: {plan.title}. {why}")
+            continue
+        kept.append(_with_changes(plan, answers))
+    return Confirmed(tuple(kept), tuple(remarks))
+
+
+def _answer(each: Task, host: Host, *, sizes: bool) -> Answer | None:
+    command = each.step.command
+    if each.kind not in _ASKED or command is None:
+        return None
+    return dry_run(command, host, sizes=sizes)
+
+
+def _dropped(answers: Sequence[tuple[Task, Answer | None]]) -> str:
+    """Return why a plan cannot be carried out, or would change nothing; empty otherwise."""
+    for _, answer in answers:
+        if isinstance(answer, Conflict):
+            return one_line(" ".join(answer.rules) or answer.text, _TEXT)
+    idle = [isinstance(one, Resolution) and one.is_no_op for _, one in answers]
+    forced = any("reinstall" in word for each, _ in answers for word in _words(each))
+    if idle and all(idle) and not forced:
+        return "The installer says that it would change nothing."
+    return ""
+
+
+def _words(each: Task) -> tuple[str, ...]:
+    return each.step.command.argv if each.step.command else ()
+
+
+def _with_changes(plan: Plan, answers: Sequence[tuple[Task, Answer | None]]) -> Plan:
+    """Return a plan with the changes and the bytes that the installers named."""
+    asked = [answer for _, answer in answers if answer is not None]
+    known = [answer for answer in asked if isinstance(answer, Resolution)]
+    if not known or len(known) < len(asked):
+        return plan
+    sizes = [one.download_bytes for one in known]
+    total = None if None in sizes else sum(size for size in sizes if size is not None)
+    return msgspec.structs.replace(
+        plan,
+        changes=tuple(_folded(answers)),
+        resolved=True,
+        cost=msgspec.structs.replace(plan.cost, download_bytes=total),
+    )
+
+
+def _folded(answers: Sequence[tuple[Task, Answer | None]]) -> Iterator[Change]:
+    """Yield the changes of all steps together, by name.
+
+    Each step was asked about the environment as it is: what an earlier one removes and a later one
+    names comes back.
+    """
+    found: dict[str, Change] = {}
+    for each, answer in answers:
+        if not isinstance(answer, Resolution):
+            continue
+        for change in answer.changes:
+            before = found[change.name].before if change.name in found else change.before
+            found[change.name] = Change(name=change.name, before=before, after=change.after)
+        install = install_of(each.step)
+        for text in install.requirements if install else ():
+            name, _, release = text.partition("==")
+            name = normalize_name(name.partition("[")[0])
+            if release and name in found and found[name].after is None:
+                found[name] = Change(name=name, before=found[name].before, after=release)
+    yield from sorted(found.values(), key=lambda one: one.name)

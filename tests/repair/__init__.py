@@ -1,0 +1,1 @@
+"""Plans are confirmed, proved, applied and undone."""

@@ -1,0 +1,74 @@
+"""Steps of two plans become one sequence, and a proof writes its releases into it."""
+
+from __future__ import annotations
+
+from doctor.model.fixes import Command, Step
+from doctor.model.plans import Change, Plan
+from doctor.repair.merging import combined, contradict, instead, is_idle, pinned, titled
+
+
+def _plan(*lines: str, title: str = "A plan", solves: tuple[str, ...] = ("a",)) -> Plan:
+    steps = tuple(Step(command=Command(argv=tuple(line.split()))) for line in lines)
+    return Plan(title=title, steps=steps, solves=solves)
+
+
+def _lines(plan: Plan) -> list[str]:
+    return [" ".join(step.command.argv) for step in plan.steps if step.command]
+
+
+def test_installations_alike_become_one_resolution_and_the_later_wish_counts() -> None:
+    first = _plan("uv pip install --python P torch==2.5.1 numpy<2")
+    second = _plan("uv pip uninstall --python P old", "uv pip install --python P numpy>=2 click")
+    both = combined(first, second)
+    assert _lines(both) == [
+        "uv pip install --python P torch==2.5.1 numpy>=2 click",
+        "uv pip uninstall --python P old",
+    ]
+    assert both.solves == ("a",)
+
+
+def test_installations_with_other_options_stay_apart() -> None:
+    first = _plan("P -m pip install --no-deps a")
+    second = _plan("P -m pip install --index-url https://example.org b")
+    assert len(combined(first, second).steps) == 2
+
+
+def test_plans_contradict_each_other_over_a_release() -> None:
+    first = _plan("uv pip install --python P torch==2.5.1")
+    assert contradict(first, _plan("uv pip install --python P Torch==2.14.1"))
+    assert not contradict(first, _plan("uv pip install --python P torch==2.5.1 numpy"))
+    assert _lines(instead(first, _plan("uv pip install --python P torch==2.14.1"))) == [
+        "uv pip install --python P torch==2.14.1"
+    ]
+
+
+def test_the_releases_of_a_proof_are_written_into_the_plan() -> None:
+    plan = _plan("uv pip install --python P numpy>=2 a[x]<3 git+https://example.org/b c==1.*")
+    moved = [
+        [
+            Change(name="numpy", before="1.0", after="2.0"),
+            Change(name="a", after="2.5"),
+            Change(name="c", before="0", after="1.3"),
+            Change(name="d", after="9"),
+        ]
+    ]
+    assert _lines(pinned(plan, moved)) == [
+        "uv pip install --python P numpy==2.0 a[x]==2.5 git+https://example.org/b c==1.*"
+    ]
+
+
+def test_an_installation_that_moved_nothing_can_go() -> None:
+    plan = _plan("uv pip install --python P a", "P -m pip install --force-reinstall b", "unset X")
+    assert [is_idle(plan, [[], [], []], number) for number in range(3)] == [True, False, False]
+
+
+def test_a_plan_put_together_says_what_it_installs() -> None:
+    first = _plan("uv pip install --python P torch==2.5.1")
+    made = instead(first, _plan("uv pip install --python P torch==2.14.1 numpy"))
+    changes = (
+        Change(name="numpy", before="1.0", after="2.0"),
+        Change(name="torch", before="2.15.0", after="2.14.1"),
+        Change(name="triton", before="1", after="2"),
+    )
+    made = Plan(title="", steps=made.steps, changes=changes)
+    assert titled(made).title == "Install numpy 2.0 and torch 2.14.1"
