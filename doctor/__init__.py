@@ -8,7 +8,7 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-    from doctor.api import check, diagnose, diff, to_json
+    from doctor.api import check, diagnose, diff, fix, to_json
     from doctor.base.errors import DoctorError, UsageError
     from doctor.model.report import Report
 
@@ -20,13 +20,14 @@ __all__ = [
     "check",
     "diagnose",
     "diff",
+    "fix",
     "to_json",
 ]
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    **dict.fromkeys(("check", "diagnose", "diff", "to_json"), "doctor.api"),
+    **dict.fromkeys(("check", "diagnose", "diff", "fix", "to_json"), "doctor.api"),
     **dict.fromkeys(("DoctorError", "UsageError"), "doctor.base.errors"),
     "Report": "doctor.model.report",
 }

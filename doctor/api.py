@@ -12,6 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, TypeVar
 
+import msgspec
+
 from doctor.base.errors import InputError, UsageError
 from doctor.base.refusals import as_refusal
 from doctor.base.suggestions import suggest
@@ -142,6 +144,56 @@ def diagnose(
         matrices=_paths(matrices),
     )
     return without_any_secrets(pipeline.diagnose(request))
+
+
+@as_refusal()
+def fix(
+    *,
+    python: AnyPath | None = None,
+    project: AnyPath = ".",
+    prove: bool = False,
+    program: Sequence[str] = (),
+    offline: bool = False,
+    log: LogFile | Sequence[LogFile] = (),
+    no_canaries: bool = False,
+    fresh: bool = False,
+    timeout: float | None = None,
+    budget: float | None = None,
+    ignores: AnyPath | None = None,
+    matrices: AnyPath | Sequence[AnyPath] = (),
+    progress: Callable[[str, float], None] | None = None,
+) -> Report:
+    """Do what `doctor fix` does without --apply, and return the report with the plan.
+
+    `program` are the words of the command behind `--`. Raises as `check` does.
+    """
+    from doctor.repair.fix import exit_code, silent
+    from doctor.repair.fix import fix as mend
+    from doctor.repair.requests import FixRequest
+
+    request = FixRequest(
+        check=CheckRequest(
+            observe=ObserveRequest(
+                python=None if python is None else str(python),
+                project=Path(project),
+                canaries=not no_canaries,
+                fresh=fresh,
+                timeout=timeout,
+                budget=budget,
+            ),
+            logs=_logs(log),
+            policy=_policy("error", None, ignores),
+            matrices=_paths(matrices),
+        ),
+        prove=prove,
+        program=tuple(program),
+        offline=offline,
+    )
+    repair = mend(request, progress or silent).repair
+    report = msgspec.structs.replace(
+        repair.report, command="fix", plan=repair.plan, exit_code=exit_code(repair)
+    )
+    return without_any_secrets(report)
 
 
 @as_refusal()

@@ -21,6 +21,7 @@ _PAGES = (
     "ci",
     "environments",
     "files",
+    "fix",
     "glossary",
     "gpu-day",
     "judging",
