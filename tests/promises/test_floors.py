@@ -53,7 +53,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(("pypi_simple", "requests"), ("doctor.timelines.build",)),
     "re2": ("doctor.base.patterns",),
-    "resolvelib": ("doctor.planning.resolver",),
+    "resolvelib": ("doctor.planning.resolver", "doctor.planning.requests_solver"),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.report.terminal"),
     # Between processes of doctor's own.
