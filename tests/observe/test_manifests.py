@@ -149,7 +149,7 @@ def test_a_pyproject_in_each_dialect() -> None:
         "python": (23, True),
         "accelerate": (24, False),
         "diffusers": (25, True),
-        "peft": (26, True),
+        "peft": (27, True),
     }
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.observe.manifests.pins import CONDA, Pin, lines, pin_in
+from doctor.observe.manifests.pins import CONDA, Pin, Syntax, lines, pin_in
 
 _ITEM = re.compile(r"\s*-\s+['\"]?(?:[\w./-]{1,100}::)?([^'\"#]{1,300})")
+_PIP = re.compile(r"\s*-\s+pip\s*:\s*(?:#.*)?$")
 _KEY = re.compile(r"([\w-]{1,40})\s*:")
 
 
@@ -19,9 +20,12 @@ def requirements(text: str) -> Iterator[Pin]:
 
     Options and what it includes are left out.
     """
-    for number, line in lines(text):
-        wanted = line.strip().removeprefix("-e ").removeprefix("--editable ")
-        if wanted and wanted[0] not in "#-" and (pin := pin_in(wanted, number)):
+    for number, line, start in lines(text):
+        wanted = line.lstrip()
+        for option in ("-e ", "--editable "):
+            wanted = wanted.removeprefix(option)
+        begin = start + len(line) - len(wanted)
+        if wanted and wanted[0] not in "#-" and (pin := pin_in(wanted, number, begin)):
             yield pin
 
 
@@ -30,10 +34,19 @@ def environment(text: str) -> Iterator[Pin]:
 
     Channels have the names of packages too.
     """
-    key = ""
-    for number, line in lines(text):
+    key, pip = "", -1
+    for number, line, start in lines(text):
         if found := _KEY.match(line):
             key = found[1]
-        item = _ITEM.match(line) if key == "dependencies" else None
-        if item and (pin := pin_in(item[1], number)):
+        if key != "dependencies":
+            continue
+        indent = len(line) - len(line.lstrip())
+        if _PIP.match(line):
+            pip = indent
+            continue
+        if pip >= indent:
+            pip = -1
+        syntax = Syntax.CONDA if pip < 0 else Syntax.PYTHON
+        item = _ITEM.match(line)
+        if item and (pin := pin_in(item[1], number, start + item.start(1), syntax)):
             yield pin._replace(name=CONDA.get(pin.name, pin.name))
