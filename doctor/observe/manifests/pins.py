@@ -47,13 +47,15 @@ class Pin(NamedTuple):
     """A package that a line, from 1, asks for, as the file spells it.
 
     `firm` where the line says which version. `span` is None where no edit can change the version:
-    for an address, a lock, or a table without one.
+    for an address, a lock, or a table without one. `table` is where a file of tables has it,
+    `project.optional-dependencies/gpu`.
     """
 
     name: str
     line: int
     firm: bool
     span: Span | None = None
+    table: str = ""
 
 
 class Line(NamedTuple):

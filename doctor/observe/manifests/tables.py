@@ -111,7 +111,7 @@ class _Reader:
         if self._lists.fullmatch(f"{self._table}/{self._key}"):
             for each in _QUOTED.finditer(_code(rest)):
                 if pin := pin_in(each[1], line.number, start + each.start(1)):
-                    yield pin
+                    yield pin._replace(table=f"{self._table}/{self._key}")
         self._depth = max(self._depth + _nesting(rest), 0)
 
     def table_pin(self) -> Iterator[Pin]:
@@ -139,11 +139,12 @@ class _Reader:
                 number,
                 firm=not _LOOSE.match(value),
                 span=_version(value, start, self._syntax(table)) if told else None,
+                table=table,
             )
         elif self._key == "version" and not part and (name := self._own_table()):
-            syntax = self._syntax(table.rpartition(".")[0])
-            self._pin = None
-            yield Pin(name, number, firm=True, span=_version(value, start, syntax))
+            self._pin, parent = None, table.rpartition(".")[0]
+            span = _version(value, start, self._syntax(parent))
+            yield Pin(name, number, firm=True, span=span, table=parent)
 
     def _syntax(self, table: str) -> Syntax:
         """Return how versions are written in a table; pixi keeps both kinds."""

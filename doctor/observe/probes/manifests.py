@@ -112,7 +112,7 @@ def _is_wanted(name: str, *, rust: bool) -> bool:
 
 
 def _files(project: Path, scene: Scene) -> Iterator[_File]:
-    root = _root(project, scene.host.env)
+    root = shown_from(project, scene.host.env)
     folders = [project, *(project / name for name in _BESIDE)]
     if scene.workspace is not None:
         folders += [scene.workspace, *_members(scene.workspace)]
@@ -152,8 +152,8 @@ def _real(path: Path) -> Path | None:
         return None
 
 
-def _root(project: Path, env: Mapping[str, str]) -> Path:
-    """Return the folder that shown paths start from.
+def shown_from(project: Path, env: Mapping[str, str]) -> Path:
+    """Return the folder from which reports name the files of a project.
 
     That is the checkout of a CI runner, the repository around the project, or the project.
     """
