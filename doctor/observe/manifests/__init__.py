@@ -42,6 +42,7 @@ _IMAGE = Kind(6, "docker", "dockerfile")
 _LOCK = Kind(8, "tables", "lock")
 _WHOLE = {
     "pyproject.toml": Kind(2, "tables", "pyproject"),
+    "setup.cfg": Kind(2, "requirements", "setup_cfg"),
     "Pipfile": Kind(3, "tables", "pipfile"),
     "pixi.toml": Kind(4, "tables", "pixi"),
     "Cargo.toml": Kind(7, "tables", "cargo"),

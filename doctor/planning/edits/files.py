@@ -90,25 +90,29 @@ def _changes(file: FileEdit, lines: Sequence[str]) -> Iterator[_Change]:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
-    number, waiting = 0, list(file.replacements)
+    number, waiting = 0, list(file.replacements)[::-1]
     while waiting:
-        one = waiting.pop(0)
+        one = waiting.pop()
         while starts[number + 1] <= one.start and number + 1 < len(lines):
             number += 1
-        last, mine = number + 1, [one]
-        while starts[last] < one.end:
-            last += 1
-        # Lines that follow each other change together, as diff writes them.
-        while waiting and waiting[0].start < starts[min(last + 1, len(lines))]:
-            mine.append(waiting.pop(0))
-            while starts[last] < mine[-1].end:
+        parts = [file.before_text[starts[number] : one.start], one.text]
+        last, end = number + 1, one.end
+        while True:
+            # Lines that follow each other change together, as diff writes them; and a line whose
+            # end is removed goes on with the next one.
+            while starts[last] < end:
                 last += 1
-        parts, end = [], starts[number]
-        for each in mine:
-            parts += [file.before_text[end : each.start], each.text]
-            end = each.end
-        parts.append(file.before_text[end : starts[last]])
-        yield number, last, _lines("".join(parts))
+            if waiting and waiting[-1].start < starts[min(last + 1, len(lines))]:
+                one = waiting.pop()
+                parts += [file.before_text[end : one.start], one.text]
+                end = one.end
+                continue
+            after = "".join((*parts, file.before_text[end : starts[last]]))
+            if not after or after.endswith("\n") or last == len(lines):
+                break
+            last += 1
+        yield number, last, _lines(after)
+        number = min(last, len(lines) - 1)
 
 
 def _hunks(file: FileEdit, lines: Sequence[str]) -> Iterator[list[_Change]]:
