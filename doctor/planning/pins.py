@@ -22,7 +22,7 @@ from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
 from doctor.observe.manifests import LOCK, Kind, kind_of
 from doctor.planning.edits import commands
-from doctor.planning.edits.commands import Asked
+from doctor.planning.edits.commands import PinnedRelease
 from doctor.planning.edits.compiled import Compiled, argv, compiled
 from doctor.planning.edits.files import FileEdit, Replacement, unified_diff
 from doctor.planning.edits.indexes import Build, build_of
@@ -248,13 +248,13 @@ def _is_list(path: str) -> bool:
     return kind is not None and kind.rank == 0
 
 
-def _asked(project: _Project, found: Pinned) -> list[Asked]:
+def _asked(project: _Project, found: Pinned) -> list[PinnedRelease]:
     """Return the packages that a manifest names and the plan moves, as the manifest spells them."""
     asked = []
     for pin in found.pins:
         change = project.python.get(normalize_name(pin.name))
         if change and change.after and pin.span:
-            asked.append(Asked(pin.name, pin.table, change.after))
+            asked.append(PinnedRelease(pin.name, pin.table, change.after))
     return asked
 
 
@@ -301,7 +301,7 @@ def _uv(project: _Project, path: str, lock: str, found: Pinned) -> None:
         if name in locked | pinned
     ]
     loose = [
-        Asked(name, "", str(change.after))
+        PinnedRelease(name, "", str(change.after))
         for name, change in moves.items()
         if name not in locked | pinned
     ]

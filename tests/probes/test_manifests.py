@@ -43,8 +43,25 @@ def test_the_line_that_says_a_version_counts_before_one_that_does_not(tmp_path: 
     assert _seen(tmp_path) == {
         "project.manifests": ["requirements.txt", "pyproject.toml", "uv.lock"],
         "manifest.torch": _at("pyproject.toml", 2),
+        "pin.torch": {
+            **_at("pyproject.toml", 2),
+            "column": 23,
+            "text": "==2.7.1",
+            "syntax": "python",
+            "whole": 'dependencies = ["torch==2.7.1"]',
+            "page": False,
+        },
         "manifest.nvidia-nccl-cu12": _at("uv.lock", 4),
     }
+
+
+def test_a_line_with_an_address_and_a_list_that_a_tool_writes_are_not_repeated(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path / "requirements.txt", "torch==2.7.1  # see https://user:secret@host/\n")
+    assert _seen(tmp_path)["pin.torch"]["whole"] == ""
+    put(tmp_path / "requirements.txt", "torch==2.7.1 \\\n  --hash=sha256:00\n")
+    assert "pin.torch" not in _seen(tmp_path)
 
 
 def test_what_people_edit_counts_before_a_lock(tmp_path: Path) -> None:

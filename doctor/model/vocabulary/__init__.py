@@ -243,6 +243,11 @@ FACTS: dict[str, str] = {
         "where the project asks for a package, a crate or, as cuda, an image with CUDA: "
         "{path, line}"
     ),
+    "pin.*": (
+        "what that line says of the version: {path, line, column, text, syntax, whole, page}; "
+        "`whole` is the line where it is safe to repeat, `page` is true where the file names a "
+        "page of PyTorch's index"
+    ),
     # Metal
     "metal.macos": "version of macOS",
     "metal.chip": "name of the chip",

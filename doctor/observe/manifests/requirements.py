@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from doctor.observe.manifests.pins import CONDA, Pin, Syntax, lines, pin_in
 
 _ITEM = re.compile(r"\s*-\s+['\"]?(?:[\w./-]{1,100}::)?([^'\"#]{1,300})")
-_PIP = re.compile(r"\s*-\s+pip\s*:\s*(?:#.*)?$")
+_PIP = re.compile(r"\s{0,80}-\s{1,20}pip\s{0,20}:\s{0,80}(?:#|$)")
 _SECTION = re.compile(r"\[([^\]]{1,100})\]")
 _SETTING = re.compile(r"([\w.-]{1,100})\s{0,20}[=:](.*)")
 _KEY = re.compile(r"([\w-]{1,40})\s*:")

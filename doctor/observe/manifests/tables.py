@@ -78,7 +78,8 @@ def lock(text: str) -> Iterator[Pin]:
 
 
 def _asked_by(text: str, shape: _Shape) -> Iterator[Pin]:
-    reader = _Reader(shape)
+    tables, lists = re.compile(shape.tables), re.compile(shape.lists)
+    reader = _Reader(tables, lists, shape.syntax)
     for line in lines(text):
         yield from reader.read(line)
     yield from reader.table_pin()
@@ -87,11 +88,10 @@ def _asked_by(text: str, shape: _Shape) -> Iterator[Pin]:
 class _Reader:
     """Reads a file line by line; remembers the table, the key, and how deep in lists it is."""
 
-    def __init__(self, shape: _Shape) -> None:
-        self._tables, self._lists = re.compile(shape.tables), re.compile(shape.lists)
-        self._plain = shape.syntax
-        self._pin: Pin | None = None
+    def __init__(self, tables: re.Pattern[str], lists: re.Pattern[str], syntax: Syntax) -> None:
+        self._tables, self._lists, self._plain = tables, lists, syntax
         self._table, self._key, self._depth = "", "", 0
+        self._pin: Pin | None = None
 
     def read(self, line: Line) -> Iterator[Pin]:
         """Yield the pins of the next line."""
@@ -108,7 +108,8 @@ class _Reader:
             yield from self._of_key(found[4], rest, line.number, start)
         elif not self._depth:
             return
-        if self._lists.fullmatch(f"{self._table}/{self._key}"):
+        lists = self._lists
+        if lists.fullmatch(f"{self._table}/{self._key}"):
             for each in _QUOTED.finditer(_code(rest)):
                 if pin := pin_in(each[1], line.number, start + each.start(1)):
                     yield pin._replace(table=f"{self._table}/{self._key}")
@@ -122,16 +123,16 @@ class _Reader:
 
     def _own_table(self) -> str:
         """Return the package that the table is of, `[dependencies.candle-core]`; else nothing."""
-        parent, _, name = self._table.rpartition(".")
-        return name.strip("\"' ") if parent and self._tables.fullmatch(parent) else ""
+        tables, (parent, _, name) = self._tables, self._table.rpartition(".")
+        return name.strip("\"' ") if parent and tables.fullmatch(parent) else ""
 
     def _of_key(self, part: str, value: str, number: int, start: int) -> Iterator[Pin]:
         """Yield the package of a key, `torch = "2.13"`, or of the table in which it stands.
 
         `part` is what follows in a dotted key, `.version`.
         """
-        table = self._table
-        if self._tables.fullmatch(table):
+        table, tables = self._table, self._tables
+        if tables.fullmatch(table):
             renamed = _RENAMED.search(value)
             told = part in ("", ".version")
             yield Pin(

@@ -22,7 +22,7 @@ _EXTRA = re.compile(r"project\.optional-dependencies/([\w-]{1,60})")
 _FEATURE = re.compile(r"(?:tool\.pixi\.)?feature\.([\w-]{1,60})\.(?:pypi-)?dependencies")
 
 
-class Asked(NamedTuple):
+class PinnedRelease(NamedTuple):
     """A package that a project names: its spelling there, the table, and its release."""
 
     name: str
@@ -48,7 +48,7 @@ def uv_lock(releases: Sequence[str], cwd: str | None, *, sync: bool) -> Iterator
         yield step("Install what uv.lock says", cwd, "uv", "sync")
 
 
-def _by_group(asked: Sequence[Asked]) -> dict[tuple[str, ...], list[str]]:
+def _by_group(asked: Sequence[PinnedRelease]) -> dict[tuple[str, ...], list[str]]:
     """Return the requirements by the option that names their group."""
     places: dict[tuple[str, ...], list[str]] = {}
     for one in asked:
@@ -62,7 +62,7 @@ def _by_group(asked: Sequence[Asked]) -> dict[tuple[str, ...], list[str]]:
 
 
 def uv_add(
-    asked: Sequence[Asked], removed: Sequence[str], cwd: str | None, *, sync: bool = True
+    asked: Sequence[PinnedRelease], removed: Sequence[str], cwd: str | None, *, sync: bool = True
 ) -> Iterator[Step]:
     """Yield the commands that edit pyproject.toml and lock, and with `sync` install."""
     later = () if sync else ("--no-sync",)
@@ -86,7 +86,9 @@ def poetry_lock(names: Sequence[str], cwd: str | None) -> Iterator[Step]:
     yield step(title, cwd, "poetry", "update", *names)
 
 
-def poetry_add(asked: Sequence[Asked], removed: Sequence[str], cwd: str | None) -> Iterator[Step]:
+def poetry_add(
+    asked: Sequence[PinnedRelease], removed: Sequence[str], cwd: str | None
+) -> Iterator[Step]:
     """Yield the commands that edit pyproject.toml, lock and install in one."""
     for where, exact in _by_group(asked).items():
         yield step("Pin it, and write poetry.lock again", cwd, "poetry", "add", *where, *exact)
@@ -109,7 +111,7 @@ def pixi_install(cwd: str | None) -> Iterator[Step]:
     yield step("Write pixi.lock again, and install", cwd, "pixi", "install")
 
 
-def pixi_add(asked: Sequence[Asked], cwd: str | None) -> Iterator[Step]:
+def pixi_add(asked: Sequence[PinnedRelease], cwd: str | None) -> Iterator[Step]:
     """Yield the commands that edit pixi's manifest, lock and install in one."""
     places: dict[tuple[str, ...], list[str]] = {}
     for one in asked:

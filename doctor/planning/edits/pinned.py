@@ -21,8 +21,10 @@ from doctor.planning.edits.versions import admits, limited, rewritten
 
 _MOST = 5000
 _FROM_PAGE = frozenset({"torch", "torchvision", "torchaudio"})
-_SOLE = re.compile(r"""\s*(?:-\s+)?(["']?)[^"'\\{}]{1,300}\1\s*,?\s*(?:#.*)?""")
-_KEYED = re.compile(r"""\s*[\w."'-]{1,120}\s*=\s*(?:(["'])[^"'\\]*\1|\{[^{}]*\})\s*(?:#.*)?""")
+_KEYED = re.compile(
+    r"""\s{0,200}[\w."'-]{1,120}\s{0,20}=\s{0,20}(?:"[^"\\]{0,300}"|'[^']{0,300}'|\{[^{}]{0,500}\})"""
+    r"""\s{0,200}(?:#.{0,1000})?"""
+)
 _LAST_OF_PYTORCH_CHANNEL = Version("2.5.1")
 """Later releases of torch are on conda-forge: https://github.com/pytorch/pytorch/issues/138506."""
 
@@ -137,9 +139,17 @@ def _removal(text: str, pin: Pin) -> Replacement | str:
     line = text[start:end].rstrip("\r\n")
     nested = pin.table and "/" not in pin.table
     simple = pin.span and pin.span.syntax not in (Syntax.TAG, Syntax.VERSION)
-    if simple and (_KEYED if nested else _SOLE).fullmatch(line):
+    if simple and (_KEYED.fullmatch(line) if nested else _is_sole(line)):
         return Replacement(start, end, "")
     return f"remove {pin.name} here; the plan removes it"
+
+
+def _is_sole(line: str) -> bool:
+    """Say whether a line of a list holds one item: `- x`, `"x",  # why` or `x`."""
+    bare = line.partition(" #")[0].strip().removeprefix("- ").removesuffix(",").strip()
+    quote = bare[:1] if bare[:1] in ("'", '"') else ""
+    inside = bare[1:-1] if quote and bare.endswith(quote) else bare
+    return bool(inside) and not {"{", "}", "\\", quote or '"'} & {*inside}
 
 
 def _same_table(edit: FileEdit) -> bool:

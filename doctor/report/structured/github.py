@@ -12,6 +12,7 @@ from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.planning.line_edits import line_edits
 from doctor.report.structured.fingerprints import is_inside
 from doctor.report.structured.text import body, one_line, short
 from doctor.report.view.assumptions import as_if
@@ -35,7 +36,7 @@ def render(report: Report) -> str:
         found = [one for one in counted if one.severity is severity]
         own = told.get(severity, [])
         shown = found[: _MOST - len(own)]
-        lines += [*own, *(_annotation(one, windows=windows) for one in shown)]
+        lines += [*own, *(_annotation(one, report, windows=windows) for one in shown)]
         if left := len(found) - len(shown):
             lines.append(
                 f"doctor: GitHub shows {_MOST} annotations of a kind for each step; "
@@ -57,8 +58,12 @@ def _about_the_run(report: Report) -> Iterator[str]:
         )
 
 
-def _annotation(found: Finding, *, windows: bool) -> str:
-    text = body(found, windows=windows)
+def _annotation(found: Finding, report: Report, *, windows: bool) -> str:
+    edits = line_edits(found, report.observation.facts, report.plan)
+    lines = [
+        f"In {edit.place}, write {edit.after} for {edit.before or 'no version'}" for edit in edits
+    ]
+    text = "\n".join([body(found, windows=windows), *lines])
     told = {"title": f"{one_line(found.title, 300)} ({one_line(found.id, 200)})"}
     place = found.place
     if place is not None and is_inside(place.path):

@@ -1,8 +1,8 @@
 """The findings as a SARIF 2.1.0 log, as code scanning takes it.
 
 No `automationDetails`: where a run has them, GitHub's uploader no longer takes the category that a
-workflow gives, nor makes one of the workflow, the job and its matrix. No `fixes`: a finding knows
-the line that pins the culprit, not the columns to replace.
+workflow gives, nor makes one of the workflow, the job and its matrix. `fixes` replace the
+version in the line that pins the culprit, where that line alone decides.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from doctor.model.findings import Finding, Suppression
 from doctor.model.outcomes import Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
+from doctor.planning.line_edits import LineEdit, line_edits
 from doctor.report.markdown.blocks import blocks
 from doctor.report.structured.encoding import encoded
-from doctor.report.structured.fingerprints import anchor, fingerprints
+from doctor.report.structured.fingerprints import anchor, fingerprints, is_inside
 from doctor.report.structured.text import body, one_line, seen, short
 from doctor.report.view.assumptions import as_if
 from doctor.report.view.detail import HELP
@@ -156,10 +157,7 @@ def _result(
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {
-                        "uri": quote(place.path.replace("\\", "/")),
-                        "uriBaseId": _ROOT,
-                    },
+                    "artifactLocation": _artifact(place.path),
                     "region": {"startLine": place.line},
                 }
             }
@@ -171,10 +169,38 @@ def _result(
             "evidence": seen(found, 10),
         },
     }
+    edits = line_edits(found, report.observation.facts, report.plan)
     return {
         **result,
+        **({"fixes": [_fix(edits)]} if edits and is_inside(edits[0].path) else {}),
         **({"suppressions": [_suppression(found.suppressed)]} if found.suppressed else {}),
     }
+
+
+def _fix(edits: Sequence[LineEdit]) -> dict[str, Any]:
+    """Return the edits of one line as a fix (SARIF 3.55); all of them are of one file."""
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": edit.line,
+                "startColumn": edit.column,
+                "endLine": edit.line,
+                "endColumn": edit.column + len(edit.before),
+            },
+            "insertedContent": {"text": edit.after},
+        }
+        for edit in edits
+    ]
+    change = {"artifactLocation": _artifact(edits[0].path), "replacements": replacements}
+    told = ", ".join(f"{edit.before or 'nothing'} becomes {edit.after}" for edit in edits)
+    return {
+        "description": {"text": _literal(one_line(f"{edits[0].place}: {told}", _LONGEST_NAME))},
+        "artifactChanges": [change],
+    }
+
+
+def _artifact(path: str) -> dict[str, str]:
+    return {"uri": quote(path.replace("\\", "/")), "uriBaseId": _ROOT}
 
 
 def _suppression(suppressed: Suppression) -> dict[str, Any]:

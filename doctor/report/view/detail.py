@@ -21,6 +21,8 @@ class Detail(NamedTuple):
     text: int = 4000
     line: int = 600
     command: int = 20_000
+    suggest: bool = False
+    """Show the line of the project with its new version, as GitHub's suggestions are written."""
 
 
 GLANCE = Detail(evidence=2, fixes=1, links=0, brief=True, verify=False, line=240, command=1_000_000)
@@ -29,10 +31,10 @@ GLANCE = Detail(evidence=2, fixes=1, links=0, brief=True, verify=False, line=240
 WHOLE = Detail(evidence=1000, fixes=100, links=100, own_fixes=True, line=4000, command=1_000_000)
 """A terminal with -v."""
 
-ISSUE = Detail(evidence=10, fixes=4, links=5)
+ISSUE = Detail(evidence=10, fixes=4, links=5, suggest=True)
 """Markdown for an issue; GitHub takes 65,536 characters."""
 
-SUMMARY = Detail(evidence=5, fixes=4, links=3, line=400)
+SUMMARY = Detail(evidence=5, fixes=4, links=3, line=400, suggest=True)
 """The page of a run of GitHub Actions; it takes 1 MiB."""
 
 PAGE = Detail(evidence=20, fixes=8, links=12, line=1000)

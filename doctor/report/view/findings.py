@@ -14,8 +14,10 @@ from doctor.model.findings import EvidenceKind, Suppression
 from doctor.model.findings import Finding as ModelFinding
 from doctor.model.report import Report
 from doctor.model.scales import Confidence, Severity
+from doctor.planning.line_edits import line_edits
 from doctor.report.view.blocks import (
     Block,
+    Commands,
     Consequence,
     Consequences,
     Evidence,
@@ -51,10 +53,22 @@ def findings(report: Report, detail: Detail) -> tuple[Finding, ...]:
             about=_about(found, report),
             consequences=tuple(counted[other] for other, cause in causes.items() if cause == place),
             folded=place in causes,
+            suggestions=tuple(_suggestions(found, report)) if detail.suggest else (),
         )
         for place, found in enumerate(counted)
         if place not in causes or not detail.brief
     )
+
+
+def _suggestions(found: ModelFinding, report: Report) -> Iterator[Commands]:
+    """Yield the lines of the project that would say what the plan says, as GitHub suggests them.
+
+    In a comment on that line of a pull request, one click takes them over.
+    """
+    for edit in line_edits(found, report.observation.facts, report.plan):
+        if edit.line_after:
+            label = flat(f"Suggestion for {edit.place}", PLACE)
+            yield Commands((edit.line_after,), "suggestion", label)
 
 
 def suppressed(report: Report) -> tuple[Suppressed, ...]:
@@ -86,6 +100,7 @@ def finding(
     about: str = "",
     consequences: tuple[ModelFinding, ...] = (),
     folded: bool = False,
+    suggestions: tuple[Commands, ...] = (),
 ) -> Finding:
     """Return one finding. A note is folded, and its brief form is its fix alone."""
     is_note = found.severity is Severity.NOTE and bool(detail.fixes)
@@ -100,6 +115,7 @@ def finding(
         folded=folded or found.severity is Severity.NOTE,
         blocks=(
             *parts(found, detail, consequences, windows=windows),
+            *suggestions,
             *([_more(found, detail, about)] if detail.brief else []),
         ),
     )
