@@ -70,6 +70,14 @@ Offline = Annotated[
         rich_help_panel=_PLAN,
     ),
 ]
+Patch = Annotated[
+    bool,
+    typer.Option(
+        "--patch",
+        help="Print the edits of the project's pins as a unified diff, for git apply.",
+        rich_help_panel="Output",
+    ),
+]
 Output = Annotated[
     PlanFormat,
     typer.Option("--format", "-f", help="Format on standard output.", rich_help_panel="Output"),
@@ -91,6 +99,7 @@ def fix(
     timeout: options.Timeout = None,
     budget: options.Budget = None,
     matrices: options.Matrices = None,
+    patch: Patch = False,
     format_: Output = PlanFormat.TEXT,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -151,39 +160,28 @@ def fix(
             console.put(_rendered(repair, 1, format_, verbosity=level))
             return 1
     code = exit_code(repair)
-    console.put(_rendered(repair, code, format_, verbosity=level))
+    if patch:
+        _print_patch(repair, project)
+        return code
+    console.put(_rendered(repair, code, format_, verbosity=-1 if quiet else int(verbose)))
     return code
 
 
-def _can_ask() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
+def _print_patch(repair: Repair, project: Path) -> None:
+    """Print the diff alone on standard output; what comes after it goes to standard error.
 
+    No name and no path is masked: a changed text would not apply.
+    """
+    from doctor.fixes.lines import command_line
+    from doctor.repair.patches import project_edits, unified_diff
 
-def _agreed(question: str) -> bool:
-    return typer.confirm(question, err=True)
-
-
-def _undone(python: str | None, project: Path, kind: PlanFormat, *, yes: bool) -> int:
-    """Restore the last snapshot, and say what changed."""
-    from doctor.repair.undo import last_state
-    from doctor.repair.undo import undo as restore
-
-    host = Host()
-    state = last_state(python, project, host)
-    taken = datetime.fromtimestamp(state.snapshot.taken, timezone.utc).isoformat(timespec="seconds")
-    if not yes:
-        if not _can_ask():
-            raise UsageError("--undo: nobody can be asked here; give --yes as well")
-        if not _agreed(f"Restore {state.root} as it was at {taken}?"):
-            return 1
-    done = restore(state, host)
-    if kind is PlanFormat.JSON:
-        told = {"root": str(state.root), "taken": taken, "changed": done.changed}
-        console.put(encoded({"schema_version": 1, "command": "fix", "undone": told}))
-    else:
-        entries = "1 entry" if done.changed == 1 else f"{done.changed} entries"
-        console.put(f"{state.root} is what it was at {taken}: {entries} restored.")
-    return 0
+    edits = project_edits(repair.plan, repair.report.observation.facts, project)
+    if edits.files:
+        console.put(unified_diff(edits.files))
+    for note in edits.notes:
+        console.say(f"doctor: {note}")
+    for step in edits.commands:
+        console.say(f"doctor: then {command_line(step)}")
 
 
 def _rendered(repair: Repair, code: int, kind: PlanFormat, *, verbosity: int) -> str:

@@ -13,6 +13,8 @@ from doctor.model.plans import Plan
 from doctor.observe.probes.manifests import shown_from
 from doctor.planning.pins import ProjectEdits, edits_for, unified_diff
 
+__all__ = ["patch_text", "project_edits", "reader", "unified_diff"]
+
 _LARGEST = 4 << 20
 
 

@@ -37,8 +37,12 @@ def _report(project: Path, name: str, text: str, line: int, plan: Plan | None = 
         manifests.probe(Scene(host=Host(env={}, cwd=project), project=project))
     )
     found = reports.wrong_torch(place=Place(path=name, line=line))
-    report = reports.report(found, **facts)
+    report = reports.report(found, facts=facts)
     return msgspec.structs.replace(report, plan=plan)
+
+
+def _column(replacement: dict[str, Any]) -> int:
+    return int(replacement["deletedRegion"]["startColumn"])
 
 
 def _replaced(text: str, run: dict[str, Any]) -> str:
@@ -46,7 +50,7 @@ def _replaced(text: str, run: dict[str, Any]) -> str:
     lines = text.split("\n")
     for fix in run["results"][0].get("fixes", ()):
         for change in fix["artifactChanges"]:
-            for one in change["replacements"]:
+            for one in sorted(change["replacements"], key=_column, reverse=True):
                 region = one["deletedRegion"]
                 line = lines[region["startLine"] - 1]
                 start, end = region["startColumn"] - 1, region["endColumn"] - 1
