@@ -42,6 +42,14 @@ class _Group(Commands):
                 "context_settings": {"allow_extra_args": True},
             },
         ),
+        "bisect": Lesson(
+            "doctor.cli.bisect:bisect",
+            FIND,
+            {
+                "options_metavar": "--good A --bad B [OPTIONS] [-- COMMAND [ARGS]...]",
+                "context_settings": {"allow_extra_args": True},
+            },
+        ),
         "diagnose": Lesson("doctor.cli.diagnose:diagnose", FIND),
         "run": Lesson(
             "doctor.cli.run:run",

@@ -98,3 +98,35 @@ def closure(items: Sequence[T], needs: Mapping[T, frozenset[T]]) -> frozenset[T]
             found.add(one)
             waiting += needs.get(one, frozenset())
     return frozenset(found)
+
+
+def smallest_closed(
+    items: Sequence[T], needs: Mapping[T, frozenset[T]], test: Callable[[tuple[T, ...]], Answer]
+) -> frozenset[T]:
+    """Return a bad part that has all that its items need, and none of which can be left out.
+
+    Without an item, and without those that need it, the part is no longer bad.
+    """
+
+    def ordered(part: frozenset[T]) -> tuple[T, ...]:
+        return tuple(one for one in items if one in part)
+
+    found = closure(smallest(items, lambda part: test(ordered(closure(part, needs)))), needs)
+    while True:
+        parts = [
+            frozenset(other for other in found if one not in closure([other], needs))
+            for one in ordered(found)
+        ]
+        smaller = next((one for one in parts if one and test(ordered(one)) is Answer.BAD), None)
+        if smaller is None:
+            return found
+        found = smaller
+
+
+def roots(part: frozenset[T], needs: Mapping[T, frozenset[T]]) -> tuple[T, ...]:
+    """Return the items of a part that bring all others; of those that need each other, one."""
+    found = set(part)
+    for one in sorted(part, key=str):
+        if one in closure([other for other in found if other != one], needs):
+            found.discard(one)
+    return tuple(sorted(found, key=str))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doctor.repair.delta import Answer, closure, smallest, turn
+from doctor.repair.delta import Answer, closure, roots, smallest, smallest_closed, turn
 
 
 @given(st.integers(1, 12), st.data())
@@ -64,3 +64,19 @@ def test_items_bring_what_they_need() -> None:
     needs = {"a": frozenset({"b"}), "b": frozenset({"c", "a"}), "d": frozenset({"a"})}
     assert closure(["b"], needs) == {"a", "b", "c"}
     assert closure(["c"], needs) == {"c"}
+
+
+@given(st.integers(1, 8), st.data())
+def test_a_closed_part_cannot_be_made_smaller(count: int, data: st.DataObject) -> None:
+    items = tuple(range(count))
+    sets = st.frozensets(st.sampled_from(items), max_size=2)
+    needs = {one: data.draw(sets) for one in items}
+    guilty = data.draw(st.sets(st.sampled_from(items), min_size=1, max_size=3))
+
+    def test(part: tuple[int, ...]) -> Answer:
+        assert closure(part, needs) == {*part}
+        return Answer.BAD if guilty <= {*part} else Answer.GOOD
+
+    found = smallest_closed(items, needs, test)
+    assert found == closure(tuple(guilty), needs)
+    assert closure(roots(found, needs), needs) == found
