@@ -239,7 +239,7 @@ class _Bench:
         self._options = request.options
         self._judge = Judge(request.command, request.timeout, progress)
         self._known: dict[frozenset[Change], Judged] = {}
-        self._accepted = {*problems(base, host)}
+        self._accepted = _complaints(base, host)
         self._whole: dict[str, frozenset[str]] = {}
         self.trials: list[Tried] = []
 
@@ -266,7 +266,7 @@ class _Bench:
         with clone(self._base, self._host) as copy:
             if why := self._changed(copy, moves):
                 return Judged(Answer.UNRESOLVED, why)
-            wrong = {*problems(copy.environment, copy.host)}
+            wrong = _complaints(copy.environment, copy.host)
             if is_whole:
                 self._accepted |= wrong
                 self._whole = dict(_requirements(copy.environment, self._host, moves))
@@ -327,6 +327,11 @@ class _Bench:
                 break
             found.append(end)
         return found if parse(str(change.before)) == parse(high) else found[::-1]
+
+
+def _complaints(environment: Environment, host: Host) -> set[str]:
+    """Return which requirements are not met, whatever release is there instead."""
+    return {text.partition(", but ")[0] for text in problems(environment, host)}
 
 
 def _reversed(change: Change) -> Change:

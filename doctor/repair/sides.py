@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from doctor.observe.targets import TargetError
 from doctor.pipeline.snapshots import observation_in
 
 _LARGEST = 64 << 20
+_PIN = re.compile(r"([A-Za-z0-9][\w.-]{0,100})\s{0,10}==\s{0,10}([\w.!+-]{1,100})")
 _OWN_SOURCES = ("editable", "virtual", "directory", "path", "git", "url")
 
 
@@ -38,7 +40,8 @@ def read_side(name: str, host: Host) -> Side:
     if not path.is_file():
         raise UsageError(f"{name}: no such environment and no such file")
     if path.name.endswith((".txt", ".in")):
-        return Side(name=name, requirements=path)
+        exact = _exact(read_given(path, _LARGEST).decode("utf-8", "replace"))
+        return Side(name=name, releases=exact) if exact else Side(name=name, requirements=path)
     content = read_given(path, _LARGEST)
     if path.name.endswith(".lock"):
         return Side(name=name, releases=_locked(name, content))
@@ -48,6 +51,17 @@ def read_side(name: str, host: Host) -> Side:
     return Side(
         name=name, releases={normalize_name(key): str(each) for key, each in packages.items()}
     )
+
+
+def _exact(text: str) -> dict[str, str]:
+    """Return the releases of a list that names nothing else, as `pip freeze` writes it.
+
+    Such a list may hold what no resolver would put together, which is often what is looked for.
+    """
+    lines = [line.partition(" #")[0].strip() for line in text.removeprefix("\ufeff").splitlines()]
+    found = [_PIN.fullmatch(line) for line in lines if line and line[0] != "#"]
+    pins = [one for one in found if one]
+    return {normalize_name(one[1]): one[2] for one in pins} if len(pins) == len(found) else {}
 
 
 def _environment(name: str, path: Path, host: Host) -> Side:

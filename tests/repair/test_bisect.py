@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,3 +148,54 @@ def test_a_lock_of_uv_has_the_releases(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert read_side("uv.lock", Host(cwd=tmp_path)).releases == {"lib": "1.0"}
+
+
+def test_a_freeze_is_taken_as_it_is_and_a_list_is_resolved(tmp_path: Path) -> None:
+    host = Host(cwd=tmp_path)
+    (tmp_path / "freeze.txt").write_text("# pip freeze\nLib==1.0\nother_one == 2.0+cu1\n")
+    assert read_side("freeze.txt", host).releases == {"lib": "1.0", "other-one": "2.0+cu1"}
+    (tmp_path / "loose.txt").write_text("lib==1.0\nother>=2\n")
+    assert read_side("loose.txt", host).requirements == tmp_path / "loose.txt"
+
+
+@pytest.mark.patient
+def test_an_interrupt_leaves_nothing(folder: Path, index: Path) -> None:
+    argv = [sys.executable, "-m", "doctor", "bisect", "--good", "good.txt", "--bad", "bad.txt"]
+    options = [f"--install-option=--find-links={index}", "--install-option=--no-index"]
+    (folder / "wait.py").write_text("open('started', 'w').close(); import time; time.sleep(600)\n")
+    with subprocess.Popen(
+        [*argv, *options, "-q", "-p", sys.executable, "--", "python", str(folder / "wait.py")],
+        cwd=folder,
+        env={
+            **os.environ,
+            "TMPDIR": str(folder / "tmp"),
+            "PATH": f"{Path(_UV).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        },
+        stderr=subprocess.DEVNULL,
+    ) as child:
+        deadline = time.monotonic() + 60
+        while not (folder / "started").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert (folder / "started").exists()
+        child.send_signal(signal.SIGINT)
+        assert child.wait(30) == 130
+
+
+@pytest.mark.patient
+def test_numpy_2_under_a_pandas_that_was_built_for_numpy_1(folder: Path) -> None:
+    dates = "python-dateutil==2.9.0.post0\npytz==2024.1\nsix==1.16.0\ntzdata==2024.1\n"
+    for name, release in (("good.txt", "1.26.4"), ("bad.txt", "2.1.0")):
+        text = f"numpy=={release}\npandas==2.1.4\n{dates}"
+        (folder / name).write_text(text.replace("1.16.0", "1.17.0" if name < "c" else "1.16.0"))
+    done = doctor(
+        *("bisect", "--good", "good.txt", "--bad", "bad.txt", "-f", "json", "-p", sys.executable),
+        *("--", "python", "-c", "import pandas"),
+        cwd=folder,
+        env={"TMPDIR": str(folder / "tmp"), "PATH": f"{Path(_UV).parent}:{os.environ['PATH']}"},
+    )
+    if "cannot install" in done.err:
+        pytest.skip("these releases cannot be installed here")
+    found = json.loads(done.out)
+    assert _moves(found) == ["numpy 1.26.4 2.1.0"]
+    assert (found["last_good"], found["first_bad"]) == ("1.26.4", "2.0.0")
