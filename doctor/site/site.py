@@ -17,6 +17,7 @@ _PAGES = (
     "api",
     "architecture",
     "benchmarks",
+    "bisect",
     "cargo",
     "ci",
     "environments",
