@@ -108,8 +108,7 @@ def fix(
 
     Without --apply nothing is changed. A proof leaves nothing behind, also when it is interrupted.
     """
-    if undo and (prove or apply):
-        raise UsageError("--undo: give it alone")
+    _refuse_mixtures(undo=undo, changes=apply, others=prove or apply, patch=patch)
     if undo:
         return _undone(python, project, format_, yes=yes)
     if (apply and not yes) and not _can_ask():
@@ -141,7 +140,10 @@ def fix(
     with stages(quiet=quiet) as progress:
         outcome = mend(request, progress)
     repair = outcome.repair
-    if apply and outcome.attempted is not None and outcome.original is not None:
+    if patch:
+        _print_patch(repair, project)
+        return exit_code(repair)
+    if apply and outcome.attempted is not None and outcome.patient is not None:
         from doctor.repair.apply import apply as carry_out
         from doctor.repair.apply import why_not_applied
 
@@ -160,11 +162,46 @@ def fix(
             console.put(_rendered(repair, 1, format_, verbosity=level))
             return 1
     code = exit_code(repair)
-    if patch:
-        _print_patch(repair, project)
-        return code
-    console.put(_rendered(repair, code, format_, verbosity=-1 if quiet else int(verbose)))
+    console.put(_rendered(repair, code, format_, verbosity=level))
     return code
+
+
+def _can_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _agreed(question: str) -> bool:
+    return typer.confirm(question, err=True)
+
+
+def _undone(python: str | None, project: Path, kind: PlanFormat, *, yes: bool) -> int:
+    """Restore the last snapshot, and say what changed."""
+    from doctor.repair.undo import last_state
+    from doctor.repair.undo import undo as restore
+
+    host = Host()
+    state = last_state(python, project, host)
+    taken = datetime.fromtimestamp(state.snapshot.taken, timezone.utc).isoformat(timespec="seconds")
+    if not yes:
+        if not _can_ask():
+            raise UsageError("--undo: nobody can be asked here; give --yes as well")
+        if not _agreed(f"Restore {state.root} as it was at {taken}?"):
+            return 1
+    done = restore(state, host)
+    if kind is PlanFormat.JSON:
+        told = {"root": str(state.root), "taken": taken, "changed": done.changed}
+        console.put(encoded({"schema_version": 1, "command": "fix", "undone": told}))
+    else:
+        entries = "1 entry" if done.changed == 1 else f"{done.changed} entries"
+        console.put(f"{state.root} is what it was at {taken}: {entries} restored.")
+    return 0
+
+
+def _refuse_mixtures(*, undo: bool, changes: bool, others: bool, patch: bool) -> None:
+    if patch and (changes or undo):
+        raise UsageError("--patch prints edits of the project; give it without --apply and --undo")
+    if undo and others:
+        raise UsageError("--undo: give it alone")
 
 
 def _print_patch(repair: Repair, project: Path) -> None:
