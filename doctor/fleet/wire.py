@@ -1,0 +1,189 @@
+"""Reports of nodes on their way through the standard output of a job.
+
+A scheduler merges what all tasks print, and may put a label before each line. So a packet is split
+into lines, each of which says to which packet it belongs, its number and its check sum (CRC-32);
+lines of different nodes, and of other programs, may stand between them:
+
+    [label] doctor-packet-1 RUN PACKET PART/PARTS SUM DATA
+
+RUN names the run, PACKET is the beginning of the SHA-256 of the whole packet, DATA is base64. A
+line is shorter than PIPE_BUF (4096 bytes, pipe(7)), so that a write of it is never torn apart.
+A packet is a header in JSON, a line feed, and the report, compressed with zlib (RFC 1950).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator
+from enum import Enum
+
+import msgspec
+
+from doctor.base.errors import InputError
+
+LARGEST_PACKET = 4 << 20
+"""Bytes of a packet, compressed; a report with all its logs is a tenth of it."""
+LARGEST_REPORT = 32 << 20
+"""Bytes of a report once it is unpacked."""
+LARGEST_MEMORY = 256 << 20
+"""Bytes of packets that are not complete yet, of all nodes together."""
+_CHUNK = 1800
+_MOST_PARTS = LARGEST_PACKET // _CHUNK + 1
+_LONGEST_LINE = 4096
+_LINE = re.compile(
+    rb"doctor-packet-1 ([0-9a-f]{16}) ([0-9a-f]{24}) ([0-9]{1,5})/([0-9]{1,5}) ([0-9a-f]{8})"
+    rb" ([A-Za-z0-9+/=]+)"
+)
+
+
+class PacketKind(Enum):
+    """What a packet says: the check began on a node, or it ended with a report."""
+
+    STARTED = "started"
+    REPORT = "report"
+
+
+class Packet(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of one node; `node` is the name that it gives itself.
+
+    `content` is the compressed report.
+    """
+
+    kind: PacketKind
+    node: str
+    exit_code: int | None = None
+    seconds: float = 0.0
+    content: bytes = b""
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    kind: PacketKind
+    node: str
+    exit_code: int | None = None
+    seconds: float = 0.0
+
+
+def compress(report: bytes) -> bytes:
+    """Return a report as the content of a packet."""
+    return zlib.compress(report, 9)
+
+
+def decompress(content: bytes) -> bytes:
+    """Return the report in the content of a packet.
+
+    Raises InputError where it is broken, or larger than `LARGEST_REPORT`.
+    """
+    inflate = zlib.decompressobj()
+    try:
+        report = inflate.decompress(content, LARGEST_REPORT)
+    except zlib.error as error:
+        raise InputError(f"its report is broken: {error}") from None
+    if inflate.unconsumed_tail:
+        raise InputError(f"its report is larger than {LARGEST_REPORT >> 20} MiB")
+    if not inflate.eof:
+        raise InputError("its report is cut short")
+    return report
+
+
+def encode(packet: Packet) -> bytes:
+    """Return a packet as bytes, as it is also kept in a file."""
+    header = _Header(
+        kind=packet.kind, node=packet.node, exit_code=packet.exit_code, seconds=packet.seconds
+    )
+    return msgspec.json.encode(header) + b"\n" + packet.content
+
+
+def decode(data: bytes) -> Packet:
+    """Return the packet that `encode` made; raise InputError for anything else."""
+    head, _, content = data.partition(b"\n")
+    try:
+        header = msgspec.json.decode(head, type=_Header)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"no packet of doctor: {error}") from None
+    return Packet(
+        kind=header.kind,
+        node=header.node,
+        exit_code=header.exit_code,
+        seconds=header.seconds,
+        content=content,
+    )
+
+
+def lines(packet: Packet, run: str) -> Iterator[str]:
+    """Yield the lines of a packet for a run; raise InputError where it is too large."""
+    data = encode(packet)
+    if len(data) > LARGEST_PACKET:
+        raise InputError(f"the report is larger than {LARGEST_PACKET >> 20} MiB, compressed")
+    digest = hashlib.sha256(data).hexdigest()[:24]
+    parts = [data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK)]
+    for number, part in enumerate(parts, 1):
+        text = base64.b64encode(part).decode()
+        yield f"doctor-packet-1 {run} {digest} {number}/{len(parts)} {zlib.crc32(part):08x} {text}"
+
+
+class PacketReader:
+    """Puts packets of one run together out of the lines of a job.
+
+    Lines of other programs, of other runs and broken ones are passed over. Where packets that are
+    not complete take more than `LARGEST_MEMORY`, the oldest is dropped.
+    """
+
+    def __init__(self, run: str) -> None:
+        self._run = run.encode()
+        self._open: dict[bytes, dict[int, bytes]] = {}
+        self._size = 0
+        self._rest = b""
+
+    def feed(self, data: bytes) -> Iterator[Packet]:
+        """Take the next bytes of the output, in pieces of any size; yield complete packets."""
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        for line in whole:
+            if (packet := self.feed_line(line)) is not None:
+                yield packet
+        self._rest = self._rest[: 4 * _LONGEST_LINE]
+
+    def feed_line(self, line: bytes) -> Packet | None:
+        """Take one line; return the packet that it completes."""
+        found = _LINE.search(line[: 4 * _LONGEST_LINE]) if b"doctor-packet-1 " in line else None
+        if found is None or found[1] != self._run:
+            return None
+        key, number, count = found[2], int(found[3]), int(found[4])
+        if not 1 <= number <= count <= _MOST_PARTS:
+            return None
+        try:
+            part = base64.b64decode(found[6], validate=True)
+        except binascii.Error:
+            return None
+        if zlib.crc32(part) != int(found[5], 16):
+            return None
+        return self._add(key, number, count, part)
+
+    def _add(self, key: bytes, number: int, count: int, part: bytes) -> Packet | None:
+        parts = self._open.setdefault(key, {})
+        if number not in parts:
+            parts[number] = part
+            self._size += len(part)
+        if len(parts) == count:
+            return self._complete(key)
+        while self._size > LARGEST_MEMORY:
+            self._drop(next(iter(self._open)))
+        return None
+
+    def _complete(self, key: bytes) -> Packet | None:
+        parts = self._drop(key)
+        data = b"".join(parts[number] for number in sorted(parts))
+        if hashlib.sha256(data).hexdigest()[:24].encode() != key:
+            return None
+        try:
+            return decode(data)
+        except InputError:
+            return None
+
+    def _drop(self, key: bytes) -> dict[int, bytes]:
+        parts = self._open.pop(key)
+        self._size -= sum(map(len, parts.values()))
+        return parts
