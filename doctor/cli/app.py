@@ -61,6 +61,7 @@ class _Group(Commands):
         "snapshot": Lesson("doctor.cli.check:snapshot", KEEP),
         "show": Lesson("doctor.cli.show:show", KEEP),
         "diff": Lesson("doctor.cli.diff:diff", KEEP),
+        "fleet": Lesson("doctor.cli.fleet:fleet", KEEP),
         "explain": Lesson("doctor.cli.catalog:explain", KNOW),
         "list": Lesson("doctor.cli.catalog:list_", KNOW),
         "search": Lesson("doctor.cli.catalog:search", KNOW),

@@ -70,6 +70,12 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor config", "every setting and its source"),
         ("doctor config -- --fail-on note", "with the effect of a flag"),
     ),
+    "fleet": (
+        ("doctor fleet --on slurm", "every node of the allocation"),
+        ("doctor fleet --on slurm --nodes 'gpu[01-16]' -- --no-canaries", ""),
+        ("doctor fleet merge reports/", "one JSON report for each node"),
+        ("doctor fleet merge reports/ --format html > fleet.html", ""),
+    ),
     "demo": (("doctor demo", ""), ("doctor demo --format json", "the format for programs")),
     "explain": (
         ("doctor explain torch/no-kernel-image", "a finding: cause, fixes, sources"),
@@ -214,6 +220,12 @@ class _Taught(MutableMapping[str, Any]):
 def _taught(name: str, lesson: Lesson) -> Any:
     """Make a command, in its group and with its examples."""
     module, _, function = lesson.function.partition(":")
+    if isinstance(
+        made := getattr(importlib.import_module(module), function), typer.core.TyperGroup
+    ):
+        made.rich_help_panel = lesson.panel
+        made.epilog = epilog(EXAMPLES.get(name, ()))
+        return made
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     how = {
         "cls": Command,
@@ -221,7 +233,7 @@ def _taught(name: str, lesson: Lesson) -> Any:
         "epilog": epilog(EXAMPLES.get(name, ())),
         **lesson.more,
     }
-    alone.command(name, **how)(getattr(importlib.import_module(module), function))
+    alone.command(name, **how)(made)
     command: Any = typer.main.get_command(alone)
     if not command.ignore_unknown_options:
         command.params.append(_debug())

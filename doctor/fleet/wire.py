@@ -19,11 +19,12 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterator
-from enum import Enum
 
 import msgspec
 
-from doctor.base.errors import InputError
+from doctor.base.errors import DoctorError, InputError
+from doctor.base.text import one_line
+from doctor.model.fleet import NodeAnswer, NodeState
 
 LARGEST_PACKET = 4 << 20
 """Bytes of a packet, compressed; a report with all its logs is a tenth of it."""
@@ -40,29 +41,29 @@ _LINE = re.compile(
 )
 
 
-class PacketKind(Enum):
-    """What a packet says: the check began on a node, or it ended with a report."""
-
-    STARTED = "started"
-    REPORT = "report"
+class TooLarge(DoctorError):
+    """A report is too large for a packet."""
 
 
 class Packet(msgspec.Struct, frozen=True, kw_only=True):
     """A message of one node; `node` is the name that it gives itself.
 
-    `content` is the compressed report.
+    `state` is None where the check begins; otherwise the packet is the last one of its node.
+    `content` is the compressed report, and `reason` says why there is none.
     """
 
-    kind: PacketKind
     node: str
+    state: NodeState | None = None
+    reason: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
     content: bytes = b""
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
-    kind: PacketKind
     node: str
+    state: NodeState | None = None
+    reason: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
 
@@ -91,9 +92,7 @@ def decompress(content: bytes) -> bytes:
 
 def encode(packet: Packet) -> bytes:
     """Return a packet as bytes, as it is also kept in a file."""
-    header = _Header(
-        kind=packet.kind, node=packet.node, exit_code=packet.exit_code, seconds=packet.seconds
-    )
+    header = _Header(**{name: getattr(packet, name) for name in _Header.__struct_fields__})
     return msgspec.json.encode(header) + b"\n" + packet.content
 
 
@@ -104,20 +103,33 @@ def decode(data: bytes) -> Packet:
         header = msgspec.json.decode(head, type=_Header)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"no packet of doctor: {error}") from None
-    return Packet(
-        kind=header.kind,
-        node=header.node,
-        exit_code=header.exit_code,
-        seconds=header.seconds,
-        content=content,
+    return Packet(**msgspec.structs.asdict(header), content=content)
+
+
+def answer(packet: Packet, name: str) -> NodeAnswer:
+    """Return the last packet of a node as its answer; the engine knows the `name` of the node.
+
+    A packet without a state, or with the state `answered` and no report, is that of a node that
+    was lost.
+    """
+    state = packet.state or NodeState.LOST
+    if state is NodeState.ANSWERED and not packet.content:
+        state = NodeState.LOST
+    return NodeAnswer(
+        name=name,
+        state=state,
+        content=packet.content,
+        reason=one_line(packet.reason, 500),
+        exit_code=packet.exit_code,
+        seconds=packet.seconds,
     )
 
 
 def lines(packet: Packet, run: str) -> Iterator[str]:
-    """Yield the lines of a packet for a run; raise InputError where it is too large."""
+    """Yield the lines of a packet for a run; raise TooLarge beyond `LARGEST_PACKET`."""
     data = encode(packet)
     if len(data) > LARGEST_PACKET:
-        raise InputError(f"the report is larger than {LARGEST_PACKET >> 20} MiB, compressed")
+        raise TooLarge(f"the report is larger than {LARGEST_PACKET >> 20} MiB, compressed")
     digest = hashlib.sha256(data).hexdigest()[:24]
     parts = [data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK)]
     for number, part in enumerate(parts, 1):
