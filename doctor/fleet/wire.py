@@ -7,7 +7,8 @@ lines of different nodes, and of other programs, may stand between them:
     [label] doctor-packet-1 RUN PACKET PART/PARTS SUM DATA
 
 RUN names the run, PACKET is the beginning of the SHA-256 of the whole packet, DATA is base64. A
-line is shorter than PIPE_BUF (4096 bytes, pipe(7)), so that a write of it is never torn apart.
+line is shorter than 1024 bytes: srun passes on at most as many of a task at a time
+(STDIO_MAX_MSG_LEN of Slurm), so that a longer line is torn apart by lines of other nodes.
 A packet is a header in JSON, a line feed, and the report, compressed with zlib (RFC 1950).
 """
 
@@ -32,7 +33,7 @@ LARGEST_REPORT = 32 << 20
 """Bytes of a report once it is unpacked."""
 LARGEST_MEMORY = 256 << 20
 """Bytes of packets that are not complete yet, of all nodes together."""
-_CHUNK = 1800
+_CHUNK = 660
 _MOST_PARTS = LARGEST_PACKET // _CHUNK + 1
 _LONGEST_LINE = 4096
 _LINE = re.compile(
