@@ -208,7 +208,7 @@ def run(
             and (ward := supervisor.started(argv, env, cwd, mark, merge=merge)) is not None
         ):
             return follow(ward, ward.pipes, bounds)
-        child = _start(argv, env, cwd, merge=merge)
+        child = start_process(argv, env, cwd, merge=merge)
     except (OSError, ValueError) as error:
         no = refusal_of(error)
         return CompletedCommand(
@@ -253,7 +253,7 @@ def follow(leader: RunningProcess, pipes: Sequence[IO[bytes]], bounds: Bounds) -
     return CompletedCommand(ended=ended, code=code, output=output, errors=errors, seconds=seconds)
 
 
-def _start(
+def start_process(
     argv: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, merge: bool
 ) -> subprocess.Popen[bytes]:
     """Start a command in a session of its own.
