@@ -1,0 +1,1 @@
+"""Adapters to the schedulers that clusters already run."""

@@ -1,0 +1,351 @@
+"""Slurm: one task per node by `srun`, inside an allocation or in one that is asked for.
+
+The archive goes by `sbcast`: what stands on srun's standard input reaches all tasks at the pace of
+the slowest one, so a node that hangs would hold up all others. Reports come back on srun's standard
+output, so no shared folder is needed. See https://slurm.schedmd.com/srun.html.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from doctor.base.errors import DoctorError, UsageError
+from doctor.base.text import one_line
+from doctor.fleet.engine import Job
+from doctor.fleet.engines.collecting import Collector
+from doctor.fleet.package import checked_expression, checked_names, launcher, travelling
+from doctor.host import CompletedCommand, Host
+from doctor.host.streaming import Stream
+from doctor.model.fleet import NodeAnswer, NodeState
+
+_COMMAND_SECONDS = 30.0
+_CLEANING_SECONDS = 20.0
+_OWN_VARIABLES = ("SLURM_CONF", "SLURM_CLUSTERS")
+"""Variables by which Slurm's commands find their cluster; others would change the step's shape."""
+_FREE = frozenset({"idle", "mixed", "completing", "planned"})
+_USABLE_IN_ALLOCATION = _FREE | {"allocated", "draining", "reserved", "mixed-drain", "maint"}
+_SUFFIXES = "*~#!%$@^-+"
+"""What sinfo puts behind a state; `*` is a node that does not respond."""
+_OPTION = re.compile(r"--[a-z][a-z-]{0,40}(=[^\s\x00-\x1f]{0,500})?")
+_TASK_MESSAGE = re.compile(r"srun: error: ([\w.,\[\]-]{1,4000}): tasks? [0-9,-]+: (.{1,300})")
+_NODE_MESSAGE = re.compile(
+    r"(?:srun|slurmstepd): error:.{0,200}?\b(?:node failure on|on node|for node) ([\w.,\[\]-]{1,4000})",
+    re.IGNORECASE,
+)
+_GRANTED = re.compile(r"Granted job allocation (\d+)")
+
+
+class _State(msgspec.Struct, frozen=True):
+    """What sinfo says of a node."""
+
+    words: str
+    reason: str = ""
+
+    @property
+    def base(self) -> str:
+        return self.words.lower().rstrip(_SUFFIXES)
+
+    @property
+    def responds(self) -> bool:
+        return "*" not in self.words and self.base not in ("down", "unknown", "error")
+
+
+class Slurm:
+    """A Slurm cluster, or the allocation in which doctor runs.
+
+    `nodes` is a list of nodes in Slurm's own form, how many of the free ones, or empty: all nodes
+    of the allocation, or of the partition. `options` go to `salloc`: `--account=…`, `--gres=…`.
+    `grace` is how many seconds a step may take beyond the time of a node.
+    """
+
+    name = "slurm"
+
+    def __init__(
+        self,
+        host: Host,
+        *,
+        nodes: str = "",
+        partition: str = "",
+        options: Sequence[str] = (),
+        grace: float = 30.0,
+    ) -> None:
+        self._nodes = checked_expression(nodes) if nodes else ""
+        self._partition = checked_expression(partition) if partition else ""
+        for option in options:
+            if _OPTION.fullmatch(option) is None:
+                raise UsageError(f"{option[:80]!r} is no option of salloc such as --account=NAME")
+        self._options, self._grace = tuple(options), grace
+        self._allocation = host.env.get("SLURM_JOB_ID", "")
+        self._allocated = host.env.get("SLURM_JOB_NODELIST", "")
+        if not self._allocation.isdigit():
+            self._allocation = ""
+        self._host = Host(env=travelling(host.env, _OWN_VARIABLES), cwd=host.cwd)
+        self._cancelled = threading.Event()
+        self._run = ""
+
+    def nodes(self) -> tuple[str, ...]:
+        """Return the names of the selected nodes, in Slurm's order."""
+        if self._allocation:
+            inside = self._expanded(self._allocated)
+            if not self._nodes:
+                return inside
+            if self._nodes.isdigit():
+                return _first(inside, int(self._nodes), "the allocation")
+            return _all_in(self._expanded(self._nodes), inside)
+        if self._nodes and not self._nodes.isdigit():
+            names = self._expanded(self._nodes)
+            return _all_in(names, self._states(names))
+        states = self._states(())
+        if not self._nodes:
+            return tuple(states)
+        free = [name for name, state in states.items() if state.responds and state.base in _FREE]
+        return _first(free, int(self._nodes), "the free nodes")
+
+    def place(self, job: Job, nodes: Sequence[str]) -> Iterator[NodeAnswer]:
+        """Run the job once on each node; see doctor.fleet.engine.Engine."""
+        nodes = checked_names(nodes)
+        self._cancelled.clear()
+        self._run = job.run
+        states = self._states(nodes)
+        usable = []
+        for name in nodes:
+            if why := self._why_not(states.get(name)):
+                yield NodeAnswer(name=name, state=NodeState.REFUSED, reason=why)
+            else:
+                usable.append(name)
+        if not usable:
+            return
+        allocation = self._allocation
+        try:
+            if not allocation:
+                allocation = self._allocate(job, usable)
+            yield from self._step(job, allocation, usable)
+        finally:
+            self._finish(allocation, usable)
+
+    def cancel(self) -> None:
+        """End the step, and the allocation where it was asked for by this run."""
+        self._cancelled.set()
+        if not self._run:
+            return
+        if self._allocation:
+            for step in self._steps():
+                self._command("scancel", step)
+        else:
+            self._command("scancel", f"--name=doctor-{self._run}")
+
+    def exclusion(self, nodes: Sequence[str], reason: str) -> tuple[tuple[str, ...], ...]:
+        """Return the command that drains nodes: running jobs end, and no new one starts."""
+        return (
+            (
+                *("scontrol", "update", f"NodeName={','.join(checked_names(nodes))}"),
+                *("State=DRAIN", f"Reason={one_line(reason, 200)}"),
+            ),
+        )
+
+    # What Slurm's own commands say.
+
+    def _command(self, *argv: str, seconds: float = _COMMAND_SECONDS) -> CompletedCommand:
+        return self._host.run(argv, timeout=seconds, limit=16 << 20)
+
+    def _asked(self, *argv: str) -> str:
+        completed = self._command(*argv)
+        if not completed.ok:
+            raise DoctorError(f"{shlex.join(argv)}: {_why(completed)}")
+        return completed.output
+
+    def _expanded(self, expression: str) -> tuple[str, ...]:
+        if not expression:
+            return ()
+        return checked_names(self._asked("scontrol", "show", "hostnames", expression).split())
+
+    def _states(self, names: Sequence[str]) -> dict[str, _State]:
+        argv = ["sinfo", "--noheader", "--Node", "--format=%N|%T|%E"]
+        if names:
+            argv.append(f"--nodes={','.join(names)}")
+        elif self._partition:
+            argv.append(f"--partition={self._partition}")
+        found: dict[str, _State] = {}
+        for line in self._asked(*argv).splitlines():
+            name, _, rest = line.partition("|")
+            state, _, reason = rest.partition("|")
+            if name.strip():
+                found.setdefault(name.strip(), _State(state.strip(), reason.strip()))
+        checked_names(found)
+        return found
+
+    def _why_not(self, state: _State | None) -> str:
+        """Return why no task may start on a node; empty where one may."""
+        if state is None:
+            return "Slurm knows no such node"
+        allowed = _USABLE_IN_ALLOCATION if self._allocation else _FREE
+        if state.responds and state.base in allowed:
+            return ""
+        if state.base == "allocated":
+            return "all of it is allocated to other jobs"
+        reason = "" if state.reason in ("", "none") else f": {one_line(state.reason, 300)}"
+        return f"Slurm says {state.words}{reason}"
+
+    # The run.
+
+    def _allocate(self, job: Job, nodes: Sequence[str]) -> str:
+        argv = [
+            *("salloc", "--no-shell", f"--job-name=doctor-{job.run}", f"--nodes={len(nodes)}"),
+            *(f"--nodelist={','.join(nodes)}", "--ntasks-per-node=1"),
+            f"--immediate={max(1, round(job.start_timeout))}",
+            f"--time={1 + round((job.timeout + self._grace + 2 * _CLEANING_SECONDS) / 60)}",
+            *([f"--partition={self._partition}"] if self._partition else ()),
+            *self._options,
+        ]
+        completed = self._command(*argv, seconds=job.start_timeout + 10)
+        granted = _GRANTED.search(completed.errors)
+        if granted is None:
+            raise DoctorError(f"Slurm grants no allocation: {_why(completed)}")
+        return granted[1]
+
+    def _step(self, job: Job, allocation: str, nodes: Sequence[str]) -> Iterator[NodeAnswer]:
+        archive = None
+        shape = (
+            *(f"--jobid={allocation}", "--overlap", f"--nodes={len(nodes)}"),
+            *(f"--ntasks={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"),
+            *("--mpi=none", "--input=none", "--export=ALL"),
+        )
+        if job.archive is not None:
+            archive = _place_of_archive(job)
+            sent = self._command(
+                *("sbcast", "--force", f"--jobid={allocation}", str(job.archive), archive),
+                seconds=job.start_timeout,
+            )
+            if sent.code is None:
+                raise DoctorError(f"the archive does not reach the nodes: {_why(sent)}")
+        argv = (
+            *("srun", f"--job-name=doctor-{job.run}", *shape),
+            *("--kill-on-bad-exit=0", "--wait=0", "--no-kill", "--quiet"),
+            *launcher(job, archive, "$SLURMD_NODENAME"),
+        )
+        collector = Collector(job.run, nodes)
+        deadline = time.monotonic() + job.timeout + self._grace
+        with Stream(self._located(argv), {**self._host.env, **job.environment}) as stream:
+            yield from collector.answers(stream, deadline, self._cancelled.is_set)
+            if collector.awaited and stream.wait(0) is None and time.monotonic() >= deadline:
+                self.cancel()
+                # The last words of the tasks, and what srun has to say about them.
+                yield from collector.answers(stream, time.monotonic() + 3)
+            elif not collector.awaited:
+                stream.wait(5)
+            code = stream.wait(0)
+        if not collector.begun and len(collector.awaited) == len(nodes) and code not in (None, 0):
+            self._raise_if_no_step(collector)
+        yield from self._failures(collector, job)
+
+    def _located(self, argv: Sequence[str]) -> list[str]:
+        found = self._host.which(argv[0])
+        if found is None:
+            raise DoctorError(f"{argv[0]} is not on PATH")
+        return [found, *argv[1:]]
+
+    def _raise_if_no_step(self, collector: Collector) -> None:
+        for line in collector.messages:
+            if "Unable to create step" in line or "Unable to allocate" in line:
+                raise DoctorError(f"Slurm starts no step: {one_line(line, 300)}")
+
+    def _failures(self, collector: Collector, job: Job) -> Iterator[NodeAnswer]:
+        """Yield an answer for each node that gave none, in the words of Slurm."""
+        awaited = tuple(collector.awaited)
+        if not awaited:
+            return
+        said = self._said(collector.messages)
+        states: dict[str, _State] = {}
+        with contextlib.suppress(DoctorError):
+            states = self._states(awaited)
+        for node in awaited:
+            began, state = node in collector.begun, states.get(node)
+            if node in said:
+                how = NodeState.LOST if began else NodeState.REFUSED
+                yield collector.fail(node, how, said[node])
+            elif state is not None and not state.responds:
+                words = f"Slurm says {state.words}: {state.reason}"
+                yield collector.fail(node, NodeState.LOST, words)
+            elif self._cancelled.is_set():
+                yield collector.fail(node, NodeState.SILENT, _silence(job, began))
+            else:
+                yield collector.fail(node, NodeState.LOST, "its task ended without a report")
+
+    def _said(self, messages: Sequence[str]) -> dict[str, str]:
+        """Return what srun says about each node."""
+        said: dict[str, str] = {}
+        for line in messages:
+            if found := _TASK_MESSAGE.match(line):
+                names, words = found[1], _in_words(found[2])
+            elif found := _NODE_MESSAGE.match(line):
+                names, words = found[1], line
+            else:
+                continue
+            with contextlib.suppress(DoctorError):
+                for name in self._expanded(names.strip(".,-")):
+                    said.setdefault(name, words)
+        return said
+
+    def _steps(self) -> tuple[str, ...]:
+        """Return the ids of the steps of this run."""
+        argv = ("squeue", "--steps", "--noheader", f"--jobs={self._allocation}", "--format=%i %j")
+        rows = (line.split() for line in self._command(*argv).output.splitlines())
+        return tuple(row[0] for row in rows if len(row) > 1 and row[1] == f"doctor-{self._run}")
+
+    def _finish(self, allocation: str, nodes: Sequence[str]) -> None:
+        """Remove what the run left on the nodes, then give the allocation back."""
+        if allocation:
+            folder = f"/tmp/doctor-{self._run}"  # noqa: S108 - the name is random (Job.run)
+            self._command(
+                *("srun", f"--jobid={allocation}", "--overlap", f"--nodes={len(nodes)}"),
+                *(f"--ntasks={len(nodes)}", "--ntasks-per-node=1", "--mpi=none", "--input=none"),
+                *(f"--nodelist={','.join(nodes)}", "--no-kill", "--wait=5", "--quiet"),
+                *("--immediate=5", "rm", "-rf", "--", f"{folder}.pyz"),
+                seconds=_CLEANING_SECONDS,
+            )
+        self.cancel()
+
+
+def _place_of_archive(job: Job) -> str:
+    return f"/tmp/doctor-{job.run}.pyz"  # noqa: S108 - the name is random (Job.run)
+
+
+def _silence(job: Job, began: bool) -> str:  # noqa: FBT001
+    if began:
+        return f"its check began and gave no report within {job.timeout:g} s"
+    return f"doctor did not start there within {job.timeout:g} s"
+
+
+def _in_words(message: str) -> str:
+    """Return what the end of a task means; codes 126 and 127 are those of a shell."""
+    if "exit code 127" in message:
+        return "the Python that was named is not there (exit code 127)"
+    if "exit code 126" in message:
+        return "the Python that was named may not be run there (exit code 126)"
+    return message
+
+
+def _why(completed: CompletedCommand) -> str:
+    lines = [line for line in completed.errors.splitlines() if line.strip()]
+    if lines:
+        return one_line("; ".join(lines[-3:]), 500)
+    return completed.why or f"no answer ({completed.ended.value}, exit code {completed.code})"
+
+
+def _first(names: Sequence[str], count: int, of_what: str) -> tuple[str, ...]:
+    if not 1 <= count <= len(names):
+        raise UsageError(f"{count} nodes are wanted, and {of_what} are {len(names)}")
+    return tuple(names[:count])
+
+
+def _all_in(wanted: Sequence[str], known: Sequence[str] | dict[str, _State]) -> tuple[str, ...]:
+    if foreign := [name for name in wanted if name not in known]:
+        raise UsageError(f"no such node here: {', '.join(foreign[:5])}")
+    return tuple(wanted)
