@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
 
 from doctor.base.errors import UsageError
+from doctor.cli import console, options
 from doctor.cli.help import Commands, Lesson
+from doctor.model.fleet import FleetReport
+from doctor.model.scales import Severity
+from doctor.redact.report import without_any_secrets
+from doctor.report.fleet import FleetFormat, renderer
 
 _PANEL = "Commands"
+_WIDTH = 80
 _OPTIONS_OF_CHECK = {"allow_extra_args": True, "ignore_unknown_options": False}
 
 
@@ -20,6 +29,7 @@ class _Fleet(Commands):
     """The commands about a fleet; without the name of one, it is `check`."""
 
     lessons: ClassVar[Mapping[str, Lesson]] = {
+        "merge": Lesson("doctor.cli.fleet:merge", _PANEL, {"epilog": ""}),
         "node": Lesson(
             "doctor.cli.fleet:node",
             _PANEL,
@@ -40,6 +50,74 @@ fleet = _Fleet(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+FormatOption = Annotated[
+    FleetFormat,
+    typer.Option("--format", "-f", help="Format on standard output.", rich_help_panel="Output"),
+]
+
+
+def merge(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="REPORT...",
+            help="JSON reports of `doctor check`, one for each node and named after it; folders of "
+            "them; the output of jobs that ran `doctor fleet node`.",
+        ),
+    ],
+    format_: FormatOption = FleetFormat.TEXT,
+    fail_on: options.FailOn = Severity.ERROR,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> int:
+    """Compare reports of nodes: who differs, in what, and whether it matters."""
+    from doctor.fleet.merge import Merger
+    from doctor.fleet.reading import answers
+
+    begun = time.monotonic()
+    problems: list[str] = []
+    merger = Merger()
+    for answer in answers(reports, problems):
+        merger.add(answer)
+    if not merger.names:
+        raise UsageError("; ".join(problems[:3]) or "there is no report in what was named")
+    merged = merger.report(
+        command="fleet merge",
+        fail_on=fail_on,
+        problems=problems,
+        taken=now(),
+        seconds=time.monotonic() - begun,
+    )
+    return tell(merged, format_, quiet=quiet, verbose=verbose)
+
+
+def tell(report: FleetReport, kind: FleetFormat, *, quiet: bool, verbose: bool) -> int:
+    """Put a report of a fleet on standard output, and return its exit code.
+
+    Secrets are blanked; names of nodes stay, for they are what the report is about.
+    """
+    clean = without_any_secrets(report)
+    render = renderer(kind).render
+    if kind is FleetFormat.TEXT:
+        look = console.style()
+        text = render(
+            clean,
+            width=look.width if look.interactive else _WIDTH,
+            colour=look.colour,
+            unicode=look.unicode,
+            verbosity=-1 if quiet else 1 if verbose else 0,
+        )
+    else:
+        text = render(clean)
+    console.put(text)
+    return report.exit_code
+
+
+def now() -> str:
+    """Return the time in UTC, as reports name it."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def node(

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 import doctor
 from doctor.base.text import one_line
 from doctor.fleet import wire
@@ -54,7 +56,7 @@ def check_command(options: Sequence[str]) -> list[str]:
 
 
 def _put(packet: wire.Packet, run_id: str, put: Callable[[str], None]) -> None:
-    for line in wire.lines(packet, run_id):
+    for line in wire.lines(msgspec.structs.replace(packet, clock=time.time()), run_id):
         put(line)
 
 

@@ -18,6 +18,7 @@ import base64
 import binascii
 import hashlib
 import re
+import time
 import zlib
 from collections.abc import Iterator
 
@@ -50,7 +51,8 @@ class Packet(msgspec.Struct, frozen=True, kw_only=True):
     """A message of one node; `node` is the name that it gives itself.
 
     `state` is None where the check begins; otherwise the packet is the last one of its node.
-    `content` is the compressed report, and `reason` says why there is none.
+    `content` is the compressed report, and `reason` says why there is none. `clock` is the node's
+    own time when it made the packet, in seconds since 1970.
     """
 
     node: str
@@ -58,6 +60,7 @@ class Packet(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
+    clock: float | None = None
     content: bytes = b""
 
 
@@ -67,6 +70,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
+    clock: float | None = None
 
 
 def compress(report: bytes) -> bytes:
@@ -107,12 +111,15 @@ def decode(data: bytes) -> Packet:
     return Packet(**msgspec.structs.asdict(header), content=content)
 
 
-def answer(packet: Packet, name: str) -> NodeAnswer:
+def answer(packet: Packet, name: str, now: float | None = None) -> NodeAnswer:
     """Return the last packet of a node as its answer; the engine knows the `name` of the node.
+
+    `now` is the time of its arrival, by default this moment.
 
     A packet without a state, or with the state `answered` and no report, is that of a node that
     was lost.
     """
+    now = time.time() if now is None else now
     state = packet.state or NodeState.LOST
     if state is NodeState.ANSWERED and not packet.content:
         state = NodeState.LOST
@@ -123,6 +130,7 @@ def answer(packet: Packet, name: str) -> NodeAnswer:
         reason=one_line(packet.reason, 500),
         exit_code=packet.exit_code,
         seconds=packet.seconds,
+        lag=None if packet.clock is None else now - packet.clock,
     )
 
 
@@ -139,14 +147,14 @@ def lines(packet: Packet, run: str) -> Iterator[str]:
 
 
 class PacketReader:
-    """Puts packets of one run together out of the lines of a job.
+    """Puts packets of one run, or of any, together out of the lines of a job.
 
     Lines of other programs, of other runs and broken ones are passed over. Where packets that are
     not complete take more than `LARGEST_MEMORY`, the oldest is dropped.
     """
 
-    def __init__(self, run: str) -> None:
-        self._run = run.encode()
+    def __init__(self, run: str | None = None) -> None:
+        self._run = run.encode() if run else None
         self._open: dict[bytes, dict[int, bytes]] = {}
         self._size = 0
         self._rest = b""
@@ -162,7 +170,7 @@ class PacketReader:
     def feed_line(self, line: bytes) -> Packet | None:
         """Take one line; return the packet that it completes."""
         found = _LINE.search(line[: 4 * _LONGEST_LINE]) if b"doctor-packet-1 " in line else None
-        if found is None or found[1] != self._run:
+        if found is None or self._run not in (None, found[1]):
             return None
         key, number, count = found[2], int(found[3]), int(found[4])
         if not 1 <= number <= count <= _MOST_PARTS:

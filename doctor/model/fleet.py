@@ -26,8 +26,9 @@ class NodeState(Enum):
 class NodeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What an engine heard of one node.
 
-    `content` is the packed report (doctor.fleet.wire), empty where none came. `reason` says why
-    none came, in one line. `exit_code` is that of `doctor check`, None where it is not known.
+    `content` is the packed report (doctor.fleet.wire) or the report itself, empty where none came.
+    `reason` says why none came, in one line. `exit_code` is that of `doctor check`, None where it
+    is not known. `lag` is our time at arrival less the node's own time when it sent, in seconds.
     """
 
     name: str
@@ -36,6 +37,7 @@ class NodeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
+    lag: float | None = None
 
 
 class NodeReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -237,6 +237,7 @@ def test_every_import_of_others_is_declared() -> None:
         "removal",
     }  # of doctor/host/supervisor_child.py, which runs outside the package
     beside |= {"jsonschema", "ruamel"}  # development dependencies of doctor lint and doctor fmt
+    beside |= {"ClusterShell"}  # the extra `fleet`
     beside |= {"elftools", "pypi_simple", "remotezip", "requests"}  # the extra `timelines`
     assert (used - known - beside, known - used - {"psutil", "pynvml", "tomli"}) == (set(), set())
 
