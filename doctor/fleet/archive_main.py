@@ -33,7 +33,8 @@ def main() -> int:
         # A scheduler ends a task with SIGTERM first: the folder must go then as well.
         signal.signal(signal.SIGTERM, _interrupt)
         try:
-            folder = Path(tempfile.mkdtemp(prefix="doctor-"))
+            # The engine removes what has the archive's name, should this process be killed.
+            folder = Path(tempfile.mkdtemp(prefix=f"{Path(sys.path[0]).stem}-"))
         except OSError as error:
             _say(f"no temporary folder can be made: {error}")
             return _CANNOT

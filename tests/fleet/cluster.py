@@ -77,9 +77,11 @@ class Slurm:
         return int((self.folder / f"slurmd-{node}.pid").read_text())
 
     def lose(self, node: str) -> None:
-        """End a node as a power cut does: its daemon, and every process of it."""
-        os.kill(self.pid(node), signal.SIGKILL)
-        for pid in _of(f"{self.folder}/d-{node}", node):
+        """End a node as a power cut does: its daemon, its steps, and every process of them."""
+        log = str(self.folder / f"slurmd-{node}.log")
+        # Daemons first: none of them may say that a task ended.
+        daemons = [pid for pid in self.processes() if log in _open_files(pid)]
+        for pid in (*daemons, *_of(f"SLURMD_NODENAME={node}\0", str(self.folder))):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -198,6 +200,15 @@ def _lives(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def _open_files(pid: int) -> set[str]:
+    found = set()
+    with contextlib.suppress(OSError):
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                found.add(str(entry.readlink()))
+    return found
 
 
 def _of(*words: str) -> tuple[int, ...]:

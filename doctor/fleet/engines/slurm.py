@@ -27,6 +27,7 @@ from doctor.model.fleet import NodeAnswer, NodeState
 
 _COMMAND_SECONDS = 30.0
 _CLEANING_SECONDS = 20.0
+_LAST_WORDS_SECONDS = 3.0
 _OWN_VARIABLES = ("SLURM_CONF", "SLURM_CLUSTERS")
 """Variables by which Slurm's commands find their cluster; others would change the step's shape."""
 _FREE = frozenset({"idle", "mixed", "completing", "planned"})
@@ -39,6 +40,7 @@ _NODE_MESSAGE = re.compile(
     r"(?:srun|slurmstepd): error:.{0,200}?\b(?:node failure on|on node|for node) ([\w.,\[\]-]{1,4000})",
     re.IGNORECASE,
 )
+_REMOVE = 'rm -rf -- "/tmp/$1"[.-]* "${TMPDIR:-/tmp}/$1"[.-]*'
 _GRANTED = re.compile(r"Granted job allocation (\d+)")
 
 
@@ -131,15 +133,13 @@ class Slurm:
             self._finish(allocation, usable)
 
     def cancel(self) -> None:
-        """End the step, and the allocation where it was asked for by this run."""
+        """End the step of this run, and its wait for an allocation; no job or step of others."""
         self._cancelled.set()
         if not self._run:
             return
-        if self._allocation:
-            for step in self._steps():
-                self._command("scancel", step)
-        else:
-            self._command("scancel", f"--name=doctor-{self._run}")
+        self._command("scancel", f"--name={_title(self._run)}", "--state=PENDING")
+        for step in self._steps():
+            self._command("scancel", step)
 
     def exclusion(self, nodes: Sequence[str], reason: str) -> tuple[tuple[str, ...], ...]:
         """Return the command that drains nodes: running jobs end, and no new one starts."""
@@ -197,7 +197,7 @@ class Slurm:
 
     def _allocate(self, job: Job, nodes: Sequence[str]) -> str:
         argv = [
-            *("salloc", "--no-shell", f"--job-name=doctor-{job.run}", f"--nodes={len(nodes)}"),
+            *("salloc", "--no-shell", f"--job-name={_title(job.run)}", f"--nodes={len(nodes)}"),
             *(f"--nodelist={','.join(nodes)}", "--ntasks-per-node=1"),
             f"--immediate={max(1, round(job.start_timeout))}",
             f"--time={1 + round((job.timeout + self._grace + 2 * _CLEANING_SECONDS) / 60)}",
@@ -212,11 +212,6 @@ class Slurm:
 
     def _step(self, job: Job, allocation: str, nodes: Sequence[str]) -> Iterator[NodeAnswer]:
         archive = None
-        shape = (
-            *(f"--jobid={allocation}", "--overlap", f"--nodes={len(nodes)}"),
-            *(f"--ntasks={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"),
-            *("--mpi=none", "--input=none", "--export=ALL"),
-        )
         if job.archive is not None:
             archive = _place_of_archive(job)
             sent = self._command(
@@ -226,24 +221,25 @@ class Slurm:
             if sent.code is None:
                 raise DoctorError(f"the archive does not reach the nodes: {_why(sent)}")
         argv = (
-            *("srun", f"--job-name=doctor-{job.run}", *shape),
-            *("--kill-on-bad-exit=0", "--wait=0", "--no-kill", "--quiet"),
+            *("srun", f"--job-name={_title(job.run)}", *_shape(allocation, nodes)),
+            *("--export=ALL", "--kill-on-bad-exit=0", "--wait=0"),
             *launcher(job, archive, "$SLURMD_NODENAME"),
         )
         collector = Collector(job.run, nodes)
         deadline = time.monotonic() + job.timeout + self._grace
         with Stream(self._located(argv), {**self._host.env, **job.environment}) as stream:
             yield from collector.answers(stream, deadline, self._cancelled.is_set)
-            if collector.awaited and stream.wait(0) is None and time.monotonic() >= deadline:
+            # What srun says later speaks of the end that this run itself brought about.
+            messages = tuple(collector.messages)
+            if collector.awaited and stream.wait(0) is None:
                 self.cancel()
-                # The last words of the tasks, and what srun has to say about them.
-                yield from collector.answers(stream, time.monotonic() + 3)
+                yield from collector.answers(stream, time.monotonic() + _LAST_WORDS_SECONDS)
             elif not collector.awaited:
-                stream.wait(5)
+                stream.wait(_LAST_WORDS_SECONDS)
             code = stream.wait(0)
         if not collector.begun and len(collector.awaited) == len(nodes) and code not in (None, 0):
-            self._raise_if_no_step(collector)
-        yield from self._failures(collector, job)
+            _raise_if_no_step(messages)
+        yield from self._failures(collector, job, messages)
 
     def _located(self, argv: Sequence[str]) -> list[str]:
         found = self._host.which(argv[0])
@@ -251,17 +247,14 @@ class Slurm:
             raise DoctorError(f"{argv[0]} is not on PATH")
         return [found, *argv[1:]]
 
-    def _raise_if_no_step(self, collector: Collector) -> None:
-        for line in collector.messages:
-            if "Unable to create step" in line or "Unable to allocate" in line:
-                raise DoctorError(f"Slurm starts no step: {one_line(line, 300)}")
-
-    def _failures(self, collector: Collector, job: Job) -> Iterator[NodeAnswer]:
+    def _failures(
+        self, collector: Collector, job: Job, messages: Sequence[str]
+    ) -> Iterator[NodeAnswer]:
         """Yield an answer for each node that gave none, in the words of Slurm."""
         awaited = tuple(collector.awaited)
         if not awaited:
             return
-        said = self._said(collector.messages)
+        said = self._said(messages)
         states: dict[str, _State] = {}
         with contextlib.suppress(DoctorError):
             states = self._states(awaited)
@@ -269,7 +262,7 @@ class Slurm:
             began, state = node in collector.begun, states.get(node)
             if node in said:
                 how = NodeState.LOST if began else NodeState.REFUSED
-                yield collector.fail(node, how, said[node])
+                yield collector.fail(node, how, _with_words(said[node], collector.words))
             elif state is not None and not state.responds:
                 words = f"Slurm says {state.words}: {state.reason}"
                 yield collector.fail(node, NodeState.LOST, words)
@@ -295,26 +288,51 @@ class Slurm:
 
     def _steps(self) -> tuple[str, ...]:
         """Return the ids of the steps of this run."""
-        argv = ("squeue", "--steps", "--noheader", f"--jobs={self._allocation}", "--format=%i %j")
+        argv = ("squeue", "--steps", "--noheader", "--format=%i %j")
         rows = (line.split() for line in self._command(*argv).output.splitlines())
-        return tuple(row[0] for row in rows if len(row) > 1 and row[1] == f"doctor-{self._run}")
+        return tuple(row[0] for row in rows if row[1:] == [_title(self._run)])
 
     def _finish(self, allocation: str, nodes: Sequence[str]) -> None:
-        """Remove what the run left on the nodes, then give the allocation back."""
-        if allocation:
-            folder = f"/tmp/doctor-{self._run}"  # noqa: S108 - the name is random (Job.run)
-            self._command(
-                *("srun", f"--jobid={allocation}", "--overlap", f"--nodes={len(nodes)}"),
-                *(f"--ntasks={len(nodes)}", "--ntasks-per-node=1", "--mpi=none", "--input=none"),
-                *(f"--nodelist={','.join(nodes)}", "--no-kill", "--wait=5", "--quiet"),
-                *("--immediate=5", "rm", "-rf", "--", f"{folder}.pyz"),
-                seconds=_CLEANING_SECONDS,
-            )
+        """End the step, remove what it left on the nodes, and give our own allocation back."""
+        try:
+            self._end_steps()
+            if allocation:
+                self._command(
+                    *("srun", *_shape(allocation, nodes), "--wait=5", "--immediate=5"),
+                    *("sh", "-c", _REMOVE, "sh", _title(self._run)),
+                    seconds=_CLEANING_SECONDS,
+                )
+        finally:
+            if allocation and not self._allocation:
+                self._command("scancel", allocation)
+
+    def _end_steps(self) -> None:
+        """End the step: by SIGTERM, so that doctor removes its files, and then by SIGKILL."""
         self.cancel()
+        end = time.monotonic() + _LAST_WORDS_SECONDS
+        while steps := self._steps():
+            if time.monotonic() > end:
+                for step in steps:
+                    self._command("scancel", "--signal=KILL", step)
+                return
+            time.sleep(0.1)
+
+
+def _title(run: str) -> str:
+    return f"doctor-{run}"
+
+
+def _shape(allocation: str, nodes: Sequence[str]) -> tuple[str, ...]:
+    """Return the options of a step with one task on each node, beside the steps of others."""
+    return (
+        *(f"--jobid={allocation}", "--overlap", f"--nodes={len(nodes)}"),
+        *(f"--ntasks={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"),
+        *("--mpi=none", "--input=none", "--no-kill", "--quiet"),
+    )
 
 
 def _place_of_archive(job: Job) -> str:
-    return f"/tmp/doctor-{job.run}.pyz"  # noqa: S108 - the name is random (Job.run)
+    return f"/tmp/{_title(job.run)}.pyz"  # noqa: S108 - the name is random (Job.run)
 
 
 def _silence(job: Job, began: bool) -> str:  # noqa: FBT001
@@ -330,6 +348,17 @@ def _in_words(message: str) -> str:
     if "exit code 126" in message:
         return "the Python that was named may not be run there (exit code 126)"
     return message
+
+
+def _raise_if_no_step(messages: Sequence[str]) -> None:
+    for line in messages:
+        if "Unable to create step" in line or "Unable to allocate" in line:
+            raise DoctorError(f"Slurm starts no step: {one_line(line, 300)}")
+
+
+def _with_words(said: str, printed: str) -> str:
+    """Add what a node printed; srun does not say which one printed it."""
+    return f"{said}; a node printed: {one_line(printed, 200)}" if printed else said
 
 
 def _why(completed: CompletedCommand) -> str:

@@ -1,0 +1,253 @@
+"""A real Slurm of four nodes: differing, hanging, refusing and dying nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from doctor.base.errors import DoctorError, UsageError
+from doctor.fleet import archive
+from doctor.fleet.engine import Job
+from doctor.fleet.engines.slurm import Slurm
+from doctor.fleet.wire import decompress
+from doctor.host import Host
+from doctor.model.fleet import NodeAnswer, NodeState
+from tests.environments import patient
+from tests.fleet import cluster
+from tests.hosts import script
+
+pytestmark = [
+    pytest.mark.patient,
+    pytest.mark.skipif(bool(cluster.missing()), reason=cluster.missing() or "Slurm is here"),
+]
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[cluster.Slurm]:
+    with cluster.slurm() as running:
+        yield running
+    assert running.processes() == ()
+    assert not running.folder.exists()
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return archive.build(tmp_path_factory.mktemp("archive") / "doctor.pyz")
+
+
+def _job(python: Path | str, packed: Path | None, *options: str, timeout: float = 60) -> Job:
+    run = secrets.token_hex(8)
+    return Job(
+        run=run,
+        arguments=("fleet", "node", "--run", run, f"--timeout={timeout:g}", "--", *options),
+        python=str(python),
+        archive=packed,
+        timeout=timeout,
+        start_timeout=20,
+    )
+
+
+def _engine(slurm: cluster.Slurm, *, nodes: str = "", **more: str) -> Slurm:
+    return Slurm(Host(env={**slurm.env, **more}), nodes=nodes, grace=4)
+
+
+def _wrapper(folder: Path, cases: dict[str, str]) -> Path:
+    """Write a Python that is another one on some nodes."""
+    arms = "\n".join(f"{node}) {body};;" for node, body in cases.items())
+    return script(
+        folder / "python", f'case $SLURMD_NODENAME in\n{arms}\nesac\nexec {sys.executable} "$@"'
+    )
+
+
+def _leftovers(job: Job) -> list[str]:
+    return [str(path) for path in Path("/tmp").glob(f"doctor-{job.run}*")]
+
+
+def _assert_clean(slurm: cluster.Slurm, job: Job, before: set[str]) -> None:
+    end = time.monotonic() + 5
+    while slurm.run("squeue", "--noheader").strip() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert slurm.run("squeue", "--noheader").strip() == ""
+    assert _leftovers(job) == []
+    assert {str(path) for path in Path("/tmp").glob("doctor-*")} - before == set()
+    daemons = {slurm.pid(node) for node in slurm.nodes}
+    running = {int(path.read_text()) for path in slurm.folder.glob("*.pid")} | daemons
+    tasks = set(slurm.processes()) - running - _daemons(slurm)
+    assert tasks == set()
+
+
+def _daemons(slurm: cluster.Slurm) -> set[int]:
+    """Return slurmctld, its script server and the like: what is left where no job runs."""
+    names = ("slurmctld", "slurmscriptd", "slurmd", "munged")
+    found = set()
+    for pid in slurm.processes():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/comm").read_text().strip() in names:
+                found.add(pid)
+    return found
+
+
+def _torch_of(answer: NodeAnswer) -> str:
+    report = msgspec.json.decode(decompress(answer.content))
+    return str(report["facts"]["torch.version"]["value"])
+
+
+def test_four_nodes_of_which_three_are_not_well(
+    slurm: cluster.Slurm, packed: Path, tmp_path: Path
+) -> None:
+    usual, other = patient("torch"), patient("torch260")
+    python = _wrapper(
+        tmp_path,
+        {
+            "n1": f"export VIRTUAL_ENV={usual.parents[1]}",
+            "n2": f"export VIRTUAL_ENV={other.parents[1]}",
+            "n3": "exec sleep 600",
+            "n4": "exit 126",
+        },
+    )
+    job, begun = _job(python, packed, "--no-canaries", timeout=8), time.monotonic()
+    before = {str(path) for path in Path("/tmp").glob("doctor-*")}
+    engine = _engine(slurm)
+    answers = {answer.name: answer for answer in engine.place(job, engine.nodes())}
+    seconds = time.monotonic() - begun
+    assert {name: answer.state for name, answer in answers.items()} == {
+        "n1": NodeState.ANSWERED,
+        "n2": NodeState.ANSWERED,
+        "n3": NodeState.SILENT,
+        "n4": NodeState.REFUSED,
+    }
+    assert _torch_of(answers["n1"]).startswith("2.13.0")
+    assert _torch_of(answers["n2"]).startswith("2.6.0")
+    assert answers["n1"].exit_code == 0
+    assert answers["n3"].reason == "doctor did not start there within 8 s"
+    assert "exit code 126" in answers["n4"].reason
+    assert seconds < 8 + 4 + 10
+    _assert_clean(slurm, job, before)
+
+
+def test_a_node_that_dies_in_the_middle(
+    slurm: cluster.Slurm, packed: Path, tmp_path: Path
+) -> None:
+    # The check begins, asks this interpreter, and waits.
+    script(tmp_path / "slow/bin/python", f"touch {tmp_path}/$SLURMD_NODENAME; exec sleep 600")
+    (tmp_path / "slow/pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.11.2\n")
+    python = _wrapper(tmp_path, {"n2": f"export VIRTUAL_ENV={tmp_path}/slow"})
+    job = _job(python, packed, "--timeout=60", timeout=60)
+
+    def lose() -> None:
+        while not (tmp_path / "n2").exists():
+            time.sleep(0.05)
+        slurm.lose("n2")
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    begun = time.monotonic()
+    try:
+        engine = _engine(slurm)
+        answers = {a.name: a for a in engine.place(job, ("n1", "n2"))}
+    finally:
+        thread.join()
+        slurm.start("n2")
+        slurm.wait_for()
+    assert answers["n1"].state is NodeState.ANSWERED
+    assert answers["n2"].state is NodeState.LOST
+    assert answers["n2"].reason
+    assert time.monotonic() - begun < 60
+
+
+def test_a_drained_node_and_one_that_is_down_refuse(slurm: cluster.Slurm, packed: Path) -> None:
+    slurm.run("scontrol", "update", "nodename=n3", "state=drain", "reason=fan | is slow")
+    slurm.run("scontrol", "update", "nodename=n4", "state=down", "reason=gone")
+    try:
+        engine = _engine(slurm)
+        job = _job(sys.executable, packed, "--no-canaries")
+        answers = {a.name: a for a in engine.place(job, engine.nodes())}
+    finally:
+        slurm.run("scontrol", "update", "nodename=n[3-4]", "state=resume")
+        slurm.wait_for()
+    assert answers["n3"].state is answers["n4"].state is NodeState.REFUSED
+    assert answers["n3"].reason == "Slurm says drained: fan | is slow"
+    assert answers["n4"].reason == "Slurm says down: gone"
+    assert answers["n1"].state is answers["n2"].state is NodeState.ANSWERED
+
+
+def test_inside_an_allocation_only_our_own_step_ends(
+    slurm: cluster.Slurm, packed: Path, tmp_path: Path
+) -> None:
+    granted = subprocess.run(
+        ["salloc", "--no-shell", "--nodes=2", "--nodelist=n1,n2"],
+        env=slurm.env,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    ).stderr
+    number = granted.split("allocation ")[-1].split()[0]
+    theirs = subprocess.Popen(
+        ["srun", f"--jobid={number}", "--overlap", "-N1", "-wn1", "sleep", "600"], env=slurm.env
+    )
+    try:
+        python = _wrapper(tmp_path, {"n2": "exec sleep 600"})
+        job = _job(python, packed, "--no-canaries", timeout=3)
+        engine = _engine(slurm, SLURM_JOB_ID=number, SLURM_JOB_NODELIST="n[1-2]")
+        assert engine.nodes() == ("n1", "n2")
+        answers = {a.name: a for a in engine.place(job, engine.nodes())}
+        steps = slurm.run("squeue", "--steps", "--noheader", "--format=%i %j").split()
+        assert theirs.poll() is None
+    finally:
+        theirs.terminate()
+        slurm.run("scancel", number)
+        theirs.wait(20)
+        slurm.wait_for()
+    assert answers["n1"].state is NodeState.ANSWERED
+    assert answers["n2"].state is NodeState.SILENT
+    assert f"{number}.0" in steps
+    assert f"doctor-{job.run}" not in steps
+    assert _leftovers(job) == []
+
+
+def test_a_run_that_is_closed_leaves_nothing(
+    slurm: cluster.Slurm, packed: Path, tmp_path: Path
+) -> None:
+    python = _wrapper(tmp_path, {"n2": "exec sleep 600", "n3": "exec sleep 600"})
+    job = _job(python, packed, "--no-canaries")
+    before = {str(path) for path in Path("/tmp").glob("doctor-*")}
+    answers = _engine(slurm).place(job, slurm.nodes)
+    assert next(answers).state is NodeState.ANSWERED
+    answers.close()  # type: ignore[attr-defined]
+    _assert_clean(slurm, job, before)
+
+
+def test_no_secret_travels(slurm: cluster.Slurm, packed: Path, tmp_path: Path) -> None:
+    python = _wrapper(tmp_path, {"n1": f"env > {tmp_path}/env; exit 1"})
+    engine = _engine(slurm, HF_TOKEN="hf_" + "a1B2c3D4" * 4, NCCL_DEBUG="INFO", ANY_OTHER="1")
+    list(engine.place(_job(python, packed), ("n1",)))
+    given = dict(
+        line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines() if "=" in line
+    )
+    assert given["NCCL_DEBUG"] == "INFO"
+    assert given["DOCTOR_FLEET_NODE"] == "n1"
+    assert not {"HF_TOKEN", "ANY_OTHER"} & {*given}
+
+
+def test_a_list_of_nodes_and_a_number(slurm: cluster.Slurm) -> None:
+    assert _engine(slurm, nodes="n[2-3]").nodes() == ("n2", "n3")
+    assert _engine(slurm, nodes="2").nodes() == ("n1", "n2")
+    with pytest.raises(DoctorError, match="n9"):
+        _engine(slurm, nodes="n[1-9]").nodes()
+    with pytest.raises(UsageError, match="5 nodes are wanted"):
+        _engine(slurm, nodes="5").nodes()
+
+
+def test_the_environment_of_the_tests_is_private(slurm: cluster.Slurm) -> None:
+    assert os.stat(slurm.folder / "munge.key").st_mode & 0o777 == 0o600
