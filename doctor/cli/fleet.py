@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -15,6 +18,7 @@ import typer
 from doctor.base.errors import UsageError
 from doctor.cli import console, options
 from doctor.cli.help import Commands, Lesson
+from doctor.host import Host
 from doctor.model.fleet import FleetReport
 from doctor.model.scales import Severity
 from doctor.redact.report import without_any_secrets
@@ -29,6 +33,15 @@ class _Fleet(Commands):
     """The commands about a fleet; without the name of one, it is `check`."""
 
     lessons: ClassVar[Mapping[str, Lesson]] = {
+        "check": Lesson(
+            "doctor.cli.fleet:check",
+            _PANEL,
+            {
+                "epilog": "",
+                "options_metavar": "[OPTIONS] [-- OPTIONS OF CHECK]...",
+                "context_settings": _OPTIONS_OF_CHECK,
+            },
+        ),
         "merge": Lesson("doctor.cli.fleet:merge", _PANEL, {"epilog": ""}),
         "node": Lesson(
             "doctor.cli.fleet:node",
@@ -56,6 +69,128 @@ FormatOption = Annotated[
     FleetFormat,
     typer.Option("--format", "-f", help="Format on standard output.", rich_help_panel="Output"),
 ]
+
+
+class EngineName(Enum):
+    """Schedulers on which doctor runs."""
+
+    SLURM = "slurm"
+    RAY = "ray"
+    K8S = "k8s"
+    MPI = "mpi"
+
+
+def check(
+    context: typer.Context,
+    on: Annotated[EngineName, typer.Option("--on", help="The scheduler of the cluster.")],
+    nodes: Annotated[
+        str,
+        typer.Option(
+            "--nodes", metavar="N|LIST", help="How many nodes, or which: 'gpu[01-16]'. Default: all"
+        ),
+    ] = "",
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=1, metavar="SECONDS", help="The most a node may take.")
+    ] = 600.0,
+    wait: Annotated[
+        float,
+        typer.Option("--wait", min=1, metavar="SECONDS", help="The most the scheduler may take."),
+    ] = 120.0,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume",
+            metavar="DIR",
+            help="Keep each report in this folder as it arrives; nodes whose reports lie there are "
+            "not checked again.",
+        ),
+    ] = None,
+    node_python: Annotated[
+        str,
+        typer.Option(
+            "--node-python",
+            metavar="PATH",
+            help="The Python on the nodes that runs doctor, of the same release as this one; "
+            "--python behind -- is the one to examine.",
+        ),
+    ] = "",
+    installed: Annotated[
+        bool,
+        typer.Option("--installed", help="Use the doctor that is installed beside --node-python."),
+    ] = False,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting of the scheduler: partition=gpu."
+        ),
+    ] = None,
+    format_: FormatOption = FleetFormat.TEXT,
+    fail_on: options.FailOn = Severity.ERROR,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> int:
+    """Check each node, and compare what they report. What follows -- goes to `doctor check`.
+
+    Nothing is installed on the nodes: doctor travels as one file, which is removed at the end.
+    """
+    from doctor.fleet import archive, run
+    from doctor.fleet.merge import Merger
+    from doctor.fleet.settings import open_engine
+
+    begun = time.monotonic()
+    engine = open_engine(on.value, Host(), nodes, setting or ())
+    merger, interrupted = Merger(), False
+    with tempfile.TemporaryDirectory(prefix="doctor-fleet-") as folder, _progress() as progress:
+        plan = run.Plan(
+            options=tuple(context.args),
+            python=node_python or sys.executable,
+            archive=None if installed else archive.build(Path(folder) / "doctor.pyz"),
+            timeout=timeout,
+            start_timeout=wait,
+            spool=resume,
+        )
+        try:
+            for answer in run.collect(engine, plan, progress):
+                merger.add(answer)
+        except KeyboardInterrupt:
+            interrupted = True
+    merged = merger.report(
+        command="fleet",
+        fail_on=fail_on,
+        engine=engine.name,
+        exclusion=engine.exclusion,
+        interrupted=interrupted,
+        taken=now(),
+        seconds=time.monotonic() - begun,
+    )
+    return tell(merged, format_, quiet=quiet, verbose=verbose)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int, int, int], None]]:
+    """Show how many nodes answered: a line that changes on a terminal, else one every tenth."""
+    interactive = console.style(sys.stderr).interactive and not os.environ.get("CI")
+    last = -1
+
+    def show(done: int, total: int, failed: int) -> None:
+        nonlocal last
+        tenth = 10 * done // total
+        text = f"{done} of {total} nodes answered" + (
+            f", {failed} without a report" if failed else ""
+        )
+        if interactive:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        elif tenth != last:
+            console.say(text)
+        last = tenth
+
+    try:
+        yield show
+    finally:
+        if interactive and last >= 0:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def merge(

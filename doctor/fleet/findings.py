@@ -123,8 +123,8 @@ def of_differences(
                 first.setdefault((one.name, one.here), one)
     for (name, here), nodes in found.items():
         one = first[name, here]
-        here, usually = in_words(name, here), in_words(name, one.majority)
-        count = f"{here} on {len(nodes)} of {usual.nodes} nodes"
+        own, usually = in_words(name, here), in_words(name, one.majority)
+        count = f"{own} on {len(nodes)} of {usual.nodes} nodes"
         other = (
             f"instead of {usually}"
             if usual.is_majority(name)
@@ -139,7 +139,7 @@ def of_differences(
                 nodes,
             ),
             message=f"{one.why[:1].upper()}{one.why[1:]}. {_CHANGE}" if one.why else _CHANGE,
-            evidence=(f"{name} = {here}; usual: {usually}",),
+            evidence=(f"{name} = {own}; usual: {usually}",),
         )
 
 

@@ -30,7 +30,6 @@ from doctor.model.vocabulary.fleet import TRAITS
 Exclusion = Callable[[Sequence[str], str], tuple[tuple[str, ...], ...]]
 """How an engine takes nodes out of service: commands for nodes and a reason."""
 
-_LONGEST_NAME = 253
 _MOST_OUTCOMES = 1000
 _MOST_FINDINGS = 1000
 _NOTHING = 4
@@ -52,7 +51,7 @@ class Merger:
 
     def add(self, answer: NodeAnswer) -> None:
         """Take the answer of a node; a second one of the same node is passed over."""
-        name = one_line(answer.name, _LONGEST_NAME) or "?"
+        name = nodesets.plain(answer.name)
         if name in self._nodes:
             self._twice.add(name)
             return
@@ -158,7 +157,7 @@ class Merger:
             number=number,
             nodes=nodesets.fold(group.nodes),
             size=len(group.nodes),
-            key=group.key,
+            digest=group.key,
             majority=2 * len(group.nodes) > usual.nodes,
             exit_code=max((self._nodes[name].exit_code or 0) % _NOTHING for name in group.nodes),
             traits={

@@ -8,6 +8,11 @@ from collections.abc import Iterable, Sequence
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,253}")
 
 
+def plain(name: str) -> str:
+    """Return a name as one that can stand in a set of nodes; foreign characters become `_`."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name.strip()[:253]).lstrip("-") or "_"
+
+
 def is_plain(name: str) -> bool:
     """Return whether a name is one that a scheduler may give a node (RFC 1123, and `_`)."""
     return _PLAIN.fullmatch(name) is not None and not name.startswith("-")
@@ -20,12 +25,12 @@ def fold(names: Iterable[str]) -> str:
     """
     listed = sorted(set(names))
     odd = [name for name in listed if not is_plain(name)]
-    plain = [name for name in listed if is_plain(name)]
+    simple = [name for name in listed if is_plain(name)]
     try:
         from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
     except ImportError:
-        return ",".join((*plain, *odd))
-    folded = str(NodeSet.fromlist(plain, autostep=None, resolver=RESOLVER_NOGROUP))
+        return ",".join((*simple, *odd))
+    folded = str(NodeSet.fromlist(simple, autostep=None, resolver=RESOLVER_NOGROUP))
     return ",".join(filter(None, (folded, *odd)))
 
 

@@ -71,7 +71,8 @@ def read_report(data: bytes) -> SeenReport:
     try:
         return _REPORT.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise InputError(f"no report of doctor: {one_line(str(error), 200)}") from None
+        why = one_line(str(error), 200)
+        raise InputError(f"what came is not a report of doctor: {why}") from None
 
 
 def read_finding(raw: bytes) -> SeenFinding | None:

@@ -70,14 +70,14 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that are alike: `nodes` in folded form (`gpu[001-128,131]`), `size` how many.
 
-    `key` is a digest of what they have in common. `traits` are the facts that tell people most.
+    `digest` is one of what they have in common. `traits` are the facts that tell people most.
     `differences` are those from the majority; the majority itself has none.
     """
 
     number: int
     nodes: str
     size: int
-    key: str
+    digest: str
     majority: bool = False
     exit_code: int = 0
     traits: dict[str, str] = msgspec.field(default_factory=dict)
