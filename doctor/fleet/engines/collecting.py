@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
@@ -29,7 +28,7 @@ class Collector:
         self.words = ""
         """The last line that a node printed and that is no part of a packet."""
         self._packets = wire.PacketReader(run)
-        self._message = b""
+        self._message = self._line = b""
 
     def answers(
         self, stream: Stream, deadline: float, stop: Callable[[], bool] = lambda: False
@@ -46,8 +45,6 @@ class Collector:
             self._add_words(chunk.data)
             yield from self._of(chunk.data)
             if not self.awaited:
-                # What comes now is the scheduler's own end.
-                deadline = min(deadline, time.monotonic())
                 return
 
     def fail(self, node: str, state: NodeState, reason: str) -> NodeAnswer:
@@ -71,7 +68,9 @@ class Collector:
         self.messages.extend(line[:_LONGEST].decode("utf-8", "replace") for line in whole)
 
     def _add_words(self, data: bytes) -> None:
-        for line in reversed(data[-_LONGEST:].split(b"\n")):
-            if line.strip() and b"doctor-packet-" not in line and len(line) < 500:
-                self.words = line.decode("utf-8", "replace")
+        *whole, self._line = (self._line + data).split(b"\n")
+        self._line = self._line[:_LONGEST]
+        for line in reversed(whole):
+            if line.strip() and b"doctor-packet-" not in line:
+                self.words = one_line(line[:_LONGEST].decode("utf-8", "replace"), 200)
                 return

@@ -124,13 +124,16 @@ class Slurm:
                 usable.append(name)
         if not usable:
             return
-        allocation = self._allocation
+        allocation, lost = self._allocation, set[str]()
         try:
             if not allocation:
                 allocation = self._allocate(job, usable)
-            yield from self._step(job, allocation, usable)
+            for answer in self._step(job, allocation, usable):
+                if answer.state is NodeState.LOST:
+                    lost.add(answer.name)
+                yield answer
         finally:
-            self._finish(allocation, usable)
+            self._finish(allocation, [name for name in usable if name not in lost])
 
     def cancel(self) -> None:
         """End the step of this run, and its wait for an allocation; no job or step of others."""
@@ -278,7 +281,7 @@ class Slurm:
             if found := _TASK_MESSAGE.match(line):
                 names, words = found[1], _in_words(found[2])
             elif found := _NODE_MESSAGE.match(line):
-                names, words = found[1], line
+                names, words = found[1], line.removeprefix("srun: error: ")
             else:
                 continue
             with contextlib.suppress(DoctorError):
@@ -296,7 +299,7 @@ class Slurm:
         """End the step, remove what it left on the nodes, and give our own allocation back."""
         try:
             self._end_steps()
-            if allocation:
+            if allocation and nodes:
                 self._command(
                     *("srun", *_shape(allocation, nodes), "--wait=5", "--immediate=5"),
                     *("sh", "-c", _REMOVE, "sh", _title(self._run)),
@@ -358,7 +361,7 @@ def _raise_if_no_step(messages: Sequence[str]) -> None:
 
 def _with_words(said: str, printed: str) -> str:
     """Add what a node printed; srun does not say which one printed it."""
-    return f"{said}; a node printed: {one_line(printed, 200)}" if printed else said
+    return f"{said}; a node printed: {printed}" if printed else said
 
 
 def _why(completed: CompletedCommand) -> str:
