@@ -175,9 +175,7 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
     def show(done: int, total: int, failed: int) -> None:
         nonlocal last
         tenth = 10 * done // total
-        text = f"{done} of {total} nodes answered" + (
-            f", {failed} without a report" if failed else ""
-        )
+        text = f"{done} of {total} nodes done" + (f", {failed} without a report" if failed else "")
         if interactive:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()

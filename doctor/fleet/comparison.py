@@ -74,12 +74,13 @@ def usual(groups: Iterable[Alike], table: ValueTable) -> Usual:
     A fact that a report lacks is absent there, where the environment names it (a package, a
     variable); any other is unknown to that report, and no difference.
     """
+    groups = tuple(groups)
     counts: Counter[int] = Counter()
-    total = 0
     for group in groups:
-        total += len(group.nodes)
         for number in group.numbers:
             counts[number] += len(group.nodes)
+    total = sum(len(group.nodes) for group in groups)
+    first = {table.names[number] for number in groups[0].numbers} if groups else set()
     best: dict[str, tuple[int, int]] = {}
     told: Counter[str] = Counter()
     for number, count in counts.items():
@@ -90,8 +91,9 @@ def usual(groups: Iterable[Alike], table: ValueTable) -> Usual:
     values = {name: table.values[number] for name, (number, _) in best.items()}
     shares = {name: count for name, (_, count) in best.items()}
     for name, (_, count) in best.items():
-        if is_named_by_environment(name) and total - told[name] > count:
-            values[name], shares[name] = ABSENT, total - told[name]
+        without = total - told[name]
+        if is_named_by_environment(name) and (without, name not in first) > (count, False):
+            values[name], shares[name] = ABSENT, without
     return Usual(values=values, counts=shares, nodes=total)
 
 

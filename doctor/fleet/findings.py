@@ -27,6 +27,11 @@ _STATES = {
     NodeState.REFUSED: ("fleet/refused", "The check was refused"),
     NodeState.LOST: ("fleet/lost", "No report"),
 }
+_MACHINE = (
+    *("fleet/silent", "fleet/lost", "fleet/bits-differ", "fleet/bits-change"),
+    *("fleet/differs/nvidia.", "fleet/differs/amd.", "fleet/differs/intel."),
+)
+"""Findings about a machine rather than about an environment: it may be taken out of service."""
 _CHANGE = "The nodes of one job should be equal; bring these to what is usual, or keep jobs apart."
 
 
@@ -199,10 +204,7 @@ def ranked(
             one,
             exclude=exclusion(nodesets.unfold(one.nodes), one_line(f"doctor: {one.title}", 150)),
         )
-        if one.severity is Severity.ERROR
-        and 2 * one.size < total
-        and one.id.startswith("fleet/")
-        and one.id != "fleet/refused"
+        if one.severity is Severity.ERROR and 2 * one.size < total and one.id.startswith(_MACHINE)
         else one
         for one in listed
     )

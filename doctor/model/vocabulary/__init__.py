@@ -51,6 +51,13 @@ FACTS: dict[str, str] = {
         "absent without such a GPU"
     ),
     "host.virtual_machine": "true inside a virtual machine",
+    "host.cpu_model": "model of the processor, as the kernel names it",
+    "host.limit_memlock": "bytes that a process may lock in memory (ulimit -l), or unlimited",
+    "host.limit_files": "files that a process may open (ulimit -n), or unlimited",
+    "host.limit_processes": "processes that this user may have (ulimit -u), or unlimited",
+    "host.limit_stack": "bytes of a process's stack (ulimit -s), or unlimited",
+    "host.clock_synchronized": "whether NTP keeps the clock, as the kernel says",
+    "host.network_mtu": "MTU of each network interface with hardware behind it, by its name",
     "env.*": "an environment variable that steers the stack",
     # CUDA toolkit
     "cuda.toolkits": "list of {root, version, origin, nvcc, missing, unlinkable}",

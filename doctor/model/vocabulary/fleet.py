@@ -160,9 +160,6 @@ WEIGHTS: dict[str, Weight] = {
     "host.clock_synchronized": Weight(
         "clock kept by NTP", _W, "times in logs and certificates are wrong there"
     ),
-    "host.name_resolves": Weight(
-        "own host name", _W, "a rendezvous by host name fails on this node"
-    ),
     "host.network_mtu": Weight("MTU of the network", _W, "large packets are lost without a word"),
     "host.container": Weight("container", _N, ""),
     "host.iommu": Weight("IOMMU", _W, "GPUs reach each other more slowly, or not"),
@@ -172,6 +169,8 @@ WEIGHTS: dict[str, Weight] = {
     "compiler.cxx_version": Weight("C++ compiler", _N, ""),
     "env.NCCL_*": Weight("environment variable", _W, _HANG),
     "env.GLOO_*": Weight("environment variable", _W, _HANG),
+    "env.UCX_*": Weight("environment variable", _W, _HANG),
+    "env.FI_*": Weight("environment variable", _W, _HANG),
     "env.TORCH_*": Weight("environment variable", _W, _HANG),
     "env.CUDA_VISIBLE_DEVICES": Weight("environment variable", _W, "the job sees other GPUs"),
     "env.LD_LIBRARY_PATH": Weight("environment variable", _W, "other libraries are loaded"),

@@ -43,6 +43,9 @@ _PREFIXES = (
     "TORCH_",
     "PYTORCH_",
     "NCCL_",
+    "GLOO_",
+    "UCX_",
+    "FI_",
     "FLASH_ATTENTION_",
     "FLASH_ATTN_",
 )
