@@ -9,6 +9,7 @@ import msgspec
 from doctor.model.comparison import Comparison
 from doctor.model.compat import Table
 from doctor.model.document import ReportDocument
+from doctor.model.fleet import FleetReport
 from doctor.model.issues import KnownIssue
 from doctor.model.observation import Observation
 from doctor.model.reference import (
@@ -23,7 +24,7 @@ from doctor.model.requested import RequestedDocument
 KINDS: Final = {
     "report": ReportDocument,
     "comparison": Comparison,
-    "plan": RequestedDocument,
+    "fleet": FleetReport,
     "observation": Observation,
     "issue": KnownIssue,
     "table": Table,

@@ -1,0 +1,1 @@
+"""A fleet: engines on real schedulers, and the comparison of nodes."""
