@@ -18,6 +18,7 @@ class Format(Enum):
     JUNIT = "junit"
     GITLAB = "gitlab"
     GITHUB = "github"
+    NHC = "nhc"
 
 
 _RENDERERS = {
@@ -29,6 +30,7 @@ _RENDERERS = {
     Format.JUNIT: "structured.junit",
     Format.GITLAB: "structured.gitlab",
     Format.GITHUB: "structured.github",
+    Format.NHC: "structured.nhc",
 }
 
 

@@ -20,7 +20,7 @@ from tests.redact import aside, corpus
 from tests.redact.lines import Line, made, pieces
 
 LINES = made((*corpus.SECRETS, *aside.SECRETS))
-_FORMATS = ("text", "json", "sarif", "junit", "gitlab", "markdown", "html", "github")
+_FORMATS = ("text", "json", "sarif", "junit", "gitlab", "markdown", "html", "github", "nhc")
 _COMMANDS = ("##vso[task.complete]", "##teamcity[x]", "##[group]", "section_start:")
 _WINDOW = 8
 
@@ -122,9 +122,12 @@ def test_no_format_shows_a_secret(snapshot: Path, tmp_path: Path) -> None:
     }
     assert {kind: found for kind, text in shown.items() if (found := leaks(text))} == {}
     assert shown["json"].count(HIDDEN) > len(LINES)
-    # GitLab's list has titles alone, which hold none of it.
+    # These have titles alone, which hold none of it.
+    titles = ("gitlab", "nhc")
     assert [
-        kind for kind, text in shown.items() if HIDDEN.strip("[]") not in text and kind != "gitlab"
+        kind
+        for kind, text in shown.items()
+        if HIDDEN.strip("[]") not in text and kind not in titles
     ] == []
 
 

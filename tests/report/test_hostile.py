@@ -15,7 +15,7 @@ from doctor.report.html import document as html
 from doctor.report.markdown import document as markdown
 from doctor.report.markdown import step_summary
 from doctor.report.structured import fingerprints as anchors
-from doctor.report.structured import github, gitlab, junit, sarif
+from doctor.report.structured import github, gitlab, junit, nhc, sarif
 from doctor.report.structured import json_document as json
 from doctor.report.terminal import document as terminal
 from tests.report import readers
@@ -29,6 +29,7 @@ _FORMATS: dict[str, Callable[[Report], str]] = {
     "junit": junit.render,
     "gitlab": gitlab.render,
     "github": github.render,
+    "nhc": nhc.render,
     "markdown": markdown.render,
     "html": html.render,
     "summary": step_summary.render,
