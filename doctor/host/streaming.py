@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import signal
+import sys
 import threading
 import time
 import uuid
@@ -77,13 +79,21 @@ class Stream:
         """Return the exit code, negative for a signal; None where the command still runs then."""
         return self._child.wait(seconds)
 
+    def terminate(self) -> None:
+        """Ask the command to end; on Windows it is killed, with everything that it started."""
+        if sys.platform == "win32":
+            self._child.kill()
+        else:
+            with contextlib.suppress(OSError):
+                os.kill(self._child.pid, signal.SIGTERM)
+
     def kill(self) -> None:
         """End the command with everything that it started; may be called twice."""
         self._closed.set()
         self._child.kill()
         self._child.wait(_REAP_SECONDS)
 
-    def _read(self, pipe: IO[bytes], is_error: bool) -> None:  # noqa: FBT001
+    def _read(self, pipe: IO[bytes], is_error: bool) -> None:
         with contextlib.suppress(OSError, ValueError):
             while data := os.read(pipe.fileno(), _CHUNK):
                 self._put(Chunk(data=data, is_error=is_error))

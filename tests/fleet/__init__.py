@@ -1,1 +1,1 @@
-"""A fleet: engines on real schedulers, and the comparison of nodes."""
+"""Tests of doctor.fleet."""

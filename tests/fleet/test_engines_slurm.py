@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import shutil
 import subprocess
@@ -136,9 +135,7 @@ def test_four_nodes_of_which_three_are_not_well(
     _assert_clean(slurm, job, before)
 
 
-def test_a_node_that_dies_in_the_middle(
-    slurm: cluster.Slurm, packed: Path, tmp_path: Path
-) -> None:
+def test_a_node_that_dies_in_the_middle(slurm: cluster.Slurm, packed: Path, tmp_path: Path) -> None:
     # The check begins, asks this interpreter, and waits.
     script(tmp_path / "slow/bin/python", f"touch {tmp_path}/$SLURMD_NODENAME; exec sleep 600")
     (tmp_path / "slow/pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.11.2\n")
@@ -253,4 +250,4 @@ def test_a_list_of_nodes_and_a_number(slurm: cluster.Slurm) -> None:
 
 
 def test_the_environment_of_the_tests_is_private(slurm: cluster.Slurm) -> None:
-    assert os.stat(slurm.folder / "munge.key").st_mode & 0o777 == 0o600
+    assert (slurm.folder / "munge.key").stat().st_mode & 0o777 == 0o600

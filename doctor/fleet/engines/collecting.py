@@ -23,6 +23,7 @@ class Collector:
 
     def __init__(self, run: str, nodes: Iterable[str]) -> None:
         self.awaited = dict.fromkeys(nodes)
+        self._nodes = tuple(self.awaited)
         self.begun: set[str] = set()
         self.messages: deque[str] = deque(maxlen=_MESSAGES)
         self.words = ""
@@ -42,35 +43,38 @@ class Collector:
             if chunk.is_error:
                 self._add_messages(chunk.data)
                 continue
-            self._add_words(chunk.data)
-            yield from self._of(chunk.data)
-            if not self.awaited:
+            for line in self._lines_of(chunk.data):
+                yield from self._of(line)
+            if self._nodes and not self.awaited:
                 return
+
+    def on_line(self, line: bytes) -> Iterator[NodeAnswer]:
+        """Take a line that is no part of a packet; an adapter may find answers in it."""
+        if text := one_line(line[:_LONGEST].decode("utf-8", "replace"), 200):
+            self.words = text
+        yield from ()
 
     def fail(self, node: str, state: NodeState, reason: str) -> NodeAnswer:
         """Return the answer of a node that gave none, which is no longer awaited."""
         self.awaited.pop(node, None)
         return NodeAnswer(name=node, state=state, reason=one_line(reason, 500))
 
-    def _of(self, data: bytes) -> Iterator[NodeAnswer]:
-        for packet in self._packets.feed(data):
-            if packet.node not in self.awaited:
-                continue
+    def _of(self, line: bytes) -> Iterator[NodeAnswer]:
+        if b"doctor-packet-" not in line:
+            yield from self.on_line(line)
+        elif (packet := self._packets.feed_line(line)) and packet.node in self.awaited:
             if packet.state is None:
                 self.begun.add(packet.node)
             else:
                 del self.awaited[packet.node]
                 yield wire.answer(packet, packet.node)
 
+    def _lines_of(self, data: bytes) -> list[bytes]:
+        *whole, self._line = (self._line + data).split(b"\n")
+        self._line = self._line[: 4 * _LONGEST]
+        return whole
+
     def _add_messages(self, data: bytes) -> None:
         *whole, self._message = (self._message + data).split(b"\n")
         self._message = self._message[:_LONGEST]
         self.messages.extend(line[:_LONGEST].decode("utf-8", "replace") for line in whole)
-
-    def _add_words(self, data: bytes) -> None:
-        *whole, self._line = (self._line + data).split(b"\n")
-        self._line = self._line[:_LONGEST]
-        for line in reversed(whole):
-            if line.strip() and b"doctor-packet-" not in line:
-                self.words = one_line(line[:_LONGEST].decode("utf-8", "replace"), 200)
-                return

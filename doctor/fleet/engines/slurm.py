@@ -37,8 +37,7 @@ _SUFFIXES = "*~#!%$@^-+"
 _OPTION = re.compile(r"--[a-z][a-z-]{0,40}(=[^\s\x00-\x1f]{0,500})?")
 _TASK_MESSAGE = re.compile(r"srun: error: ([\w.,\[\]-]{1,4000}): tasks? [0-9,-]+: (.{1,300})")
 _NODE_MESSAGE = re.compile(
-    r"(?:srun|slurmstepd): error:.{0,200}?\b(?:node failure on|on node|for node) ([\w.,\[\]-]{1,4000})",
-    re.IGNORECASE,
+    r"srun: error:.{0,200}?\b(?:[Nn]ode failure on|on node|for node) ([\w.,\[\]-]{1,4000})"
 )
 _REMOVE = 'rm -rf -- "/tmp/$1"[.-]* "${TMPDIR:-/tmp}/$1"[.-]*'
 _GRANTED = re.compile(r"Granted job allocation (\d+)")
@@ -338,7 +337,7 @@ def _place_of_archive(job: Job) -> str:
     return f"/tmp/{_title(job.run)}.pyz"  # noqa: S108 - the name is random (Job.run)
 
 
-def _silence(job: Job, began: bool) -> str:  # noqa: FBT001
+def _silence(job: Job, began: bool) -> str:
     if began:
         return f"its check began and gave no report within {job.timeout:g} s"
     return f"doctor did not start there within {job.timeout:g} s"
