@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import msgspec
 import typer
 
 from doctor.base.errors import UsageError
@@ -118,6 +119,22 @@ def check(
         bool,
         typer.Option("--installed", help="Use the doctor that is installed beside --node-python."),
     ] = False,
+    all_reduce: Annotated[
+        bool,
+        typer.Option(
+            "--all-reduce",
+            help="Also add numbers across all nodes with torch.distributed; search for the node "
+            "or the link that breaks it.",
+        ),
+    ] = False,
+    rendezvous: Annotated[
+        str,
+        typer.Option(
+            "--rendezvous",
+            metavar="HOST[:PORT]",
+            help="With --all-reduce: where rank 0 listens, if its node's name does not lead there.",
+        ),
+    ] = "",
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -152,6 +169,12 @@ def check(
         try:
             for answer in run.collect(engine, plan, progress):
                 merger.add(answer)
+            if all_reduce:
+                from doctor.fleet import network
+
+                merger.extra += network.search(
+                    run.exchange(engine, plan, rendezvous), merger.answered
+                )
         except KeyboardInterrupt:
             interrupted = True
     merged = merger.report(
@@ -259,12 +282,22 @@ def node(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="The most a check may take.")
     ] = 600.0,
+    group: Annotated[
+        str,
+        typer.Option("--group", metavar="JSON", help="Do not check; all-reduce with these nodes."),
+    ] = "",
 ) -> int:
     """Check this node, and print the report as lines for the coordinator."""
-    from doctor.fleet.node import node_name, report_packets
+    from doctor.fleet.node import AllReduce, exchange_packets, node_name, report_packets
 
     if not set(run) <= set("0123456789abcdef") or len(run) != 16:
         raise UsageError(f"--run {run}: 16 hexadecimal digits are wanted")
+    if group:
+        try:
+            asked = msgspec.json.decode(group, type=AllReduce)
+        except msgspec.MsgspecError as error:
+            raise UsageError(f"--group: {error}") from None
+        return exchange_packets(node_name(os.environ), run, asked, timeout, _put_line)
     return report_packets(node_name(os.environ), run, context.args, timeout, _put_line)
 
 

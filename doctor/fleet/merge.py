@@ -47,7 +47,8 @@ class Merger:
         self._versions: Counter[str] = Counter()
         self._lags: dict[str, float] = {}
         self._twice: set[str] = set()
-        self._interrupted = False
+        self.extra: tuple[findings.FleetFinding, ...] = ()
+        """Findings of tests that several nodes make together."""
 
     def add(self, answer: NodeAnswer) -> None:
         """Take the answer of a node; a second one of the same node is passed over."""
@@ -72,6 +73,11 @@ class Merger:
         )
         if report and answer.lag is not None:
             self._lags[name] = answer.lag
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """Return the names of the nodes that have a report, in order."""
+        return tuple(sorted(self._numbers))
 
     @property
     def names(self) -> frozenset[str]:
@@ -109,6 +115,7 @@ class Merger:
                 *findings.of_clocks(self._offsets()),
                 *findings.of_inputs(nodes, self._twice, self._versions),
                 *self._votes.findings(),
+                *self.extra,
                 *self._findings.folded(),
             ),
             len(nodes),

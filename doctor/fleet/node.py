@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import time
@@ -11,14 +12,29 @@ from pathlib import Path
 import msgspec
 
 import doctor
+from doctor.base.bundled import bundled
 from doctor.base.text import one_line
 from doctor.fleet import wire
 from doctor.fleet.engine import NODE_VARIABLE
 from doctor.host.process import CompletedCommand, Termination, run
 from doctor.model.fleet import NodeState
 
+_EXCHANGED = "doctor-all-reduce "
 _JUDGED = frozenset({0, 1, 4})
 """Exit codes of `doctor check` with which a report comes."""
+
+
+class AllReduce(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of nodes that add numbers; rank 0 is the first node, at `address` if that is given.
+
+    `python` is the interpreter of the job. `backend` is gloo, nccl or auto.
+    """
+
+    nodes: tuple[str, ...]
+    port: int
+    python: str = "python3"
+    address: str = ""
+    backend: str = "auto"
 
 
 def node_name(env: Mapping[str, str]) -> str:
@@ -53,6 +69,40 @@ def check_command(options: Sequence[str]) -> list[str]:
     """Return the command that checks this node and prints the report as JSON."""
     program = Path(doctor.__file__).parents[1] / "canary_doctor.py"
     return [sys.executable, str(program), "check", *options, "--format", "json"]
+
+
+def exchange_packets(
+    name: str,
+    run_id: str,
+    group: AllReduce,
+    seconds: float,
+    put: Callable[[str], None],
+) -> int:
+    """Take part in an all-reduce of a group of nodes, and put what came of it as a packet."""
+    env = {
+        **os.environ,
+        "CANARY_RANK": str(group.nodes.index(name) if name in group.nodes else 0),
+        "CANARY_WORLD": str(len(group.nodes)),
+        "CANARY_ADDRESS": group.address or group.nodes[0],
+        "CANARY_PORT": str(group.port),
+        "CANARY_SECONDS": f"{seconds:g}",
+        "CANARY_BACKEND": group.backend,
+    }
+    script = bundled("checks") / "collectives" / "across.py"
+    argv = (group.python, str(script))
+    completed = run(argv, timeout=2 * seconds + 30, limit=1 << 16, env=env)
+    lines = completed.output.splitlines()
+    said = next((line for line in lines if line.startswith(_EXCHANGED)), "")
+    found = said.removeprefix(_EXCHANGED).encode()
+    if not found:
+        last = (completed.errors.strip().splitlines() or [completed.why or "it printed nothing"])[
+            -1
+        ]
+        why = f"{group.python}: {one_line(last, 300)}"
+        found = msgspec.json.encode({"ok": False, "local": True, "error": why})
+    content = wire.compress(found)
+    _put(wire.Packet(node=name, state=NodeState.ANSWERED, content=content), run_id, put)
+    return 0
 
 
 def _put(packet: wire.Packet, run_id: str, put: Callable[[str], None]) -> None:

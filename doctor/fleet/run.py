@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import secrets
 import threading
@@ -12,16 +13,20 @@ from urllib.parse import quote
 
 import msgspec
 
-from doctor.base.errors import DoctorError, WriteError
+from doctor.base.errors import DoctorError, UsageError, WriteError
 from doctor.base.text import one_line
-from doctor.fleet import wire
+from doctor.fleet import network, nodesets, wire
 from doctor.fleet.engine import Engine, Job
+from doctor.fleet.node import AllReduce
 from doctor.fleet.reading import answers
 from doctor.model.fleet import NodeAnswer, NodeState
 
 Progress = Callable[[int, int, int], None]
 """Called with how many nodes answered, how many there are, and how many have no report."""
 
+_PORT, _MOST_PORTS = 29_600, 64
+"""Ports of rank 0: each all-reduce has another one, so that none waits for the last."""
+_EXCHANGE_SECONDS = 30.0
 _GRACE_SECONDS = 60.0
 """What an engine may take beyond the times of its job to end everything."""
 _POLL_SECONDS = 0.2
@@ -54,6 +59,50 @@ def job_of(plan: Plan) -> Job:
         timeout=plan.timeout,
         start_timeout=plan.start_timeout,
     )
+
+
+def exchange(engine: Engine, plan: Plan, rendezvous: str) -> network.Exchange:
+    """Return a function that runs an all-reduce over nodes, and says what each rank saw."""
+    address, _, port = rendezvous.partition(":")
+    if rendezvous and not (nodesets.is_plain(address) and (port.isdecimal() or not port)):
+        raise UsageError(f"--rendezvous {rendezvous}: HOST or HOST:PORT is wanted")
+    first = int(port or _PORT)
+    ports = itertools.cycle(range(first, first + _MOST_PORTS))
+
+    def run(nodes: Sequence[str]) -> dict[str, network.Rank]:
+        group = AllReduce(
+            nodes=tuple(nodes), port=next(ports), python=_target(plan.options), address=address
+        )
+        run_id = secrets.token_hex(8)
+        text = msgspec.json.encode(group).decode()
+        job = Job(
+            run=run_id,
+            arguments=(
+                *("fleet", "node", "--run", run_id),
+                *("--timeout", f"{_EXCHANGE_SECONDS:g}", "--group", text),
+            ),
+            python=plan.python,
+            archive=plan.archive,
+            timeout=2 * _EXCHANGE_SECONDS + 60,
+            start_timeout=plan.start_timeout,
+        )
+        found = {
+            answer.name: network.rank_of(answer) for answer in _placed(engine, job, group.nodes)
+        }
+        lost = network.Rank(error="no answer")
+        return {name: found.get(name, lost) for name in nodes}
+
+    return run
+
+
+def _target(options: Sequence[str]) -> str:
+    """Return the interpreter that the options of `doctor check` name, as the nodes find it."""
+    for number, word in enumerate(options):
+        if word in ("--python", "-p") and number + 1 < len(options):
+            return options[number + 1]
+        if word.startswith("--python="):
+            return word.partition("=")[2]
+    return "python3"
 
 
 def collect(engine: Engine, plan: Plan, progress: Progress) -> Iterator[NodeAnswer]:
