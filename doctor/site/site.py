@@ -19,6 +19,7 @@ _PAGES = (
     "benchmarks",
     "bisect",
     "cargo",
+    "fleet",
     "ci",
     "environments",
     "files",

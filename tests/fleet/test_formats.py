@@ -57,6 +57,25 @@ def test_a_healthy_fleet_says_so_in_one_sentence() -> None:
     assert "All 4 nodes answered, are alike, and report no error." in _text(found, FleetFormat.TEXT)
 
 
+def test_the_verdict_names_what_only_many_nodes_show() -> None:
+    bits = {"device": "cpu", "kind": "x"}
+    outcomes = [
+        {
+            "id": "bit-hashes",
+            "device": "cpu",
+            "verdict": "passed",
+            "data": {**bits, "hashes": {"mm": [digest]}},
+        }
+        for digest in ("a", "a", "a", "b")
+    ]
+    found = merged(
+        *(answered(f"n{node}", report(outcomes=[one])) for node, one in enumerate(outcomes, 1))
+    )
+    text = _text(found, FleetFormat.TEXT)
+    assert "✗  Kernels give wrong bits." in text
+    assert "1 node: n4 (fleet/bits-differ)" in text
+
+
 def test_json_fits_its_published_schema(fleet: FleetReport) -> None:
     document = json.loads(_text(fleet, FleetFormat.JSON))
     jsonschema.validate(document, json.loads(schema("fleet")))

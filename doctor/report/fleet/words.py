@@ -24,10 +24,15 @@ def verdict(report: FleetReport) -> str:
     if summary.groups > 1:
         parts.append(_odd(report))
     worst = [one for one in report.findings if one.severity is Severity.ERROR]
-    own = [one for one in worst if not one.id.startswith("fleet/")]
-    if own:
+    if any(one.id.startswith("fleet/all-reduce") for one in worst):
+        parts.append("an all-reduce across nodes fails")
+    if any(one.id.startswith("fleet/bits-") for one in worst):
+        parts.append("kernels give wrong bits")
+    if own := [one for one in worst if not one.id.startswith("fleet/")]:
         parts.append(f"{count(len(own), 'error')} in what nodes report")
     if not parts:
+        if summary.nodes == 1:
+            return "The node answered and reports no error."
         return f"All {summary.nodes} nodes answered, are alike, and report no error."
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}."
