@@ -68,14 +68,14 @@ def report_of(base: dict[str, Any], number: int) -> dict[str, Any]:
     report = copy.copy(base)
     facts = report["facts"] = dict(base["facts"])
 
-    def put(name: str, value: Any) -> None:
+    def set_fact(name: str, value: Any) -> None:
         facts[name] = {"state": "present", "value": value, "source": "simulated", "why": ""}
 
     odd = number % 100 if number else 0
-    put("host.memory_available_bytes", 10**9 + 4096 * number)
-    put("host.tmp_free_bytes", 10**10 + 4096 * number)
-    put("host.memory_bytes", 2**40 - 10**8 - 4096 * number)
-    put("torch.import_seconds", 1 + number / 1000)
+    set_fact("host.memory_available_bytes", 10**9 + 4096 * number)
+    set_fact("host.tmp_free_bytes", 10**10 + 4096 * number)
+    set_fact("host.memory_bytes", 2**40 - 10**8 - 4096 * number)
+    set_fact("torch.import_seconds", 1 + number / 1000)
     gpus = [
         {
             "index": index,
@@ -86,10 +86,10 @@ def report_of(base: dict[str, Any], number: int) -> dict[str, Any]:
         }
         for index in range(7 if odd == 17 else 8)
     ]
-    put("nvidia.gpus", gpus)
-    put("nvidia.driver_version", "535.104.05" if odd == 42 else "580.65.06")
+    set_fact("nvidia.gpus", gpus)
+    set_fact("nvidia.driver_version", "535.104.05" if odd == 42 else "580.65.06")
     if odd == 77:
-        put("torch.version", "2.5.1+cu124")
+        set_fact("torch.version", "2.5.1+cu124")
     return report
 
 

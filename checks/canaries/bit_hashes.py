@@ -84,14 +84,14 @@ def kind(device: str) -> str:
         parts += [f"CUDA {torch.version.cuda or torch.version.hip}"]
         parts += [f"cuDNN {torch.backends.cudnn.version()}"]
     else:
-        parts += [platform.system(), platform.machine(), processor(), capability()]
+        parts += [platform.system(), platform.machine(), processor_model(), capability()]
     parts += [
         f"{name}={value}" for name, value in sorted(os.environ.items()) if STEERING.match(name)
     ]
     return ", ".join(filter(None, parts))
 
 
-def processor() -> str:
+def processor_model() -> str:
     """Return the model of the processor: libraries choose kernels by it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:

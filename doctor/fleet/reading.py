@@ -5,7 +5,6 @@ Everything here is hostile input: each file is bounded, and a broken one is an a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -21,8 +20,7 @@ from doctor.model.scales import Confidence, Severity
 
 _MOST_FILES = 100_000
 _BEGINNING = 4096
-_SUFFIXES = re.compile(r"(\.(json|report|packet|txt|out|log))+$")
-_AFTER_JSON = re.compile(r"\.json\.([A-Za-z0-9][A-Za-z0-9._-]*)$")
+_SUFFIXES = frozenset({".json", ".report", ".packet", ".txt", ".out", ".log"})
 
 
 class SeenFinding(msgspec.Struct, frozen=True):
@@ -128,9 +126,13 @@ def _folder_name(path: Path, files: Sequence[Path]) -> str:
 
 
 def _node_name(path: Path) -> str:
-    if found := _AFTER_JSON.search(path.name):  # as `pdcp` and `clush --rcopy` name copies
-        return found[1]
-    return _SUFFIXES.sub("", path.name) or path.name
+    before, found, after = path.name.rpartition(".json.")
+    if found and before and after:  # as `pdcp` and `clush --rcopy` name copies
+        return after
+    name = path
+    while name.suffix in _SUFFIXES:
+        name = name.with_suffix("")
+    return name.name
 
 
 def _of_file(path: Path, name: str) -> Iterator[NodeAnswer]:

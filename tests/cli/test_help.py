@@ -49,6 +49,10 @@ def test_an_example_is_understood(name: str, line: str) -> None:
         line.partition("doctor ")[2].rstrip(')"').partition(" > ")[0].partition(" | ")[0]
     )
     command = _GROUP.commands[words[0]]
+    if hasattr(command, "commands"):
+        # A group takes the name of a command next, or has a default one.
+        named = words[1] if words[1] in command.commands else "check"
+        command, words = command.commands[named], words[1 if words[1] == named else 0 :]
     values = command.make_context(words[0], [word for word in words[1:] if word != "|"]).params
     assert len(words) == 1 or any(value for value in values.values()) or words[0] == "run", (
         name,

@@ -64,6 +64,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
         "doctor.host.supervisor_child",
     ),
     "subprocess": (
+        "doctor.fleet.archive_main",  # runs on a node, without the package
         "doctor.host.passthrough",
         "doctor.host.process",
         "doctor.host.supervisor",

@@ -6,7 +6,6 @@ keeps its clock.
 
 from __future__ import annotations
 
-import re
 import sys
 
 from doctor.host import Host
@@ -24,7 +23,7 @@ _LIMITS = {
 _NET = "/sys/class/net"
 _UNSYNCHRONIZED = 0x0040
 """STA_UNSYNC of <linux/timex.h>."""
-_MODEL = re.compile(r"^(?:model name|cpu model|CPU part)[ \t]*:[ \t]*(.+)$", re.MULTILINE)
+_MODEL_KEYS = frozenset({"model name", "cpu model", "CPU part"})
 
 
 def probe(scene: Scene) -> FactStream:
@@ -52,8 +51,11 @@ def _limits() -> FactStream:
 
 
 def _model(host: Host) -> Fact:
-    found = _MODEL.search(host.read("/proc/cpuinfo", limit=1 << 16) or "")
-    return present(found[1].strip()[:100], "/proc/cpuinfo") if found else absent("/proc/cpuinfo")
+    for line in (host.read("/proc/cpuinfo", limit=1 << 16) or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in _MODEL_KEYS and value.strip():
+            return present(value.strip()[:100], "/proc/cpuinfo")
+    return absent("/proc/cpuinfo")
 
 
 def _clock() -> Fact:

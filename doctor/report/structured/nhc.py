@@ -10,13 +10,16 @@ from doctor.base.text import neutralize_commands
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured.text import one_line
+from doctor.report.view.assumptions import as_if
 
 _LONGEST = 300
 
 
 def render(report: Report) -> str:
     """Return `OK`, `ERROR` or `UNKNOWN`, a colon, and why; the exit code says the same."""
-    return neutralize_commands(one_line(_line(report), _LONGEST)) + "\n"
+    declared = as_if(report.observation.facts)
+    text = f"{_line(report)}; {declared}" if declared else _line(report)
+    return neutralize_commands(one_line(text, _LONGEST)) + "\n"
 
 
 def _line(report: Report) -> str:
