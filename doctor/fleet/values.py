@@ -12,7 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -39,7 +39,7 @@ class RawFact(msgspec.Struct, frozen=True):
     source: str = ""
 
 
-@cache
+@lru_cache(maxsize=1 << 16)
 def is_compared(name: str) -> bool:
     """Return whether nodes are compared by a fact."""
     return (
@@ -72,7 +72,7 @@ class ValueTable:
                 key = (name, b"?")
             number = known.get(key)
             if number is None:
-                if not is_compared(name):
+                if not is_compared(name) or self._is_full_for(name):
                     continue
                 number = self._add(key)
             found.append(number)
@@ -91,6 +91,10 @@ class ValueTable:
             self.values.append(words)
             self._bytes += 200 + len(words)
         return number
+
+    def _is_full_for(self, name: str) -> bool:
+        """Return whether the table takes no fact of a new name any more."""
+        return self._bytes > 2 * _MOST_BYTES and (name, _OVERFLOW) not in self._by_words
 
     def _add(self, key: tuple[str, bytes]) -> int:
         number = self.number(key[0], _words(*key))

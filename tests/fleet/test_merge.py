@@ -7,10 +7,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from doctor.cli.app import app
-from doctor.fleet import wire
+from doctor.fleet import values, wire
 from doctor.fleet.nodesets import fold, unfold
 from doctor.fleet.reading import answers
 from doctor.model.fleet import FleetFinding, FleetReport, NodeAnswer, NodeState
@@ -292,3 +293,18 @@ def test_the_data_about_differences_names_facts_that_exist() -> None:
         and not any(fnmatchcase(name, pattern) for name in sample)
     ]
     assert not unused
+
+
+def test_values_without_end_stay_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "_MOST_BYTES", 20_000)
+    table = values.ValueTable()
+    for node in range(1000):
+        facts = {
+            f"env.NCCL_{node}_{index}": values.RawFact("present", msgspec.Raw(b'"%d"' % node))
+            for index in range(5)
+        }
+        table.numbers(
+            {**facts, "host.kernel": values.RawFact("present", msgspec.Raw(b'"%d"' % node))}
+        )
+    assert len(table.names) < 500
+    assert len([name for name in table.names if name == "host.kernel"]) < 100
