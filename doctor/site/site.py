@@ -20,6 +20,7 @@ _PAGES = (
     "bisect",
     "cargo",
     "fleet",
+    "fleet-engines",
     "ci",
     "environments",
     "files",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -88,7 +89,11 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("kube")
     client, peer, secure = _free_ports(3)
     token = secrets.token_hex(16)
-    (folder / "tokens.csv").write_text(f"{token},admin,1,system:masters\n")
+    limited = secrets.token_hex(16)
+    (folder / "limited").write_text(limited)
+    (folder / "tokens.csv").write_text(
+        f"{token},admin,1,system:masters\n{limited},limited,2,nobody\n"
+    )
     subprocess.run(
         ["openssl", "genrsa", "-out", str(folder / "key.pem"), "2048"],
         check=True,
@@ -172,7 +177,12 @@ def test_a_real_api_server_admits_the_job_and_nothing_is_left(
     core.patch_node("n3", {"spec": {"unschedulable": True}})
     job = _job(tmp_path)
     engine = _engine(grace=2)
-    monkeypatch.setattr(Kubernetes, "_clients", _with(core, batch))
+    _grant(client)
+    limited = client.Configuration.get_default_copy()
+    limited.api_key = {"authorization": f"Bearer {(api_server.parent / 'limited').read_text()}"}
+    own = client.ApiClient(limited)
+    few = _with(client.CoreV1Api(own), client.BatchV1Api(own))
+    monkeypatch.setattr(Kubernetes, "_clients", few)
     assert engine.nodes() == ("n1", "n2", "n3")
     monkeypatch.setattr(Kubernetes, "_followed", _looking(core, batch, Kubernetes._followed))
     answers = {answer.name: answer for answer in engine.place(job, engine.nodes())}
@@ -184,6 +194,25 @@ def test_a_real_api_server_admits_the_job_and_nothing_is_left(
     assert batch.list_namespaced_job("default").items == []
     with pytest.raises(DoctorError, match="Kubernetes answers 4"):
         _engine(namespace="nowhere")._create(job, ("n1",))
+
+
+def _grant(client: Any) -> None:
+    """Give the rights of the documentation, and no others, to a user."""
+    import yaml
+
+    text = (Path(__file__).parents[2] / "docs/fleet-engines.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    role, cluster_role = yaml.safe_load_all(block)
+    rights = client.RbacAuthorizationV1Api()
+    rights.create_namespaced_role("default", role)
+    rights.create_cluster_role(cluster_role)
+    group = "rbac.authorization.k8s.io"
+    subjects = [{"kind": "User", "name": "limited", "apiGroup": group}]
+    binding = {"metadata": {"name": "own"}, "subjects": subjects}
+    ours = {"apiGroup": group, "kind": "Role", "name": role["metadata"]["name"]}
+    rights.create_namespaced_role_binding("default", {**binding, "roleRef": ours})
+    nodes = {"apiGroup": group, "kind": "ClusterRole", "name": cluster_role["metadata"]["name"]}
+    rights.create_cluster_role_binding({**binding, "roleRef": nodes})
 
 
 _seen: list[tuple[int, bool]] = []
