@@ -34,6 +34,10 @@ _MACHINE = (
 """Findings about a machine rather than about an environment: it may be taken out of service."""
 _CHANGE = "The nodes of one job should be equal; bring these to what is usual, or keep jobs apart."
 
+_DECIDE = (
+    "The nodes of one job should be equal, and no value has a majority: decide which is right."
+)
+
 
 class _Detail(msgspec.Struct, frozen=True):
     message: str = ""
@@ -135,6 +139,7 @@ def of_differences(
             if usual.is_majority(name)
             else f"{usually} on {usual.counts.get(name, 0)}"
         )
+        advice = _CHANGE if usual.is_majority(name) else _DECIDE
         joined = f"{count} {other}" if usual.is_majority(name) else f"{count}, {other}"
         yield msgspec.structs.replace(
             _finding(
@@ -143,7 +148,7 @@ def of_differences(
                 one.severity or Severity.NOTE,
                 nodes,
             ),
-            message=f"{one.why[:1].upper()}{one.why[1:]}. {_CHANGE}" if one.why else _CHANGE,
+            message=f"{one.why[:1].upper()}{one.why[1:]}. {advice}" if one.why else advice,
             evidence=(f"{name} = {own}; usual: {usually}",),
         )
 
