@@ -13,6 +13,7 @@ from tests.command import check, doctor
 from tests.conftest import Healthy
 
 _CANARIES = (
+    "bit-hashes",
     "cross-device-add",
     "inductor-compile",
     "large-matmul",
