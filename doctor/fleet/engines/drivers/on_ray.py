@@ -19,9 +19,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import ray
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
 _MARK = b"doctor-packet-1 "
 _LAST_SECONDS = 15.0
 _LONGEST_LINE = 4096
@@ -31,6 +28,8 @@ _MOST_BYTES = 16 << 20
 
 def main() -> int:
     """Connect to the cluster, then list its nodes or run the command on them."""
+    import ray
+
     orders = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -57,6 +56,8 @@ def _nodes() -> "list[dict[str, Any]]":
 
     A node that came back is listed with its former lives too; the one that lives counts.
     """
+    import ray
+
     rows = sorted(ray.nodes(), key=lambda row: not row["Alive"])
     hosts = [row["NodeManagerHostname"] or row["NodeManagerAddress"] for row in rows]
     alive = [host for host, row in zip(hosts, rows) if row["Alive"]]  # noqa: B905 - Python 3.9
@@ -70,6 +71,10 @@ def _nodes() -> "list[dict[str, Any]]":
 
 
 def _place(orders: "dict[str, Any]", nodes: "dict[str, dict[str, Any]]") -> None:
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    task = ray.remote(_run_on_node)
     archive = ray.put(Path(orders["archive"]).read_bytes()) if orders["archive"] else None
     waiting = {}
     for name in orders["nodes"]:
@@ -77,7 +82,7 @@ def _place(orders: "dict[str, Any]", nodes: "dict[str, dict[str, Any]]") -> None
         if node is None or not node["alive"]:
             _say({"node": name, "how": "refused", "why": "Ray says that this node is dead"})
             continue
-        pinned = _run_on_node.options(
+        pinned = task.options(
             num_cpus=0,
             max_retries=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node["id"], soft=False),
@@ -103,6 +108,8 @@ def _place(orders: "dict[str, Any]", nodes: "dict[str, dict[str, Any]]") -> None
 
 
 def _pass_on(name: str, reference: Any) -> None:
+    import ray
+
     try:
         how, why, lines = ray.get(reference, timeout=30)
     except Exception as error:  # noqa: BLE001 - RayError has many children
@@ -123,7 +130,6 @@ def _interrupt(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-@ray.remote  # type: ignore[untyped-decorator, unused-ignore]
 def _run_on_node(
     archive: bytes | None, orders: dict[str, Any], name: str
 ) -> tuple[str, str, list[bytes]]:
