@@ -24,6 +24,7 @@ from doctor.model.requested import RequestedDocument
 KINDS: Final = {
     "report": ReportDocument,
     "comparison": Comparison,
+    "plan": RequestedDocument,
     "fleet": FleetReport,
     "observation": Observation,
     "issue": KnownIssue,

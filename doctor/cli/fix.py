@@ -143,7 +143,7 @@ def fix(
     if patch:
         _print_patch(repair, project)
         return exit_code(repair)
-    if apply and outcome.attempted is not None and outcome.patient is not None:
+    if apply and outcome.attempted is not None and outcome.original is not None:
         from doctor.repair.apply import apply as carry_out
         from doctor.repair.apply import why_not_applied
 

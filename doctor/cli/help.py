@@ -38,6 +38,10 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor fix --prove", "tried in a clone of the environment"),
         ("doctor fix --prove -- python train.py --smoke", "until your program runs there"),
     ),
+    "bisect": (
+        ("doctor bisect --good old --bad .venv -- pytest -x", "the update that broke it"),
+        ("doctor bisect --good green.lock --bad uv.lock", "two lock files"),
+    ),
     "diagnose": (
         ("doctor diagnose build.log", "a log from any machine"),
         ("doctor diagnose build.log --env env.txt", "with the output of collect_env"),

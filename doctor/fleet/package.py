@@ -6,7 +6,7 @@ The archive itself is made by doctor.fleet.archive.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from doctor.base.errors import UsageError
 from doctor.fleet.engine import NODE_VARIABLE, Job
@@ -83,3 +83,17 @@ def launcher(job: Job, archive: str | None, name_of_node: str) -> tuple[str, ...
     """
     script = f'{NODE_VARIABLE}={name_of_node}; export {NODE_VARIABLE}; exec "$@" 2>&1'
     return ("sh", "-c", script, "doctor", *job.command(archive))
+
+
+def first_names(names: Sequence[str], count: int, of_what: str) -> tuple[str, ...]:
+    """Return the first `count` names; raise UsageError where there are fewer."""
+    if not 1 <= count <= len(names):
+        raise UsageError(f"{count} nodes are wanted, and {of_what} are {len(names)}")
+    return tuple(names[:count])
+
+
+def known_names(wanted: Sequence[str], known: Container[str]) -> tuple[str, ...]:
+    """Return the names that are wanted; raise UsageError where one is not known."""
+    if foreign := [name for name in wanted if name not in known]:
+        raise UsageError(f"no such node here: {', '.join(foreign[:5])}")
+    return tuple(wanted)

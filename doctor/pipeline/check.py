@@ -61,6 +61,24 @@ def check(
         else ((), ())
     )
     declared = parse_assumptions(request.assume, loading.load)
+
+    def judge(seen: Observation, expect: tuple[str, ...]) -> Report:
+        from doctor.pipeline.assess import assess
+        from doctor.pipeline.policy import Policy, Selection
+
+        only_checks = bool(request.only) and globs != selection.NONE
+        return assess(
+            seen,
+            catalog or loading.load(),
+            Policy(fail_on=request.policy.fail_on, expect=expect, suppressions=suppressions),
+            selection=Selection(only=issues, skip=request.skip, only_checks=only_checks),
+            seconds=observation_stage.left_to_judge(request.observe.budget, begun),
+        )
+
+    def static(seen: Observation, ids: Sequence[str]) -> None:
+        if first:  # no check has run, so no device can have been reached
+            first(judge(msgspec.structs.replace(seen, static=True), ()), ids)
+
     if request.snapshot is not None:
         from doctor.pipeline.snapshots import replay
 

@@ -18,7 +18,8 @@ import pytest
 
 from doctor.base.errors import DoctorError, UsageError
 from doctor.fleet.engine import Job
-from doctor.fleet.engines.kubernetes import Kubernetes, _config_map, _parts
+from doctor.fleet.engines.kubernetes import Kubernetes
+from doctor.fleet.engines.manifests import archive_parts, config_map
 from doctor.host import Host
 from doctor.model.fleet import NodeState
 
@@ -44,8 +45,8 @@ def test_manifests_fit_the_schemas(version: str, tmp_path: Path) -> None:
     job = _job(tmp_path)
     engine = _engine(gpus=8, tolerate=True, runtime_class="nvidia")
     validate.validate(engine.manifest(job, ("n1", "n2")), version, strict=True)
-    for number, part in enumerate(_parts(job)):
-        validate.validate(_config_map(job, number, part, "uid"), version, strict=True)
+    for number, part in enumerate(archive_parts(job)):
+        validate.validate(config_map(job, number, part, "uid"), version, strict=True)
     broken = engine.manifest(job, ("n1",))
     broken["spec"]["completions"] = "one"
     with pytest.raises(validate.ValidationError):
@@ -69,7 +70,7 @@ def test_one_pod_on_each_selected_node(tmp_path: Path) -> None:
 
 def test_each_part_of_the_archive_fits_a_config_map(tmp_path: Path) -> None:
     job = _job(tmp_path)
-    maps = [_config_map(job, number, part, "uid") for number, part in enumerate(_parts(job))]
+    maps = [config_map(job, number, part, "uid") for number, part in enumerate(archive_parts(job))]
     assert len(maps) == 3
     assert all(len(json.dumps(one)) < 1 << 20 for one in maps)
 
@@ -160,10 +161,12 @@ def test_a_real_api_server_admits_the_job_and_nothing_is_left(
 
     monkeypatch.setenv("KUBECONFIG", str(api_server))
     end = time.monotonic() + 90
+    load: Any = config.load_kube_config
+    load(str(api_server))
+    core: Any = client.CoreV1Api()
+    batch: Any = client.BatchV1Api()
     while True:
         try:
-            config.load_kube_config(str(api_server))
-            core, batch = client.CoreV1Api(), client.BatchV1Api()
             core.read_namespace("default")
             break
         except Exception:  # noqa: BLE001 - a server that starts answers in many ways

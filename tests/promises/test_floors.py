@@ -65,6 +65,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     ),
     "subprocess": (
         "doctor.fleet.archive_main",  # runs on a node, without the package
+        "doctor.fleet.engines.drivers.on_ray",  # likewise
         "doctor.host.passthrough",
         "doctor.host.process",
         "doctor.host.supervisor",
@@ -239,6 +240,8 @@ def test_every_import_of_others_is_declared() -> None:
     }  # of doctor/host/supervisor_child.py, which runs outside the package
     beside |= {"jsonschema", "ruamel"}  # development dependencies of doctor lint and doctor fmt
     beside |= {"ClusterShell"}  # the extra `fleet`
+    beside |= {"kubernetes", "urllib3"}  # the extra `fleet-k8s`
+    beside |= {"ray"}  # of the Python of a cluster, which runs a driver
     beside |= {"elftools", "pypi_simple", "remotezip", "requests"}  # the extra `timelines`
     assert (used - known - beside, known - used - {"psutil", "pynvml", "tomli"}) == (set(), set())
 

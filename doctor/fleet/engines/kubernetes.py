@@ -11,20 +11,18 @@ import contextlib
 import re
 import threading
 import time
-from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from doctor.base.errors import DoctorError, UsageError
 from doctor.base.text import one_line
 from doctor.fleet import wire
 from doctor.fleet.engine import NODE_VARIABLE, Job
+from doctor.fleet.engines.manifests import archive_parts, config_map, one_on_each
 from doctor.fleet.package import checked_name, checked_names
 from doctor.host import Host
 from doctor.model.fleet import NodeAnswer, NodeState
 
-_PART_BYTES = 700 << 10
-"""Bytes of the archive in a ConfigMap: with base64 below 1 MiB."""
 _MOST_LOG_BYTES = 32 << 20
 _POLL_SECONDS = 1.0
 _REQUEST_SECONDS = 30
@@ -136,13 +134,13 @@ class Kubernetes:
 
         It starts suspended where an archive has to be there first.
         """
-        parts = len(_parts(job))
+        parts = len(archive_parts(job))
         spec: dict[str, Any] = {
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "terminationGracePeriodSeconds": 10,
-            "affinity": _one_on_each(checked_names(nodes), f"doctor-{job.run}"),
+            "affinity": one_on_each(checked_names(nodes), f"doctor-{job.run}"),
             "containers": [self._container(job, parts)],
             "volumes": [{"name": "scratch", "emptyDir": {}}],
         }
@@ -217,7 +215,8 @@ class Kubernetes:
                     "--on k8s needs the Kubernetes client: pip install 'canary-doctor[fleet-k8s]'"
                 ) from None
             try:
-                config.load_config(**({"context": self._context} if self._context else {}))
+                load: Any = config.load_config
+                load(**({"context": self._context} if self._context else {}))
             except config.ConfigException as error:
                 raise DoctorError(f"no Kubernetes cluster is configured: {error}") from None
             self._batch, self._core = client.BatchV1Api(), client.CoreV1Api()
@@ -263,7 +262,7 @@ class Kubernetes:
 
     def _create(self, job: Job, nodes: Sequence[str]) -> None:
         batch, core = self._clients()
-        parts = _parts(job)
+        parts = archive_parts(job)
         with self._errors():
             made = batch.create_namespaced_job(
                 self._namespace, self.manifest(job, nodes), _request_timeout=_REQUEST_SECONDS
@@ -271,7 +270,7 @@ class Kubernetes:
             for number, part in enumerate(parts):
                 core.create_namespaced_config_map(
                     self._namespace,
-                    _config_map(job, number, part, made.metadata.uid),
+                    config_map(job, number, part, made.metadata.uid),
                     _request_timeout=_REQUEST_SECONDS,
                 )
             if parts:
@@ -347,42 +346,6 @@ class Kubernetes:
             return b""
         log: bytes = answer.data
         return log
-
-
-def _parts(job: Job) -> list[bytes]:
-    if job.archive is None:
-        return []
-    data = job.archive.read_bytes()
-    return [data[start : start + _PART_BYTES] for start in range(0, len(data), _PART_BYTES)]
-
-
-def _config_map(job: Job, number: int, part: bytes, owner: str) -> dict[str, Any]:
-    """Return the ConfigMap with a part of the archive; it is deleted with its Job."""
-    title = f"doctor-{job.run}"
-    reference = {"apiVersion": "batch/v1", "kind": "Job", "name": title, "uid": owner}
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": f"{title}-{number:03}", "ownerReferences": [reference]},
-        "immutable": True,
-        "binaryData": {f"part-{number:03}": b64encode(part).decode()},
-    }
-
-
-def _one_on_each(nodes: Sequence[str], title: str) -> dict[str, Any]:
-    """Return the affinity that puts at most one pod of this run on each of the nodes."""
-    # By field, since the label kubernetes.io/hostname may differ from the name of the node.
-    terms = [
-        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-        for node in nodes
-    ]
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    selector: Mapping[str, Any] = {"matchLabels": {"doctor-run": title}}
-    apart = {"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"}
-    return {
-        "nodeAffinity": {required: {"nodeSelectorTerms": terms}},
-        "podAntiAffinity": {required: [apart]},
-    }
 
 
 def _scheduler_words(pod: Any) -> str:

@@ -20,7 +20,14 @@ from doctor.base.errors import DoctorError, UsageError
 from doctor.base.text import one_line
 from doctor.fleet.engine import Job
 from doctor.fleet.engines.collecting import Collector
-from doctor.fleet.package import checked_expression, checked_names, launcher, travelling
+from doctor.fleet.package import (
+    checked_expression,
+    checked_names,
+    first_names,
+    known_names,
+    launcher,
+    travelling,
+)
 from doctor.host import CompletedCommand, Host
 from doctor.host.streaming import Stream
 from doctor.model.fleet import NodeAnswer, NodeState
@@ -98,16 +105,16 @@ class Slurm:
             if not self._nodes:
                 return inside
             if self._nodes.isdigit():
-                return _first(inside, int(self._nodes), "the allocation")
-            return _all_in(self._expanded(self._nodes), inside)
+                return first_names(inside, int(self._nodes), "the allocation")
+            return known_names(self._expanded(self._nodes), inside)
         if self._nodes and not self._nodes.isdigit():
             names = self._expanded(self._nodes)
-            return _all_in(names, self._states(names))
+            return known_names(names, self._states(names))
         states = self._states(())
         if not self._nodes:
             return tuple(states)
         free = [name for name, state in states.items() if state.responds and state.base in _FREE]
-        return _first(free, int(self._nodes), "the free nodes")
+        return first_names(free, int(self._nodes), "the free nodes")
 
     def place(self, job: Job, nodes: Sequence[str]) -> Iterator[NodeAnswer]:
         """Run the job once on each node; see doctor.fleet.engine.Engine."""
@@ -368,15 +375,3 @@ def _why(completed: CompletedCommand) -> str:
     if lines:
         return one_line("; ".join(lines[-3:]), 500)
     return completed.why or f"no answer ({completed.ended.value}, exit code {completed.code})"
-
-
-def _first(names: Sequence[str], count: int, of_what: str) -> tuple[str, ...]:
-    if not 1 <= count <= len(names):
-        raise UsageError(f"{count} nodes are wanted, and {of_what} are {len(names)}")
-    return tuple(names[:count])
-
-
-def _all_in(wanted: Sequence[str], known: Sequence[str] | dict[str, _State]) -> tuple[str, ...]:
-    if foreign := [name for name in wanted if name not in known]:
-        raise UsageError(f"no such node here: {', '.join(foreign[:5])}")
-    return tuple(wanted)
