@@ -42,6 +42,12 @@ _BY_CHANCE = (" on PATH", "nothing else was found")
 _BUILD_TOOLS = ("setuptools", "wheel", "packaging", "ninja", "psutil")
 """What setup.py of flash-attn imports."""
 
+_FLASH = "flash-attn"
+_NOT_LOOKED_UP = (
+    "the commands leave out flash-attn: whether a wheel of it fits can be seen only without "
+    "--offline"
+)
+
 
 class PlanRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One `doctor plan`: requirements and where they stand, and the machine.
@@ -102,9 +108,6 @@ def plan_each(
 def _wishes(request: PlanRequest, host: Host) -> tuple[Wish, ...]:
     wishes = [from_text(one) for one in request.requirements]
     wishes += [wish for file in request.files for wish in from_file(file, host)]
-    if request.offline:
-        # Whoever has no wheel of it compiles it: without the installer that is no conflict.
-        wishes = [wish for wish in wishes if wish.name != "flash-attn"]
     return merged(wishes)
 
 
@@ -140,6 +143,14 @@ def _answer(
     watcher: Watcher,
 ) -> Requested:
     asked = Requested(requests=tuple(wish.text for wish in wishes), machine=target.place.words)
+    is_open = request.offline and any(wish.name == _FLASH for wish in wishes)
+    if is_open:
+        # Whoever has no wheel of it compiles it: without the installer that is no conflict.
+        wishes = tuple(wish for wish in wishes if wish.name != _FLASH)
+        if not wishes:
+            return msgspec.structs.replace(
+                asked, plan=Plan(title="No answer without the installer", notes=(_NOT_LOOKED_UP,))
+            )
     told = allowed(wishes, catalog, target.place)
     if not isinstance(told, Excluded):
         wishes = tuple(_renamed(wish, told, target.place) for wish in wishes)
@@ -160,6 +171,8 @@ def _answer(
         return _with_ways(msgspec.structs.replace(asked, conflict=conflict), ways, target, catalog,
                           request, watcher)  # fmt: skip
     made, fault, packages = found
+    if is_open:
+        made = msgspec.structs.replace(made, notes=(*made.notes, _NOT_LOOKED_UP))
     return msgspec.structs.replace(asked, plan=made, fault=fault, packages=packages)
 
 

@@ -149,4 +149,6 @@ def _summary(found: Requested) -> str:
         return "Not confirmed: the installer could not be asked."
     if found.plan and found.plan.steps and not found.plan.resolved:
         return "Possible by the tables; the installer did not confirm it."
+    if found.plan and not found.plan.steps and not found.plan.resolved:
+        return "Not answered: the tables alone do not tell."
     return "Possible." if found.plan and found.plan.steps else "Nothing to do."

@@ -48,7 +48,9 @@ def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
                 if isinstance(block, Paragraph) and block.label == "changes":
                     yield from _stays(plan, report.observation.facts)
     shell = Shell.POWERSHELL if windows else Shell.POSIX
-    yield Paragraph((Piece("Try it in a copy of this environment, and check again there:"),))
+    yield Paragraph(
+        (Piece("try the plan in a copy of this environment, and check it there:"),), "next"
+    )
     yield Commands((line(_prove(report), shell),), shell.value)
 
 
