@@ -35,6 +35,8 @@ _UNCACHED = (
     r"Identified uncached distribution: "
     r"(?P<name>[A-Za-z0-9][\w.-]{0,200})==(?P<version>[^\s(]{1,99})"
 )
+_FETCHED_AGAIN = r"Must revalidate requirement: (?P<name>[A-Za-z0-9][\w.-]{0,200})"
+"""What --reinstall-package and --refresh name is downloaded although it lies in the cache."""
 _CACHE_LOG = {"RUST_LOG": "uv_installer=debug"}
 """The part of uv that looks into the cache says for each distribution whether it lies there."""
 _VALUED = frozenset(
@@ -81,7 +83,7 @@ def ask(question: Question) -> Answer:
     if not done.ok:
         return failure(done.errors + "\n" + done.output)
     changes = _changes(done)
-    missing = dict(_uncached(done.errors))
+    missing = dict(_uncached(done.errors)) | dict(_fetched_again(done.errors, changes))
     size: int | None = 0
     if missing and verbs != ("lock",):
         size = _bytes(question, missing) if question.sizes else None
@@ -120,6 +122,15 @@ def _uncached(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
         if row := compile_pattern(_UNCACHED).search(line[:400]):
             yield normal(row.groups["name"]), row.groups["version"]
+
+
+def _fetched_again(text: str, changes: tuple[Change, ...]) -> Iterator[tuple[str, str]]:
+    to_come = {one.name: one.after for one in changes}
+    for line in text.splitlines():
+        if row := compile_pattern(_FETCHED_AGAIN).search(line[:400]):
+            name = normal(row.groups["name"])
+            if release := to_come.get(name):
+                yield name, release
 
 
 def _bytes(question: Question, missing: dict[str, str]) -> int | None:
