@@ -208,6 +208,8 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
         ]
         if any(need.newer for need in needs) and here is not None and not _has_floor(clauses):
             clauses.append(f">={public(here)}")
+        if is_empty(clauses):
+            return
         ranges = narrowed(clauses)
         exact = ranges.removeprefix("==")
         is_exact = ranges.startswith("==") and not set(exact) & set("*,=")
@@ -236,6 +238,27 @@ def narrowed(clauses: Sequence[str]) -> str:
     return ",".join(
         [*([max(floors)[1]] if floors else []), *([min(ceilings)[1]] if ceilings else []), *rest]
     )
+
+
+def is_empty(clauses: Sequence[str]) -> bool:
+    """Say whether the bounds of clauses leave no release between them."""
+    floors, ceilings = list[tuple[Version, bool]](), list[tuple[Version, bool]]()
+    for clause in (one.strip() for one in clauses):
+        operator = clause[:2] if clause[1:2] == "=" else clause[:1]
+        version = parse(clause.removeprefix(operator))
+        if version is None:
+            continue
+        if operator in (">=", ">", "~=", "=="):
+            floors.append((version, operator == ">"))
+        if operator in ("<=", "<", "=="):
+            ceilings.append((version, operator == "<"))
+    if not floors or not ceilings:
+        return False
+    (floor, above), (ceiling, below) = (
+        max(floors),
+        min(ceilings, key=lambda one: (one[0], not one[1])),
+    )
+    return floor > ceiling or (floor == ceiling and (above or below))
 
 
 def _within(ranges: str, wanted: str) -> bool:
