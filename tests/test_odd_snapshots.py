@@ -61,7 +61,7 @@ facts = st.dictionaries(
 verdicts = st.sampled_from(["failed", "crashed", "timed_out", "skipped", "broken", "passed"])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     changed=facts,
     verdict=verdicts,

@@ -7,7 +7,7 @@ the releases of torch whose wheels on PyPI are built with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from packaging.version import Version
@@ -45,6 +45,7 @@ def specifiers(cell: Any) -> tuple[str, ...]:
     return (cell_text(cell),) if isinstance(cell, dict) else (f"=={cell_text(cell)}",)
 
 
+@lru_cache(maxsize=16384)
 def fits_any(version: str, alternatives: tuple[str, ...]) -> bool:
     """Say whether a version meets one of several specifiers; none means any version."""
     try:
