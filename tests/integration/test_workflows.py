@@ -14,7 +14,8 @@ import yaml
 from doctor.cli.templates import PLACES, filled
 from tests.promises.sources import ROOT
 
-_OURS = (ROOT / ".github" / "workflows" / "ci.yml", ROOT / "action.yml")
+_WORKFLOWS = tuple(sorted((ROOT / ".github" / "workflows").glob("*.yml")))
+_OURS = (*_WORKFLOWS, ROOT / "action.yml", ROOT / ".github" / "dependabot.yml")
 _PINNED = re.compile(r"uses: (?P<action>[\w.-]+/[\w./-]+)@(?P<ref>\S+)(?: # (?P<version>v[\d.]+))?")
 _TEXTS = (
     *_OURS,
@@ -45,7 +46,7 @@ def _clean(command: list[str]) -> None:
 
 
 def test_actionlint_has_nothing_to_say(written: Path) -> None:
-    _clean([_tool("actionlint"), "-no-color", str(_OURS[0]), str(written)])
+    _clean([_tool("actionlint"), "-no-color", *map(str, _WORKFLOWS), str(written)])
 
 
 def test_zizmor_has_nothing_to_say(written: Path) -> None:
@@ -68,7 +69,7 @@ def test_actions_are_pinned_by_their_commit_and_everywhere_by_the_same() -> None
 
 
 def test_a_workflow_asks_for_no_right_that_its_job_does_not_name() -> None:
-    for text in (_OURS[0].read_text(encoding="utf-8"), filled("github")):
+    for text in (*(path.read_text(encoding="utf-8") for path in _WORKFLOWS), filled("github")):
         workflow = yaml.safe_load(text)
         assert workflow["permissions"] == {}
         assert all(job["permissions"] for job in workflow["jobs"].values())
