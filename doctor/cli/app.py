@@ -79,6 +79,7 @@ class _Group(Commands):
         ),
         "completion": Lesson("doctor.cli.completion:completion", SETTLE),
         "init": Lesson("doctor.cli.init:init", SETTLE),
+        "mcp": Lesson("doctor.cli.mcp:mcp", SETTLE),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,12 +50,19 @@ def explain(
     matrices: options.Matrices = None,
 ) -> int:
     """Explain a finding, a check, a component or a compatibility table."""
+    look = screen.style()
+    how: Any = {"width": look.width, "colour": look.colour, "unicode": look.unicode}
+    screen.put(explanation(id_, matrices or (), **how))
+    return 0
+
+
+def explanation(id_: str, matrices: Sequence[Path], **how: Any) -> str:
+    """Return what is known about an id; raises UsageError where nothing is."""
     from doctor.report.reference import explain as reporter
     from doctor.report.reference import families, listing
     from doctor.report.reference.search import Matches, matching
 
-    known, checks, look = catalogs.load(matrices or ()), load_checks(), screen.style()
-    how: Any = {"width": look.width, "colour": look.colour, "unicode": look.unicode}
+    known, checks = catalogs.load(matrices), load_checks()
     family, _, rest = id_.partition("/")
     parts: list[str] = []
     if id_ in known.issues:
@@ -75,8 +82,7 @@ def explain(
             f"{id_}: no finding, check, component or table has this id"
             f"{suggest(id_, [*known.issues, *checks])}"
         )
-    screen.put("\n".join(parts))
-    return 0
+    return "\n".join(parts)
 
 
 def list_(

@@ -115,6 +115,10 @@ EXAMPLES: dict[str, Examples] = {
         ("doctor init github", "a workflow; never overwrites a file"),
         ("doctor init docker -o -", "on standard output"),
     ),
+    "mcp": (
+        ("doctor mcp --python .venv", "started by an agent, not by hand"),
+        ("doctor mcp --python .venv --budget 60", "at most a minute for each check"),
+    ),
     "completion": (
         ('eval "$(doctor completion bash)"', "in ~/.bashrc; the same for zsh"),
         ("doctor completion fish | source", "in config.fish"),

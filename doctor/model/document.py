@@ -101,7 +101,8 @@ class PlanDocument(msgspec.Struct, frozen=True, kw_only=True):
 class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
     """One finding; `missing_facts` would decide it, and `settles` names them in one text.
 
-    A `suppressed` one counts neither in `summary` nor for the exit code.
+    `fingerprint` is the same from run to run, and the same as in SARIF and GitLab's code quality. A
+    `suppressed` one counts neither in `summary` nor for the exit code.
     """
 
     id: str
@@ -118,6 +119,7 @@ class FindingDocument(msgspec.Struct, frozen=True, kw_only=True):
     missing_facts: tuple[str, ...] = ()
     place: Place | None = None
     suppressed: Suppression | None = None
+    fingerprint: str = ""
 
 
 class SummaryDocument(msgspec.Struct, frozen=True, kw_only=True):

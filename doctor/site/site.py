@@ -30,6 +30,7 @@ _PAGES = (
     "judging",
     "logs",
     "masking",
+    "mcp",
     "plan",
     "processes",
     "reports",

@@ -54,6 +54,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("pypi_simple", "requests"), ("doctor.timelines.build",)),
     "re2": ("doctor.base.patterns",),
     "resolvelib": ("doctor.planning.resolver", "doctor.planning.requests_solver"),
+    **dict.fromkeys(("anyio", "mcp", "mcp_types"), ("doctor.cli.mcp_tools",)),
     "pynvml": ("doctor.host.nvml_child",),
     "rich": ("doctor.cli", "doctor.report.terminal"),
     # Between processes of doctor's own.
@@ -243,6 +244,7 @@ def test_every_import_of_others_is_declared() -> None:
     beside |= {"kubernetes", "urllib3"}  # the extra `fleet-k8s`
     beside |= {"ray"}  # of the Python of a cluster, which runs a driver
     beside |= {"elftools", "pypi_simple", "remotezip", "requests"}  # the extra `timelines`
+    beside |= {"anyio", "mcp", "mcp_types"}  # the extra `mcp`
     assert (used - known - beside, known - used - {"psutil", "pynvml", "tomli"}) == (set(), set())
 
 

@@ -21,6 +21,7 @@ from doctor.model.fixes import Command, Fix, Step
 from doctor.model.plans import Plan
 from doctor.model.report import Report
 from doctor.report.structured.encoding import encoded
+from doctor.report.structured.fingerprints import fingerprints
 from doctor.report.view.assumptions import assumed
 from doctor.report.view.deselected import each_deselected
 from doctor.report.view.summary import summary
@@ -58,7 +59,10 @@ def document(report: Report) -> ReportDocument:
         targets=seen.targets,
         facts=dict(sorted(seen.facts.items())),
         outcomes=seen.outcomes,
-        findings=tuple(_finding(found, windows=windows) for found in report.findings),
+        findings=tuple(
+            _finding(found, mark, windows=windows)
+            for found, mark in zip(report.findings, fingerprints(report.findings), strict=True)
+        ),
         undecided=report.undecided,
         ruled_out=report.ruled_out,
         taken=seen.taken,
@@ -75,12 +79,11 @@ def document(report: Report) -> ReportDocument:
     )
 
 
-def _finding(found: Finding, *, windows: bool) -> FindingDocument:
+def _finding(found: Finding, mark: str, *, windows: bool) -> FindingDocument:
     fixes = tuple(_fix(fix, windows=windows) for fix in found.fixes)
     settles = ", ".join(found.missing_facts)
-    return msgspec.convert(
-        {**msgspec.structs.asdict(found), "fixes": fixes, "settles": settles}, FindingDocument
-    )
+    parts = {"fixes": fixes, "settles": settles, "fingerprint": mark}
+    return msgspec.convert({**msgspec.structs.asdict(found), **parts}, FindingDocument)
 
 
 def _fix(fix: Fix, *, windows: bool) -> FixDocument:
