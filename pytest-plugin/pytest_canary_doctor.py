@@ -28,31 +28,31 @@ _WIDTH = 300
 _NO_RUN = (
     "help",
     "version",
-    "collectonly",
     "markers",
     "showfixtures",
     "show_fixtures_per_test",
     "cacheshow",
-    "setupplan",
 )
-"""Options with which pytest runs no test, so that there is nothing to guard."""
+"""Options with which pytest prints something about itself, so that there is nothing to guard."""
 
 
 class Seen(NamedTuple):
     """What came of the examination: a line for the header, and why no test shall run, if so.
 
-    `failed` is that doctor itself could not.
+    `remarkable` lines are shown where pytest prints no header as well.
     """
 
     line: str
     stop: str = ""
-    failed: bool = False
+    remarkable: bool = False
 
 
 class NotSeen(Exception):
     """There is no examination to speak of; the message says why."""
 
 
+_ANYWAY = "  pytest --no-doctor runs the tests all the same"
+_DECIDE_WHAT_IS_REUSED = {"--changed", "--fresh"}
 _SEEN = pytest.StashKey[Optional[Seen]]()
 
 
@@ -125,7 +125,7 @@ def _guard(config: pytest.Config) -> None:
         return
     if seen.stop:
         raise pytest.UsageError(seen.stop)
-    if seen.failed and _asked(config, "verbose") < 0:
+    if seen.remarkable and _asked(config, "verbose") < 0:
         sys.stderr.write(seen.line + "\n")  # there will be no header to say it
 
 
@@ -156,6 +156,8 @@ def _examined(config: pytest.Config) -> Seen:
         ]
         line = _asked(config, "doctor_args")
         more = _split(line) if line else list(config.getini("doctor_args"))
+        if not _DECIDE_WHAT_IS_REUSED.intersection(more):
+            command.append("--changed")
         seconds = _seconds(_asked(config, "doctor_timeout") or config.getini("doctor_timeout"))
         if sys.stderr.isatty() and _asked(config, "verbose") >= 0:
             sys.stderr.write(f"doctor: examining {sys.executable}\n")
@@ -164,7 +166,7 @@ def _examined(config: pytest.Config) -> Seen:
         )
         return _judged(document, shlex.join([*command, *more]))
     except NotSeen as error:
-        return Seen(f"doctor: nothing was examined: {_plain(str(error))}", failed=True)
+        return Seen("", stop=f"doctor: nothing was examined: {_plain(str(error))}\n{_ANYWAY}")
 
 
 def _seconds(text: Any) -> float:
@@ -191,8 +193,8 @@ def _command(asked: str) -> list[str]:
             if shutil.which(name):
                 return [name]
         raise NotSeen(
-            "neither canary-doctor nor doctor is on PATH; pipx install canary-doctor, or "
-            "say --doctor-command"
+            "neither canary-doctor nor doctor is on PATH; install doctor in an environment of its "
+            "own, or say --doctor-command"
         )
     words = [asked] if shutil.which(asked) else _split(asked)
     if not words or not shutil.which(words[0]):
@@ -249,8 +251,16 @@ def _document(out: str, told: str, name: str) -> dict[str, Any]:
             return dict(document)
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
-    said = next((line for line in told.splitlines() if line.strip()), "")
-    raise NotSeen(said or f"{name} gave no report; is it another tool's? (--doctor-command)")
+    raise NotSeen(
+        _reason(told) or f"{name} gave no report; is it another tool's? (--doctor-command)"
+    )
+
+
+def _reason(told: str) -> str:
+    """Return the line of standard error that says why: the error, else the last line."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("Error:", "doctor:"))]
+    return (errors or lines or [""])[-1]
 
 
 def _judged(document: dict[str, Any], command: str) -> Seen:
@@ -264,18 +274,19 @@ def _judged(document: dict[str, Any], command: str) -> Seen:
         told += [f"  and {len(findings) - len(worst)} more"] if len(findings) > len(worst) else []
         told += [
             f"  the whole story: {command}",
-            "  pytest --no-doctor runs the tests all the same",
+            _ANYWAY,
         ]
         return Seen("", stop="\n".join(told))
     if code == 4:
-        return Seen(f"doctor: nothing to judge in {sys.executable}")
+        return Seen(f"doctor: nothing to judge in {sys.executable}", remarkable=True)
     if code != 0:
         raise NotSeen(f"doctor ended with {code}")
     names = ", ".join(_plain(found["id"]) for found in findings[:_SHOWN]) + (
         ", …" if len(findings) > _SHOWN else ""
     )
     return Seen(
-        "doctor: {} ({})".format(counts or "no findings", names or f"canary-doctor {version}")
+        "doctor: {} ({})".format(counts or "no findings", names or f"canary-doctor {version}"),
+        remarkable=bool(findings),
     )
 
 

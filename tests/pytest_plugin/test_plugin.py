@@ -106,7 +106,9 @@ def test_a_healthy_stack_is_one_line_of_the_header(project: Project) -> None:
     assert [line for line in ran.stdout.splitlines() if "doctor" in line] == [
         "doctor: no findings (canary-doctor 1.2.3)"
     ]
-    assert project.calls() == [["check", "--python", sys.executable, "--format", "json"]]
+    assert project.calls() == [
+        ["check", "--python", sys.executable, "--changed", "--format", "json"]
+    ]
 
 
 def test_warnings_are_counted_and_named(project: Project) -> None:
@@ -151,9 +153,26 @@ def test_a_plugin_that_a_conftest_names_still_ends_the_run(project: Project) -> 
 def test_nothing_happens_unasked_or_where_no_test_would_run(project: Project) -> None:
     doctor = project.says(1, _ERROR)
     assert project.pytest(doctor).returncode == 0
-    for option in ("--collect-only", "--help", "--markers", "--fixtures", "--no-doctor"):
+    for option in ("--help", "--markers", "--fixtures", "--no-doctor"):
         assert project.pytest("--doctor", doctor, option).returncode == 0
     assert project.calls() == []
+
+
+@pytest.mark.parametrize("more", [("-q",), ("-p", "xdist", "-n", "2"), ("--co",)], ids=str)
+def test_a_broken_stack_is_told_however_pytest_is_started(
+    project: Project, more: tuple[str, ...]
+) -> None:
+    ran = project.pytest("--doctor", project.says(1, _ERROR), *more)
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "      $ /venv/bin/python -m pip install torch" in ran.stderr.splitlines()
+    assert len(project.calls()) == 1
+
+
+def test_without_a_header_only_what_is_remarkable_is_told(project: Project) -> None:
+    warned = project.pytest("--doctor", project.says(0, _WARNING), "-q")
+    assert (warned.returncode, warned.stderr) == (0, "doctor: 1 warning (cuda/old)\n")
+    healthy = project.pytest("--doctor", project.says(0), "-q")
+    assert (healthy.returncode, healthy.stderr) == (0, "")
 
 
 def test_the_settings_say_the_same(project: Project) -> None:
@@ -162,13 +181,19 @@ def test_the_settings_say_the_same(project: Project) -> None:
     (project.folder / "pytest.ini").write_text(settings, encoding="utf-8")
     assert project.pytest().returncode == 0
     assert project.calls() == [
-        ["check", "--python", sys.executable, "--expect", "cuda", "--format", "json"]
+        ["check", "--python", sys.executable, "--changed", "--expect", "cuda", "--format", "json"]
     ]
 
 
 def test_more_options_are_handed_on(project: Project) -> None:
     project.pytest("--doctor", project.says(0), '--doctor-args=--fail-on warning --skip "a b"')
-    assert project.calls()[0][3:] == ["--fail-on", "warning", "--skip", "a b", "--format", "json"]
+    more = ["--fail-on", "warning", "--skip", "a b", "--format", "json"]
+    assert project.calls()[0][4:] == more
+
+
+def test_what_is_reused_can_be_decided(project: Project) -> None:
+    project.pytest("--doctor", project.says(0), "--doctor-args=--fresh")
+    assert project.calls()[0][3:] == ["--fresh", "--format", "json"]
 
 
 def test_workers_of_xdist_examine_nothing(project: Project) -> None:
@@ -190,40 +215,38 @@ def test_workers_of_xdist_examine_nothing(project: Project) -> None:
         ("sys.stdout.buffer.write(b'\\xff\\xfe')", "gave no report"),
     ],
 )
-def test_a_doctor_that_cannot_tell_costs_a_line(project: Project, body: str, line: str) -> None:
+def test_a_doctor_that_cannot_tell_ends_the_run(project: Project, body: str, line: str) -> None:
     ran = project.pytest("--doctor", project.doctor(body))
-    assert ran.returncode == 0
-    assert any(
-        said.startswith("doctor: nothing was examined") and line in said
-        for said in ran.stdout.splitlines()
-    ), ran.stdout
-    assert "Traceback" not in ran.stdout + ran.stderr
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    first, second = ran.stderr.split("\n")[:2]
+    assert first.startswith("ERROR: doctor: nothing was examined")
+    assert line in first
+    assert second == "  pytest --no-doctor runs the tests all the same"
+    assert "passed" not in ran.stdout
 
 
 def test_another_tools_report_is_not_believed(project: Project) -> None:
     ran = project.pytest("--doctor", project.says(1, _ERROR, name="env-doctor"))
-    assert ran.returncode == 0
-    assert "is it another tool's?" in ran.stdout
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "is it another tool's?" in ran.stderr
 
 
-def test_a_missing_command_costs_a_line_also_without_a_header(project: Project) -> None:
-    for more, stream in ((), "stdout"), (("-q",), "stderr"):
-        ran = project.pytest("--doctor", *more, "--doctor-command=/no/such/doctor")
-        assert ran.returncode == 0
-        assert (
-            "doctor: nothing was examined: there is no command /no/such/doctor"
-            in getattr(ran, stream).splitlines()
-        )
+def test_a_missing_command_ends_the_run(project: Project) -> None:
+    ran = project.pytest("--doctor", "--doctor-command=/no/such/doctor")
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "nothing was examined: there is no command /no/such/doctor" in ran.stderr
     none = project.pytest("--doctor", PATH="/nowhere")
-    assert "neither canary-doctor nor doctor is on PATH" in none.stdout
+    assert none.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "neither canary-doctor nor doctor is on PATH" in none.stderr
 
 
 def test_a_doctor_that_hangs_is_ended(project: Project) -> None:
     doctor = project.doctor("import os; open('pid', 'w').write(str(os.getpid())); time.sleep(600)")
     started = time.monotonic()
     ran = project.pytest("--doctor", doctor, "--doctor-timeout=1")
-    assert (ran.returncode, time.monotonic() - started < 30) == (0, True)
-    assert "doctor took longer than 1 s" in ran.stdout
+    assert time.monotonic() - started < 30
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "doctor took longer than 1 s" in ran.stderr
     with pytest.raises(ProcessLookupError):
         os.kill(int((project.folder / "pid").read_text(encoding="utf-8")), 0)
 
@@ -262,6 +285,24 @@ def test_the_real_doctor_is_understood(project: Project) -> None:
     )
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR, ran.stdout + ran.stderr
     assert "[torchvision/other-torch]" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("--doctor-args=--bogus", "Error: No such option '--bogus'."),
+        ("--doctor-args=--from nothing.json", "nothing.json"),
+    ],
+)
+def test_the_real_doctor_names_what_it_does_not_understand(
+    project: Project, option: str, why: str
+) -> None:
+    command = f"--doctor-command={sys.executable} -m doctor"
+    path = f"{PLUGIN}{os.pathsep}{ROOT}"
+    ran = project.pytest("--doctor", "-q", command, option, PYTHONPATH=path)
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "nothing was examined" in ran.stderr.splitlines()[0]
+    assert why in ran.stderr.splitlines()[0]
 
 
 def test_this_run_does_not_load_it(request: pytest.FixtureRequest) -> None:
