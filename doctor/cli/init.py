@@ -10,6 +10,7 @@ import typer
 from doctor.base.errors import UsageError
 from doctor.cli import console as screen
 from doctor.cli.program_names import suggest
+from doctor.cli.project_setup import setup_of
 from doctor.cli.templates import PLACES, filled
 
 
@@ -29,17 +30,20 @@ def init(
 ) -> int:
     """Write a file that runs doctor in CI, in pre-commit or in a Dockerfile.
 
-    It never overwrites a file, and pins this release of doctor.
+    It installs the project as its lock, requirements or pyproject.toml say, with its Python. It
+    never overwrites a file, and pins this release of doctor.
     """
     if kind not in PLACES:
         raise UsageError(
             f"{kind} is not a kind of file that doctor writes"
             f"{suggest(kind, PLACES, '; choose from ' + ', '.join(PLACES))}"
         )
-    text, path = filled(kind), output or Path(PLACES[kind].path)
+    setup = setup_of(Path())
+    text, path = filled(kind, setup), output or Path(PLACES[kind].path)
     try:
         if screen.create(path, text):
-            screen.say(f"wrote {path}; read it before you commit it")
+            about = f" for {setup.by} and Python {setup.python}" if setup.by else ""
+            screen.say(f"wrote {path}{about}; read it before you commit it")
     except FileExistsError:
         screen.put(text)
         otherwise = "" if output else f" {PLACES[kind].otherwise}"

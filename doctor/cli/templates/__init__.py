@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doctor import __version__
+from doctor.cli.project_setup import USUAL, Setup
 
 
 class Place(NamedTuple):
@@ -35,7 +36,18 @@ PLACES = {
 """What can be written, by the name that is typed."""
 
 
-def filled(kind: str) -> str:
-    """Return the text of a template, with this release of doctor in it."""
+def filled(kind: str, setup: Setup = USUAL) -> str:
+    """Return the text of a template, for a project and with this release of doctor in it."""
     template = Path(__file__).resolve().parent / PLACES[kind].template
-    return template.read_text(encoding="utf-8").replace("@VERSION@", __version__)
+    text = template.read_text(encoding="utf-8")
+    for mark, lines in (("@INSTALL@", setup.install), ("@IMAGE@", setup.image)):
+        text = "".join(_repeated(line, mark, lines) for line in text.splitlines(keepends=True))
+    words = {"@VERSION@": __version__, "@PYTHON@": setup.python, "@BRANCH@": setup.branch}
+    for mark, word in words.items():
+        text = text.replace(mark, word)
+    return text
+
+
+def _repeated(line: str, mark: str, words: tuple[str, ...]) -> str:
+    """Return a line once for each of its fillings, each with what stands around the mark."""
+    return "".join(line.replace(mark, word) for word in words) if mark in line else line

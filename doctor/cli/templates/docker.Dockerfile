@@ -1,9 +1,8 @@
 # syntax=docker/dockerfile:1
 # Written by `doctor init docker`. Edit it as you like. Build it: docker build -f doctor.Dockerfile .
-FROM python:3.12-slim AS app
+FROM python:@PYTHON@-slim AS app
 WORKDIR /app
-COPY requirements.txt .
-RUN python -m pip install --no-cache-dir -r requirements.txt
+@IMAGE@
 
 # The build fails if doctor finds an error in the environment. A build host has no GPU: declare the one that the image
 # will run on by adding, for example, --assume gpu=sm_90,driver=580.95

@@ -9,8 +9,7 @@ pipeline {
         stage('doctor') {
             steps {
                 sh '''
-                    python3 -m venv .venv
-                    .venv/bin/python -m pip install -r requirements.txt
+                    @INSTALL@
                     python3 -m venv .doctor
                     .doctor/bin/python -m pip install "canary-doctor==@VERSION@"
                     .doctor/bin/doctor check --python .venv \
