@@ -1,4 +1,4 @@
-"""`doctor mcp`: check, diagnose and explain for coding agents, over standard input and output."""
+"""`doctor mcp`: check, diagnose, plan and explain for coding agents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def mcp(
 ) -> int:
     """Serve coding agents over standard input and output (Model Context Protocol).
 
-    The tools check, diagnose and explain read only. Agents choose no program and no file.
+    The tools check, diagnose, plan and explain change nothing. Agents choose no program and no
+    file.
     """
     try:
         from doctor.cli.mcp_tools import server

@@ -46,7 +46,7 @@ def _text(result: Any) -> str:
 def test_an_agent_gets_findings_explanations_and_errors_as_text(tmp_path: Path) -> None:
     async def work(client: Any) -> None:
         tools = (await client.list_tools()).tools
-        assert {tool.name for tool in tools} == {"check", "diagnose", "explain"}
+        assert {tool.name for tool in tools} == {"check", "diagnose", "explain", "plan"}
         assert all(tool.annotations.read_only_hint for tool in tools)
 
         answer = json.loads(_text(await client.call_tool("diagnose", {"log": _LOG})))
@@ -62,6 +62,8 @@ def test_an_agent_gets_findings_explanations_and_errors_as_text(tmp_path: Path) 
             ("diagnose", {"log": " "}, "the log is empty"),
             ("diagnose", {"log": "x" * 2_000_001}, "2000001 bytes"),
             ("check", {"environment": "/bin/sh"}, "not among the environments"),
+            ("plan", {"requirements": ["a @ https://example.org/a.whl"]}, "no address"),
+            ("plan", {"requirements": ["--index-url=https://example.org"]}, "is no requirement"),
             ("check", {"canaries": False, "expect": ["a gpu"]}, "no device"),
         ):
             refused = await client.call_tool(tool, arguments)

@@ -9,7 +9,8 @@ import msgspec
 
 from doctor.model.outcomes import RED
 from doctor.model.report import Report
-from doctor.report.structured import json_document
+from doctor.model.requested import Requested
+from doctor.report.structured import json_document, requested_json
 
 _MOST_CHARACTERS = 24_000
 _LONGEST_TEXT = 700
@@ -40,6 +41,17 @@ def render(report: Report) -> str:
         if len(text) <= _MOST_CHARACTERS:
             return text
     raise AssertionError("a digest without findings is short")
+
+
+def render_plan(found: Requested) -> str:
+    """Return the answer of `doctor plan` within 24,000 characters, without what does not fit."""
+    whole = msgspec.json.decode(requested_json.render(found))
+    for dropped in ("", "packages", "ways_out", "plan"):
+        whole.pop(dropped, None)
+        text = msgspec.json.encode(whole).decode()
+        if len(text) <= _MOST_CHARACTERS:
+            return text
+    raise AssertionError("an answer without a plan is short")
 
 
 def _digest(whole: Mapping[str, Any], most: int) -> dict[str, Any]:
