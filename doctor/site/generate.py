@@ -65,7 +65,9 @@ def _report() -> Report:
     report = assess(seen, catalogs.load())
     found = next(found for found in report.findings if found.id == _SHOWN)
     shown = msgspec.structs.replace(found, fixes=found.fixes[:1], symptoms=())
-    return msgspec.structs.replace(report, findings=(shown,), undecided=(), ruled_out=())
+    # Without the plan for all findings: one finding then shows its own commands.
+    parts = {"findings": (shown,), "undecided": (), "ruled_out": (), "plan": None}
+    return msgspec.structs.replace(report, **parts)
 
 
 def schemas() -> dict[Path, str]:

@@ -65,3 +65,8 @@ def test_machine_formats_do_not_pay_for_the_terminal() -> None:
     """Rich costs a tenth of a second, and JSON does without."""
     code = "import sys, doctor.report.structured.json_document; sys.exit('rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_finding_of_the_readme_has_a_command() -> None:
+    finding = generate.readme().partition("<!-- finding")[2].partition("<!-- /finding")[0]
+    assert "uv pip install " in finding
