@@ -199,7 +199,7 @@ def test_what_is_installed_and_does_not_fit(house: House, tmp_path: Path) -> Non
 
 
 def test_a_package_that_is_reinstalled_counts_as_a_download(house: House) -> None:
-    """uv fetches it again, also out of its cache."""
+    """Fetched again by uv, also where it lies in the cache."""
     answer = house.uv("--reinstall-package", "base", "base==1.0")
     assert isinstance(answer, Resolution)
     assert answer.changes == (Change(name="base", before="1.0", after="1.0"),)
