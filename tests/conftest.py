@@ -53,6 +53,11 @@ class Healthy(msgspec.Struct, frozen=True, kw_only=True):
     touched: dict[str, list[str]]
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than there are cores: many tests wait for something to hang or end."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that examines a real environment."""
     for item in items:
