@@ -82,9 +82,9 @@ def test_hostile_objects_give_short_findings(filling: str) -> None:
 
 
 def test_many_lines_take_linear_time() -> None:
-    """Tens of thousands of errors are explained within seconds."""
-    lines = [line.replace("{0}", f"x{number}") for number in range(2000) for line in LINES]
-    start = time.perf_counter()
+    """Thousands of errors are explained within seconds."""
+    lines = [line.replace("{0}", f"x{number}") for number in range(500) for line in LINES]
+    start = time.process_time()
     found = found_in("\n".join(lines))
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 2.5
     assert 1 <= len(found) <= 60
