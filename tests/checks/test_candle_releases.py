@@ -81,7 +81,8 @@ def test_a_release_that_does_not_compile_is_healed_by_an_older_half(
     assert only_result(run(MATMUL, workspace))["verdict"] == "passed"
 
 
-@pytest.mark.parametrize("version", [pytest.param("0.9.1", marks=pytest.mark.dear), "0.11.0"])
+@pytest.mark.dear  # the same with a stand-in for Candle is a light test (test_candle_programs.py)
+@pytest.mark.parametrize("version", ["0.9.1", "0.11.0"])
 def test_what_a_larger_workspace_has_built_is_linked_in_seconds(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
