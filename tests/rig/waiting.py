@@ -14,13 +14,19 @@ from tests.rig.scenario import Scenario
 from tests.rig.scenarios import SCENARIOS
 
 NOT_YET: frozenset[str] = frozenset()
+# Two GPUs run all canaries at every push, four a few of them.
+DEAR = frozenset({"eight-gpus"})
 
 
 def parameters(wanted: Callable[[Scenario], bool]) -> list[ParameterSet]:
     """Return the names of the scenarios that are wanted, marked where doctor is not there yet."""
-    marks = {True: [pytest.mark.xfail(strict=True, reason="not yet")], False: []}
     return [
-        pytest.param(name, marks=marks[name in NOT_YET], id=name)
+        pytest.param(name, marks=_marks(name), id=name)
         for name, scenario in SCENARIOS.items()
         if wanted(scenario)
     ]
+
+
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    waiting = [pytest.mark.xfail(strict=True, reason="not yet")] if name in NOT_YET else []
+    return [*waiting, *([pytest.mark.dear] if name in DEAR else [])]

@@ -23,8 +23,8 @@ def _healthy(why: str, count: int, *args: str, **more: Any) -> Scenario:
 
 
 SCENARIOS = {
-    "one-gpu": _healthy("a workstation", 1),
-    "two-gpus": _healthy("two cards", 2, *QUICK),
+    "one-gpu": _healthy("a workstation", 1, *QUICK),
+    "two-gpus": _healthy("two cards", 2),
     "eight-gpus": _healthy("a server", 8),
     "exclusive": _healthy(
         "a cluster: each GPU takes one process",
