@@ -82,21 +82,24 @@ class Use(NamedTuple):
 
 
 def _uses(path: Path) -> Iterator[Use]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not any(word in text for word in ("re.", "searched(", "Pattern(")):
+        return  # to walk a tree takes longer than all else here
+    nodes = list(ast.walk(ast.parse(text)))
     calls = [
         (node, place)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Call) and (place := _place_of_pattern(node)) is not None
     ]
     names = {**vars(importlib.import_module(name_of(path))), "re": re} if calls else {}
     methods: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes if calls else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             methods.setdefault(node.value.id, set()).add(node.attr)
     for node, place in calls:
         function = ast.unparse(node.func).removeprefix("re.")
         used = (
-            methods.get(_bound_to(node, tree), {"search"})
+            methods.get(_bound_to(node, nodes), {"search"})
             if function in ("compile", "Pattern")
             else {function}
         )
@@ -134,8 +137,8 @@ def _others(node: ast.Call) -> list[ast.expr]:
     return [*node.args[1:], *(keyword.value for keyword in node.keywords)]
 
 
-def _bound_to(call: ast.Call, tree: ast.Module) -> str:
-    for node in ast.walk(tree):
+def _bound_to(call: ast.Call, nodes: list[ast.AST]) -> str:
+    for node in nodes:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             targets = target.elts if isinstance(target, ast.Tuple) else [target]
