@@ -23,18 +23,15 @@ LINES = made((*corpus.SECRETS, *aside.SECRETS))
 _FORMATS = ("text", "json", "sarif", "junit", "gitlab", "markdown", "html", "github", "nhc")
 _COMMANDS = ("##vso[task.complete]", "##teamcity[x]", "##[group]", "section_start:")
 _WINDOW = 8
+_PIECES = [
+    (line.name, piece) for line in LINES for secret in line.secrets for piece in pieces(secret)
+]
 
 
 def leaks(shown: str) -> list[tuple[str, str]]:
     """Return which secrets stand in a text, or eight characters of them in a row."""
     parts = {shown[start : start + _WINDOW] for start in range(len(shown))}
-    return [
-        (line.name, piece)
-        for line in LINES
-        for secret in line.secrets
-        for piece in pieces(secret)
-        if _holds(shown, parts, piece)
-    ]
+    return [(name, piece) for name, piece in _PIECES if _holds(shown, parts, piece)]
 
 
 def _holds(shown: str, parts: set[str], piece: str) -> bool:
