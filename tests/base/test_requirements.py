@@ -54,7 +54,7 @@ def _clause(draw: st.DrawFn) -> str:
     return operator + release + (draw(_SUFFIX) if "=" in operator else "")
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_RELEASE, _SUFFIX, _LOCAL, st.lists(_clause(), max_size=3))
 def test_specifiers_agree_with_packaging(
     release: str, suffix: str, local: str, clauses: list[str]
@@ -82,7 +82,7 @@ def _joined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds("({}) {} {}".format, inner, st.sampled_from(["and", "or"]), inner)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.recursive(st.sampled_from(_ATOMS), _joined, max_leaves=5), st.sampled_from(["", "all"]))
 def test_markers_agree_with_packaging(marker: str, extra: str) -> None:
     assert applies(marker, _ENVIRONMENT, [extra]) is any(

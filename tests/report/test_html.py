@@ -299,14 +299,14 @@ def test_a_page_stays_small_and_says_what_was_cut() -> None:
 def test_even_one_huge_text_in_every_place_stays_small() -> None:
     started = time.process_time()
     for piece in ("x", "`", "<", "&", "\n", "北", "'", "::\n"):
-        text = html.render(all_of(piece * 300_000))
+        text = html.render(all_of(piece * 150_000))
         assert len(text.encode()) < LIMIT
         Page(text)
-    assert time.process_time() - started < 30
+    assert time.process_time() - started < 15
 
 
 @given(text=texts)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_whatever_comes_is_a_page_that_controls_nothing(text: str) -> None:
     shown = html.render(all_of(text))
     Page(shown)
