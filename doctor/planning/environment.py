@@ -7,14 +7,16 @@ from functools import cached_property
 
 from doctor.base.versions import public
 from doctor.facts.devices import texts
-from doctor.facts.families import requirements
-from doctor.fixes.effect import packages
+from doctor.facts.families import requirement_of, requirements
+from doctor.fixes.effect import name_of, packages
+from doctor.fixes.wishes import wishes_for
 from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, value_of
 from doctor.model.findings import Detection
 from doctor.model.observation import Observation
 from doctor.model.scales import Severity
+from doctor.planning.goals import rewritten
 from doctor.planning.knowledge import Knowledge
 from doctor.planning.resolver import Need
 
@@ -124,6 +126,33 @@ class Environment:
         minor = ".".join(public(torch).split(".")[:2])
         return Need("torch", (f"=={minor}.*",) if torch else (), optional=True, by=name)
 
+    @cached_property
+    def damaged(self) -> frozenset[str]:
+        """Return the packages whose own files a finding asks to write once more, or to bring back.
+
+        What an interrupted installer took away is no longer installed, and counts as well.
+        """
+        wishes = {
+            f"{found.id} {number}": wish
+            for found in self.findings
+            if not found.id.startswith("import/")
+            for number, wish in enumerate(wishes_for(found, self.facts))
+        }
+        taken = (name_of(one) for one in texts(self.facts, "python.interrupted"))
+        return frozenset((*rewritten(wishes), *taken))
+
+    def damage_of(self, found: Detection) -> frozenset[str]:
+        """Return the damaged packages on which an import fails; empty where it has another cause.
+
+        Another release would be no cure: the same one has to be written again.
+        """
+        family, _, package = found.id.partition("/")
+        if family != "import" or any(requirement_of(piece.fact) for piece in found.evidence):
+            return frozenset()
+        words = " ".join(piece.text for piece in found.evidence)
+        named = {name for name in self.damaged if _speaks_of(words, name)}
+        return (self.damaged & self.ground(frozenset({package}))) | named
+
     def ground(self, names: frozenset[str]) -> frozenset[str]:
         """Return packages with all that they stand on, as far as their metadata is known."""
         known, new = set[str](), set(names)
@@ -133,3 +162,9 @@ class Environment:
                 one.wanted for one in requirements(self.facts, "specifier") if one.package in new
             } - known
         return frozenset(known)
+
+
+def _speaks_of(words: str, package: str) -> bool:
+    """Say whether a failed import names the module of a package: `No module named 'yaml.nodes'`."""
+    module = package.replace("-", "_")
+    return f"'{module}'" in words or f"'{module}." in words

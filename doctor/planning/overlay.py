@@ -216,6 +216,8 @@ def _mend_files(known: dict[str, Fact], touched: set[str]) -> None:
         kept = [one for one in _texts(known, name) if name_of(one) not in touched]
         if name in known and value_of(known, name) is not None:
             known[name] = present(kept, _SOURCE) if kept else absent(_SOURCE)
+            if name == "modules.gone_packages" and not kept:
+                known["modules.gone"] = absent(_SOURCE)
     for name in _LISTS_OF_FILES:
         rows = value_of(known, name)
         if isinstance(rows, list):

@@ -134,7 +134,8 @@ class Search:
         if found is None:
             facts = laid_over(facts, draft.changes, self._around.catalog)
             found = self._around.judged(facts).get(name)
-        goal_ = Goal(found, facts) if found is not None else None
+        is_symptom = found is not None and bool(self._around.damage_of(found))
+        goal_ = None if found is None or is_symptom else Goal(found, facts)
         if goal_ is None or not goal_.wishes or name in self._without:
             self._given_up[name] = None
         else:
@@ -254,6 +255,8 @@ class Search:
         """Say whether a finding of a run is about a package that changes, or what it stands on."""
         touched = {*changes.moved, *changes.removed, *changes.written}
         family, _, rest = one.id.partition("/")
+        if damage := self._around.damage_of(one):
+            return damage <= touched
         if family == "import":
             return bool(touched & self._around.ground(frozenset({rest})))
         return bool(touched & _asked_by(one))

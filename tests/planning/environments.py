@@ -52,7 +52,7 @@ def after(done: Plan, facts: Facts) -> Observation:
 
 
 def made_up(
-    packages: Mapping[str, str], needs: Sequence[tuple[str, str, str]], cuda: str
+    packages: Mapping[str, str], needs: Sequence[tuple[str, str, str]], cuda: str = ""
 ) -> Observation:
     """Return the observation of an environment of packages and what each asks for."""
     facts: dict[str, Fact] = {
@@ -61,12 +61,15 @@ def made_up(
         "python.version": present("3.11.7", ""),
         "python.executable": present("/env/bin/python", ""),
         "python.has_pip": present(True, ""),
-        "torch.version": present(packages["torch"], ""),
-        "torch.build": present("cuda", ""),
-        "torch.cuda_version": present(cuda, ""),
         "cuda_packages.leftover": absent(""),
         "python.left_behind": absent(""),
     }
+    if cuda:
+        facts |= {
+            "torch.version": present(packages["torch"], ""),
+            "torch.build": present("cuda", ""),
+            "torch.cuda_version": present(cuda, ""),
+        }
     facts |= {f"package.{name}.version": present(one, "") for name, one in packages.items()}
     for who, wanted, specifier in needs:
         name = f"requires.{who}.{wanted}"
