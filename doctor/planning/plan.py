@@ -141,26 +141,48 @@ def _title(draft: Draft, around: Environment) -> str:
     torch, here = draft.changes.moved.get("torch"), around.here.get("torch")
     gone = sorted(draft.changes.removed - {"torch"})
     others = [name for name in sorted(draft.changes.moved) if name != "torch"]
-    if len(draft.wishes) == 1 and not draft.picks:
+    moved = [name for name in others if name in around.here]
+    again = [_release(name, draft, around) for name in sorted(_again(draft, around))]
+    new = [_release(name, draft, around) for name in others if not _was(name, around)]
+    if len(draft.wishes) == 1 and not draft.picks and not again:
         return next(iter(draft.wishes.values())).fix.title
     parts = [f"remove {_named(gone)}"] if gone else []
-    parts += [f"move {_named(others)} to what goes together"] if others else []
+    parts += [f"install {_named(again)} again"] if again else []
+    parts += [f"install {_named(new)}"] if new else []
+    parts += [f"move {_named(moved)} to what goes together"] if moved else []
     if torch and draft.anchor == KEEP:
         parts.insert(0, f"install torch {torch} again")
+    elif torch and not here and draft.anchor != ASKED:
+        parts.insert(0, f"install torch {torch}")
     elif torch:
         why = (
             "the newest that every companion has a wheel for"
             if draft.anchor == NEWEST
             else "which the packages here ask for"
         )
-        parts.insert(0, f"move torch to {torch}, {why}")
-    elif here and parts:
+        verb = f"move torch to {torch}" if here else f"install torch {torch}"
+        parts.insert(0, f"{verb}, {why}")
+    elif here and (gone or new or moved):
         parts.insert(0, f"keep torch {public(here)}")
-    if not parts and draft.changes.written:
-        parts = [f"write {_named(sorted(draft.changes.written))} again"]
     parts = parts or [wish.fix.title for wish in draft.wishes.values()][:2] or ["nothing to do"]
     text = ", and ".join((", ".join(parts[:-1]), parts[-1]) if parts[1:] else parts)
     return text[:1].upper() + text[1:]
+
+
+def _again(draft: Draft, around: Environment) -> frozenset[str]:
+    """Return what is installed once more: its files are written again, or were taken away."""
+    back = {name for name in draft.changes.moved if name not in around.here and _was(name, around)}
+    return frozenset((draft.changes.written - draft.picks.keys()) | (back - {"torch"}))
+
+
+def _was(name: str, around: Environment) -> bool:
+    """Say whether a package is here, or was until an installer was interrupted."""
+    return name in around.here or name in around.damaged
+
+
+def _release(name: str, draft: Draft, around: Environment) -> str:
+    release = draft.changes.moved.get(name) or around.here.get(name, "")
+    return f"{name} {public(release)}".strip()
 
 
 def _named(names: Sequence[str]) -> str:

@@ -15,11 +15,10 @@ _FOLDER = "/env/lib/python3.11/site-packages"
 
 def _gone(*names: str, failed: dict[str, str], more: dict[str, Fact] | None = None) -> Plan:
     """Return the plan for an environment in which the modules of packages are gone."""
-    facts = {
-        "modules.gone": present([f"{_FOLDER}/{name}/__init__.py" for name in names], ""),
-        "modules.gone_packages": present([f"{name}=={_HERE[name]}" for name in names], ""),
-        **(more or {}),
-    }
+    facts = dict(more or {})
+    if names:
+        facts["modules.gone"] = present([f"{_FOLDER}/{name}/__init__.py" for name in names], "")
+        facts["modules.gone_packages"] = present([f"{name}=={_HERE[name]}" for name in names], "")
     seen = made_up(_HERE, [("onnxruntime", "numpy", ">=1.21.6")])
     outcome = Outcome(
         id="module-imports",
@@ -83,3 +82,17 @@ def test_uv_writes_it_again_in_the_one_command() -> None:
     plan = _gone("joblib", failed={}, more=uv)
     (line,) = _lines(plan)
     assert line.endswith("--reinstall-package joblib joblib==1.4.2")
+
+
+def test_the_title_says_what_is_installed_again() -> None:
+    plan = _gone("onnxruntime", "joblib", failed={})
+    assert plan.title == "Install joblib 1.4.2 and onnxruntime 1.23.2 again"
+
+
+def test_what_an_interrupted_installation_took_is_installed_again() -> None:
+    taken = {
+        "python.interrupted": present(["idna==3.10"], ""),
+        "python.left_behind": present([f"{_FOLDER}/~dna", f"{_FOLDER}/~dna-3.10.dist-info"], ""),
+    }
+    plan = _gone(failed={}, more=taken)
+    assert plan.title == "Install idna 3.10 again"
