@@ -19,8 +19,15 @@ from doctor.planning.overlay import meets_any
 KEEP, ASKED, NEWEST = "keep", "asked", "newest"
 
 
-def anchors(facts: Facts, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
-    """Yield kinds of anchors and their releases of torch, each release once."""
+def anchors(
+    facts: Facts, knowledge: Knowledge, *, wanted: bool = True
+) -> Iterator[tuple[str, str]]:
+    """Yield kinds of anchors and their releases of torch, each release once.
+
+    Where there is no torch, there are none unless it is `wanted`: by a finding, or by its fix.
+    """
+    if not wanted and not _has_torch(facts):
+        return
     here = public(str(value_of(facts, "torch.release") or ""))
     found = {here} if here else set()
     if here:
@@ -29,6 +36,13 @@ def anchors(facts: Facts, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
         if release and release not in found:
             found.add(release)
             yield kind, release
+
+
+def _has_torch(facts: Facts) -> bool:
+    listed = value_of(facts, "packages")
+    return bool(value_of(facts, "torch.release")) or (
+        isinstance(listed, dict) and "torch" in listed
+    )
 
 
 def _asked(facts: Facts, knowledge: Knowledge) -> str:

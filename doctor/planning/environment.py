@@ -70,7 +70,7 @@ class Environment:
         for one in requirements(self.facts, "specifier"):
             specifier = one.text("specifier", self.facts)
             counts = one.package == "torch" or one.fact("met") in cited
-            passed = one.is_unmet(self.facts) and not counts
+            passed = not counts and (one.is_unmet(self.facts) or one.wanted not in self.here)
             if one.package in leftover or passed or specifier.startswith("@"):
                 continue
             ranges = (specifier,) if specifier else ()
@@ -92,6 +92,26 @@ class Environment:
                 if name.endswith(".undefined_symbols")
             )
         )
+
+    @cached_property
+    def is_torch_wanted(self) -> bool:
+        """Return whether torch is here, or a finding or its fix asks for it."""
+        if "torch" in self.here:
+            return True
+        cited = [
+            pair[0].wanted
+            for found in self.findings
+            for piece in found.evidence
+            if (pair := requirement_of(piece.fact))
+        ]
+        asked = (
+            name_of(text)
+            for found in self.findings
+            for wish in wishes_for(found, self.facts)
+            for part in wish.parts
+            for text in part.asked
+        )
+        return "torch" in cited or "torch" in asked
 
     @cached_property
     def unmet(self) -> frozenset[tuple[str, str]]:

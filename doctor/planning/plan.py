@@ -45,7 +45,10 @@ def plan(findings: Sequence[Detection], facts: Facts, catalog: Catalog) -> Plan:
 
 
 def _drafts(around: Environment) -> Iterator[Draft]:
-    found = list(anchors(around.facts, around.knowledge)) or [(KEEP, "")]
+    wanted = around.is_torch_wanted
+    found = list(anchors(around.facts, around.knowledge, wanted=wanted))
+    if all(kind != KEEP for kind, _ in found):
+        found.insert(0, (KEEP, ""))  # no torch of the plan's own, only what a fix asks for
     if not around.is_torch_in_question:
         found = found[:1]
     if (synced := _synced(around)) is not None:
@@ -150,7 +153,8 @@ def _title(draft: Draft, around: Environment) -> str:
     parts += [f"install {_named(again)} again"] if again else []
     parts += [f"install {_named(new)}"] if new else []
     parts += [f"move {_named(moved)} to what goes together"] if moved else []
-    if torch and draft.anchor == KEEP:
+    was = here or value_of(around.facts, "torch.release") or _was("torch", around)
+    if torch and draft.anchor == KEEP and was:
         parts.insert(0, f"install torch {torch} again")
     elif torch and not here and draft.anchor != ASKED:
         parts.insert(0, f"install torch {torch}")

@@ -184,6 +184,9 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
         ):
             yield Pick(name, gone=True)
             return
+        if here is None and all(need.optional for need in needs):
+            yield Pick(name, gone=True)  # it is not here, and nobody asks that it comes
+            return
         if here is not None:
             yield Pick(name, public(here), stays=True)
         known = [one for one in self._problem.knowledge.releases(name) if one != here]
