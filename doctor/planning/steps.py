@@ -36,18 +36,20 @@ def steps_of(draft: Draft, around: Environment) -> tuple[Step, ...]:
     system = [step for part in own for step in part.steps if step.sudo and not step.reboot]
     reboot = [step for part in own for step in part.steps if step.reboot]
     rest = [step for part in own for step in part.steps if not (step.sudo or step.reboot)]
-    swept = list(_remains(draft, facts)) if draft.picks or draft.changes.written else []
-    gone = {word for step in swept if step.command for word in step.command.argv[2:]}
-    kept = [step for step in rest if not _removes(step, gone)]
+    moves = bool(draft.picks or draft.changes.written)
+    blocking, remains = _in_the_way(draft, facts), texts(facts, "python.left_behind")
+    swept = {*blocking, *remains} if moves else set[str]()
+    kept = [step for step in rest if not _removes(step, swept)]
     before = [step for step in kept if _is_removal(step)]
     after = [step for step in kept if not _is_removal(step)]
     return _each_once(
         (
             *system,
-            *swept,
+            *(_removal(blocking, facts) if moves else ()),
             *before,
             *_uninstall(draft, around),
             *_install(draft, around, facts),
+            *(_removal(remains, facts) if moves else ()),
             *after,
             *reboot,
         )
@@ -75,15 +77,20 @@ def _each_once(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(unique)
 
 
-def _remains(draft: Draft, facts: Facts) -> Iterator[Step]:
-    """Yield the removal of what interrupted installers left, by its exact paths."""
-    paths = [
-        *texts(facts, "python.left_behind"),
-        *texts(facts, "python.stale_metadata"),
-    ]
+def _in_the_way(draft: Draft, facts: Facts) -> Sequence[str]:
+    """Return the remains that would mislead an installer: stale metadata, files without metadata.
+
+    What pip renamed (`~orch`) misleads none, and is often the only whole copy. It goes last.
+    """
+    paths = [*texts(facts, "python.stale_metadata")]
     half = value_of(facts, "torch.without_metadata")
     if half and draft.changes.moved.get("torch"):
         paths.append(str(half))  # else files of two releases lie there
+    return paths
+
+
+def _removal(paths: Sequence[str], facts: Facts) -> Iterator[Step]:
+    """Yield the removal of what interrupted installers left, by its exact paths."""
     if not paths:
         return
     if value_of(facts, "host.os") == "windows":
@@ -96,15 +103,17 @@ def _remains(draft: Draft, facts: Facts) -> Iterator[Step]:
 
 
 def _is_removal(step: Step) -> bool:
-    return step.command is not None and step.command.argv[:1] in (("rm",), ("powershell",))
+    argv = step.command.argv if step.command is not None else ()
+    return argv[:1] in (("rm",), ("powershell",)) or any("shutil.rmtree" in one for one in argv)
 
 
-def _removes(step: Step, gone: set[str]) -> bool:
-    return (
-        step.command is not None
-        and _is_removal(step)
-        and all(word in gone or word.startswith("-") for word in step.command.argv[1:])
-    )
+def _removes(step: Step, swept: set[str]) -> bool:
+    """Say whether a step removes nothing but what the plan removes anyway."""
+    if step.command is None or not _is_removal(step):
+        return False
+    argv = step.command.argv
+    paths = argv[3:] if any("shutil.rmtree" in one for one in argv) else argv[1:]
+    return all(one in swept or one.startswith("-") for one in paths)
 
 
 def _uninstall(draft: Draft, around: Environment) -> Iterator[Step]:

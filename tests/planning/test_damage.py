@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from doctor.fixes.lines import command_line
 from doctor.model.facts import Fact, present
 from doctor.model.observation import Observation
@@ -96,3 +98,15 @@ def test_what_an_interrupted_installation_took_is_installed_again() -> None:
     }
     plan = _gone(failed={}, more=taken)
     assert plan.title == "Install idna 3.10 again"
+
+
+@pytest.mark.parametrize("system", ["linux", "windows"])
+def test_what_was_renamed_is_removed_once_and_after_it_was_replaced(system: str) -> None:
+    taken = {
+        "host.os": present(system, ""),
+        "python.interrupted": present(["idna==3.10"], ""),
+        "python.left_behind": present([f"{_FOLDER}/~dna", f"{_FOLDER}/~dna-3.10.dist-info"], ""),
+    }
+    install, removal = _lines(_gone(failed={}, more=taken))
+    assert install.endswith("pip install idna==3.10")
+    assert "~dna-3.10.dist-info" in removal

@@ -62,14 +62,16 @@ def test_the_alternatives_differ_in_kind() -> None:
     assert {one.name for one in without.changes if one.after is None} == {"torchaudio", "xformers"}
 
 
-def test_what_an_interrupted_installation_left_is_removed_first_by_its_paths() -> None:
+def test_what_pip_renamed_is_removed_last_and_half_a_package_first() -> None:
     _, _, plan = recorded("interrupted")
-    first, second = plan.steps
-    assert first.command is not None
-    assert first.command.argv[:2] == ("rm", "-rf")
-    names = [word.rpartition("/")[2] for word in first.command.argv[2:]]
-    assert names == ["~orch", "~orch-2.5.1.dist-info", "~orchgen", "~unctorch", "torch"]
-    assert "install torch==2.13.0 torchvision==0.28.0" in command_line(second)
+    half, install, remains = plan.steps
+    assert half.command is not None
+    assert remains.command is not None
+    assert half.command.argv[:2] == remains.command.argv[:2] == ("rm", "-rf")
+    assert [word.rpartition("/")[2] for word in half.command.argv[2:]] == ["torch"]
+    names = [word.rpartition("/")[2] for word in remains.command.argv[2:]]
+    assert names == ["~orch", "~orch-2.5.1.dist-info", "~orchgen", "~unctorch"]
+    assert "install torch==2.13.0 torchvision==0.28.0" in command_line(install)
 
 
 def test_a_torch_that_stays_is_named_in_the_command() -> None:
@@ -113,6 +115,7 @@ def test_on_windows_remains_are_removed_by_powershell() -> None:
     program, *_, line = plan.steps[0].command.argv
     assert program == "powershell"
     assert line.startswith("Remove-Item -Recurse -Force -LiteralPath '")
+    assert not any("shutil.rmtree" in command_line(step) for step in plan.steps)
 
 
 @pytest.mark.parametrize(
