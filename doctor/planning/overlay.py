@@ -39,8 +39,9 @@ _LISTS_OF_PACKAGES = (
     *("files.overwritten_packages", "files.overwriting_packages", "cuda_packages.shared"),
     *("cuda_packages.leftover", "cuda_packages.overwritten", "cuda_packages.overwriting"),
     *("python.interrupted", "python.doubled", "modules.gone_packages"),
+    "program.gone_packages",
 )
-_LISTS_OF_FILES = ("files.missing", "files.damaged", "files.overwritten")
+_LISTS_OF_FILES = ("files.missing", "files.damaged", "files.overwritten", "program.gone")
 _HIDDEN = ("python.left_behind", "python.stale_metadata", "python.doubled", "python.interrupted")
 _LOADER = (
     *("libs.shadowed", "libs.cudnn_older", "libs.cudnn_mixed", "libs.ld_library_path"),
@@ -216,8 +217,8 @@ def _mend_files(known: dict[str, Fact], touched: set[str]) -> None:
         kept = [one for one in _texts(known, name) if name_of(one) not in touched]
         if name in known and value_of(known, name) is not None:
             known[name] = present(kept, _SOURCE) if kept else absent(_SOURCE)
-            if name == "modules.gone_packages" and not kept:
-                known["modules.gone"] = absent(_SOURCE)
+    if value_of(known, "modules.gone") and not value_of(known, "modules.gone_packages"):
+        known["modules.gone"] = absent(_SOURCE)  # paths alone do not say whose they are
     for name in _LISTS_OF_FILES:
         rows = value_of(known, name)
         if isinstance(rows, list):

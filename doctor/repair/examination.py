@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.commands import Places, with_variables
 from doctor.repair.modules import Import, concerned, failures, try_imports
+from doctor.repair.reading import read_program
 from doctor.repair.requests import Original, actionable
 
 PROGRAM_SECONDS = 600.0
@@ -44,6 +44,12 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     def words(self) -> str:
         """Return how it ended."""
         return "does not end" if self.code is None else f"ends with exit code {self.code}"
+
+    @property
+    def last_line(self) -> str:
+        """Return the last line that the program wrote, empty where it wrote none."""
+        lines = [line for line in self.text.splitlines() if line.strip()]
+        return one_line(lines[-1], 300) if lines else ""
 
     def words_beside(self, before: Ending | None) -> str:
         """Return how the program ended before the plan and afterwards."""
@@ -215,9 +221,8 @@ class Examination:
         before = self._bench.program()
         ended = run_program(self._original, self._copy, self._places, self._env, self._progress)
         if not ended.ok:
-            lines = [line for line in ended.text.splitlines() if line.strip()] or [""]
             again = "still" if before is not None and not before.ok else "now"
-            self._wrong.append(f"the program {again} {ended.words}: {one_line(lines[-1], 160)}")
+            self._wrong.append(f"the program {again} {ended.words}: {ended.last_line}")
         return ended
 
     def _compare_problems(self) -> None:
@@ -237,21 +242,16 @@ class Examination:
             project=self._project,
             budget=max(self._original.seconds_left(), 1.0),
         )
-        logs = () if program is None or program.ok else (_Log("the program", program.text),)
+        # What a program said before the plan says nothing of what it says afterwards.
+        asked = msgspec.structs.replace(asked, logs=()) if program is not None else asked
         host = host_of(self._copy, self._env)
-        return pipeline.check(
-            msgspec.structs.replace(asked, observe=observe, logs=(*asked.logs, *logs)),
+        report = pipeline.check(
+            msgspec.structs.replace(asked, observe=observe),
             of_progress(lambda what, passed: self._progress(f"checking the copy: {what}", passed)),
             host=Host(env={**host.env, "DOCTOR_CACHE_DIR": ""}, cwd=host.cwd),
         )
-
-
-class _Log(io.BytesIO):
-    """The output of something that was tried, as a log with a name."""
-
-    def __init__(self, name: str, text: str) -> None:
-        super().__init__(text.encode("utf-8", "replace"))
-        self.name = name
+        text = "" if program is None or program.ok else program.text
+        return read_program(report, text, asked, self._copy.environment) if text else report
 
 
 def _for_original(plan: Plan, places: Places) -> Plan:

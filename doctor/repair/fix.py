@@ -8,13 +8,16 @@ from typing import NamedTuple
 import msgspec
 
 from doctor.base.errors import UsageError
+from doctor.environments.layout import CloneError
 from doctor.host import Host
 from doctor.model.checks import Progress
-from doctor.model.plans import Plan, ProofVerdict
+from doctor.model.plans import Plan, Proof, ProofVerdict
 from doctor.model.report import Report
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
+from doctor.repair.examination import Bench, Ending
 from doctor.repair.prove import Attempted, prove
+from doctor.repair.reading import read_program
 from doctor.repair.requests import FixRequest, Original, Repair, actionable, original_of
 from doctor.repair.resolve import confirm
 from doctor.repair.trial import OFFLINE
@@ -45,12 +48,17 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         of_progress(lambda what, passed: progress(f"checking: {what}", passed)),
         host=host,
     )
-    plan = plan_of(report)
     original = original_of(request, host, report, deadline)
     if original is None:
         if request.prove:
             raise UsageError("--prove: there is no interpreter to prove anything in")
-        return Outcome(Repair(report=report, plan=plan))
+        return Outcome(Repair(report=report, plan=plan_of(report)))
+    bench = Bench(original, progress)
+    ended, impossible = _ran(original, bench)
+    if ended is not None and not ended.ok:
+        report = read_program(report, ended.text, request.check, original.environment)
+        original = msgspec.structs.replace(original, report=report)
+    plan = plan_of(report)
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
     several = (plan, *plan.alternatives)
     confirmed = confirm(several, original.environment, asked, progress) if plan.steps else None
@@ -58,14 +66,44 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     remarks = confirmed.remarks if confirmed else ()
     if not plans:
         left = tuple(found.id for found in actionable(report))
-        plan = Plan(title="No plan of doctor's changes anything here", leaves=left)
-        return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
+        plans = (Plan(title="No plan of doctor's changes anything here", leaves=left),)
     if request.prove and plans[0].steps:
-        attempted = prove([one for one in plans if one.steps], original, progress)
+        attempted = prove([one for one in plans if one.steps], original, bench, progress)
         repair = Repair(report=report, plan=attempted.plan, remarks=remarks)
         return Outcome(repair, original, attempted)
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
+    if impossible:
+        plan = _unproved(plan, ProofVerdict.NOT_POSSIBLE, impossible)
+    elif ended is not None:
+        plan = _beside(plan, ended)
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
+
+
+def _ran(original: Original, bench: Bench) -> tuple[Ending | None, str]:
+    """Return how the program ends before any change, and why no copy could be made for it."""
+    if not original.request.prove:
+        return None, ""
+    try:
+        return bench.program(), ""
+    except CloneError as error:
+        return None, str(error)
+
+
+def _beside(plan: Plan, ended: Ending) -> Plan:
+    """Return a plan without steps, with what came of the program: calm only where it ran."""
+    if ended.ok:
+        title = f"{plan.title}: your program ran in a copy, exit code 0"
+        return msgspec.structs.replace(plan, title=title) if plan.is_empty else plan
+    why = f"your program {ended.words}" + (f": {ended.last_line}" if ended.last_line else "")
+    if plan.is_empty:
+        plan = msgspec.structs.replace(
+            plan, title="Your program fails, and doctor does not see why"
+        )
+    return _unproved(plan, ProofVerdict.NOT_PROVED, why)
+
+
+def _unproved(plan: Plan, verdict: ProofVerdict, why: str) -> Plan:
+    return msgspec.structs.replace(plan, proof=Proof(verdict=verdict, why=why))
 
 
 def plan_of(report: Report) -> Plan:

@@ -38,14 +38,13 @@ class Attempted(NamedTuple):
         return proof is not None and proof.verdict is ProofVerdict.PROVED
 
 
-def prove(plans: Sequence[Plan], original: Original, progress: Progress) -> Attempted:
+def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Progress) -> Attempted:
     """Return the first plan that heals, with its proof; else the best one, with what is wrong.
 
     Where a plan leaves something, the plan of the clone's own report is added, and both together
     are tried anew, so that what is returned was proved from the original state.
     """
     begun = time.monotonic()
-    bench = Bench(original, progress)
     tried: list[Plan] = []
     best: Attempted | None = None
     for number, plan in enumerate(plans[:_PLANS], 1):

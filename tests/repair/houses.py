@@ -10,6 +10,7 @@ import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 import uv
@@ -35,13 +36,23 @@ class House(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_wheel(
-    folder: Path, name: str, version: str, *, requires: Sequence[str] = (), code: str = ""
+    folder: Path,
+    name: str,
+    version: str,
+    *,
+    requires: Sequence[str] = (),
+    code: str = "",
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write a wheel with one module into a folder; its RECORD has hashes and sizes."""
+    """Write a wheel with one module into a folder; its RECORD has hashes and sizes.
+
+    `more` are other files of it, by their paths.
+    """
     module, info = name.replace("-", "_"), f"{name.replace('-', '_')}-{version}.dist-info"
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
     lines += [f"Requires-Dist: {one}" for one in requires]
     files = {
+        **more,
         f"{module}/__init__.py": code or f"__version__ = {version!r}\n",
         f"{info}/METADATA": "\n".join(lines) + "\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",

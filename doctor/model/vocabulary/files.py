@@ -72,6 +72,11 @@ FILES: dict[str, str] = {
         "or empty"
     ),
     "modules.gone_packages": "distributions that these belong to, as opencv-python==4.12.0.88",
+    "program.gone": (
+        "files that RECORD lists and that are not there, of packages in the traceback of a program "
+        "that failed: {path, package, requirement}"
+    ),
+    "program.gone_packages": "packages that these belong to, as certifi==2026.11.12",
     "libs.resolved": "CUDA library names and the file each would resolve to: {path, how, by}",
     "libs.shadowed": (
         "CUDA libraries that would come from elsewhere than the target's own packages: "

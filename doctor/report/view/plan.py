@@ -43,6 +43,8 @@ def plan(
     if not found.steps:
         yield Paragraph((Piece(flat(found.title, TITLE), Style.STRONG),), "plan")
         yield from _stays(found, titles)
+        if found.proof is not None:
+            yield from proof(found.proof)
         return
     yield _steps(found, detail, label="plan", windows=windows)
     yield from _moves(found.changes, detail)
@@ -146,8 +148,8 @@ def _verdict(found: Proof) -> tuple[str, tuple[Piece, ...]]:
             more = [Piece(flat(f"({found.why})", 400), Style.QUIET)] if found.why else []
             return "proved", (Piece(text, Style.STRONG), *more)
         case ProofVerdict.NOT_PROVED:
-            why = f"after {took}: {found.why}" if found.seconds else found.why
-            return "failed", (Piece("not proved", Style.WARNING), Piece(flat(why, 2000)))
+            verdict = f"not proved after {took}:" if found.seconds else "not proved:"
+            return "failed", (Piece(verdict, Style.WARNING), Piece(flat(found.why, 2000)))
         case ProofVerdict.NOT_POSSIBLE:
             return "open", (
                 Piece("no proof possible:", Style.WARNING),

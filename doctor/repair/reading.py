@@ -1,0 +1,182 @@
+"""Read the output of a program that failed, beside what a check saw of its environment.
+
+The output is a log of the check. The packages that it passes through are looked at more closely:
+whether the files of their RECORDs are there, and whether what they ask for is installed.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+import msgspec
+
+from doctor.base.patterns import compile_pattern
+from doctor.base.requirements import InvalidRequirement, normalize_name, read_line
+from doctor.catalog import loading
+from doctor.environments.environment import Environment
+from doctor.host import UnreadableFile
+from doctor.model.facts import Fact, absent, present, value_of
+from doctor.model.report import Report
+from doctor.observe.installed.distributions import installed, record_of
+from doctor.observe.scene import Distribution
+from doctor.pipeline.assess import assess
+from doctor.pipeline.logs import read_log
+from doctor.pipeline.policy import Policy
+from doctor.pipeline.requests import CheckRequest
+
+SOURCE = "your program"
+_MOST, _LINES = 50, 20_000
+_PATH = re.compile(r"(?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
+_MODULE = re.compile(r"No module named ['\"](\w{1,100})")
+_HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
+"""Endings of files that no program reads; people delete them to make an image smaller."""
+_SPARED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "__pycache__"})
+_UNMET = (
+    (
+        r"^The package `(?P<package>[\w.-]{1,200})` requires `(?P<wanted>[^`]{1,300})`, "
+        r"but (?:`(?P<here>[^`]{1,100})` is|it's not) installed"
+    ),
+    (
+        r"^(?P<package>[\w.-]{1,200}) \S{1,100} has requirement (?P<wanted>[^ ]{1,200}), "
+        r"but you have \S{1,200} (?P<here>\S{1,100})\.$"
+    ),
+    (
+        r"^(?P<package>[\w.-]{1,200}) \S{1,100} requires (?P<wanted>[^ ,]{1,200}), "
+        r"which is not installed"
+    ),
+)
+"""How uv and pip say that a requirement is not met."""
+
+
+class Unmet(msgspec.Struct, frozen=True, kw_only=True):
+    """A requirement that is not met, by normalized names; `here` is empty where it is absent."""
+
+    package: str
+    wanted: str
+    specifier: str
+    here: str
+    text: str
+
+
+def read_program(
+    report: Report,
+    text: str,
+    request: CheckRequest,
+    environment: Environment,
+    problems: Sequence[Unmet] = (),
+) -> Report:
+    """Return a report judged again with the output of a program, empty where there is none.
+
+    Unmet requirements in `problems` count as findings. Raises DoctorError as a check does.
+    """
+    catalog = loading.load(request.matrices)
+    seen = report.observation
+    facts: dict[str, Fact] = dict(seen.facts)
+    logs = seen.logs
+    if text:
+        logs = (*logs, read_log(SOURCE, _Stream(text), catalog))
+        facts |= _missing_files(text, environment)
+    for one in problems:
+        name = f"requires.{one.package}.{one.wanted}"
+        if value_of(facts, f"{name}.met") is None:
+            facts[f"{name}.met"] = present(False, "METADATA")
+            facts[f"{name}.specifier"] = present(one.specifier, "METADATA")
+            facts[f"{name}.installed"] = (
+                present(one.here, "METADATA") if one.here else absent("METADATA")
+            )
+    return assess(
+        msgspec.structs.replace(seen, facts=facts, logs=logs),
+        catalog,
+        Policy(
+            fail_on=request.policy.fail_on,
+            expect=request.expect,
+            suppressions=request.policy.suppressions(),
+        ),
+    )
+
+
+class _Stream(io.BytesIO):
+    """The output of a program as a file."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text.encode("utf-8", "replace"))
+
+
+def unmet(problems: Sequence[str]) -> tuple[Unmet, ...]:
+    """Return what lines of `uv pip check` or `pip check` say; those that say other things go."""
+    return tuple(found for text in problems if (found := _unmet(text)) is not None)
+
+
+def _unmet(text: str) -> Unmet | None:
+    for pattern in _UNMET:
+        found = compile_pattern(pattern).search(text[:800])
+        if found is None:
+            continue
+        try:
+            line = read_line(found.groups["wanted"])
+        except InvalidRequirement:
+            return None
+        return Unmet(
+            package=normalize_name(found.groups["package"]),
+            wanted=normalize_name(line.name),
+            specifier=line.specifier,
+            here=found.groups.get("here") or "",
+            text=text,
+        )
+    return None
+
+
+def packages_in(text: str, environment: Environment) -> tuple[Distribution, ...]:
+    """Return the distributions that a traceback passes through, or whose files it names."""
+    lines = text.splitlines()[-_LINES:]
+    names = {name for line in lines for name in (*_PATH.findall(line), *_MODULE.findall(line))}
+    if not names:
+        return ()
+    here = installed([str(folder) for folder in environment.folders])
+    return tuple(one for one in here if names & _tops(one))
+
+
+def _tops(one: Distribution) -> frozenset[str]:
+    """Return the first parts of the paths in a RECORD, for a module without its ending."""
+    parts = {PurePath(path).parts[0] for path in _paths(one) if path}
+    return frozenset(parts | {part.removesuffix(".py") for part in parts})
+
+
+def _paths(one: Distribution) -> Iterator[str]:
+    try:
+        text = record_of(one)
+    except UnreadableFile:
+        return
+    for line in text.split("\n"):
+        path = line.strip().rsplit(",", 2)[0].strip('"')
+        if path and not path.startswith(("/", "..")):
+            yield path
+
+
+def _missing_files(text: str, environment: Environment) -> dict[str, Fact]:
+    """Return facts about files that RECORDs list and that are not there; existence alone counts."""
+    rows, owners = [], dict[str, None]()
+    for one in packages_in(text, environment):
+        site = one.folder.parent
+        gone = [path for path in _paths(one) if _matters(path) and not (site / path).exists()]
+        owners |= {one.requirement: None} if gone else {}
+        rows += [
+            {"path": str(site / path), "package": one.name, "requirement": one.requirement}
+            for path in gone[:_MOST]
+        ]
+    if not rows:
+        return {name: absent("RECORD files") for name in ("program.gone", "program.gone_packages")}
+    return {
+        "program.gone": present(rows[:_MOST], "RECORD files"),
+        "program.gone_packages": present(list(owners)[:_MOST], "RECORD files"),
+    }
+
+
+def _matters(path: str) -> bool:
+    parts = PurePath(path).parts
+    spared = any(part.lower() in _SPARED or part.endswith(".dist-info") for part in parts[:-1])
+    empty = parts[-1:] == ("__init__.py",) and len(parts) > 2
+    return not (spared or empty or path.endswith(_HARMLESS))

@@ -1,0 +1,106 @@
+"""A program that fails is explained, mended or told, also where a check alone finds nothing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doctor.environments.environment import environment_at
+from doctor.host import Host
+from doctor.repair.reading import packages_in, unmet
+from tests.command import Said, doctor
+from tests.repair.houses import House, house, make_wheel
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="clones of virtual environments")
+_READS = "import pathlib; TEXT = pathlib.Path(__file__).with_name('words.txt').read_text()\n"
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """An environment in which a check finds nothing; setuptools has no pkg_resources."""
+    folder = tmp_path_factory.mktemp("calm")
+    made = house(folder, {"small==1.0": (), "setuptools==84.0": ()}, "small==1.0")
+    old = {"pkg_resources/__init__.py": "x = 1\n"}
+    make_wheel(made.wheels, "setuptools", "69.5.1", more=old)
+    make_wheel(made.wheels, "reader", "1.0", code=_READS, more={"reader/words.txt": "words"})
+    made.install("setuptools==84.0", "reader==1.0")
+    return made
+
+
+def _prove(calm: House, code: str, *, ends: int) -> tuple[dict[str, Any], Said]:
+    said = doctor(
+        *("fix", "--python", calm.python, "--no-canaries", "--offline", "--prove"),
+        *("--format", "json", "--", "python", "-c", code),
+        cwd=calm.root.parent,
+        env=calm.env,
+    )
+    assert said.code == ends, said.out + said.err
+    return said.report["plan"], said
+
+
+def test_a_module_that_went_with_a_release_is_no_calm(calm: House) -> None:
+    plan, _ = _prove(calm, "import pkg_resources", ends=0)
+    assert plan["proof"]["verdict"] == "proved"
+    assert plan["solves"] == ["python/pkg-resources-gone"]
+    assert [(one["name"], one["to"]) for one in plan["changes"]] == [("setuptools", "69.5.1")]
+
+
+def test_a_data_file_that_is_gone_is_written_again(calm: House) -> None:
+    words = calm.packages / "reader" / "words.txt"
+    kept = words.with_suffix(".kept")
+    shutil.move(words, kept)
+    try:
+        plan, _ = _prove(calm, "import reader", ends=0)
+    finally:
+        shutil.move(kept, words)
+    assert plan["proof"]["verdict"] == "proved"
+    assert plan["solves"] == ["python/program-files-gone"]
+    assert "reader==1.0" in plan["steps"][0]["argv"]
+
+
+def test_a_failure_that_nothing_explains_is_told_in_its_own_words(calm: House) -> None:
+    plan, _ = _prove(calm, "raise SystemExit('the moon is too far')", ends=1)
+    assert plan["proof"]["verdict"] == "not_proved"
+    assert "exit code 1: the moon is too far" in plan["proof"]["why"]
+    assert plan["steps"] == []
+    assert "Nothing to do" not in plan["title"]
+
+
+def test_calm_says_that_the_program_ran(calm: House) -> None:
+    plan, _ = _prove(calm, "import small", ends=0)
+    assert plan["title"] == "Nothing to do: your program ran in a copy, exit code 0"
+    assert plan["proof"] is None
+
+
+def test_the_packages_of_a_traceback_are_those_whose_files_it_names(calm: House) -> None:
+    text = f'  File "{calm.packages}/reader/__init__.py", line 1, in <module>\n'
+    environment = environment_at(Path(calm.python), Host(env=calm.env))
+    assert [one.name for one in packages_in(text, environment)] == ["reader"]
+    assert packages_in("small is the word for it", environment) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        (
+            "The package `onnx` requires `protobuf>=4.25.1`, but `3.20.3` is installed",
+            ("onnx", "protobuf", ">=4.25.1", "3.20.3"),
+        ),
+        (
+            "The package `a` requires `B_c>=1,<2`, but it's not installed",
+            ("a", "b-c", ">=1,<2", ""),
+        ),
+        (
+            "onnx 1.17.0 has requirement protobuf>=3.20.2,<5, but you have protobuf 3.1.0.",
+            ("onnx", "protobuf", ">=3.20.2,<5", "3.1.0"),
+        ),
+        ("onnx 1.17.0 requires numpy, which is not installed.", ("onnx", "numpy", "", "")),
+    ],
+)
+def test_what_uv_and_pip_say_of_requirements_is_read(text: str, want: tuple[str, ...]) -> None:
+    (one,) = unmet((text, "Checked 3 packages in 1ms"))
+    assert (one.package, one.wanted, one.specifier, one.here) == want
