@@ -16,6 +16,7 @@ from doctor.model.facts import Fact, Facts, value_of
 from doctor.model.findings import Detection
 from doctor.model.observation import Observation
 from doctor.model.scales import Severity
+from doctor.planning.askers import Way, way_of
 from doctor.planning.goals import rewritten
 from doctor.planning.knowledge import Knowledge
 from doctor.planning.resolver import Need
@@ -112,6 +113,12 @@ class Environment:
             for text in part.asked
         )
         return "torch" in cited or "torch" in asked
+
+    @cached_property
+    def ways(self) -> Mapping[str, Way]:
+        """Return the findings whose requirements are met as well if who asks moves, by id."""
+        found = {one.id: way_of(one, self.facts) for one in self.findings}
+        return {name: way for name, way in found.items() if way is not None}
 
     @cached_property
     def unmet(self) -> frozenset[tuple[str, str]]:

@@ -10,6 +10,7 @@ from doctor.fixes.wishes import Part, Wish, wishes_for
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection
 from doctor.model.issues import Option
+from doctor.planning.askers import Way, way_of
 from doctor.planning.resolver import Choice, Need
 
 NONE = -1
@@ -20,9 +21,14 @@ _PREVENTIONS = ("PIP_CONSTRAINT", "UV_CONSTRAINT")
 class Goal:
     """A finding that a plan has to end, with the wishes that may do so, best first."""
 
-    def __init__(self, found: Detection, facts: Facts) -> None:
+    def __init__(self, found: Detection, facts: Facts, *, less_likely: bool = False) -> None:
+        """Take the wishes of a finding; `less_likely` puts the other way to a requirement first."""
         self.found = found
         self.wishes = _usable(wishes_for(found, facts), packages(facts) or {})
+        self.way = way_of(found, facts)
+        if self.way is not None:
+            first = self.way.likely != less_likely
+            self.wishes = (self.way, *self.wishes) if first else (*self.wishes, self.way)
         self.torch = str(value_of(facts, "torch.release") or "")
 
     @property
@@ -81,12 +87,14 @@ def _needs(wish: Wish, torch: str, by: str) -> Iterator[Need]:
             for line, _ in lines(part)
         )
         for line, is_asked in lines(part):
+            free = isinstance(wish, Way) and is_asked
             newer = Option.UPGRADE in part.options and is_asked and not pins_torch
             pinned = "==" in line.specifier
             yield Need(
                 normalize_name(line.name),
                 (line.specifier,) if line.specifier else (),
                 newer=newer and not pinned,
+                free=free,
                 by=by,
             )
         for name in part.unwanted:

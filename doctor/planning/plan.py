@@ -61,10 +61,18 @@ def _drafts(around: Environment) -> Iterator[Draft]:
         if draft is not None:
             yield draft
             stays = stays or (kind == KEEP and not draft.left)
-        if kind == KEEP and "torch" in around.here:
-            less = _without(around, kind, release)
-            if less is not None:
-                yield less
+        if kind == KEEP:
+            yield from _otherwise(around, kind, release)
+
+
+def _otherwise(around: Environment, kind: str, release: str) -> Iterator[Draft]:
+    """Yield drafts with the same torch: the other way to a requirement, or without companions."""
+    others = []
+    if around.ways:
+        others.append(Search(around, kind, release, less_likely=True).draft())
+    if "torch" in around.here:
+        others.append(_without(around, kind, release))
+    yield from (other for other in others if other is not None)
 
 
 def _synced(around: Environment) -> Draft | None:
@@ -94,21 +102,26 @@ def _without(around: Environment, kind: str, release: str) -> Draft | None:
     return Search(around, kind, release, expendable=companions).draft()
 
 
-def _cost(draft: Draft) -> tuple[int, bool, int, int, int]:
+def _cost(draft: Draft) -> tuple[int, bool, int, int, int, int]:
     order = (SYNC, KEEP, ASKED, NEWEST).index(draft.anchor)
     # torch brings some fifteen libraries along.
     libraries = _LIBRARIES if "torch" in draft.moves and draft.anchor != KEEP else 0
     moves = len(draft.moves) + libraries
     own = draft.anchor != SYNC
-    return len(draft.left), own, len(draft.changes.removed), moves + len(draft.wishes), order
+    cost = moves + len(draft.wishes) - len(draft.ways)
+    return len(draft.left), own, len(draft.changes.removed), cost, draft.against, order
 
 
 def _distinct(drafts: Iterable[Draft]) -> Iterator[Draft]:
-    """Yield drafts that differ in kind: another torch, or something goes."""
-    seen: set[tuple[str, bool]] = set()
+    """Yield drafts that differ in kind: another torch, something goes, or who asks moves."""
+    seen: set[tuple[str, bool, frozenset[str]]] = set()
     fewest: int | None = None
     for draft in drafts:
-        kind = (draft.changes.moved.get("torch", ""), bool(draft.changes.removed))
+        kind = (
+            draft.changes.moved.get("torch", ""),
+            bool(draft.changes.removed),
+            frozenset(way.asker for way in draft.ways),
+        )
         fewest = len(draft.left) if fewest is None else fewest
         if kind not in seen and len(draft.left) <= fewest:
             seen.add(kind)
@@ -144,7 +157,8 @@ def _title(draft: Draft, around: Environment) -> str:
     torch, here = draft.changes.moved.get("torch"), around.here.get("torch")
     gone = sorted(draft.changes.removed - {"torch"})
     others = [name for name in sorted(draft.changes.moved) if name != "torch"]
-    moved = [name for name in others if name in around.here]
+    askers = {way.asker for way in draft.ways}
+    moved = [name for name in others if name in around.here and name not in askers]
     again = [_release(name, draft, around) for name in sorted(_again(draft, around))]
     new = [_release(name, draft, around) for name in others if not _was(name, around)]
     if len(draft.wishes) == 1 and not draft.picks and not again:
@@ -153,6 +167,7 @@ def _title(draft: Draft, around: Environment) -> str:
     parts += [f"install {_named(again)} again"] if again else []
     parts += [f"install {_named(new)}"] if new else []
     parts += [f"move {_named(moved)} to what goes together"] if moved else []
+    parts += [way.fix.title[:1].lower() + way.fix.title[1:] for way in draft.ways]
     was = here or value_of(around.facts, "torch.release") or _was("torch", around)
     if torch and draft.anchor == KEEP and was:
         parts.insert(0, f"install torch {torch} again")
@@ -166,7 +181,7 @@ def _title(draft: Draft, around: Environment) -> str:
         )
         verb = f"move torch to {torch}" if here else f"install torch {torch}"
         parts.insert(0, f"{verb}, {why}")
-    elif here and (gone or new or moved):
+    elif here and (gone or new or others):
         parts.insert(0, f"keep torch {public(here)}")
     parts = parts or [wish.fix.title for wish in draft.wishes.values()][:2] or ["nothing to do"]
     text = ", and ".join((", ".join(parts[:-1]), parts[-1]) if parts[1:] else parts)

@@ -29,6 +29,7 @@ class Need(NamedTuple):
     """That a package is there in one of several ranges, or that it is gone.
 
     `optional`: its absence will do as well. `newer`: a release later than the one installed.
+    `free`: the installer chooses the release, since only it can tell which one will do.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Need(NamedTuple):
     gone: bool = False
     optional: bool = False
     newer: bool = False
+    free: bool = False
     by: str = ""
 
 
@@ -186,6 +188,9 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
             return
         if here is None and all(need.optional for need in needs):
             yield Pick(name, gone=True)  # it is not here, and nobody asks that it comes
+            return
+        if any(need.free for need in needs):
+            yield from self._open(name, here, needs, ())
             return
         if here is not None:
             yield Pick(name, public(here), stays=True)

@@ -10,8 +10,10 @@ from doctor.base.globs import matches_any
 from doctor.facts.families import requirement_of
 from doctor.fixes.effect import name_of
 from doctor.fixes.wishes import Wish
+from doctor.model.facts import Facts
 from doctor.model.findings import Detection
 from doctor.model.fixes import Step
+from doctor.planning.askers import Way
 from doctor.planning.environment import Environment
 from doctor.planning.goals import NONE, Goal, is_opaque, rewritten
 from doctor.planning.overlay import Changes, laid_over
@@ -23,7 +25,8 @@ _ROUNDS = 24
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """One set of changes: what moves, which wishes it carries out, and what comes of it.
 
-    `steps` are the commands of a tool that does all of it by itself, such as `uv sync`.
+    `against` counts the requirements that are met in the less likely way. `steps` are the commands
+    of a tool that does all of it by itself, such as `uv sync`.
     """
 
     anchor: str
@@ -32,12 +35,18 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     changes: Changes
     solved: tuple[str, ...]
     left: tuple[str, ...]
+    against: int = 0
     steps: tuple[Step, ...] = ()
 
     @property
     def moves(self) -> frozenset[str]:
         """Return the packages that move or go."""
         return frozenset((*self.changes.moved, *self.changes.removed))
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """Return the requirements that are met by moving who asks."""
+        return tuple(wish for wish in self.wishes.values() if isinstance(wish, Way))
 
 
 class Search:
@@ -51,14 +60,20 @@ class Search:
         *,
         expendable: Iterable[str] = (),
         without: Iterable[str] = (),
+        less_likely: bool = False,
     ) -> None:
         self._around, self._anchor, self._torch = around, anchor, torch
         self._expendable = frozenset(expendable)
         self._without = frozenset(without)
+        self._less_likely = less_likely
         self._goals: dict[str, Goal] = {}
         self._banned: dict[str, set[int]] = {}
         self._given_up: dict[str, None] = {}
         self._relaxed: frozenset[tuple[str, str]] = frozenset()
+        for one in around.findings:
+            # A rule would move what is asked for before any goal could say otherwise.
+            if one.id in around.ways and around.ways[one.id].likely != less_likely:
+                self._goals[one.id] = self._goal(one, around.facts)
 
     def of(self, picks: Mapping[str, Pick], steps: tuple[Step, ...]) -> Draft:
         """Return the draft of a tool that moves these packages by itself."""
@@ -135,11 +150,14 @@ class Search:
             facts = laid_over(facts, draft.changes, self._around.catalog)
             found = self._around.judged(facts).get(name)
         is_symptom = found is not None and bool(self._around.damage_of(found))
-        goal_ = None if found is None or is_symptom else Goal(found, facts)
+        goal_ = None if found is None or is_symptom else self._goal(found, facts)
         if goal_ is None or not goal_.wishes or name in self._without:
             self._given_up[name] = None
         else:
             self._goals[name] = goal_
+
+    def _goal(self, found: Detection, facts: Facts) -> Goal:
+        return Goal(found, facts, less_likely=self._less_likely)
 
     def _ban(self, name: str, number: int | None) -> None:
         banned = self._banned.setdefault(name, set())
@@ -198,6 +216,9 @@ class Search:
                 )
             ),
             left=(*left, *new),
+            against=sum(
+                isinstance(wishes.get(name), Way) != way.likely for name, way in around.ways.items()
+            ),
         )
 
     def _notes(self, changes: Changes) -> frozenset[str]:

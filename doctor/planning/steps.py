@@ -15,6 +15,7 @@ from doctor.fixes.wishes import Part
 from doctor.model.facts import Facts, value_of
 from doctor.model.fixes import Command, Step
 from doctor.model.issues import Option
+from doctor.planning.askers import held_by
 from doctor.planning.environment import Environment
 from doctor.planning.goals import lines
 from doctor.planning.indexes import index_of
@@ -162,9 +163,11 @@ def _install(draft: Draft, around: Environment, facts: Facts) -> Iterator[Step]:
         pick for name, pick in sorted(draft.picks.items()) if not pick.gone and name not in apart
     ]
     again = _again(draft, apart)
+    held = [text for name, text in held_by(draft.wishes).items() if name not in draft.picks]
     words = [
         *(f"{one.name}{extras.get(one.name, '')}{_range(one)}" for one in moved),
         *(f"{name}{extras.get(name, '')}{text}" for name, text in again.items()),
+        *held,
     ]
     if words and "torch" in around.here and "torch" not in {*draft.picks, *again}:
         words.append(f"torch=={public(around.here['torch'])}")
