@@ -20,7 +20,8 @@ from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.commands import Places, with_variables
 from doctor.repair.modules import Import, concerned, failures, try_imports
-from doctor.repair.reading import read_program
+from doctor.repair.own_fixes import plans_of_fixes
+from doctor.repair.reading import read_program, unmet
 from doctor.repair.requests import Original, actionable
 
 PROGRAM_SECONDS = 600.0
@@ -30,10 +31,14 @@ _LOG = 256 << 10
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How the user's own program ended; `code` is None where it did not end by itself."""
+    """How the user's own program ended; `code` is None where it did not end by itself.
+
+    `command` is its command line, perhaps cut.
+    """
 
     code: int | None
     text: str = ""
+    command: str = ""
 
     @property
     def ok(self) -> bool:
@@ -54,7 +59,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     def words_beside(self, before: Ending | None) -> str:
         """Return how the program ended before the plan and afterwards."""
         was = "did not end" if before is None or before.code is None else f"{before.code}"
-        return f"exit code of your program: {was} before, {self.code} afterwards"
+        return f"exit code of `{self.command}`: {was} before, {self.code} afterwards"
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,8 +67,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     `failed` says which step failed and how; `wrong` is everything that is not as it should be
     afterwards, a sentence each; `left` are ids of findings. `by_step` has the packages that each
-    step moved. `follow_up` is the plan that the clone's own report ends with, written for the
-    original.
+    step moved. `follow_ups` are plans for what the clone's own report shows, written for the
+    original: the planner's, then those of the findings' own fixes.
     """
 
     plan: Plan
@@ -77,7 +82,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     program: Ending | None = None
     program_before: Ending | None = None
     report: Report | None = None
-    follow_up: Plan | None = None
+    follow_ups: tuple[Plan, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -121,16 +126,17 @@ def run_program(
 ) -> Ending:
     """Run the user's own program with a clone in place of the environment."""
     argv = original.request.program
+    shown = one_line(" ".join(argv), 60)
     host = host_of(copy, env)
     ran = _with_host(copy, host).run(
         argv,
         timeout=max(min(original.seconds_left(), PROGRAM_SECONDS), 1.0),
         cwd=original.host.cwd,
         limit=_LOG,
-        tick=lambda passed: progress(f"running {one_line(' '.join(argv), 60)}", passed),
+        tick=lambda passed: progress(f"running {shown}", passed),
     )
     code = ran.code if ran.ended is Termination.ITSELF else None
-    return Ending(code=code, text=places.back(ran.output or ran.why))
+    return Ending(code=code, text=places.back(ran.output or ran.why), command=shown)
 
 
 def _with_host(copy: Clone, host: Host) -> Clone:
@@ -161,6 +167,7 @@ class Examination:
         self._env, self._bench, self._progress = env, bench, progress
         self._wrong: list[str] = []
         self._remarks: list[str] = []
+        self._problems: tuple[str, ...] = ()
 
     def of(self, plan: Plan, changes: Sequence[Change]) -> Trial:
         """Return what is wrong and what is left after a plan."""
@@ -176,7 +183,8 @@ class Examination:
             self._import([change.name for change in changes if change.after], report)
         if changed := self._copy.disturbed():
             self._wrong.append(f"the plan wrote into {changed[0]} of the original")
-        follow = report.plan if report.plan is not None and report.plan.steps else None
+        planned = (report.plan,) if report.plan is not None and report.plan.steps else ()
+        follow = (*planned, *plans_of_fixes(report, self._copy.environment))
         return Trial(
             plan=plan,
             seconds=0.0,
@@ -186,7 +194,7 @@ class Examination:
             program=program,
             program_before=self._bench.program() if program else None,
             report=report,
-            follow_up=None if follow is None else _for_original(follow, self._places),
+            follow_ups=tuple(_for_original(one, self._places) for one in follow),
         )
 
     def _import(self, moved: Sequence[str], report: Report) -> None:
@@ -227,7 +235,8 @@ class Examination:
 
     def _compare_problems(self) -> None:
         known = set(self._original.problems)
-        for problem in problems(self._copy.environment, self._copy.host):
+        self._problems = problems(self._copy.environment, self._copy.host)
+        for problem in self._problems:
             text = self._places.back(problem)
             if text not in known:
                 self._wrong.append(one_line(text, 200))
@@ -251,7 +260,15 @@ class Examination:
             host=Host(env={**host.env, "DOCTOR_CACHE_DIR": ""}, cwd=host.cwd),
         )
         text = "" if program is None or program.ok else program.text
-        return read_program(report, text, asked, self._copy.environment) if text else report
+        known, watched = set(self._original.problems), self._original.watched
+        asked_for = [
+            one
+            for one in unmet(self._problems)
+            if one.text not in known or watched & {one.package, one.wanted}
+        ]
+        if not text and not asked_for:
+            return report
+        return read_program(report, text, asked, self._copy.environment, asked_for)
 
 
 def _for_original(plan: Plan, places: Places) -> Plan:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from doctor.base.errors import UsageError
+from doctor.base.requirements import normalize_name
 from doctor.environments.layout import CloneError
 from doctor.host import Host
 from doctor.model.checks import Progress
@@ -16,11 +18,15 @@ from doctor.model.report import Report
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.examination import Bench, Ending
+from doctor.repair.merging import install_of
+from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.prove import Attempted, prove
-from doctor.repair.reading import read_program
+from doctor.repair.reading import packages_in, packages_of, read_program, unmet
 from doctor.repair.requests import FixRequest, Original, Repair, actionable, original_of
 from doctor.repair.resolve import confirm
 from doctor.repair.trial import OFFLINE
+
+_MOST_LET_BE = 3
 
 
 def silent(_what: str, _seconds: float) -> None:
@@ -55,15 +61,19 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         return Outcome(Repair(report=report, plan=plan_of(report)))
     bench = Bench(original, progress)
     ended, impossible = _ran(original, bench)
-    if ended is not None and not ended.ok:
-        report = read_program(report, ended.text, request.check, original.environment)
-        original = msgspec.structs.replace(original, report=report)
-    plan = plan_of(report)
+    text = ended.text if ended is not None and not ended.ok else ""
+    original, others = _read(original, text)
+    report, plan = original.report, plan_of(original.report)
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
     several = (plan, *plan.alternatives)
-    confirmed = confirm(several, original.environment, asked, progress) if plan.steps else None
+    if text:  # what the program needs may be another way than that of the fewest changes
+        several += plans_of_fixes(report, original.environment)
+    several = _distinct(several)
+    confirmed = (
+        confirm(several, original.environment, asked, progress) if several[0].steps else None
+    )
     plans = tuple(alone(one) for one in (confirmed.plans if confirmed else several))
-    remarks = confirmed.remarks if confirmed else ()
+    remarks = (*(confirmed.remarks if confirmed else ()), *others)
     if not plans:
         left = tuple(found.id for found in actionable(report))
         plans = (Plan(title="No plan of doctor's changes anything here", leaves=left),)
@@ -77,6 +87,48 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     elif ended is not None:
         plan = _beside(plan, ended)
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
+
+
+def _read(original: Original, text: str) -> tuple[Original, tuple[str, ...]]:
+    """Return the original with what a failed program says, and sentences about what is let be.
+
+    An unmet requirement counts where the program, a finding or the plan names one of the two
+    packages; many environments live with others.
+    """
+    asked, environment, report = original.request.check, original.environment, original.report
+    if text:
+        report = read_program(report, text, asked, environment)
+    named = {one.name for one in packages_in(text, environment)} if text else set[str]()
+    for found in actionable(report):
+        named |= packages_of(found)
+    if report.plan is not None:
+        named |= {normalize_name(one.name) for one in report.plan.changes}
+    problems = unmet(original.problems)
+    concerned = [one for one in problems if named & {one.package, one.wanted}]
+    if concerned:
+        report = read_program(report, "", asked, environment, concerned)
+    watched = frozenset(name for one in concerned for name in (one.package, one.wanted))
+    others = [one.text for one in problems if one not in concerned]
+    told = [f"Let be, for nothing here speaks of it: {one}" for one in others[:_MOST_LET_BE]]
+    if more := len(others) - len(told):
+        told.append(f"Let be: {more} more unmet requirements.")
+    original = msgspec.structs.replace(original, report=report, watched=watched)
+    return original, tuple(told)
+
+
+def _distinct(plans: Sequence[Plan]) -> tuple[Plan, ...]:
+    """Return plans that differ; one without steps only where there is no other."""
+    found: list[Plan] = []
+    for one in plans:
+        if one.steps and all(_installs(one) != _installs(other) for other in found):
+            found.append(one)
+    return tuple(found or plans[:1])
+
+
+def _installs(plan: Plan) -> list[object]:
+    """Return what the steps of a plan do, without the options of installers."""
+    parts = [(step, install_of(step)) for step in plan.steps]
+    return [install.requirements if install else step for step, install in parts]
 
 
 def _ran(original: Original, bench: Bench) -> tuple[Ending | None, str]:

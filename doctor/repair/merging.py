@@ -150,6 +150,11 @@ def _line(text: str) -> Line | None:
         return None
 
 
+def name_in(text: str) -> str:
+    """Return the name in a requirement; the requirement where it has none, such as an address."""
+    return _name(text) or text
+
+
 def _name(text: str) -> str:
     line = _line(text)
     return normalize_name(line.name) if line else ""

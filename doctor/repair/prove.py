@@ -93,6 +93,8 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
     best: Attempted | None = None
     while waiting and len(known) < _ROUNDS and original.seconds_left() > 0:
         now = waiting.pop(0)
+        if now.steps in known:
+            continue
         tasks = tuple(commands.task(step, original.environment) for step in now.steps)
         if why := _not_possible(tasks):
             return best or Attempted(_proof(now, ProofVerdict.NOT_POSSIBLE, why, original))
@@ -107,11 +109,12 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
             return done
         if best is None or _rank(done.plan) < _rank(best.plan):
             best = done
-        if tried.follow_up is not None:
+        more: list[Plan] = []
+        for follow_up in tried.follow_ups:
             # What contradicts the plan may do without it.
-            more = [instead(now, tried.follow_up)] if contradict(now, tried.follow_up) else []
-            more.append(combined(now, tried.follow_up))
-            waiting = [one for one in more if one.steps not in known] + waiting
+            more += [instead(now, follow_up)] if contradict(now, follow_up) else []
+            more.append(combined(now, follow_up))
+        waiting = [one for one in more if one.steps not in known] + waiting
     return best or Attempted(plan)
 
 

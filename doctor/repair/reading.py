@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 
 import msgspec
@@ -17,8 +18,10 @@ from doctor.base.patterns import compile_pattern
 from doctor.base.requirements import InvalidRequirement, normalize_name, read_line
 from doctor.catalog import loading
 from doctor.environments.environment import Environment
+from doctor.facts.families import requirement_of
 from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, absent, present, value_of
+from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.observe.installed.distributions import installed, record_of
 from doctor.observe.scene import Distribution
@@ -26,6 +29,7 @@ from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import read_log
 from doctor.pipeline.policy import Policy
 from doctor.pipeline.requests import CheckRequest
+from doctor.repair.merging import install_of
 
 SOURCE = "your program"
 _MOST, _LINES = 50, 20_000
@@ -127,6 +131,21 @@ def _unmet(text: str) -> Unmet | None:
             text=text,
         )
     return None
+
+
+def packages_of(found: Finding) -> frozenset[str]:
+    """Return the packages that a finding speaks of: those of its fixes, its id and its evidence."""
+    names = set[str]()
+    for fix in found.fixes:
+        for step in fix.steps:
+            install = install_of(step)
+            texts = install.requirements if install else ()
+            with suppress(InvalidRequirement):
+                names |= {normalize_name(read_line(text).name) for text in texts}
+    pairs = (requirement_of(piece.fact) for piece in found.evidence)
+    names |= {pair[0].package for pair in pairs if pair}
+    family, _, rest = found.id.partition("/")
+    return frozenset(names | ({rest} if family in ("import", "requires") else set()))
 
 
 def packages_in(text: str, environment: Environment) -> tuple[Distribution, ...]:

@@ -41,7 +41,8 @@ class FixRequest(msgspec.Struct, frozen=True, kw_only=True):
 class Original(msgspec.Struct, frozen=True, kw_only=True):
     """The environment that is to be mended, as it was before anything was tried.
 
-    `deadline` is the end of the whole run on the clock of `time.monotonic`.
+    `deadline` is the end of the whole run on the clock of `time.monotonic`. `watched` are the
+    packages whose unmet requirements count as findings.
     """
 
     request: FixRequest
@@ -51,6 +52,7 @@ class Original(msgspec.Struct, frozen=True, kw_only=True):
     packages: dict[str, str]
     problems: tuple[str, ...]
     deadline: float
+    watched: frozenset[str] = frozenset()
 
     def seconds_left(self) -> float:
         """Return the seconds that are left of the run."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
@@ -10,15 +12,25 @@ import msgspec
 from doctor.base.requirements import normalize_name
 from doctor.base.text import one_line
 from doctor.environments.environment import Environment
-from doctor.environments.installer import Answer, Conflict, Resolution, dry_run
+from doctor.environments.installer import (
+    Answer,
+    Conflict,
+    NoAnswer,
+    Resolution,
+    Silence,
+    dry_run,
+)
 from doctor.host import Host
 from doctor.model.checks import Progress
+from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
-from doctor.repair.merging import install_of
+from doctor.repair.merging import install_of, name_in
 
-_TEXT = 400
+_TEXT, _NAMED = 400, 3
+_BLAMED = re.compile(r"Wheels are required for `([\w.-]{1,200})`")
+_PYTHON = re.compile(r"python(\d+\.\d+)")
 _ASKED = (Kind.INSTALL, Kind.PROJECT)
 
 
@@ -41,7 +53,7 @@ def confirm(
 
     A plan is dropped where its requirements exclude each other, and where nothing would change.
     """
-    kept: list[Plan] = []
+    kept: list[tuple[bool, Plan]] = []
     remarks: list[str] = []
     for number, plan in enumerate(plans, 1):
         progress(f"asking the installer, plan {number} of {len(plans)}", 0.0)
@@ -50,8 +62,34 @@ def confirm(
         if why := _dropped(answers):
             remarks.append(f"Not offered: {plan.title}. {why}")
             continue
-        kept.append(_with_changes(plan, answers))
-    return Confirmed(tuple(kept), tuple(remarks))
+        built = [
+            text for each, one in answers if (text := without_wheels(one, each.step, environment))
+        ]
+        notes = tuple(
+            dict.fromkeys((*plan.notes, *(f"{text[:1].upper()}{text[1:]}." for text in built)))
+        )
+        noted = msgspec.structs.replace(_with_changes(plan, answers), notes=notes)
+        kept.append((bool(built), noted))
+    # What has to be compiled may take an hour and fail.
+    kept.sort(key=itemgetter(0))
+    return Confirmed(tuple(plan for _, plan in kept), tuple(remarks))
+
+
+def without_wheels(answer: Answer | None, step: Step, environment: Environment) -> str:
+    """Return which requirement of a step has no wheel, in words; empty where each has one."""
+    if isinstance(answer, Resolution) and answer.builds:
+        named = ", ".join(answer.builds[:_NAMED])
+    elif isinstance(answer, NoAnswer) and answer.why is Silence.NEEDS_BUILD:
+        install = install_of(step)
+        texts = install.requirements if install else ()
+        blamed = set(_BLAMED.findall(answer.text))
+        named = ", ".join([text for text in texts if name_in(text) in blamed] or sorted(blamed))
+        named = named or ", ".join(texts[:_NAMED]) or "what it installs"
+    else:
+        return ""
+    versions = [found[1] for one in environment.folders if (found := _PYTHON.search(str(one)))]
+    python = f"Python {versions[0]}" if versions else "this Python"
+    return f"no wheel of {named} for {python}: it would be compiled"
 
 
 def _answer(each: Task, host: Host, *, sizes: bool) -> Answer | None:

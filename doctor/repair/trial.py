@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from doctor.base.requirements import normalize_name
 from doctor.base.text import one_line
 from doctor.environments.clone import Clone, clone
-from doctor.environments.installer import installed
+from doctor.environments.installer import dry_run, installed
 from doctor.host import CompletedCommand, Termination
 from doctor.host.removal import remove_tree
 from doctor.model.checks import Progress
-from doctor.model.fixes import Command
+from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
 from doctor.redact import without_secrets
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task
 from doctor.repair.examination import Bench, Examination, Trial
+from doctor.repair.merging import install_of, name_in
 from doctor.repair.project import copy_project, edited
 from doctor.repair.requests import Original
+from doctor.repair.resolve import without_wheels
 
 _STEP_SECONDS, _SILENCE = 1800.0, 600.0
-_TAIL = 300
+BUILD_SECONDS = 120.0
+"""Seconds that a step may take which compiles something, where nobody gave a budget."""
+_TAIL, _NAMED = 300, 3
+_AGAIN = "--reinstall-package="
+_BARE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _LOG = 256 << 10
 _ERROR = re.compile(r"× |\berror:|\bERROR:")
 OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
@@ -57,8 +64,10 @@ def attempt(
                     seconds=time.monotonic() - begun,
                     failed=f"step {number} failed: {places.back(failed)}",
                 )
-            moved.append(differences(before, installed(copy.environment)))
+            moved.append(moved_by(each.step, before, installed(copy.environment)))
         changes = differences(original.packages, installed(copy.environment))
+        written = {one.name: one for step in moved for one in step if one.before == one.after}
+        changes = with_rewritten(changes, written.values())
         result = Examination(original, copy, places, runner.env, bench, progress, project=inner).of(
             plan, changes
         )
@@ -93,19 +102,77 @@ class _Runner:
             return again.why or "it leads out of the clone"
         if each.kind is Kind.REMOVE:
             return removed(step.command)
-        shown = one_line(" ".join(each.step.command.argv if each.step.command else ()), 60)
+        limit = min(self._original.seconds_left(), _STEP_SECONDS)
+        built = self._built(again)
+        if built and self._original.request.check.observe.budget is None:
+            limit = min(limit, BUILD_SECONDS)
         ran = run_in(
             self._copy,
             step.command.argv,
             {**step.command.env, **(OFFLINE if self._original.request.offline else {})},
             Path(step.command.cwd) if step.command.cwd else self._project_or_scratch(each),
-            timeout=min(self._original.seconds_left(), _STEP_SECONDS),
-            progress=lambda passed: self._progress(f"{label}: {shown}", passed),
+            timeout=limit,
+            progress=lambda passed: self._progress(f"{label}: {doing(each.step)}", passed),
         )
-        return "" if ran.ok else why_not(ran)
+        if ran.ok:
+            return ""
+        return (
+            f"{built}; after {limit:.0f} s it was not done"
+            if built and _late(ran)
+            else (f"{why_not(ran)} ({built})" if built else why_not(ran))
+        )
+
+    def _built(self, each: Task) -> str:
+        """Return what a step compiles, in words; empty where it installs wheels alone."""
+        if each.kind is not Kind.INSTALL or each.step.command is None:
+            return ""
+        answer = dry_run(each.step.command, self._copy.host, sizes=False)
+        return without_wheels(answer, each.step, self._copy.environment)
 
     def _project_or_scratch(self, each: Task) -> Path:
         return self._project if each.kind is Kind.PROJECT else self._copy.scratch.folder
+
+
+def doing(step: Step) -> str:
+    """Return what a step does in a few words: `installing tokenizers, torch`."""
+    install, command = install_of(step), step.command
+    argv = command.argv if command is not None else ()
+    if install is not None and install.requirements:
+        names = [name_in(text) for text in install.requirements]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return f"installing {', '.join(names[:_NAMED])}{more}"
+    if "uninstall" in argv:
+        names = [word for word in argv[argv.index("uninstall") + 1 :] if _BARE.fullmatch(word)]
+        return f"removing {', '.join(names[:_NAMED])}"
+    return one_line(step.title or " ".join(argv), 60)
+
+
+def moved_by(step: Step, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
+    """Return the packages that a step moved, and those that it wrote again, by name."""
+    install = install_of(step)
+    again = set[str]()
+    if install is not None and any("reinstall" in word for word in install.head):
+        named = {
+            value
+            for word, value in zip(install.head, (*install.head[1:], ""), strict=True)
+            if word == "--reinstall-package"
+        }
+        named |= {word.partition("=")[2] for word in install.head if word.startswith(_AGAIN)}
+        named = named or {name_in(text) for text in install.requirements}
+        again = {normalize_name(name) for name in named}
+    written = [
+        Change(name=name, before=after[name], after=after[name])
+        for name in again
+        if name in after and before.get(name) == after[name]
+    ]
+    return with_rewritten(differences(before, after), written)
+
+
+def with_rewritten(changes: Sequence[Change], written: Iterable[Change]) -> tuple[Change, ...]:
+    """Return changes together with the packages that are written again in the same release."""
+    moved = {one.name for one in changes}
+    more = [one for one in written if one.name not in moved]
+    return tuple(sorted((*changes, *more), key=lambda one: one.name))
 
 
 def run_in(
@@ -131,11 +198,24 @@ def run_in(
 
 def why_not(ran: CompletedCommand) -> str:
     """Return the part of an output that says why a command failed."""
-    if ran.ended is Termination.TIMEOUT:
+    if _late(ran):
         return "it took too long"
     text = without_secrets(" ".join((ran.output or ran.why).split()))
     start = _ERROR.search(text)
-    return (text[start.start() :][:_TAIL] if start else text[-_TAIL:]) or "it printed nothing"
+    if start is not None:
+        return whole_words(text[start.start() :], _TAIL)
+    if len(text) <= _TAIL:
+        return text or "it printed nothing"
+    return "… " + text[-_TAIL:].partition(" ")[2]
+
+
+def whole_words(text: str, most: int) -> str:
+    """Return the beginning of a text, which ends with a whole word."""
+    return text if len(text) <= most else f"{text[: most + 1].rpartition(' ')[0][:most]} …"
+
+
+def _late(ran: CompletedCommand) -> bool:
+    return ran.ended is Termination.TIMEOUT
 
 
 def removed(command: Command) -> str:

@@ -17,6 +17,7 @@ from tests.repair.houses import House, house, make_wheel
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="clones of virtual environments")
 _READS = "import pathlib; TEXT = pathlib.Path(__file__).with_name('words.txt').read_text()\n"
+_WANTS = "import wire\nif wire.VERSION < 4: raise RuntimeError('an old wire')\n"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,11 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> House:
     old = {"pkg_resources/__init__.py": "x = 1\n"}
     make_wheel(made.wheels, "setuptools", "69.5.1", more=old)
     make_wheel(made.wheels, "reader", "1.0", code=_READS, more={"reader/words.txt": "words"})
+    for version in ("3.0", "4.0"):
+        make_wheel(made.wheels, "wire", version, code=f"VERSION = {version}\n")
+    make_wheel(made.wheels, "graph", "1.0", requires=["wire>=4"], code=_WANTS)
     made.install("setuptools==84.0", "reader==1.0")
+    made.install("--no-deps", "graph==1.0", "wire==3.0")
     return made
 
 
@@ -60,6 +65,41 @@ def test_a_data_file_that_is_gone_is_written_again(calm: House) -> None:
     assert plan["proof"]["verdict"] == "proved"
     assert plan["solves"] == ["python/program-files-gone"]
     assert "reader==1.0" in plan["steps"][0]["argv"]
+
+
+def test_what_a_program_says_in_the_copy_is_planned_for_as_well(calm: House) -> None:
+    words = calm.packages / "reader" / "words.txt"
+    kept = words.with_suffix(".kept")
+    shutil.move(words, kept)
+    try:
+        plan, _ = _prove(calm, "import pkg_resources, reader", ends=0)
+    finally:
+        shutil.move(kept, words)
+    assert plan["proof"]["verdict"] == "proved"
+    assert [(one["name"], one["from"], one["to"]) for one in plan["changes"]] == [
+        ("reader", "1.0", "1.0"),
+        ("setuptools", "84.0", "69.5.1"),
+    ]
+
+
+def test_a_package_without_its_files_is_installed_again(calm: House) -> None:
+    module, kept = calm.packages / "small", calm.packages / "kept"
+    shutil.move(module, kept)
+    try:
+        plan, said = _prove(calm, "import small", ends=0)
+    finally:
+        shutil.move(kept, module)
+    assert plan["proof"]["verdict"] == "proved"
+    assert [(one["name"], one["to"]) for one in plan["changes"]] == [("small", "1.0")]
+    assert "step 1 of 1: installing small" in said.err
+
+
+def test_an_unmet_requirement_counts_where_the_program_passes_by(calm: House) -> None:
+    plan, _ = _prove(calm, "import graph", ends=0)
+    assert plan["proof"]["verdict"] == "proved"
+    assert plan["solves"] == ["requires/graph"]
+    assert [(one["name"], one["to"]) for one in plan["changes"]] == [("wire", "4.0")]
+    assert "exit code of `python -c import graph`: 1 before" in plan["proof"]["why"]
 
 
 def test_a_failure_that_nothing_explains_is_told_in_its_own_words(calm: House) -> None:
