@@ -30,6 +30,7 @@ from doctor.repair.merging import install_of, name_in
 
 _TEXT, _NAMED = 400, 3
 _BLAMED = re.compile(r"Wheels are required for `([\w.-]{1,200})`")
+_SIDES = 2
 _PYTHON = re.compile(r"python(\d+\.\d+)")
 _ASKED = (Kind.INSTALL, Kind.PROJECT)
 
@@ -79,10 +80,10 @@ def without_wheels(answer: Answer | None, step: Step, environment: Environment) 
     """Return which requirement of a step has no wheel, in words; empty where each has one."""
     if isinstance(answer, Resolution) and answer.builds:
         named = ", ".join(answer.builds[:_NAMED])
-    elif isinstance(answer, NoAnswer) and answer.why is Silence.NEEDS_BUILD:
+    elif _needs_build(answer):
         install = install_of(step)
         texts = install.requirements if install else ()
-        blamed = set(_BLAMED.findall(answer.text))
+        blamed = set(_BLAMED.findall(_text(answer)))
         named = ", ".join([text for text in texts if name_in(text) in blamed] or sorted(blamed))
         named = named or ", ".join(texts[:_NAMED]) or "what it installs"
     else:
@@ -102,13 +103,29 @@ def _answer(each: Task, host: Host, *, sizes: bool) -> Answer | None:
 def _dropped(answers: Sequence[tuple[Task, Answer | None]]) -> str:
     """Return why a plan cannot be carried out, or would change nothing; empty otherwise."""
     for _, answer in answers:
-        if isinstance(answer, Conflict):
+        if isinstance(answer, Conflict) and not _lacks_wheels(answer):
             return one_line(" ".join(answer.rules) or answer.text, _TEXT)
     idle = [isinstance(one, Resolution) and one.is_no_op for _, one in answers]
     forced = any("reinstall" in word for each, _ in answers for word in _words(each))
     if idle and all(idle) and not forced:
         return "The installer says that it would change nothing."
     return ""
+
+
+def _needs_build(answer: Answer | None) -> bool:
+    if isinstance(answer, NoAnswer):
+        return answer.why is Silence.NEEDS_BUILD
+    return isinstance(answer, Conflict) and _lacks_wheels(answer)
+
+
+def _lacks_wheels(found: Conflict) -> bool:
+    """Say whether a conflict is only that a release has no wheel that fits: its source may do."""
+    apart = len(found.rules) < _SIDES or any(" has wheels for " in rule for rule in found.rules)
+    return apart and _BLAMED.search(found.text) is not None
+
+
+def _text(answer: Answer | None) -> str:
+    return answer.text if isinstance(answer, Conflict | NoAnswer) else ""
 
 
 def _words(each: Task) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,12 @@ import pytest
 
 from doctor.environments.environment import environment_at
 from doctor.host import Host
+from doctor.model.plans import ProofVerdict
+from doctor.pipeline.requests import CheckRequest, ObserveRequest
+from doctor.repair import trial
+from doctor.repair.fix import fix
 from doctor.repair.reading import packages_in, unmet
+from doctor.repair.requests import FixRequest
 from tests.command import Said, doctor
 from tests.repair.houses import House, house, make_wheel
 
@@ -100,6 +106,51 @@ def test_an_unmet_requirement_counts_where_the_program_passes_by(calm: House) ->
     assert plan["solves"] == ["requires/graph"]
     assert [(one["name"], one["to"]) for one in plan["changes"]] == [("wire", "4.0")]
     assert "exit code of `python -c import graph`: 1 before" in plan["proof"]["why"]
+
+
+def test_what_has_to_be_compiled_is_bounded_and_said(
+    calm: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _slow_source(calm.wheels, tmp_path)
+    make_wheel(calm.wheels, "wrap", "1.0", requires=["slow>=1"], code="import slow\n")
+    calm.install("--no-deps", "wrap==1.0")
+    for name, value in calm.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(trial, "BUILD_SECONDS", 2.0)
+    observe = ObserveRequest(python=str(calm.python), project=tmp_path, canaries=False)
+    request = FixRequest(
+        check=CheckRequest(observe=observe),
+        prove=True,
+        program=(str(calm.python), "-c", "import wrap"),
+        offline=True,
+    )
+    plan = fix(request).repair.plan
+    assert plan.proof is not None
+    assert plan.proof.verdict is ProofVerdict.NOT_PROVED
+    assert "no wheel of slow" in plan.proof.why
+    assert "after 2 s it was not done" in plan.proof.why
+    assert any(one.startswith("No wheel of slow") for one in plan.notes)
+
+
+def _slow_source(wheels: Path, folder: Path) -> None:
+    """Write the source of a package whose build takes longer than anybody waits."""
+    source = folder / "slow-1.0"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "slow"\nversion = "1.0"\n'
+    )
+    (source / "backend.py").write_text(
+        "import time\ndef build_wheel(*a, **k): time.sleep(60)\ndef build_sdist(*a, **k): pass\n"
+    )
+    (source / "PKG-INFO").write_text("Metadata-Version: 2.2\nName: slow\nVersion: 1.0\n")
+    with tarfile.open(wheels / "slow-1.0.tar.gz", "w:gz") as archive:
+        archive.add(source, "slow-1.0")
+
+
+def test_a_long_text_ends_with_a_whole_word() -> None:
+    assert trial.whole_words("error: one two three", 12) == "error: one …"
+    assert trial.whole_words("error: one", 12) == "error: one"
 
 
 def test_a_failure_that_nothing_explains_is_told_in_its_own_words(calm: House) -> None:
