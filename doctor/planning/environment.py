@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from doctor.base.versions import public
+from doctor.base.versions import parse, public
 from doctor.facts.devices import texts
 from doctor.facts.families import requirement_of, requirements
 from doctor.fixes.effect import name_of, packages
@@ -20,6 +20,11 @@ from doctor.planning.askers import Way, way_of
 from doctor.planning.goals import rewritten
 from doctor.planning.knowledge import Knowledge
 from doctor.planning.resolver import Need
+
+
+def is_same(here: str, release: str) -> bool:
+    """Say whether an installed version is a release, with or without its local part."""
+    return release in (here, public(here)) or (bool(here) and parse(public(here)) == parse(release))
 
 
 class Environment:
@@ -58,6 +63,28 @@ class Environment:
         torch = value_of(self.facts, "torch.release")
         # A folder without metadata is no torch that an installer would let be.
         return here | ({"torch": str(torch)} if torch and (not listed or "torch" in here) else {})
+
+    @cached_property
+    def asked_release(self) -> Mapping[str, str]:
+        """Return the release that the project pins or locks, of each installed package."""
+        return self._of_project("project.locked") | self._of_project("project.pinned")
+
+    @cached_property
+    def pinned(self) -> Mapping[str, str]:
+        """Return the packages that are installed in the release that the project pins."""
+        return {
+            name: release
+            for name, release in self._of_project("project.pinned").items()
+            if is_same(self.here.get(name, ""), release)
+        }
+
+    def _of_project(self, fact: str) -> dict[str, str]:
+        told = value_of(self.facts, fact)
+        return (
+            {str(name): str(release) for name, release in told.items()}
+            if isinstance(told, dict)
+            else {}
+        )
 
     @cached_property
     def needs_of(self) -> Mapping[str, tuple[Need, ...]]:

@@ -14,7 +14,7 @@ from doctor.model.findings import Detection
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Cost, Plan
 from doctor.planning.anchors import ASKED, KEEP, NEWEST, anchors
-from doctor.planning.environment import Environment
+from doctor.planning.environment import Environment, is_same
 from doctor.planning.resolver import Pick
 from doctor.planning.search import Draft, Search
 from doctor.planning.steps import steps_of
@@ -34,7 +34,7 @@ def plan(findings: Sequence[Detection], facts: Facts, catalog: Catalog) -> Plan:
     around = Environment(findings, facts, catalog)
     if not around.findings:
         return NOTHING
-    drafts = sorted(_drafts(around), key=_cost)
+    drafts = sorted(_drafts(around), key=lambda draft: _cost(draft, around))
     plans = [_written(draft, around) for draft in _distinct(drafts)]
     plans = [one for one in plans if one.steps]
     if not plans:
@@ -51,13 +51,17 @@ def _drafts(around: Environment) -> Iterator[Draft]:
         found.insert(0, (KEEP, ""))  # no torch of the plan's own, only what a fix asks for
     if not around.is_torch_in_question:
         found = found[:1]
-    if (synced := _synced(around)) is not None:
+    if (synced := _synced(around) or _as_locked(around)) is not None:
         yield synced
     stays = False
     for kind, release in found:
         if kind == NEWEST and stays:
             continue
         draft = Search(around, kind, release).draft()
+        if around.pinned and (draft is None or draft.left):
+            freed = Search(around, kind, release, free=True).draft()
+            if freed is not None and (draft is None or len(freed.left) < len(draft.left)):
+                draft = freed
         if draft is not None:
             yield draft
             stays = stays or (kind == KEEP and not draft.left)
@@ -91,6 +95,37 @@ def _synced(around: Environment) -> Draft | None:
     return Search(around, SYNC, "").of(picks, (step,)) if picks else None
 
 
+def _as_locked(around: Environment) -> Draft | None:
+    """Return the draft that installs what uv.lock says, where `uv sync` does not reach.
+
+    That is an environment of the project outside of its folder. `uv sync` makes an environment
+    anew whose Python it does not like, so that it is not let loose on another one than `.venv`.
+    """
+    if value_of(around.facts, "python.lock"):
+        return None
+    listed = value_of(around.facts, "project.locked")
+    releases = {**listed} if isinstance(listed, dict) else {}
+    picks = {
+        name: Pick(name, release)
+        for name, release in releases.items()
+        if not is_same(around.here.get(name, ""), release)
+        and is_same(around.asked_release[name], release)
+    }
+    # A local part names an index that only the project knows.
+    is_plain = not any("+" in pick.version for pick in picks.values())
+    return Search(around, SYNC, "").of(picks, ()) if picks and is_plain else None
+
+
+def _departures(draft: Draft, around: Environment) -> list[str]:
+    """Return the packages that a draft moves away from the release that the project pins."""
+    return sorted(
+        name
+        for name, release in around.pinned.items()
+        if name in draft.changes.removed
+        or (name in draft.picks and not is_same(draft.changes.moved.get(name, ""), release))
+    )
+
+
 def _without(around: Environment, kind: str, release: str) -> Draft | None:
     """Return the draft that does without companions for which this torch has none."""
     needed = {need.name for needs in around.needs_of.values() for need in needs}
@@ -102,14 +137,16 @@ def _without(around: Environment, kind: str, release: str) -> Draft | None:
     return Search(around, kind, release, expendable=companions).draft()
 
 
-def _cost(draft: Draft) -> tuple[int, bool, int, int, int, int]:
+def _cost(draft: Draft, around: Environment) -> tuple[int, int, bool, int, int, int, int]:
     order = (SYNC, KEEP, ASKED, NEWEST).index(draft.anchor)
     # torch brings some fifteen libraries along.
     libraries = _LIBRARIES if "torch" in draft.moves and draft.anchor != KEEP else 0
     moves = len(draft.moves) + libraries
     own = draft.anchor != SYNC
     cost = moves + len(draft.wishes) - len(draft.ways)
-    return len(draft.left), own, len(draft.changes.removed), cost, draft.against, order
+    away = len(_departures(draft, around))
+    removed = len(draft.changes.removed)
+    return len(draft.left), away, own, removed, cost, draft.against, order
 
 
 def _distinct(drafts: Iterable[Draft]) -> Iterator[Draft]:
@@ -215,6 +252,10 @@ def _notes(draft: Draft, around: Environment) -> Iterator[str]:
     for wish in draft.wishes.values():
         if wish.fix.use_if:
             yield f"{wish.fix.title}: only if {' and '.join(wish.fix.use_if)}."
+    if away := _departures(draft, around):
+        verb = "is" if len(away) == 1 else "are"
+        pins = ", ".join(f"{name}=={around.pinned[name]}" for name in away)
+        yield f"The project pins {pins}, which {verb} given up: no other plan is known."
     if draft.anchor == SYNC:
         return
     facts = around.facts

@@ -8,6 +8,7 @@ in which the installer of the target chooses. https://github.com/sarugaku/resolv
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packaging.version import Version
@@ -67,7 +68,7 @@ class Problem(NamedTuple):
 
     `needs_of` are the requirements of each installed package that count. `torch_needed` names those
     that are compiled for the installed torch without a word in their metadata. `expendable` may go
-    where nothing else is possible.
+    where nothing else is possible. `asked` has the releases that the project pins or locks.
     """
 
     here: Mapping[str, str]
@@ -76,6 +77,7 @@ class Problem(NamedTuple):
     roots: tuple[Need, ...]
     goals: Mapping[str, tuple[Choice, ...]]
     expendable: frozenset[str] = frozenset()
+    asked: Mapping[str, str] = MappingProxyType({})
 
     @property
     def has_torch(self) -> bool:
@@ -194,6 +196,9 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
             return
         if here is not None:
             yield Pick(name, public(here), stays=True)
+        asked = public(self._problem.asked.get(name, ""))
+        if asked and asked != public(here or ""):
+            yield Pick(name, asked)
         known = [one for one in self._problem.knowledge.releases(name) if one != here]
         newer = any(need.newer for need in needs)
         yield from (Pick(name, one) for one in _nearest(known, here, newer=newer))

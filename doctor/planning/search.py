@@ -20,6 +20,8 @@ from doctor.planning.overlay import Changes, laid_over
 from doctor.planning.resolver import GOAL, Choice, Need, Pick, Problem, solve
 
 _ROUNDS = 24
+PROJECT = "the project"
+"""Who asks for what a project pins."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,11 +63,13 @@ class Search:
         expendable: Iterable[str] = (),
         without: Iterable[str] = (),
         less_likely: bool = False,
+        free: bool = False,
     ) -> None:
         self._around, self._anchor, self._torch = around, anchor, torch
         self._expendable = frozenset(expendable)
         self._without = frozenset(without)
         self._less_likely = less_likely
+        self._pins = {} if free else around.pinned
         self._goals: dict[str, Goal] = {}
         self._banned: dict[str, set[int]] = {}
         self._given_up: dict[str, None] = {}
@@ -122,6 +126,11 @@ class Search:
         ]
         if self._torch:
             roots.append(Need("torch", (f"=={self._torch}",)))
+        roots += [
+            Need(name, (f"=={release}",), optional=True, by=PROJECT)
+            for name, release in sorted(self._pins.items())
+            if name != "torch" or not self._torch
+        ]
         goals = {
             name: goal.choices(frozenset(self._banned.get(name, ())))
             for name, goal in self._goals.items()
@@ -136,6 +145,7 @@ class Search:
             roots=tuple(roots),
             goals=goals,
             expendable=self._expendable,
+            asked=around.asked_release,
         )
 
     def _push(self, name: str, draft: Draft) -> None:

@@ -23,6 +23,8 @@ from doctor.planning.knowledge import fits_any
 from doctor.planning.resolver import Pick
 from doctor.planning.search import Draft
 
+_MOST_PINS = 20
+"""Of more pins no reader could check the command."""
 _OWN_COMMAND = (Option.NO_BUILD_ISOLATION, Option.NO_BINARY, Option.PRE, Option.NO_CACHE)
 
 
@@ -171,6 +173,7 @@ def _install(draft: Draft, around: Environment, facts: Facts) -> Iterator[Step]:
     ]
     if words and "torch" in around.here and "torch" not in {*draft.picks, *again}:
         words.append(f"torch=={public(around.here['torch'])}")
+    words += _pins(draft, around) if words else ()
     newer = [
         one.name
         for one in moved
@@ -193,6 +196,16 @@ def _install(draft: Draft, around: Environment, facts: Facts) -> Iterator[Step]:
                 build=part.build,
             ):
                 yield Step(command=msgspec.structs.replace(command, env=dict(part.env)))
+
+
+def _pins(draft: Draft, around: Environment) -> list[str]:
+    """Return what the project pins, for the installer: else it may move it for what moves."""
+    pins = [
+        f"{name}=={around.here[name]}"
+        for name in sorted(around.pinned)
+        if name not in draft.picks and name not in draft.changes.written and name != "torch"
+    ]
+    return pins if len(pins) <= _MOST_PINS else []
 
 
 def _of_torch(words: Sequence[str]) -> bool:

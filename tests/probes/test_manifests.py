@@ -85,7 +85,8 @@ def test_the_plain_file_counts_before_its_variants(tmp_path: Path) -> None:
 def test_a_folder_without_manifests_says_so(tmp_path: Path) -> None:
     facts = facts_of(manifests.probe(Scene(host=Host(env={}), project=tmp_path)))
     assert {name: fact.state.value for name, fact in facts.items()} == {
-        "project.manifests": "absent"
+        "project.manifests": "absent",
+        "project.pinned": "absent",
     }
 
 

@@ -155,6 +155,19 @@ LOCKED = [
 ]
 
 
+@pytest.mark.parametrize(("numpy", "is_told"), [("2.4.0", True), ("2.5.0", False)])
+def test_a_lock_is_told_of_an_environment_that_mostly_keeps_to_it(
+    tmp_path: Path, numpy: str, is_told: bool
+) -> None:
+    told = "".join(f'\n[[package]]\nname = "{one}"\nversion = "{at}"\n' for one, at in LOCKED)
+    lock = put(tmp_path / "project/uv.lock", "version = 1\n" + told)
+    for name, version in (("torch", "2.15.0"), ("numpy", numpy), ("triton", "3.7.1")):
+        install(tmp_path / "elsewhere", name, version)
+    assert _values(seen_at(tmp_path / "elsewhere", cwd=lock.parent)).get("project.locked") == (
+        {"torch": "2.13.0", "numpy": "2.4.0", "triton": "3.7.1"} if is_told else None
+    )
+
+
 def test_a_lock_counts_only_for_the_projects_own_environment(tmp_path: Path) -> None:
     for prefix in (tmp_path / "project/.venv", tmp_path / "elsewhere"):
         put(prefix / "pyvenv.cfg", "uv = 0.9.1\n")

@@ -137,6 +137,11 @@ FACTS: dict[str, str] = {
     "python.lock_differs": (
         "packages of which uv.lock names another version than is installed, and that version"
     ),
+    "project.locked": (
+        "release in uv.lock of each installed package that it names; absent where most of them "
+        "are installed in another release"
+    ),
+    "project.pinned": "release that the project pins with ==, of each installed package",
     "python.writable": "whether this user may write to its site-packages",
     "python.uv": "path of uv on the path",
     "python.has_pip": "true where the environment holds pip",

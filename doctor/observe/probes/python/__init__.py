@@ -14,7 +14,7 @@ from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.installed.distributions import duplicates
 from doctor.observe.installed.gpu_stack import in_stack
 from doctor.observe.installed.modules import searched
-from doctor.observe.probes.python.locked import departed
+from doctor.observe.probes.python.locked import departed, of_project
 from doctor.observe.scene import Distribution, Interpreter, Scene
 
 BOUND = 10.0
@@ -118,6 +118,7 @@ def _installed_with(scene: Scene, interpreter: Interpreter) -> FactStream:
         "python.lock_differs",
         departed(scene, lock) if kept and name == "uv" else absent(str(scene.host.cwd)),
     )
+    yield "project.locked", of_project(scene)
 
 
 def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:

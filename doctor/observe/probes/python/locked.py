@@ -34,6 +34,31 @@ def departed(scene: Scene, lock: Path) -> Fact:
     return present(found, str(lock)) if found else absent(str(lock))
 
 
+def of_project(scene: Scene) -> Fact:
+    """Give the release in uv.lock of each installed package that it names once.
+
+    Absent where most of them are installed in another release: that is no environment of this
+    project, wherever it lies.
+    """
+    lock = scene.host.cwd / "uv.lock"
+    try:
+        text = scene.host.whole(lock, LOCK)
+    except UnreadableFile as error:
+        return unknown(str(error), str(lock))
+    named: dict[str, set[str]] = {}
+    for name, version in _packages(text or ""):
+        named.setdefault(name, set()).add(version)
+    told = {
+        one.name: next(iter(named[one.name]))
+        for one in scene.distributions
+        if len(named.get(one.name, ())) == 1
+    }
+    alike = sum(
+        one.name in told and _same(one.version, told[one.name]) for one in scene.distributions
+    )
+    return present(told, str(lock)) if 2 * alike > len(told) else absent(str(lock))
+
+
 def _same(here: str, locked: str) -> bool:
     return here == locked or public(here) == locked
 
