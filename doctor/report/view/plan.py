@@ -52,8 +52,9 @@ def plan(
         yield Paragraph((Piece(cost),), "cost")
     yield from _ends(found, titles)
     yield from _stays(found, titles)
-    for note in found.notes[:_MOST]:
-        yield Paragraph((Piece(flat(note, detail.line), Style.QUIET),))
+    for number, note in enumerate(found.notes[:_MOST]):
+        # Without a label of its own a note reads as if it were part of what the plan solves.
+        yield Paragraph((Piece(flat(note, detail.line), Style.QUIET),), "" if number else "notes")
     if found.proof is not None:
         yield from proof(found.proof)
     for other in found.alternatives[: detail.fixes]:
