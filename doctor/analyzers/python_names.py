@@ -32,6 +32,7 @@ from doctor.analyzers.name_findings import (
     explain_without_code,
     hides,
 )
+from doctor.analyzers.python_path import explain_search_path
 from doctor.analyzers.releases import fit, narrowed
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -76,6 +77,8 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     package = module.partition(".")[0]
     caller = caller_of(case, event, package)
     path = event.objects.get("path", "")
+    if hidden := explain_search_path(case, event, path, package):
+        return hidden
     if package != "torch" and standard_module(package):
         return explain_standard(
             event, inventory, standard_name(module, name), f"{module}.{name}", caller

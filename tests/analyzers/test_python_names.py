@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from doctor.analyzers.case import Precision
+from doctor.analyzers import python_names
+from doctor.analyzers.case import Case, Precision
+from doctor.model.facts import present
 from doctor.model.scales import Severity
-from tests.analyzers.packages import explained, hostile, installs, told
+from tests.analyzers.packages import case_of, explained, hostile, installs, told
 
 HUB = """
 Traceback (most recent call last):
@@ -190,3 +194,45 @@ def test_hostile_texts() -> None:
             "consider renaming '",
         ),
     )
+
+
+LIBS = """
+Traceback (most recent call last):
+  File "/venv/lib/python3.11/site-packages/pydantic_core/__init__.py", line 6, in <module>
+    from typing_extensions import Sentinel
+ImportError: cannot import name 'Sentinel' from 'typing_extensions' (/opt/pylibs/typing_extensions.py)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the separator of PYTHONPATH is another one")
+@pytest.mark.parametrize(
+    ("variable", "rest"),
+    [("/opt/pylibs", ""), ("/home/ada/lib:/opt/pylibs/:/srv/lib", "/home/ada/lib:/srv/lib")],
+)
+def test_a_folder_of_pythonpath_that_hides_a_package_is_taken_out(variable: str, rest: str) -> None:
+    (found,) = python_names.explain(_with(variable, {"typing-extensions": "4.16.0"}))
+    assert found.detection.id == "failure/hidden-by-pythonpath"
+    assert "/opt/pylibs" in found.detection.title
+    (action,) = found.detection.recipes[0].steps
+    assert action.env == {"PYTHONPATH": rest}
+
+
+@pytest.mark.parametrize(
+    ("variable", "packages"),
+    [
+        ("/opt/other", {"typing-extensions": "4.16.0"}),
+        ("/opt/py", {"typing-extensions": "4.16.0"}),
+        ("/opt/pylibs", {}),
+    ],
+)
+def test_a_folder_that_hides_nothing_installed_is_not_blamed(
+    variable: str, packages: dict[str, str]
+) -> None:
+    found = python_names.explain(_with(variable, packages))
+    assert "failure/hidden-by-pythonpath" not in [one.detection.id for one in found]
+
+
+def _with(variable: str, packages: dict[str, str]) -> Case:
+    case = case_of(LIBS)
+    facts = {"env.PYTHONPATH": present(variable, ""), "packages": present(packages, "")}
+    return case._replace(facts={**case.facts, **facts})
