@@ -36,14 +36,12 @@ def above(facts: Facts) -> tuple[Facts, Command]:
         "python.externally_managed": False,
     }
     if value_of(facts, "python.uv"):
+        # pip installs there: uv does not see the packages of the old environment. The old one's pip
+        # does it too, and no newer setuptools comes along with it.
+        seed = () if value_of(facts, "python.has_pip") else ("--seed",)
         make: tuple[str, ...] = (
-            "uv",
-            "venv",
-            "--seed",
-            "--system-site-packages",
-            "--python",
-            base,
-            _ABOVE,
+            *("uv", "venv", *seed, "--system-site-packages"),
+            *("--python", base, _ABOVE),
         )
     else:
         make = (base, "-m", "venv", "--system-site-packages", _ABOVE)

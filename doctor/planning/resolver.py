@@ -7,6 +7,7 @@ in which the installer of the target chooses. https://github.com/sarugaku/resolv
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _ROUNDS = 600
 GOAL = "goal:"
 """What the identifier of a finding's goal begins with."""
+_FIRST_OF_ALL = re.compile(r"((?:>=|<)[0-9]+\.[0-9]+(?:\.[0-9]*[1-9][0-9]*)*)(?:\.0)*\.?dev0\b")
 
 
 class Need(NamedTuple):
@@ -226,7 +228,7 @@ class _Provider(AbstractProvider[Need, "Pick | Choice", str]):
         ranges = narrowed(clauses)
         exact = ranges.removeprefix("==")
         is_exact = ranges.startswith("==") and not set(exact) & set("*,=")
-        yield Pick(name, exact) if is_exact else Pick(name, ranges=ranges)
+        yield Pick(name, exact) if is_exact else Pick(name, ranges=plain(ranges))
 
 
 def _has_floor(clauses: Sequence[str]) -> bool:
@@ -251,6 +253,14 @@ def narrowed(clauses: Sequence[str]) -> str:
     return ",".join(
         [*([max(floors)[1]] if floors else []), *([min(ceilings)[1]] if ceilings else []), *rest]
     )
+
+
+def plain(ranges: str) -> str:
+    """Return ranges as people write them: `>=0.44,<0.45` for `>=0.44.0dev0,<0.45`.
+
+    A bound below the first pre-release shall only let nightly builds pass; no plan needs one.
+    """
+    return _FIRST_OF_ALL.sub(r"\1", ranges)
 
 
 def is_empty(clauses: Sequence[str]) -> bool:

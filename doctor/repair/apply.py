@@ -21,6 +21,7 @@ from doctor.pipeline import check as pipeline
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
 from doctor.repair.merging import install_of
+from doctor.repair.new_environment import making, tasks_of
 from doctor.repair.project import edited, put_back, remember
 from doctor.repair.prove import Attempted
 from doctor.repair.requests import Original, Repair, actionable
@@ -36,6 +37,11 @@ def why_not_applied(attempted: Attempted, original: Original) -> str:
     environment = original.environment
     if not attempted.ok:
         return "Nothing was applied: the plan is not proved."
+    if making(tasks_of(attempted.plan.steps, environment)) is not None:
+        return (
+            "Nothing was applied: the plan makes a new environment here. Its commands leave the "
+            "old one as it is, so run them yourself."
+        )
     if not environment.writable:
         return f"Nothing was applied: {environment.why_closed}. {_new_environment(original)}"
     if installed(environment) != original.packages:

@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.text import one_line
-from doctor.environments.clone import Clone, clone
+from doctor.environments.clone import Clone
 from doctor.environments.installer import problems
+from doctor.environments.inventory import own_check
 from doctor.host import Host, Termination
 from doctor.model.checks import Progress
 from doctor.model.plans import Change, Plan
@@ -20,6 +21,7 @@ from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.commands import Places, with_variables
 from doctor.repair.modules import Import, concerned, failures, try_imports
+from doctor.repair.new_environment import NewEnvironment, unchanged
 from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.reading import read_program, unmet
 from doctor.repair.requests import Original, actionable
@@ -101,7 +103,7 @@ class Bench:
     def imports(self, modules: Sequence[tuple[str, str]]) -> Mapping[str, Import]:
         """Return what came of the import of modules before any change, by module."""
         if new := [pair for pair in modules if pair[1] not in self._imports]:
-            with clone(self._original.environment, self._original.host) as copy:
+            with unchanged(self._original) as copy:
                 tried = try_imports(
                     copy, new, self._progress, seconds=self._original.seconds_left()
                 )
@@ -111,7 +113,7 @@ class Bench:
     def program(self) -> Ending | None:
         """Return how the user's program ends before any change; None where there is none."""
         if self._program is None and self._original.request.program:
-            with clone(self._original.environment, self._original.host) as copy:
+            with unchanged(self._original) as copy:
                 places = Places.between(self._original.environment, copy.environment)
                 self._program = run_program(self._original, copy, places, {}, self._progress)
         return self._program
@@ -234,8 +236,13 @@ class Examination:
         return ended
 
     def _compare_problems(self) -> None:
-        known = set(self._original.problems)
-        self._problems = problems(self._copy.environment, self._copy.host)
+        known, host = set(self._original.problems), self._copy.host
+        if isinstance(self._copy, NewEnvironment):
+            # uv looks at a new environment alone, without the packages that it sees below.
+            known = set(own_check(self._original.environment, self._original.host))
+            self._problems = own_check(self._copy.environment, host)
+        else:
+            self._problems = problems(self._copy.environment, host)
         for problem in self._problems:
             text = self._places.back(problem)
             if text not in known:

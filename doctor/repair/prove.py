@@ -14,10 +14,10 @@ from doctor.model.checks import Progress
 from doctor.model.facts import value_of
 from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan, Proof, ProofVerdict
-from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
 from doctor.repair.merging import combined, contradict, instead, is_idle, pinned, titled
+from doctor.repair.new_environment import followed, making, tasks_of, with_start
 from doctor.repair.project import ProjectError
 from doctor.repair.requests import Original
 from doctor.repair.trial import attempt
@@ -95,7 +95,7 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
         now = waiting.pop(0)
         if now.steps in known:
             continue
-        tasks = tuple(commands.task(step, original.environment) for step in now.steps)
+        tasks = tasks_of(now.steps, original.environment)
         if why := _not_possible(tasks):
             return best or Attempted(_proof(now, ProofVerdict.NOT_POSSIBLE, why, original))
         label = f"round {len(known) + 1}, " if known else ""
@@ -106,14 +106,15 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
             return best or Attempted(_proof(now, ProofVerdict.NOT_POSSIBLE, str(error), original))
         done = _judged(now, tried, original)
         if tried.ok:
-            return done
+            return done._replace(plan=with_start(done.plan, making(tasks), original))
         if best is None or _rank(done.plan) < _rank(best.plan):
             best = done
         more: list[Plan] = []
         for follow_up in tried.follow_ups:
             # What contradicts the plan may do without it.
-            more += [instead(now, follow_up)] if contradict(now, follow_up) else []
-            more.append(combined(now, follow_up))
+            follow = followed(now, follow_up)
+            more += [instead(now, follow)] if contradict(now, follow) else []
+            more.append(combined(now, follow))
         waiting = [one for one in more if one.steps not in known] + waiting
     return best or Attempted(plan)
 
@@ -121,8 +122,6 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
 def _not_possible(tasks: Sequence[Task]) -> str:
     if not tasks:
         return "it has no steps"
-    if any(one.kind is Kind.CREATE for one in tasks):
-        return "it makes a new environment, which has nothing to be compared with"
     for number, one in enumerate(tasks, 1):
         if one.kind is Kind.REFUSED:
             return f"step {number} is not run in a clone: {one.why}"

@@ -11,7 +11,7 @@ import msgspec
 
 from doctor.base.requirements import normalize_name
 from doctor.base.text import one_line
-from doctor.environments.clone import Clone, clone
+from doctor.environments.clone import Clone
 from doctor.environments.installer import dry_run, installed
 from doctor.host import CompletedCommand, Termination
 from doctor.host.removal import remove_tree
@@ -23,6 +23,7 @@ from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task
 from doctor.repair.examination import Bench, Examination, Trial
 from doctor.repair.merging import install_of, name_in
+from doctor.repair.new_environment import place_of
 from doctor.repair.project import copy_project, edited
 from doctor.repair.requests import Original
 from doctor.repair.resolve import without_wheels
@@ -41,14 +42,14 @@ OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 def attempt(
     plan: Plan, tasks: Sequence[Task], original: Original, bench: Bench, progress: Progress
 ) -> Trial:
-    """Carry out a plan in a fresh clone, and check everything again there.
+    """Carry out a plan in a fresh clone or its new environment, and check everything again there.
 
-    Raises CloneError where no clone is possible.
+    Raises CloneError where neither is possible.
     """
     begun = time.monotonic()
     project = original.request.check.observe.project.absolute()
-    with clone(original.environment, original.host) as copy:
-        inner, places = project, Places.between(original.environment, copy.environment)
+    with place_of(tasks, original) as (copy, there):
+        inner, places, bare = project, there, installed(copy.environment)
         if any(one.kind in (Kind.PROJECT, Kind.EDIT) for one in tasks):
             inner = copy.scratch.folder / "project" / project.name
             copy_project(project, inner)
@@ -65,7 +66,7 @@ def attempt(
                     failed=f"step {number} failed: {places.back(failed)}",
                 )
             moved.append(moved_by(each.step, before, installed(copy.environment)))
-        changes = differences(original.packages, installed(copy.environment))
+        changes = differences(bare, installed(copy.environment))
         written = {one.name: one for step in moved for one in step if one.before == one.after}
         changes = with_rewritten(changes, written.values())
         result = Examination(original, copy, places, runner.env, bench, progress, project=inner).of(
@@ -92,6 +93,8 @@ class _Runner:
         if each.kind is Kind.VARIABLES:
             self.env |= commands.variables(each.step) or {}
             return ""
+        if each.kind is Kind.CREATE:
+            return ""  # it is what the other steps are carried out in
         if each.kind is Kind.EDIT and each.step.edit is not None:
             edit = each.step.edit
             file = self._places.there(edit.file)

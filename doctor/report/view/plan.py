@@ -18,6 +18,7 @@ from doctor.report.view.words import count, flat
 _MOST = 12
 _MIB = 1 << 20
 _MINUTE = 60
+_COPY = "in a copy of this environment"
 
 
 class Group(NamedTuple):
@@ -56,11 +57,11 @@ def plan(
         # Without a label of its own a note reads as if it were part of what the plan solves.
         yield Paragraph((Piece(flat(note, detail.line), Style.QUIET),), "" if number else "notes")
     if found.proof is not None:
-        yield from proof(found.proof)
+        yield from proof(found.proof, _place(found))
     for other in found.alternatives[: detail.fixes]:
         yield _steps(other, detail, label="or", windows=windows)
         if other.proof is not None:
-            yield from proof(other.proof)
+            yield from proof(other.proof, _place(other))
     hidden = len(found.alternatives) - detail.fixes
     if hidden > 0:
         text = f"{count(hidden, 'other plan')} (-v)"
@@ -133,19 +134,27 @@ def _named(ids: Sequence[str], titles: Mapping[str, str], label: str) -> Iterato
         yield Paragraph(tuple(pieces), label if number == 0 else "")
 
 
-def proof(found: Proof) -> Iterator[Paragraph]:
-    """Yield what a proof showed, and what it cannot show here."""
-    label, pieces = _verdict(found)
+def _place(found: Plan) -> str:
+    """Return where a plan was carried out: its new environment cannot be made in its place."""
+    first = found.steps[0].command if found.steps else None
+    if first is not None and "--system-site-packages" in first.argv:
+        return "in a new environment in a temporary folder"
+    return _COPY
+
+
+def proof(found: Proof, place: str = _COPY) -> Iterator[Paragraph]:
+    """Yield what a proof showed, in which place, and what it cannot show here."""
+    label, pieces = _verdict(found, place)
     yield Paragraph(pieces, label)
     for each in found.open:
         yield Paragraph((Piece(flat(each, 400), Style.QUIET),), "open")
 
 
-def _verdict(found: Proof) -> tuple[str, tuple[Piece, ...]]:
+def _verdict(found: Proof, place: str) -> tuple[str, tuple[Piece, ...]]:
     took = seconds(found.seconds)
     match found.verdict:
         case ProofVerdict.PROVED:
-            text = f"in {took}: carried out in a copy of this environment, and checked again there"
+            text = f"in {took}: carried out {place}, and checked again there"
             more = [Piece(flat(f"({found.why})", 400), Style.QUIET)] if found.why else []
             return "proved", (Piece(text, Style.STRONG), *more)
         case ProofVerdict.NOT_PROVED:

@@ -135,7 +135,13 @@ def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:
             _of_project(host, interpreter) or any(part in prefix.parts for part in parts)
         ):
             return name, str(lock)
-    if searched(host.read(config, limit=1 << 16), r"(?m)^uv\s*=\s*(\S+)"):
+    settings = host.read(config, limit=1 << 16)
+    # uv does not take the packages of the system into account, and would install them all again:
+    # https://docs.astral.sh/uv/reference/cli/#uv-venv--system-site-packages
+    shares = searched(settings, r"(?mi)^include-system-site-packages\s*=\s*(true)")
+    if shares and any(one.name == "pip" for one in scene.distributions):
+        return "pip", str(config)
+    if searched(settings, r"(?m)^uv\s*=\s*(\S+)"):
         return "uv", str(config)
     return _by_majority(scene.distributions, str(config if host.exists(config) else prefix))
 
