@@ -6,9 +6,6 @@ https://docs.python.org/3/using/cmdline.html#envvar-PYTHONPATH
 
 from __future__ import annotations
 
-import os
-import re
-
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.base.requirements import normalize_name
 from doctor.model.events import Event
@@ -17,7 +14,6 @@ from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Confidence
 from doctor.timelines import names
 
-_SEPARATOR = re.compile(r";" if os.name == "nt" else r":")
 _RULED_OUT = (
     *("*/older-than-*", "*/newer-than-*", "*/*-removed", "*/*-gone", "*/*-too-old"),
     *("*/name-moved", "*/moved-names", "*/names-gone-*"),
@@ -32,7 +28,7 @@ def explain_search_path(case: Case, event: Event, path: str, package: str) -> Ex
     if not guilty or not release:
         return None
     named = sorted(guilty)[0]
-    rest = os.pathsep.join(folder for folder in folders if folder not in guilty)
+    rest = _separator(case.facts).join(folder for folder in folders if folder not in guilty)
     return Explanation(
         event=event,
         precision=Precision.EXACT,
@@ -58,9 +54,13 @@ def explain_search_path(case: Case, event: Event, path: str, package: str) -> Ex
     )
 
 
+def _separator(facts: Facts) -> str:
+    return ";" if value_of(facts, "host.os") == "windows" else ":"
+
+
 def _folders(facts: Facts) -> list[str]:
     text = str(value_of(facts, "env.PYTHONPATH") or "")
-    return list(dict.fromkeys(one for one in _SEPARATOR.split(text) if one))
+    return list(dict.fromkeys(one for one in text.split(_separator(facts)) if one))
 
 
 def _is_of(path: str, folder: str, package: str) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from doctor.analyzers import python_names
@@ -204,7 +202,6 @@ ImportError: cannot import name 'Sentinel' from 'typing_extensions' (/opt/pylibs
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the separator of PYTHONPATH is another one")
 @pytest.mark.parametrize(
     ("variable", "rest"),
     [("/opt/pylibs", ""), ("/home/ada/lib:/opt/pylibs/:/srv/lib", "/home/ada/lib:/srv/lib")],
