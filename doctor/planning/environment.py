@@ -78,6 +78,12 @@ class Environment:
             if is_same(self.here.get(name, ""), release)
         }
 
+    @cached_property
+    def strays(self) -> frozenset[str]:
+        """Return the packages that are installed in another release than the project pins."""
+        pins = self._of_project("project.pinned")
+        return frozenset(name for name in pins if name in self.here) - self.pinned.keys()
+
     def _of_project(self, fact: str) -> dict[str, str]:
         told = value_of(self.facts, fact)
         return (

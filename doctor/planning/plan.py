@@ -14,6 +14,7 @@ from doctor.model.findings import Detection
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Cost, Plan
 from doctor.planning.anchors import ASKED, KEEP, NEWEST, anchors
+from doctor.planning.askers import Way
 from doctor.planning.environment import Environment, is_same
 from doctor.planning.resolver import Pick
 from doctor.planning.search import Draft, Search
@@ -126,6 +127,11 @@ def _departures(draft: Draft, around: Environment) -> list[str]:
     )
 
 
+def _holds_a_stray(way: Way, around: Environment) -> bool:
+    """Say whether a way holds a package that has left the release that the project pins."""
+    return any(text.partition("==")[0] in around.strays for text in way.held)
+
+
 def _without(around: Environment, kind: str, release: str) -> Draft | None:
     """Return the draft that does without companions for which this torch has none."""
     needed = {need.name for needs in around.needs_of.values() for need in needs}
@@ -144,7 +150,7 @@ def _cost(draft: Draft, around: Environment) -> tuple[int, int, bool, int, int, 
     moves = len(draft.moves) + libraries
     own = draft.anchor != SYNC
     cost = moves + len(draft.wishes) - len(draft.ways)
-    away = len(_departures(draft, around))
+    away = len(_departures(draft, around)) + sum(_holds_a_stray(way, around) for way in draft.ways)
     removed = len(draft.changes.removed)
     return len(draft.left), away, own, removed, cost, draft.against, order
 

@@ -29,12 +29,12 @@ def _moved(plan: Plan) -> dict[str, str | None]:
 
 
 def test_a_package_that_moves_goes_to_the_release_that_the_project_pins() -> None:
-    assert _moved(_planned())["tokenizers"] != "0.21.1"
+    assert _moved(_planned()).get("tokenizers") != "0.21.1"
     assert _moved(_planned(pinned={"tokenizers": "0.21.1"})) == {"tokenizers": "0.21.1"}
 
 
 def test_a_pin_that_breaks_a_rule_is_not_followed() -> None:
-    assert _moved(_planned(pinned={"tokenizers": "0.19.0"}))["tokenizers"] != "0.19.0"
+    assert _moved(_planned(pinned={"tokenizers": "0.19.0"})).get("tokenizers") != "0.19.0"
 
 
 def test_what_the_lock_says_is_the_plan_where_it_ends_every_finding() -> None:
