@@ -17,6 +17,7 @@ from doctor.fleet.engine import Job
 from doctor.fleet.engines.mpi import Mpi
 from doctor.host import Host
 from doctor.model.fleet import NodeState
+from tests.command import alive
 from tests.hosts import script
 
 real = [
@@ -65,7 +66,7 @@ class TestReal:
         assert answer.state is NodeState.SILENT
         assert time.monotonic() - begun < 20
         time.sleep(0.5)
-        assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+        assert not alive(int((tmp_path / "pid").read_text()))
 
     def test_a_python_that_is_not_there(self) -> None:
         (answer,) = _engine().place(_job("/no/python", None), ("localhost",))

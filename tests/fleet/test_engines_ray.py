@@ -21,6 +21,7 @@ from doctor.fleet.engines.ray import Ray
 from doctor.fleet.wire import decompress
 from doctor.host import Host
 from doctor.model.fleet import NodeAnswer, NodeState
+from tests.command import alive
 from tests.environments import UnavailableError, interpreter, make, patient, root
 from tests.hosts import script
 
@@ -123,7 +124,7 @@ def test_four_nodes_of_which_three_are_not_well(ray: Cluster, packed: Path, tmp_
     assert "126" in fourth.reason
     assert seconds < 60
     assert list(Path("/tmp").glob(f"doctor-{job.run}*")) == []
-    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+    assert not alive(int((tmp_path / "pid").read_text()))
 
 
 def test_a_node_that_dies_in_the_middle(ray: Cluster, packed: Path, tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_a_node_that_dies_in_the_middle(ray: Cluster, packed: Path, tmp_path: Pa
     assert answers[lost].state is NodeState.LOST
     assert time.monotonic() - begun < 60
     # What ran on the node ends with its worker.
-    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+    assert not alive(int((tmp_path / "pid").read_text()))
     for path in Path("/tmp").glob(f"doctor-{job.run}-*"):  # as the restart of a node does
         shutil.rmtree(path)
 
