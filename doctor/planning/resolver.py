@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ROUNDS = 600
 GOAL = "goal:"
 """What the identifier of a finding's goal begins with."""
-_FIRST_OF_ALL = re.compile(r"((?:>=|<)[0-9]+\.[0-9]+(?:\.[0-9]*[1-9][0-9]*)*)(?:\.0)*\.?dev0\b")
+_FIRST_OF_ALL = re.compile(r"((?:>=|<)[0-9]{1,9}\.[0-9.]{1,40}?)(?:\.0){0,6}\.?dev0\b")
 
 
 class Need(NamedTuple):
