@@ -33,6 +33,7 @@ _ASIDE = "CANARY_ASIDE_"
 _HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 - see above
 _FAULT, _INTERRUPTED = 3, 130
 _LEAST_MEMORY = 64 << 20
+_STACK = 1 << 20
 
 
 def main() -> NoReturn:
@@ -43,6 +44,7 @@ def main() -> NoReturn:
     try:
         _hold_streams()
         _set_apart()
+        _spare_memory()
         run = _imported()
         hold_memory()
     except KeyboardInterrupt:
@@ -103,6 +105,22 @@ def hold_memory(size: int = _LEAST_MEMORY) -> None:
         raise MemoryError(
             f"less than {size >> 20} MB of address space are left (ulimit -v)"
         ) from error
+
+
+def _spare_memory() -> None:
+    """Give each thread a stack of 1 MB where `ulimit -v` bounds the address space.
+
+    Eight, the usual ones, soon use it up. A thread that finds no memory at its start ends before it
+    says that it has begun, and `Thread.start` of CPython waits for that word for ever.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        import _thread
+
+        _thread.stack_size(_STACK)
 
 
 def _set_apart() -> None:

@@ -61,7 +61,7 @@ ODD: Mapping[str, Odd] = {
     "13 open files": Odd("ulimit -n 13", commands="check diagnose"),
     "40 MB": Odd("ulimit -v 40000", commands="check list"),
     "80 MB": Odd("ulimit -v 80000", commands="check diff lint"),
-    "300 MB": Odd("ulimit -v 300000", commands="check run"),
+    "200 MB": Odd("ulimit -v 200000", commands="check run"),
     "one process": Odd(
         f"ulimit -u 1; {_OTHER}", commands="check diagnose run", root=True, also=_NO_ENTRY
     ),
