@@ -126,15 +126,15 @@ def main() -> NoReturn:
             code: Any = app(standalone_mode=False)
     except KeyboardInterrupt:
         say("doctor: interrupted")
-        sys.exit(INTERRUPTED)
+        _leave(INTERRUPTED)
     except UsageError as error:
         _tell(error)
-        sys.exit(USAGE)
+        _leave(USAGE)
     except DoctorError as error:
         _tell(error)
         _leave(FAULT)
     except typer.Abort:
-        sys.exit(INTERRUPTED)
+        _leave(INTERRUPTED)
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001 - a panic of a Rust extension is no Exception
@@ -144,9 +144,9 @@ def main() -> NoReturn:
 
             configuration.name_origin(error)
             _show(error)
-            sys.exit(USAGE)
+            _leave(USAGE)
         say(f"doctor: {fault(error)}")
-        sys.exit(FAULT)
+        _leave(FAULT)
     _leave(code if isinstance(code, int) else 0)
 
 
