@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from doctor.analyzers.recipes import LINUX, code, command, variables
+from doctor.analyzers.recipes import LINUX, code, command, container_with_gpus, variables
 from doctor.model.issues import Recipe
 from doctor.timelines.codes import Code
 
@@ -78,18 +78,7 @@ _DEVICE_FILES = command(
     note="/dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm have to be there and readable.",
     look=True,
 )
-_IN_CONTAINER = command(
-    "Give the container its GPUs",
-    "docker",
-    "run",
-    "--rm",
-    "--gpus",
-    "all",
-    "<image>",
-    "nvidia-smi",
-    use_if=("the program runs in a container",),
-    ask={"image": "the image of the program"},
-)
+_IN_CONTAINER = container_with_gpus("Give the container its GPUs")
 _LOAD_UVM = command(
     "Load the driver's memory module and make its device files",
     "nvidia-modprobe",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.recipes import LINUX, code, command, fitting
+from doctor.analyzers.recipes import LINUX, code, command, container_with_gpus, fitting
 from doctor.analyzers.texts import Text, explained
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe
@@ -149,18 +149,7 @@ _TABLE: dict[str, Text] = {
         "installed, there is no NVIDIA GPU, or the container was started without its GPUs.",
         (
             _see_driver(),
-            command(
-                "Start the container with its GPUs",
-                "docker",
-                "run",
-                "--rm",
-                "--gpus",
-                "all",
-                "<image>",
-                "nvidia-smi",
-                use_if=("the program runs in a container",),
-                ask={"image": "the image of the program"},
-            ),
+            container_with_gpus("Start the container with its GPUs"),
         ),
         severity=Severity.ERROR,
     ),

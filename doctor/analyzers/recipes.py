@@ -35,6 +35,22 @@ def command(
     )
 
 
+def container_with_gpus(title: str) -> Recipe:
+    """Return the recipe that starts a container with the GPUs of the machine."""
+    return command(
+        title,
+        "docker",
+        "run",
+        "--rm",
+        "--gpus",
+        "all",
+        "<image>",
+        "nvidia-smi",
+        use_if=("the program runs in a container",),
+        ask={"image": "the image of the program"},
+    )
+
+
 def more_shared_memory(note: str) -> Recipe:
     """Return the recipe that starts a container with more shared memory."""
     return command(

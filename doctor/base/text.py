@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b(?:\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]+[0-~]"
@@ -44,6 +44,11 @@ def one_line(text: str, most: int, more: str = "…") -> str:
     """
     line = " ".join(sanitize(text[: 4 * most]).split())
     return line if len(line) <= most else line[:most].rstrip() + more
+
+
+def enumerate_words(words: Sequence[str]) -> str:
+    """Return words as people list them: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def shorten(text: str, most: int, more: str = " …") -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 
 from doctor.base.errors import DoctorError
-from doctor.base.requirements import normalize_name
 from doctor.environments.answers import NoAnswer, Silence
 from doctor.host import CompletedCommand, Host, Termination
 from doctor.host.scratch import temporary_folders
@@ -76,11 +75,6 @@ def changes_of(
     return tuple(
         Change(name=name, before=before.get(name), after=after.get(name)) for name in names
     )
-
-
-def normal(name: str) -> str:
-    """Return the normalized name of a distribution."""
-    return normalize_name(name)
 
 
 @contextmanager

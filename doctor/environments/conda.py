@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
+from doctor.base.requirements import normalize_name
 from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
-from doctor.environments.asking import Question, changes_of, normal
+from doctor.environments.asking import Question, changes_of
 from doctor.environments.statements import failure
 
 _VERBS = frozenset({"install", "create", "remove", "uninstall", "update", "upgrade"})
@@ -59,7 +60,7 @@ def _document(text: str) -> dict[str, Any]:
 def _rows(actions: dict[str, Any], kind: str) -> dict[str, str | None]:
     rows = actions.get(kind) or ()
     return {
-        normal(str(one["name"])): str(one.get("version"))
+        normalize_name(str(one["name"])): str(one.get("version"))
         for one in rows
         if isinstance(one, dict) and "name" in one
     }

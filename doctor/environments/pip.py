@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
+from doctor.base.requirements import normalize_name
 from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
-from doctor.environments.asking import Question, changes_of, folder_for, normal
+from doctor.environments.asking import Question, changes_of, folder_for
 from doctor.environments.inventory import installed_for
 from doctor.environments.statements import failure
 
@@ -59,7 +60,7 @@ def _rows(report: Path) -> dict[str, str | None] | None:
             return None
         document: Any = msgspec.json.decode(report.read_bytes())
         rows = [one["metadata"] for one in document["install"]]
-        return {normal(str(one["name"])): str(one["version"]) for one in rows}
+        return {normalize_name(str(one["name"])): str(one["version"]) for one in rows}
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -85,6 +86,6 @@ def _uninstall(question: Question) -> Answer:
     here = _here(question)
     if here is None:
         return NoAnswer(why=Silence.NO_ENVIRONMENT, text="the Python of this pip does not answer")
-    named = [normal(one) for one in question.arguments[1:] if not one.startswith("-")]
+    named = [normalize_name(one) for one in question.arguments[1:] if not one.startswith("-")]
     gone: dict[str, str | None] = {name: here[name] for name in named if name in here}
     return Resolution(changes=changes_of(gone, {}), download_bytes=0)

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from doctor.base.patterns import compile_pattern
+from doctor.base.requirements import normalize_name
 from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
-from doctor.environments.asking import Question, changes_of, normal
+from doctor.environments.asking import Question, changes_of
 from doctor.environments.statements import failure
 
 _DRY = frozenset({"add", "update", "remove", "install", "sync"})
@@ -38,7 +39,7 @@ def ask_poetry(question: Question) -> Answer:
         row = compile_pattern(_ROW).search(line[:400])
         if row is None or "Skipped" in line or "Already installed" in line:
             continue
-        name, version = normal(row.groups["name"]), row.groups["version"]
+        name, version = normalize_name(row.groups["name"]), row.groups["version"]
         if row.groups["verb"] == "Installing":
             after[name] = version
         else:
@@ -68,7 +69,7 @@ def ask_pixi(question: Question) -> Answer:
     for platforms in environments.values():
         for rows in platforms.values():
             for row in rows:
-                name = normal(str(row.get("name", "")))
+                name = normalize_name(str(row.get("name", "")))
                 for sides, key in ((before, "before"), (after, "after")):
                     if isinstance(row.get(key), dict):
                         sides[name] = str(row[key].get("version"))

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from doctor.base.patterns import compile_pattern
+from doctor.base.requirements import normalize_name
 from doctor.base.toml import TomlError, parse_toml
 from doctor.environments.answers import Answer, NoAnswer, Resolution, Silence
-from doctor.environments.asking import Question, changes_of, folder_for, normal
+from doctor.environments.asking import Question, changes_of, folder_for
 from doctor.environments.statements import failure
 from doctor.host import CompletedCommand
 from doctor.model.plans import Change
@@ -108,9 +109,9 @@ def _changes(done: CompletedCommand) -> tuple[Change, ...]:
         if row := compile_pattern(_ROW).search(line[:400]):
             for sides, sign in ((removed, "-~"), (added, "+~")):
                 if row.groups["sign"] in sign:
-                    sides[normal(row.groups["name"])] = row.groups["version"]
+                    sides[normalize_name(row.groups["name"])] = row.groups["version"]
         elif row := compile_pattern(_LOCK_ROW).search(line[:400]):
-            name = normal(row.groups.get("name") or row.groups["moved"])
+            name = normalize_name(row.groups.get("name") or row.groups["moved"])
             if row.groups.get("verb") != "Add":
                 removed[name] = row.groups.get("before") or row.groups["version"]
             if row.groups.get("verb") != "Remove":
@@ -121,14 +122,14 @@ def _changes(done: CompletedCommand) -> tuple[Change, ...]:
 def _uncached(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
         if row := compile_pattern(_UNCACHED).search(line[:400]):
-            yield normal(row.groups["name"]), row.groups["version"]
+            yield normalize_name(row.groups["name"]), row.groups["version"]
 
 
 def _fetched_again(text: str, changes: tuple[Change, ...]) -> Iterator[tuple[str, str]]:
     to_come = {one.name: one.after for one in changes}
     for line in text.splitlines():
         if row := compile_pattern(_FETCHED_AGAIN).search(line[:400]):
-            name = normal(row.groups["name"])
+            name = normalize_name(row.groups["name"])
             if release := to_come.get(name):
                 yield name, release
 

@@ -16,7 +16,7 @@ from doctor.base.requirements import InvalidRequirement, meets
 from doctor.base.versions import public
 from doctor.facts.derive import derive
 from doctor.facts.derive.making import SOURCE
-from doctor.facts.families import requirement_of, requirements
+from doctor.facts.families import requirements
 from doctor.fixes.effect import name_of
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, absent, present, unknown, value_of
@@ -238,9 +238,3 @@ def _texts(known: Facts, name: str) -> Sequence[str]:
 def unmet(facts: Facts) -> frozenset[str]:
     """Return the names of the facts of requirements that are not met."""
     return frozenset(one.fact("met") for one in requirements(facts) if one.is_unmet(facts))
-
-
-def pair_of(fact: str) -> tuple[str, str] | None:
-    """Return who asks and for what, by the name of a fact."""
-    found = requirement_of(fact)
-    return (found[0].package, found[0].wanted) if found else None

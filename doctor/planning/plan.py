@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from doctor.base.text import enumerate_words
 from doctor.base.versions import public
 from doctor.fixes.environments import closed
 from doctor.model.catalog import Catalog
@@ -251,7 +252,7 @@ def _named(names: Sequence[str]) -> str:
     shown = list(names[:3])
     if len(names) > len(shown):
         return f"{', '.join(shown)} and {len(names) - len(shown)} more"
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return enumerate_words(shown)
 
 
 def _notes(draft: Draft, around: Environment) -> Iterator[str]:

@@ -235,12 +235,17 @@ def _has_floor(clauses: Sequence[str]) -> bool:
     return any(part.strip()[:1] in (">", "=", "~") for part in clauses)
 
 
+def _bounds(clauses: Sequence[str]) -> Iterator[tuple[str, Version | None, str]]:
+    """Yield operator, release and text of each clause; None where it names no release."""
+    for clause in dict.fromkeys(one.strip() for one in clauses if one.strip()):
+        operator = clause[:2] if clause[1:2] == "=" else clause[:1]
+        yield operator, parse(clause.removeprefix(operator)), clause
+
+
 def narrowed(clauses: Sequence[str]) -> str:
     """Return one specifier for all clauses, the floor first: of several floors the highest."""
     floors, ceilings, rest = list[tuple[Version, str]](), list[tuple[Version, str]](), []
-    for clause in dict.fromkeys(one.strip() for one in clauses if one.strip()):
-        operator = clause[:2] if clause[1:2] == "=" else clause[:1]
-        version = parse(clause.removeprefix(operator))
+    for operator, version, clause in _bounds(clauses):
         if version is not None and operator in (">=", ">"):
             floors.append((version, clause))
         elif version is not None and operator in ("<=", "<"):
@@ -266,9 +271,7 @@ def plain(ranges: str) -> str:
 def is_empty(clauses: Sequence[str]) -> bool:
     """Say whether the bounds of clauses leave no release between them."""
     floors, ceilings = list[tuple[Version, bool]](), list[tuple[Version, bool]]()
-    for clause in (one.strip() for one in clauses):
-        operator = clause[:2] if clause[1:2] == "=" else clause[:1]
-        version = parse(clause.removeprefix(operator))
+    for operator, version, _ in _bounds(clauses):
         if version is None:
             continue
         if operator in (">=", ">", "~=", "=="):

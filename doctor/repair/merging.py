@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from doctor.base.requirements import InvalidRequirement, Line, normalize_name, read_line
+from doctor.base.text import enumerate_words
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
 
@@ -107,7 +108,7 @@ def titled(plan: Plan) -> Plan:
 def _listed(words: Sequence[str]) -> str:
     if not words:
         return "what is left over"
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    return enumerate_words(words)
 
 
 def _add(steps: list[Step], step: Step) -> None:

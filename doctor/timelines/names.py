@@ -64,11 +64,6 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
         return self.releases[-1]
 
     @property
-    def still_there(self) -> bool:
-        """Whether the newest release that was read has it."""
-        return self.last == self.newest_known
-
-    @property
     def has_left(self) -> bool:
         """Whether it existed and the newest release that was read certainly lacks it."""
         ends = {last for _, last in (*self.present, *self.uncertain)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,17 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> House:
     return made
 
 
+@contextmanager
+def _aside(path: Path) -> Iterator[None]:
+    """Keep a file or folder away from its package."""
+    kept = path.parents[1] / "kept" if path.is_file() else path.with_name("kept")
+    shutil.move(path, kept)
+    try:
+        yield
+    finally:
+        shutil.move(kept, path)
+
+
 def _prove(calm: House, code: str, *, ends: int) -> tuple[dict[str, Any], Said]:
     said = doctor(
         *("fix", "--python", calm.python, "--no-canaries", "--offline", "--prove"),
@@ -61,26 +74,16 @@ def test_a_module_that_went_with_a_release_is_no_calm(calm: House) -> None:
 
 
 def test_a_data_file_that_is_gone_is_written_again(calm: House) -> None:
-    words = calm.packages / "reader" / "words.txt"
-    kept = words.with_suffix(".kept")
-    shutil.move(words, kept)
-    try:
+    with _aside(calm.packages / "reader" / "words.txt"):
         plan, _ = _prove(calm, "import reader", ends=0)
-    finally:
-        shutil.move(kept, words)
     assert plan["proof"]["verdict"] == "proved"
     assert plan["solves"] == ["python/program-files-gone"]
     assert "reader==1.0" in plan["steps"][0]["argv"]
 
 
 def test_what_a_program_says_in_the_copy_is_planned_for_as_well(calm: House) -> None:
-    words = calm.packages / "reader" / "words.txt"
-    kept = words.with_suffix(".kept")
-    shutil.move(words, kept)
-    try:
+    with _aside(calm.packages / "reader" / "words.txt"):
         plan, _ = _prove(calm, "import pkg_resources, reader", ends=0)
-    finally:
-        shutil.move(kept, words)
     assert plan["proof"]["verdict"] == "proved"
     assert [(one["name"], one["from"], one["to"]) for one in plan["changes"]] == [
         ("reader", "1.0", "1.0"),
@@ -89,12 +92,8 @@ def test_what_a_program_says_in_the_copy_is_planned_for_as_well(calm: House) -> 
 
 
 def test_a_package_without_its_files_is_installed_again(calm: House) -> None:
-    module, kept = calm.packages / "small", calm.packages / "kept"
-    shutil.move(module, kept)
-    try:
+    with _aside(calm.packages / "small"):
         plan, said = _prove(calm, "import small", ends=0)
-    finally:
-        shutil.move(kept, module)
     assert plan["proof"]["verdict"] == "proved"
     assert [(one["name"], one["to"]) for one in plan["changes"]] == [("small", "1.0")]
     assert "step 1 of 1: installing small" in said.err
