@@ -73,13 +73,13 @@ def _leftovers(job: Job) -> list[str]:
     return [str(path) for path in Path("/tmp").glob(f"doctor-{job.run}*")]
 
 
-def _assert_clean(slurm: cluster.Slurm, job: Job, before: set[str]) -> None:
+def _assert_clean(slurm: cluster.Slurm, job: Job, temporary: Path) -> None:
     end = time.monotonic() + 5
     while slurm.run("squeue", "--noheader").strip() and time.monotonic() < end:
         time.sleep(0.1)
     assert slurm.run("squeue", "--noheader").strip() == ""
     assert _leftovers(job) == []
-    assert {str(path) for path in Path("/tmp").glob("doctor-*")} - before == set()
+    assert list(temporary.iterdir()) == []
     daemons = {slurm.pid(node) for node in slurm.nodes}
     running = {int(path.read_text()) for path in slurm.folder.glob("*.pid")} | daemons
     tasks = set(slurm.processes()) - running - _daemons(slurm)
@@ -116,8 +116,10 @@ def test_four_nodes_of_which_three_are_not_well(
         },
     )
     job, begun = _job(python, packed, "--no-canaries", timeout=15), time.monotonic()
-    before = {str(path) for path in Path("/tmp").glob("doctor-*")}
-    engine = _engine(slurm, HF_TOKEN="hf_" + "a1B2c3D4" * 4, NCCL_DEBUG="INFO", ANY_OTHER="1")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    more = {"HF_TOKEN": "hf_" + "a1B2c3D4" * 4, "NCCL_DEBUG": "INFO", "ANY_OTHER": "1"}
+    engine = _engine(slurm, TMPDIR=str(temporary), **more)
     answers = {answer.name: answer for answer in engine.place(job, engine.nodes())}
     seconds = time.monotonic() - begun
     assert {name: answer.state for name, answer in answers.items()} == {
@@ -132,7 +134,7 @@ def test_four_nodes_of_which_three_are_not_well(
     assert answers["n3"].reason == "doctor did not start there within 15 s"
     assert "exit code 126" in answers["n4"].reason
     assert seconds < 15 + 4 + 10
-    _assert_clean(slurm, job, before)
+    _assert_clean(slurm, job, temporary)
     _assert_no_secret(tmp_path / "env")
 
 
@@ -233,11 +235,12 @@ def test_a_run_that_is_closed_leaves_nothing(
 ) -> None:
     python = _wrapper(tmp_path, {"n2": "exec sleep 600", "n3": "exec sleep 600"})
     job = _job(python, packed, "--no-canaries")
-    before = {str(path) for path in Path("/tmp").glob("doctor-*")}
-    answers = _engine(slurm).place(job, slurm.nodes)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    answers = _engine(slurm, TMPDIR=str(temporary)).place(job, slurm.nodes)
     assert next(answers).state is NodeState.ANSWERED
     answers.close()  # type: ignore[attr-defined]
-    _assert_clean(slurm, job, before)
+    _assert_clean(slurm, job, temporary)
 
 
 def test_a_list_of_nodes_and_a_number(slurm: cluster.Slurm) -> None:
