@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 import typer
@@ -24,6 +24,9 @@ from doctor.model.fleet import FleetReport
 from doctor.model.scales import Severity
 from doctor.redact.report import without_any_secrets
 from doctor.report.fleet import FleetFormat, renderer
+
+if TYPE_CHECKING:
+    from doctor.fleet.engine import Engine, Job
 
 _PANEL = "Commands"
 _WIDTH = 80
@@ -135,6 +138,12 @@ def check(
             help="With --all-reduce: where rank 0 listens, if its node's name does not lead there.",
         ),
     ] = "",
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="With --on k8s: print the manifest and the rights; create nothing."
+        ),
+    ] = False,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -160,12 +169,15 @@ def check(
     with tempfile.TemporaryDirectory(prefix="doctor-fleet-") as folder, _progress() as progress:
         plan = run.Plan(
             options=tuple(context.args),
-            python=node_python or sys.executable,
+            # A pod has the Python of its image; other nodes mostly have the folders of this one.
+            python=node_python or ("python3" if on is EngineName.K8S else sys.executable),
             archive=None if installed else archive.build(Path(folder) / "doctor.pyz"),
             timeout=timeout,
             start_timeout=wait,
             spool=resume,
         )
+        if dry_run:
+            return _preview(engine, run.job_of(plan))
         try:
             for answer in run.collect(engine, plan, progress):
                 merger.add(answer)
@@ -187,6 +199,16 @@ def check(
         seconds=time.monotonic() - begun,
     )
     return tell(merged, format_, quiet=quiet, verbose=verbose)
+
+
+def _preview(engine: Engine, job: Job) -> int:
+    """Print what a run would create."""
+    from doctor.fleet.engine import Previewing
+
+    if not isinstance(engine, Previewing):
+        raise UsageError(f"--dry-run prints a manifest, and --on {engine.name} has none")
+    console.put(engine.dry_run(job))
+    return 0
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -75,4 +75,15 @@ class Engine(Protocol):
         """Return commands of the scheduler that take nodes out of service; they are only printed.
 
         `reason` is one line of plain words.
+        """
+
+
+@runtime_checkable
+class Previewing(Protocol):
+    """An engine that can print what it would create."""
+
+    def dry_run(self, job: Job) -> str:
+        """Return what a run would create, and create nothing.
+
+        Raises DoctorError as `Engine.nodes` does.
         """

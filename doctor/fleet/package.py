@@ -9,12 +9,16 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from doctor.base.errors import UsageError
+from doctor.fleet import nodesets
 from doctor.fleet.engine import NODE_VARIABLE, Job
 from doctor.redact.forms import is_secret, may_name_secret
 from doctor.redact.secrets import without_secrets
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 _EXPRESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._,\[\]-]{0,65535}")
+_WORD = re.compile(r",(?![^\[\]]*\])")
+_BRACKET = re.compile(r"\[([0-9,-]*)\]")
+_MOST_NODES = 100_000
 
 _VARIABLES = frozenset(
     {
@@ -51,6 +55,37 @@ def checked_expression(text: str) -> str:
     if _EXPRESSION.fullmatch(text) is None:
         raise UsageError(f"{text[:80]!r} is no list of nodes such as gpu[01-16],gpu20")
     return text
+
+
+def listed_names(text: str) -> tuple[str, ...]:
+    """Return the words of a list such as `gpu[01-16],gpu20`; raise UsageError where it is none."""
+    words = text.strip().strip(",")
+    if "[" in words:
+        checked_expression(words)
+    # Ranges are counted before anything makes a list of them.
+    if sum(map(_count, _WORD.split(words))) > _MOST_NODES:
+        raise UsageError(f"{text[:80]!r} has more than {_MOST_NODES:,} nodes")
+    try:
+        return tuple(dict.fromkeys(nodesets.unfold(words)))
+    except ValueError as error:
+        raise UsageError(f"{text[:80]!r} is no list of nodes: {error}") from None
+
+
+def _count(word: str) -> int:
+    """Return about how many names a word such as `gpu[1-4,7]-[1-2]` stands for."""
+    total = 1
+    for inside in _BRACKET.findall(word):
+        ends = (part.partition("-") for part in inside.split(","))
+        total *= sum(
+            max(1, _number(end) - _number(begin) + 1) if dash else 1 for begin, dash, end in ends
+        )
+    return total
+
+
+def _number(digits: str) -> int:
+    """Return a number of a range; what has more than nine digits counts as too many."""
+    significant = digits.lstrip("0") or "0"
+    return int(significant) if significant.isdecimal() and len(significant) < 10 else 10**9
 
 
 def travelling(env: Mapping[str, str], more: Iterable[str] = ()) -> dict[str, str]:

@@ -15,19 +15,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from doctor.base.errors import DoctorError, UsageError
+from doctor.cli.app import app
 from doctor.fleet.engine import Job
 from doctor.fleet.engines.kubernetes import Kubernetes
-from doctor.fleet.engines.manifests import archive_parts, config_map
+from doctor.fleet.engines.manifests import archive_parts, config_map, rights
 from doctor.host import Host
 from doctor.model.fleet import NodeState
 
 API_SERVER, ETCD = os.environ.get("DOCTOR_KUBE_APISERVER", ""), os.environ.get("DOCTOR_ETCD", "")
 
+_FIRST_OF_RIGHTS = "apiVersion: rbac.authorization.k8s.io/v1"
+
 
 def _engine(**settings: Any) -> Kubernetes:
     return Kubernetes(Host(env={}), image="example.org/stack:1", **settings)
+
+
+def _job_without_archive() -> Job:
+    return Job(run="0" * 16, arguments=(), python="python3")
 
 
 def _job(folder: Path, size: int = 2_000_000) -> Job:
@@ -51,6 +59,44 @@ def test_manifests_fit_the_schemas(version: str, tmp_path: Path) -> None:
     broken["spec"]["completions"] = "one"
     with pytest.raises(validate.ValidationError):
         validate.validate(broken, version, strict=True)
+
+
+def test_the_command_prints_a_manifest_and_asks_nobody(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    validate = pytest.importorskip("kubernetes_validate")
+    monkeypatch.setattr(Kubernetes, "_clients", None)
+    words = ["fleet", "--on", "k8s", "--dry-run", "--installed", "--nodes", "gpu[01-03],x"]
+    more = ["--set", "image=a/b:1", "--set", "namespace=ml", "--", "--no-canaries"]
+    assert app([*words, *more], standalone_mode=False) == 0
+    text = capsys.readouterr().out
+    (job,) = yaml.safe_load_all(text)
+    validate.validate(job, "1.37", strict=True)
+    assert job["spec"]["completions"] == 4
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["args"][0] == "python3"
+    assert container["args"][-1] == "--no-canaries"
+    # The rights stand before it, commented out; without the signs they are manifests as well.
+    comments = [line.removeprefix("#")[1:] for line in text.splitlines() if line[:1] == "#"]
+    stated = yaml.safe_load_all("\n".join(comments[comments.index(_FIRST_OF_RIGHTS) :]))
+    assert tuple(stated) == rights("ml")
+    for one in rights("ml"):
+        validate.validate(one, "1.37", strict=True)
+
+
+def test_the_documentation_states_the_rights_of_the_manifests() -> None:
+    assert tuple(yaml.safe_load_all(_documented_rights())) == rights("default")
+
+
+def test_an_engine_without_manifests_prints_none() -> None:
+    with pytest.raises(UsageError, match="--on mpi has none"):
+        app(["fleet", "--on", "mpi", "--dry-run", "--installed"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("nodes", ["n[1-", "n[1-9999999999]", "n[1-1000]x[1-1000]", "@all", "n;x"])
+def test_a_list_that_is_none_is_an_error(nodes: str) -> None:
+    with pytest.raises(UsageError, match=r"no list of nodes|more than|no name of a node"):
+        _engine(nodes=nodes).dry_run(_job_without_archive())
 
 
 def test_one_pod_on_each_selected_node(tmp_path: Path) -> None:
@@ -199,13 +245,15 @@ def test_a_real_api_server_admits_the_job_and_nothing_is_left(
         _engine(namespace="nowhere")._create(job, ("n1",))
 
 
-def _grant(client: Any) -> None:
-    """Give the rights of the documentation, and no others, to a user."""
-    import yaml
-
+def _documented_rights() -> str:
     text = (Path(__file__).parents[2] / "docs/fleet-engines.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    role, cluster_role = yaml.safe_load_all(block)
+    return str(block)
+
+
+def _grant(client: Any) -> None:
+    """Give the rights of the documentation, and no others, to a user."""
+    role, cluster_role = yaml.safe_load_all(_documented_rights())
     rights = client.RbacAuthorizationV1Api()
     rights.create_namespaced_role("default", role)
     rights.create_cluster_role(cluster_role)

@@ -8,6 +8,7 @@ https://kubernetes.io/docs/concepts/workloads/controllers/job/.
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import threading
 import time
@@ -18,8 +19,8 @@ from doctor.base.errors import DoctorError, UsageError
 from doctor.base.text import one_line
 from doctor.fleet import wire
 from doctor.fleet.engine import NODE_VARIABLE, Job
-from doctor.fleet.engines.manifests import archive_parts, config_map, one_on_each
-from doctor.fleet.package import checked_name, checked_names
+from doctor.fleet.engines.manifests import archive_parts, config_map, one_on_each, printed
+from doctor.fleet.package import checked_name, checked_names, listed_names
 from doctor.host import Host
 from doctor.model.fleet import NodeAnswer, NodeState
 
@@ -84,7 +85,7 @@ class Kubernetes:
         """Return the names of the selected nodes."""
         known = self._ready()
         if self._nodes and not self._nodes.isdigit():
-            wanted = checked_names(word.strip() for word in self._nodes.split(",") if word.strip())
+            wanted = checked_names(listed_names(self._nodes))
             if foreign := [name for name in wanted if name not in known]:
                 raise UsageError(f"Kubernetes knows no such node: {', '.join(foreign[:5])}")
             return wanted
@@ -128,6 +129,12 @@ class Kubernetes:
         """Return the command that keeps new pods off nodes; those that run stay."""
         del reason
         return (("kubectl", "cordon", *checked_names(nodes)),)
+
+    def dry_run(self, job: Job) -> str:
+        """Return what a run would create, as YAML; the cluster is asked only for unnamed nodes."""
+        is_list = bool(self._nodes) and not self._nodes.isdigit()
+        nodes = checked_names(listed_names(self._nodes)) if is_list else self.nodes()
+        return printed(self.manifest(job, nodes), len(archive_parts(job)), len(nodes))
 
     def manifest(self, job: Job, nodes: Sequence[str]) -> dict[str, Any]:
         """Return the Job for nodes, as `kubectl create --filename=-` takes it.
@@ -216,7 +223,8 @@ class Kubernetes:
                 ) from None
             try:
                 load: Any = config.load_config
-                load(**({"context": self._context} if self._context else {}))
+                with contextlib.redirect_stdout(io.StringIO()):  # it prints where it looks
+                    load(**({"context": self._context} if self._context else {}))
             except config.ConfigException as error:
                 raise DoctorError(f"no Kubernetes cluster is configured: {error}") from None
             self._batch, self._core = client.BatchV1Api(), client.CoreV1Api()

@@ -16,7 +16,7 @@ from doctor.base.errors import DoctorError, UsageError
 from doctor.base.text import one_line
 from doctor.fleet.engine import NODE_VARIABLE, Job
 from doctor.fleet.engines.collecting import Collector
-from doctor.fleet.package import checked_name, checked_names, travelling
+from doctor.fleet.package import checked_name, checked_names, listed_names, travelling
 from doctor.host import Host
 from doctor.host.streaming import Stream
 from doctor.model.fleet import NodeAnswer, NodeState
@@ -73,9 +73,8 @@ class Mpi:
 
     def nodes(self) -> tuple[str, ...]:
         """Return the hosts: those that are named, of the hostfile, or of the batch system."""
-        named = [word for word in self._nodes.split(",") if word.strip()]
-        if named and not self._nodes.isdigit():
-            return checked_names(word.strip() for word in named)
+        if self._nodes and not self._nodes.isdigit():
+            return checked_names(listed_names(self._nodes))
         known = self._of_hostfile() or self._of_batch_system()
         if not known:
             raise UsageError("--nodes or --set hostfile=FILE must name the hosts")

@@ -20,7 +20,7 @@ from doctor.base.errors import DoctorError, UsageError
 from doctor.base.text import one_line
 from doctor.fleet.engine import NODE_VARIABLE, Job
 from doctor.fleet.engines.collecting import Collector
-from doctor.fleet.package import checked_names, travelling
+from doctor.fleet.package import checked_names, listed_names, travelling
 from doctor.host import Host
 from doctor.host.streaming import Stream
 from doctor.model.fleet import NodeAnswer, NodeState
@@ -69,7 +69,7 @@ class Ray:
             return checked_names(alive[: int(self._nodes)])
         by_word = {row["address"]: row["name"] for row in rows}
         by_word |= {row["name"]: row["name"] for row in rows}
-        wanted = [word.strip() for word in self._nodes.split(",") if word.strip()]
+        wanted = listed_names(self._nodes)
         if foreign := [word for word in wanted if word not in by_word]:
             raise UsageError(f"Ray knows no such node: {', '.join(foreign[:5])}")
         return checked_names(by_word[word] for word in wanted)
