@@ -50,7 +50,7 @@ class Collector:
 
     def on_line(self, line: bytes) -> Iterator[NodeAnswer]:
         """Take a line that is no part of a packet; an adapter may find answers in it."""
-        if text := one_line(line[:_LONGEST].decode("utf-8", "replace"), 200):
+        if text := one_line(line[:_LONGEST].decode("utf-8", "replace"), 400):
             self.words = text
         yield from ()
 
