@@ -2,7 +2,7 @@
 
 `doctor fleet --all-reduce` starts it on each node, in the target's interpreter. Its settings are
 environment variables: CANARY_RANK, CANARY_WORLD, CANARY_ADDRESS and CANARY_PORT of rank 0,
-CANARY_SECONDS, CANARY_BACKEND (gloo, nccl, or auto: nccl where there is a GPU). It prints one
+CANARY_PEER (the host towards which the path is told), CANARY_SECONDS, CANARY_BACKEND (gloo, nccl, or auto: nccl where there is a GPU). It prints one
 document of JSON. `local` is true where the rank failed before it needed another one.
 """
 
@@ -24,7 +24,7 @@ COUNT = 1 << 20
 def main() -> None:
     """Print what came of this rank."""
     began = time.monotonic()
-    found: dict[str, Any] = {"ok": False, "local": True, "error": "", **path_to_rank_0()}
+    found: dict[str, Any] = {"ok": False, "local": True, "error": "", **path()}
     try:
         found.update(reduce())
     except BaseException as error:
@@ -51,6 +51,7 @@ def reduce() -> dict[str, Any]:
         usable = torch.cuda.is_available() and distributed.is_nccl_available()
         backend = "nccl" if usable else "gloo"
     device = "cuda:0" if backend == "nccl" else "cpu"
+    os.environ.setdefault("NCCL_DEBUG", "INFO")
     # Integers below 2**24 are exact in float32 in any order of the sum: up to 15,000 ranks.
     mine = (torch.arange(COUNT, device=device) % 1000 + rank % 100).float()
     if backend == "gloo":
@@ -78,7 +79,11 @@ def reduce() -> dict[str, Any]:
     wrong = int((got != want).sum())
     if wrong:
         raise Late(f"{wrong} of {COUNT} sums are wrong")
-    return {"ok": True, "local": False, "backend": backend}
+    found = {"ok": True, "local": False, "backend": backend}
+    if backend == "gloo":
+        # NCCL says at its start which transport it takes.
+        found["transport"] = os.environ.get("GLOO_DEVICE_TRANSPORT", "tcp").lower()
+    return found
 
 
 def alone(distributed: Any) -> None:
@@ -89,16 +94,15 @@ def alone(distributed: Any) -> None:
     distributed.destroy_process_group()
 
 
-def path_to_rank_0() -> dict[str, Any]:
-    """Return the interface towards rank 0, its address and its MTU, as far as the system tells."""
+def path() -> dict[str, Any]:
+    """Return the interface towards the peer, its address and its MTU, as far as the system tells."""
     try:
-        target = socket.getaddrinfo(os.environ["CANARY_ADDRESS"], 9, type=socket.SOCK_DGRAM)[0]
+        target = socket.getaddrinfo(os.environ["CANARY_PEER"], 9, type=socket.SOCK_DGRAM)[0]
         with socket.socket(target[0], socket.SOCK_DGRAM) as probe:
             probe.connect(target[4])  # of a datagram socket: no packet is sent
             address = probe.getsockname()[0]
         name = interface_of(address)
-        with open(f"/sys/class/net/{name}/mtu", encoding="ascii") as file:
-            return {"address": address, "interface": name, "mtu": int(file.read())}
+        return {"address": address, "interface": name, "mtu": mtu_of(name)}
     except (OSError, ValueError, KeyError):
         return {}
 
@@ -117,6 +121,15 @@ def interface_of(address: str) -> str:
         if socket.inet_ntoa(answer[20:24]) == address:
             return name
     raise OSError("no interface has this address")
+
+
+def mtu_of(name: str) -> int:
+    """Return the MTU of an interface (netdevice(7), SIOCGIFMTU); /sys may be that of the host."""
+    import fcntl
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        answer = fcntl.ioctl(probe.fileno(), 0x8921, struct.pack("256s", name.encode()[:15]))
+    return int(struct.unpack_from("i", answer, 16)[0])
 
 
 if __name__ == "__main__":

@@ -184,7 +184,7 @@ def check(
             if all_reduce:
                 from doctor.fleet import network
 
-                merger.extra += network.search(
+                merger.network = network.search(
                     run.exchange(engine, plan, rendezvous), merger.answered
                 )
         except KeyboardInterrupt:

@@ -130,17 +130,19 @@ def of_differences(
             if matters and not one.name.startswith(CHECK):
                 found[one.name, one.here] += members.nodes
                 first.setdefault((one.name, one.here), one)
-    for (name, here), nodes in found.items():
+    for (name, here), those in found.items():
         one = first[name, here]
         own, usually = in_words(name, here), in_words(name, one.majority)
-        count = f"{own} on {len(nodes)} of {usual.nodes} nodes"
-        other = (
-            f"instead of {usually}"
-            if usual.is_majority(name)
-            else f"{usually} on {usual.counts.get(name, 0)}"
-        )
-        advice = _CHANGE if usual.is_majority(name) else _DECIDE
-        joined = f"{count} {other}" if usual.is_majority(name) else f"{count}, {other}"
+        count = f"{own} on {len(those)} of {usual.nodes} nodes"
+        nodes = those
+        if usual.is_majority(name):
+            advice, joined = _CHANGE, f"{count} instead of {usually}"
+        else:
+            # Nobody is blamed: those with the other value have the finding too.
+            others = _without(name, groups, alike)
+            joined = f"{count}, {usually} on {usual.counts.get(name, 0)}"
+            joined += f" ({_brief(those)} and {_brief(others)})" if others else ""
+            advice, nodes = _DECIDE, [*those, *others]
         yield msgspec.structs.replace(
             _finding(
                 f"fleet/differs/{name}",
@@ -151,6 +153,20 @@ def of_differences(
             message=f"{one.why[:1].upper()}{one.why[1:]}. {advice}" if one.why else advice,
             evidence=(f"{name} = {own}; usual: {usually}",),
         )
+
+
+def _without(name: str, groups: Sequence[NodeGroup], alike: Sequence[Alike]) -> list[str]:
+    """Return the nodes whose group does not differ from the others in a fact."""
+    return [
+        node
+        for group, members in zip(groups, alike, strict=True)
+        if not any(one.name == name for one in group.differences)
+        for node in members.nodes
+    ]
+
+
+def _brief(nodes: Iterable[str]) -> str:
+    return nodesets.shorten(nodesets.fold(nodes), 60)
 
 
 def of_clocks(offsets: Mapping[str, float]) -> Iterator[FleetFinding]:

@@ -14,6 +14,7 @@ from doctor.base.errors import InputError
 from doctor.base.text import one_line
 from doctor.fleet import comparison, findings, nodesets, votes, wire
 from doctor.fleet.comparison import CHECK, Alike
+from doctor.fleet.network import Network
 from doctor.fleet.reading import SeenOutcome, SeenReport, read_finding, read_report
 from doctor.fleet.values import ValueTable
 from doctor.model.fleet import (
@@ -47,8 +48,8 @@ class Merger:
         self._versions: Counter[str] = Counter()
         self._lags: dict[str, float] = {}
         self._twice: set[str] = set()
-        self.extra: tuple[findings.FleetFinding, ...] = ()
-        """Findings of tests that several nodes make together."""
+        self.network = Network()
+        """What a test showed that several nodes make together."""
 
     def add(self, answer: NodeAnswer) -> None:
         """Take the answer of a node; a second one of the same node is passed over."""
@@ -115,7 +116,7 @@ class Merger:
                 *findings.of_clocks(self._offsets()),
                 *findings.of_inputs(nodes, self._twice, self._versions),
                 *self._votes.findings(),
-                *self.extra,
+                *self.network.findings,
                 *self._findings.folded(),
             ),
             len(nodes),
@@ -136,6 +137,7 @@ class Merger:
             interrupted=interrupted,
             versions=dict(sorted(self._versions.items())),
             problems=tuple(one_line(problem, 300) for problem in problems),
+            network=self.network.paths,
         )
 
     def _take(self, name: str, report: SeenReport) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from doctor.base.errors import InputError
 from doctor.base.text import one_line
 from doctor.fleet import nodesets, wire
-from doctor.model.fleet import FleetFinding, NodeAnswer, NodeState
+from doctor.model.fleet import FleetFinding, NetworkPath, NodeAnswer, NodeState
 from doctor.model.scales import Severity
 
 _MOST_ROUNDS = 64
@@ -24,13 +24,14 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True):
     """What one rank of an all-reduce saw.
 
     `local`: it failed before it needed another rank. `interface`, `address` and `mtu` are those
-    towards rank 0.
+    towards rank 0, and of rank 0 those towards rank 1. `transport` is what the backend says.
     """
 
     ok: bool = False
     local: bool = False
     error: str = ""
     backend: str = ""
+    transport: str = ""
     interface: str = ""
     address: str = ""
     mtu: int = 0
@@ -51,26 +52,41 @@ def rank_of(answer: NodeAnswer) -> Rank:
         return Rank(local=True, error="what came is not a result of an all-reduce")
 
 
+class Network(msgspec.Struct, frozen=True, kw_only=True):
+    """What an all-reduce showed: what breaks it, and how the nodes reached each other."""
+
+    findings: tuple[FleetFinding, ...] = ()
+    paths: tuple[NetworkPath, ...] = ()
+
+
 class _Search:
     """Finds bad nodes and bad links by trying groups, in a bounded number of rounds."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange, self._rounds = exchange, 0
+        self._tried: dict[frozenset[str], Mapping[str, Rank]] = {}
         self.core: list[str] = []
         self.broken: dict[str, str] = {}
         self.apart: list[tuple[str, str, str]] = []
         self.last: Mapping[str, Rank] = {}
         self.undecided: list[str] = []
+        self.seen: dict[str, Rank] = {}
+        """The best that each node saw in any group."""
 
     def works(self, nodes: Sequence[str]) -> bool:
         """Return whether an all-reduce over nodes works; note the nodes that fail by themselves."""
         if len(nodes) < 2:
             return True
-        self._rounds += 1
-        self.last = self._exchange(nodes)
+        # A group that fails takes all of its time: none is tried twice.
+        if (known := self._tried.get(frozenset(nodes))) is None:
+            self._rounds += 1
+            known = self._tried[frozenset(nodes)] = self._exchange(nodes)
+        self.last = known
         for name, rank in self.last.items():
             if not rank.ok and rank.local:
                 self.broken.setdefault(name, one_line(rank.error, 300))
+            if rank.ok or not self.seen.get(name, Rank()).ok:
+                self.seen[name] = rank
         return all(rank.ok for rank in self.last.values())
 
     @property
@@ -117,18 +133,43 @@ class _Search:
             self.broken.setdefault(name, one_line(why, 300))
 
 
-def search(exchange: Exchange, nodes: Sequence[str]) -> tuple[FleetFinding, ...]:
-    """Run an all-reduce over nodes; return findings with the nodes or links that break it."""
-    if len(nodes) < 2:
-        return ()
+def search(exchange: Exchange, nodes: Sequence[str]) -> Network:
+    """Run an all-reduce over nodes; say which nodes or links break it, and what it used."""
     search_ = _Search(exchange)
+    found = tuple(_tried(search_, nodes)) if len(nodes) > 1 else ()
+    return Network(findings=(*found, *_of_paths(search_.seen)), paths=tuple(_paths(search_.seen)))
+
+
+def _tried(search_: _Search, nodes: Sequence[str]) -> Iterator[FleetFinding]:
+    """Try all nodes, then groups of them; yield findings about what breaks them."""
     if search_.works(nodes):
-        return tuple(_of_paths(search_.last))
+        return
     left = [name for name in nodes if name not in search_.broken]
     seed = _seed(search_, left)
     search_.core = list(seed)
     search_.add([name for name in left if name not in seed])
-    return tuple(_findings(search_, nodes))
+    yield from _findings(search_, nodes)
+
+
+def _paths(ranks: Mapping[str, Rank]) -> Iterator[NetworkPath]:
+    """Yield how the nodes reached each other, those first that most have in common."""
+    alike: dict[tuple[bool, str, str, str, int], list[str]] = {}
+    for name, rank in ranks.items():
+        backend, transport = one_line(rank.backend, 40), one_line(rank.transport, 40)
+        key = (rank.ok, backend, transport, one_line(rank.interface, 40), rank.mtu)
+        alike.setdefault(key, []).append(name)
+    for (works, backend, transport, interface, mtu), names in sorted(
+        alike.items(), key=lambda one: -len(one[1])
+    ):
+        yield NetworkPath(
+            nodes=nodesets.fold(names),
+            size=len(names),
+            works=works,
+            backend=backend,
+            transport=transport,
+            interface=interface,
+            mtu=mtu,
+        )
 
 
 def _seed(search_: _Search, nodes: Sequence[str]) -> Sequence[str]:
@@ -182,10 +223,10 @@ def _findings(search_: _Search, nodes: Sequence[str]) -> Iterator[FleetFinding]:
 
 
 def _of_paths(ranks: Mapping[str, Rank]) -> Iterator[FleetFinding]:
-    """Yield findings about an all-reduce that worked: other MTUs, other backends."""
-    for field, label in (("mtu", "MTU"), ("backend", "backend")):
+    """Yield findings about paths that differ: other MTUs, backends, transports."""
+    for field, label in (("mtu", "MTU"), ("backend", "backend"), ("transport", "transport")):
         values: dict[str, list[str]] = {}
-        for name, rank in list(ranks.items())[1:]:  # rank 0 reaches itself by another interface
+        for name, rank in ranks.items():
             if value := getattr(rank, field):
                 values.setdefault(str(value), []).append(name)
         if len(values) > 1:

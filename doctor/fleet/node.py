@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -20,6 +22,8 @@ from doctor.host.process import CompletedCommand, Termination, run
 from doctor.model.fleet import NodeState
 
 _EXCHANGED = "doctor-all-reduce "
+_TRANSPORT = re.compile(r"NCCL INFO Using network (\w{1,40})")
+"""What NCCL says at its start, from 2.10 on: IB, Socket, or the name of a plugin."""
 _JUDGED = frozenset({0, 1, 4})
 """Exit codes of `doctor check` with which a report comes."""
 
@@ -84,13 +88,14 @@ def exchange_packets(
         "CANARY_RANK": str(group.nodes.index(name) if name in group.nodes else 0),
         "CANARY_WORLD": str(len(group.nodes)),
         "CANARY_ADDRESS": group.address or group.nodes[0],
+        "CANARY_PEER": _peer(name, group),
         "CANARY_PORT": str(group.port),
         "CANARY_SECONDS": f"{seconds:g}",
         "CANARY_BACKEND": group.backend,
     }
     script = bundled("checks") / "collectives" / "across.py"
     argv = (group.python, str(script))
-    completed = run(argv, timeout=2 * seconds + 30, limit=1 << 16, env=env)
+    completed = run(argv, timeout=2 * seconds + 30, limit=1 << 20, env=env)
     lines = completed.output.splitlines()
     said = next((line for line in lines if line.startswith(_EXCHANGED)), "")
     found = said.removeprefix(_EXCHANGED).encode()
@@ -100,9 +105,18 @@ def exchange_packets(
         ]
         why = f"{group.python}: {one_line(last, 300)}"
         found = msgspec.json.encode({"ok": False, "local": True, "error": why})
+    if transport := _TRANSPORT.search(completed.output):
+        document = msgspec.json.decode(found, type=dict[str, Any])
+        found = msgspec.json.encode({**document, "transport": transport[1]})
     content = wire.compress(found)
     _put(wire.Packet(node=name, state=NodeState.ANSWERED, content=content), run_id, put)
     return 0
+
+
+def _peer(name: str, group: AllReduce) -> str:
+    """Return the host towards which a rank says its path: rank 0, and for rank 0 the next one."""
+    first = group.nodes[0]
+    return group.nodes[1] if name == first and group.nodes[1:] else group.address or first
 
 
 def _put(packet: wire.Packet, run_id: str, put: Callable[[str], None]) -> None:

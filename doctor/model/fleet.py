@@ -119,11 +119,29 @@ class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):
     note: int
 
 
+class NetworkPath(msgspec.Struct, frozen=True, kw_only=True):
+    """How nodes reached each other in an all-reduce, as far as they say.
+
+    `backend` is gloo or nccl, `transport` what it used (tcp, IB, Socket), `interface` and `mtu`
+    those towards another node. `works` is false where these nodes took part in no sum that was
+    right.
+    """
+
+    nodes: str
+    size: int
+    works: bool
+    backend: str = ""
+    transport: str = ""
+    interface: str = ""
+    mtu: int = 0
+
+
 class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     """One report for all nodes: the largest group comes first, the worst finding too.
 
     `engine` is empty where reports were merged from files. `versions` counts the nodes of each
-    version of doctor. `problems` are inputs that no node could be made of.
+    version of doctor. `problems` are inputs that no node could be made of. `network` is what an
+    all-reduce used, empty where none was tried.
     """
 
     schema_version: int
@@ -140,3 +158,4 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     versions: dict[str, int] = msgspec.field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    network: tuple[NetworkPath, ...] = ()

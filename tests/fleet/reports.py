@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from doctor.fleet.merge import Merger
-from doctor.model.fleet import FleetReport, NodeAnswer, NodeState
+from doctor.fleet.network import Network
+from doctor.model.fleet import FleetReport, NetworkPath, NodeAnswer, NodeState
 
 EQUAL = {
     "host.os": "linux",
@@ -43,9 +44,10 @@ def answered(name: str, content: bytes, **more: Any) -> NodeAnswer:
     return NodeAnswer(name=name, state=NodeState.ANSWERED, content=content, **more)
 
 
-def merged(*answers: NodeAnswer, **how: Any) -> FleetReport:
-    """Return one report of answers."""
+def merged(*answers: NodeAnswer, network: tuple[NetworkPath, ...] = (), **how: Any) -> FleetReport:
+    """Return one report of answers, and of an all-reduce over these paths."""
     merger = Merger()
+    merger.network = Network(paths=network)
     for each in answers:
         merger.add(each)
     return merger.report(command="fleet merge", **how)

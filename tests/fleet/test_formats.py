@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from doctor.catalog.schemas import schema
-from doctor.model.fleet import FleetReport, NodeAnswer, NodeState
+from doctor.model.fleet import FleetReport, NetworkPath, NodeAnswer, NodeState
 from doctor.report.fleet import FleetFormat, renderer
 from tests.fleet.reports import answered, merged, report
 
@@ -24,6 +24,7 @@ def fleet() -> FleetReport:
         *equal,
         answered("gpu007", report(facts={"env.NCCL_DEBUG": _EVIL, "torch.version": _EVIL})),
         NodeAnswer(name="gpu008", state=NodeState.SILENT, reason=_EVIL),
+        network=(NetworkPath(nodes="gpu[001-007]", size=7, works=True, backend="gloo", mtu=1400),),
         exclusion=lambda nodes, reason: (("scontrol", ",".join(nodes), f"Reason={reason}"),),
     )
 
@@ -38,6 +39,13 @@ def test_each_format_names_the_odd_nodes(fleet: FleetReport, kind: FleetFormat) 
     assert "gpu007" in text
     assert "gpu008" in text
     assert "\n::error::" not in text
+
+
+@pytest.mark.parametrize("kind", [FleetFormat.TEXT, FleetFormat.MARKDOWN, FleetFormat.HTML])
+def test_what_an_all_reduce_used_is_in_the_formats_for_people(
+    fleet: FleetReport, kind: FleetFormat
+) -> None:
+    assert "right sums, gloo, MTU 1400" in _text(fleet, kind)
 
 
 def test_text_begins_with_the_verdict_and_fits_80_columns(fleet: FleetReport) -> None:

@@ -109,7 +109,9 @@ def test_followers_are_counted_and_not_listed() -> None:
 
 def test_of_two_equal_halves_neither_is_usual() -> None:
     found = _fleet({"torch.version": "2.5.1"}, count=2)
-    assert "2.5.1 on 1 of 2 nodes, 2.13.0+cu130 on 1" in found.findings[0].title
+    (one,) = found.findings
+    assert "2.5.1 on 1 of 2 nodes, 2.13.0+cu130 on 1 (gpu002 and gpu001)" in one.title
+    assert one.nodes == "gpu[001-002]"
     assert not any(group.majority for group in found.groups)
 
 

@@ -12,7 +12,14 @@ from importlib.resources import files
 
 from doctor.base.text import neutralize_commands
 from doctor.fleet.nodesets import shorten
-from doctor.model.fleet import FleetFinding, FleetReport, NodeGroup, NodeReport, NodeState
+from doctor.model.fleet import (
+    FleetFinding,
+    FleetReport,
+    NetworkPath,
+    NodeGroup,
+    NodeReport,
+    NodeState,
+)
 from doctor.model.scales import Severity
 from doctor.report.fleet import words
 from doctor.report.html.elements import Markup, el, line, section
@@ -50,6 +57,8 @@ def _body(report: FleetReport) -> Iterator[Markup]:
     yield section("nodes", "Nodes", _grid(report))
     if report.groups:
         yield section("groups", "Groups of nodes that are alike", _groups(report))
+    if report.network:
+        yield section("network", "All-reduce across nodes", *map(_path, report.network))
     if report.findings:
         yield section("findings", "Findings", *map(_finding, report.findings[:_MOST_FINDINGS]))
     if left := len(report.findings[_MOST_FINDINGS:]):
@@ -100,6 +109,11 @@ def _differences(group: NodeGroup) -> Iterator[Markup]:
     for one in group.differences[:50]:
         kind = one.severity.value if one.severity else "note"
         yield el("div", line(words.difference(one), 600), class_=f"mark-{kind}")
+
+
+def _path(one: NetworkPath) -> Markup:
+    nodes = el("code", line(shorten(one.nodes, _LONGEST_NODES), _LONGEST_NODES + 2))
+    return el("p", f"{words.count(one.size, 'node')}: ", nodes, f": {line(words.path(one), 200)}")
 
 
 def _finding(one: FleetFinding) -> Markup:

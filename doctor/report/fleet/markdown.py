@@ -37,6 +37,15 @@ def _lines(report: FleetReport) -> Iterator[str]:
                 f"| {group.number} | {group.size}: {nodes} | {cell(words.group_title(group))} "
                 f"| {cell(differences, 1000)} |"
             )
+    if report.network:
+        yield from ("", "| all-reduce across nodes | what it used |", "| --- | --- |")
+        for path in report.network[:_MOST_GROUPS]:
+            nodes = code_cell(shorten(path.nodes, _LONGEST_NODES), _LONGEST_NODES + 2)
+            yield f"| {path.size}: {nodes} | {cell(words.path(path))} |"
+    yield from _findings(report)
+
+
+def _findings(report: FleetReport) -> Iterator[str]:
     for one in report.findings[:_MOST_FINDINGS]:
         yield from ("", f"### {one.severity.value}: {prose(one.title, 300)}", "")
         yield f"{words.count(one.size, 'node')}: {code_span(shorten(one.nodes, 1000))}"

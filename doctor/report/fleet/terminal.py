@@ -59,7 +59,8 @@ def render(
     page = _Page(width=min(width, 100), colour=colour, unicode=unicode)
     lines = [*_head(report, page)]
     if verbosity >= 0:
-        lines += [*_groups(report, page, verbosity), *_findings(report, page, verbosity)]
+        lines += [*_groups(report, page, verbosity), *_network(report, page)]
+        lines += _findings(report, page, verbosity)
         lines += ["", *_foot(report)]
     return page.finish(neutralize_commands("\n".join(lines) + "\n"))
 
@@ -117,6 +118,18 @@ def _shown(group: NodeGroup) -> tuple[Difference, ...]:
     important = tuple(one for one in group.differences if words.is_important(one))
     rest = tuple(one for one in group.differences if not words.is_important(one))
     return (*important, *rest[: max(words.MOST_DIFFERENCES - len(important), 0)])
+
+
+def _network(report: FleetReport, page: _Page) -> Iterator[str]:
+    if not report.network:
+        return
+    yield ""
+    yield page.bold("All-reduce across nodes")
+    yield ""
+    for one in report.network[:_MOST_GROUPS]:
+        nodes = shorten(one.nodes, 2 * page.width)
+        title = f"{words.count(one.size, 'node')}: {nodes}: {words.path(one)}"
+        yield page.wrapped(title, "       ", " " * 7)
 
 
 def _findings(report: FleetReport, page: _Page, verbosity: int) -> Iterator[str]:

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from doctor.base.text import one_line
 from doctor.fleet.comparison import CHECK, in_words, label_of
 from doctor.model.document import FixDocument
-from doctor.model.fleet import Difference, FleetFinding, FleetReport, NodeGroup
+from doctor.model.fleet import (
+    Difference,
+    FleetFinding,
+    FleetReport,
+    NetworkPath,
+    NodeGroup,
+)
 from doctor.model.scales import Severity
 
 MOST_DIFFERENCES = 8
@@ -43,6 +49,8 @@ def _odd(report: FleetReport) -> str:
     size = sum(group.size for group in mattering)
     if not size:
         return f"{count(report.summary.groups, 'group')} of nodes differ in nothing that matters"
+    if not any(group.majority for group in report.groups):
+        return f"{count(report.summary.groups, 'group')} of nodes differ, none is the majority"
     verb = "differs" if size == 1 else "differ"
     return f"{count(size, 'node')} {verb} from what is usual"
 
@@ -86,6 +94,18 @@ def difference(one: Difference) -> str:
     more = f" (and {count(one.follows, 'fact')} that follow)" if one.follows else ""
     here, usual = in_words(one.name, one.here), in_words(one.name, one.majority)
     return f"{label}: {here} instead of {usual}{more}"
+
+
+def path(one: NetworkPath) -> str:
+    """Return how nodes reached each other in an all-reduce, in one line."""
+    transport = f" over {one.transport}" if one.transport else ""
+    parts = [
+        f"{one.backend}{transport}" if one.backend else "no backend",
+        one.interface and f"interface {one.interface}",
+        f"MTU {one.mtu}" if one.mtu else "",
+    ]
+    verdict_ = "right sums" if one.works else "no right sum"
+    return ", ".join(filter(None, (verdict_, *parts)))
 
 
 def commands(found: FleetFinding) -> Iterator[str]:
