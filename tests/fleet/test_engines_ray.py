@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,9 +19,8 @@ from doctor.base.errors import UsageError
 from doctor.fleet import archive
 from doctor.fleet.engine import Job
 from doctor.fleet.engines.ray import Ray
-from doctor.fleet.wire import decompress
 from doctor.host import Host
-from doctor.model.fleet import NodeAnswer, NodeState
+from doctor.model.fleet import NodeState
 from tests.command import alive
 from tests.environments import UnavailableError, interpreter, make, patient, root
 from tests.hosts import script
@@ -95,12 +95,9 @@ def _engine(ray: Cluster) -> Ray:
     return Ray(Host(), address=ray.address, python=str(ray.python), grace=6)
 
 
-def _torch_of(answer: NodeAnswer) -> str:
-    report = msgspec.json.decode(decompress(answer.content))
-    return str(report["facts"]["torch.version"]["value"])
-
-
-def test_four_nodes_of_which_three_are_not_well(ray: Cluster, packed: Path, tmp_path: Path) -> None:
+def test_the_command_on_four_nodes_of_which_three_are_not_well(
+    ray: Cluster, tmp_path: Path
+) -> None:
     usual, other = patient("torch"), patient("torch260")
     python = _wrapper(
         tmp_path,
@@ -108,22 +105,40 @@ def test_four_nodes_of_which_three_are_not_well(ray: Cluster, packed: Path, tmp_
             ray.ids[0]: f"export VIRTUAL_ENV={usual.parents[1]}",
             ray.ids[1]: f"export VIRTUAL_ENV={other.parents[1]}",
             ray.ids[2]: f"echo $$ > {tmp_path}/pid; exec sleep 600",
-            ray.ids[3]: "exit 126",
+            ray.ids[3]: f'echo "$@" > {tmp_path}/words; exit 126',
         },
     )
-    job, begun = _job(python, packed, "--no-canaries", timeout=12), time.monotonic()
-    engine = _engine(ray)
-    answers = {a.name.rpartition("-")[2]: a for a in engine.place(job, engine.nodes())}
+    begun = time.monotonic()
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "doctor", "fleet", "--on", "ray", "--format", "json"),
+            *("--set", f"address={ray.address}", "--set", f"python={ray.python}"),
+            *("--timeout", "12", "--set", "grace=6", "--node-python", str(python)),
+            *("--", "--no-canaries"),
+        ],
+        stdout=subprocess.PIPE,
+        timeout=120,
+        check=False,
+    )
     seconds = time.monotonic() - begun
-    first, second, third, fourth = (answers[node[:8]] for node in ray.ids)
-    assert first.state is second.state is NodeState.ANSWERED
-    assert _torch_of(first).startswith("2.13.0")
-    assert _torch_of(second).startswith("2.6.0")
-    assert third.state is NodeState.SILENT
-    assert fourth.state is NodeState.REFUSED
-    assert "126" in fourth.reason
-    assert seconds < 60
-    assert list(Path("/tmp").glob(f"doctor-{job.run}*")) == []
+    report = msgspec.json.decode(ended.stdout, type=dict[str, Any])
+    assert ended.returncode == report["exit_code"] == 1
+    nodes = {name.rpartition("-")[2]: node for name, node in report["nodes"].items()}
+    first, second, third, fourth = (nodes[node[:8]] for node in ray.ids)
+    states = [node["state"] for node in (first, second, third, fourth)]
+    assert states == ["answered", "answered", "silent", "refused"]
+    assert first["exit_code"] == 0
+    assert "126" in fourth["reason"]
+    torches = {group["number"]: group["traits"]["torch.version"] for group in report["groups"]}
+    assert torches[first["group"]].startswith("torch 2.13.0")
+    assert torches[second["group"]].startswith("torch 2.6.0")
+    found = {one["id"]: one for one in report["findings"]}
+    assert found["fleet/differs/torch.version"]["size"] == 2
+    assert found["fleet/silent"]["nodes"].endswith(ray.ids[2][:8])
+    assert found["fleet/refused"]["nodes"].endswith(ray.ids[3][:8])
+    assert seconds < 70
+    words = (tmp_path / "words").read_text().split()
+    assert list(Path("/tmp").glob(f"doctor-{words[words.index('--run') + 1]}*")) == []
     assert not alive(int((tmp_path / "pid").read_text()))
 
 

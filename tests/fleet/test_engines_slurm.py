@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,9 +20,8 @@ from doctor.base.errors import DoctorError, UsageError
 from doctor.fleet import archive
 from doctor.fleet.engine import Job
 from doctor.fleet.engines.slurm import Slurm
-from doctor.fleet.wire import decompress
 from doctor.host import Host
-from doctor.model.fleet import NodeAnswer, NodeState
+from doctor.model.fleet import NodeState
 from tests.environments import patient
 from tests.fleet import cluster
 from tests.hosts import script
@@ -69,16 +69,16 @@ def _wrapper(folder: Path, cases: dict[str, str]) -> Path:
     )
 
 
-def _leftovers(job: Job) -> list[str]:
-    return [str(path) for path in Path("/tmp").glob(f"doctor-{job.run}*")]
+def _leftovers(run: str) -> list[str]:
+    return [str(path) for path in Path("/tmp").glob(f"doctor-{run}*")]
 
 
-def _assert_clean(slurm: cluster.Slurm, job: Job, temporary: Path) -> None:
+def _assert_clean(slurm: cluster.Slurm, run: str, temporary: Path) -> None:
     end = time.monotonic() + 5
     while slurm.run("squeue", "--noheader").strip() and time.monotonic() < end:
         time.sleep(0.1)
     assert slurm.run("squeue", "--noheader").strip() == ""
-    assert _leftovers(job) == []
+    assert _leftovers(run) == []
     assert list(temporary.iterdir()) == []
     daemons = {slurm.pid(node) for node in slurm.nodes}
     running = {int(path.read_text()) for path in slurm.folder.glob("*.pid")} | daemons
@@ -97,13 +97,8 @@ def _daemons(slurm: cluster.Slurm) -> set[int]:
     return found
 
 
-def _torch_of(answer: NodeAnswer) -> str:
-    report = msgspec.json.decode(decompress(answer.content))
-    return str(report["facts"]["torch.version"]["value"])
-
-
-def test_four_nodes_of_which_three_are_not_well(
-    slurm: cluster.Slurm, packed: Path, tmp_path: Path
+def test_the_command_on_four_nodes_of_which_three_are_not_well(
+    slurm: cluster.Slurm, tmp_path: Path
 ) -> None:
     usual, other = patient("torch"), patient("torch260")
     python = _wrapper(
@@ -112,30 +107,101 @@ def test_four_nodes_of_which_three_are_not_well(
             "n1": f"export VIRTUAL_ENV={usual.parents[1]}",
             "n2": f"export VIRTUAL_ENV={other.parents[1]}",
             "n3": "exec sleep 600",
-            "n4": f"env > {tmp_path}/env; exit 126",
+            "n4": f'env > {tmp_path}/env; echo "$@" > {tmp_path}/words; exit 126',
         },
     )
-    job, begun = _job(python, packed, "--no-canaries", timeout=15), time.monotonic()
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     more = {"HF_TOKEN": "hf_" + "a1B2c3D4" * 4, "NCCL_DEBUG": "INFO", "ANY_OTHER": "1"}
-    engine = _engine(slurm, TMPDIR=str(temporary), **more)
-    answers = {answer.name: answer for answer in engine.place(job, engine.nodes())}
+    begun = time.monotonic()
+    code, report = _whole_command(slurm, python, {**more, "TMPDIR": str(temporary)})
     seconds = time.monotonic() - begun
-    assert {name: answer.state for name, answer in answers.items()} == {
-        "n1": NodeState.ANSWERED,
-        "n2": NodeState.ANSWERED,
-        "n3": NodeState.SILENT,
-        "n4": NodeState.REFUSED,
+    assert code == report["exit_code"] == 1
+    nodes = report["nodes"]
+    assert {name: node["state"] for name, node in nodes.items()} == {
+        "n1": "answered",
+        "n2": "answered",
+        "n3": "silent",
+        "n4": "refused",
     }
-    assert _torch_of(answers["n1"]).startswith("2.13.0")
-    assert _torch_of(answers["n2"]).startswith("2.6.0")
-    assert answers["n1"].exit_code == 0
-    assert answers["n3"].reason == "doctor did not start there within 15 s"
-    assert "exit code 126" in answers["n4"].reason
-    assert seconds < 15 + 4 + 10
-    _assert_clean(slurm, job, temporary)
+    assert nodes["n1"]["exit_code"] == 0
+    assert nodes["n3"]["reason"] == "doctor did not start there within 15 s"
+    assert "exit code 126" in nodes["n4"]["reason"]
+    torches = {group["nodes"]: group["traits"]["torch.version"] for group in report["groups"]}
+    assert torches["n1"].startswith("torch 2.13.0")
+    assert torches["n2"].startswith("torch 2.6.0")
+    # Two values have no majority: the finding names both nodes, and which has which.
+    found = {one["id"]: one for one in report["findings"]}
+    odd = found["fleet/differs/torch.version"]
+    assert (odd["nodes"], odd["title"].endswith("(n2 and n1)")) == ("n[1-2]", True)
+    assert (found["fleet/silent"]["nodes"], found["fleet/refused"]["nodes"]) == ("n3", "n4")
+    assert found["fleet/silent"]["exclude"][0][:3] == ["scontrol", "update", "NodeName=n3"]
+    assert seconds < 15 + 4 + 15
+    words = (tmp_path / "words").read_text().split()
+    _assert_clean(slurm, words[words.index("--run") + 1], temporary)
     _assert_no_secret(tmp_path / "env")
+
+
+def _whole_command(
+    slurm: cluster.Slurm, python: Path, more: dict[str, str], *options: str
+) -> tuple[int, dict[str, Any]]:
+    """Run `doctor fleet --on slurm` as a user does; return its exit code and its report."""
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "doctor", "fleet", "--on", "slurm", "--format", "json"),
+            *("--timeout", "15", "--wait", "20", "--set", "grace=4"),
+            *("--node-python", str(python), *options, "--", "--no-canaries"),
+        ],
+        env={**slurm.env, **more},
+        stdout=subprocess.PIPE,
+        timeout=120,
+        check=False,
+    )
+    return ended.returncode, msgspec.json.decode(ended.stdout, type=dict[str, Any])
+
+
+def test_a_coordinator_that_is_killed_resumes_from_what_arrived(
+    slurm: cluster.Slurm, tmp_path: Path
+) -> None:
+    python = _wrapper(
+        tmp_path,
+        {"n1": f'echo "$@" >> {tmp_path}/n1', "n2": f"[ -e {tmp_path}/second ] || exec sleep 600"},
+    )
+    spool = tmp_path / "spool"
+    chosen = ("--nodes", "n[1-2]", "--resume", str(spool))
+    first = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "doctor", "fleet", "--on", "slurm", *chosen),
+            *("--timeout", "90", "--node-python", str(python), "--", "--no-canaries"),
+        ],
+        env={**slurm.env, "TMPDIR": str(tmp_path)},
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + 60
+    while not (spool / "n1.packet").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    first.kill()
+    first.wait(20)
+    (tmp_path / "second").touch()
+    begun = time.monotonic()
+    try:
+        code, report = _whole_command(slurm, python, {"TMPDIR": str(tmp_path)}, *chosen)
+    finally:
+        # What a killed coordinator left runs until Slurm ends it.
+        slurm.run("scancel", "--user=root")
+        slurm.wait_for()
+        (asked,) = (tmp_path / "n1").read_text().splitlines()  # n1 was asked once
+        words = asked.split()
+        for path in _leftovers(words[words.index("--run") + 1]):
+            Path(path).unlink() if Path(path).is_file() else shutil.rmtree(path)
+    assert {name: node["state"] for name, node in report["nodes"].items()} == {
+        "n1": "answered",
+        "n2": "answered",
+    }
+    assert (code in (0, 4), report["summary"]["groups"]) == (True, 1)
+    assert time.monotonic() - begun < 60
 
 
 def _assert_no_secret(path: Path) -> None:
@@ -227,7 +293,7 @@ def test_inside_an_allocation_only_our_own_step_ends(
     assert answers["n2"].state is NodeState.SILENT
     assert f"{number}.0" in steps
     assert f"doctor-{job.run}" not in steps
-    assert _leftovers(job) == []
+    assert _leftovers(job.run) == []
 
 
 def test_a_run_that_is_closed_leaves_nothing(
@@ -240,7 +306,7 @@ def test_a_run_that_is_closed_leaves_nothing(
     answers = _engine(slurm, TMPDIR=str(temporary)).place(job, slurm.nodes)
     assert next(answers).state is NodeState.ANSWERED
     answers.close()  # type: ignore[attr-defined]
-    _assert_clean(slurm, job, temporary)
+    _assert_clean(slurm, job.run, temporary)
 
 
 def test_a_list_of_nodes_and_a_number(slurm: cluster.Slurm) -> None:
