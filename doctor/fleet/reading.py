@@ -66,6 +66,8 @@ _FINDING = msgspec.json.Decoder(SeenFinding)
 
 def read_report(data: bytes) -> SeenReport:
     """Return a report; raise InputError where it is broken or none of doctor's."""
+    if not data:
+        raise InputError("what came is empty")
     try:
         return _REPORT.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

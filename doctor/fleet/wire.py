@@ -78,11 +78,17 @@ def compress(report: bytes) -> bytes:
     return zlib.compress(report, 9)
 
 
+_ZLIB = b"\x78"
+"""The first byte of what `compress` makes (RFC 1950, section 2.2)."""
+
+
 def decompress(content: bytes) -> bytes:
     """Return the report in the content of a packet.
 
     Raises InputError where it is broken, or larger than `LARGEST_REPORT`.
     """
+    if content[:1] != _ZLIB:
+        raise InputError("what came is not a report of doctor")
     inflate = zlib.decompressobj()
     try:
         report = inflate.decompress(content, LARGEST_REPORT)
