@@ -13,6 +13,7 @@ from importlib.resources import files
 from doctor.base.text import neutralize_commands
 from doctor.fleet.nodesets import shorten
 from doctor.model.fleet import (
+    Difference,
     FleetFinding,
     FleetReport,
     NetworkPath,
@@ -106,9 +107,16 @@ def _groups(report: FleetReport) -> Markup:
 
 
 def _differences(group: NodeGroup) -> Iterator[Markup]:
-    for one in group.differences[:50]:
-        kind = one.severity.value if one.severity else "note"
-        yield el("div", line(words.difference(one), 600), class_=f"mark-{kind}")
+    shown, rest = words.split_differences(group)
+    yield from map(_difference, shown)
+    if rest:
+        more = el("summary", words.count(len(rest), "more difference"))
+        yield el("details", more, *map(_difference, rest))
+
+
+def _difference(one: Difference) -> Markup:
+    kind = one.severity.value if one.severity else "note"
+    return el("div", line(words.difference(one), 600), class_=f"mark-{kind}")
 
 
 def _path(one: NetworkPath) -> Markup:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.base.text import neutralize_commands, one_line, sanitize
 from doctor.fleet.nodesets import shorten
-from doctor.model.fleet import Difference, FleetFinding, FleetReport, NodeGroup
+from doctor.model.fleet import FleetFinding, FleetReport, NodeGroup
 from doctor.model.scales import Severity
 from doctor.report.fleet import words
 
@@ -103,7 +103,7 @@ def _group(group: NodeGroup, page: _Page, verbosity: int) -> Iterator[str]:
     more = ", the majority" if group.majority else ""
     yield page.wrapped(f"{words.count(group.size, 'node')}{more}: {nodes}", start, " " * 7)
     yield page.wrapped(words.group_title(group), " " * 7)
-    shown = group.differences if verbosity > 0 else _shown(group)
+    shown = group.differences if verbosity > 0 else words.split_differences(group)[0]
     for one in shown:
         mark = page.mark(one.severity) if one.severity else "–"
         yield page.wrapped(words.difference(one), f"       {mark} ", " " * 9)
@@ -112,12 +112,6 @@ def _group(group: NodeGroup, page: _Page, verbosity: int) -> Iterator[str]:
     if left := len(group.differences) - len(shown):
         matter = "" if words.matters(group) else ", none of which matters"
         yield f"         {words.count(left, 'more difference')}{matter}; -v shows them"
-
-
-def _shown(group: NodeGroup) -> tuple[Difference, ...]:
-    important = tuple(one for one in group.differences if words.is_important(one))
-    rest = tuple(one for one in group.differences if not words.is_important(one))
-    return (*important, *rest[: max(words.MOST_DIFFERENCES - len(important), 0)])
 
 
 def _network(report: FleetReport, page: _Page) -> Iterator[str]:

@@ -60,6 +60,16 @@ def matters(group: NodeGroup) -> bool:
     return any(is_important(one) for one in group.differences)
 
 
+def split_differences(
+    group: NodeGroup,
+) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
+    """Return the differences to show at once, all that matter among them, and the rest."""
+    important = tuple(one for one in group.differences if is_important(one))
+    others = tuple(one for one in group.differences if not is_important(one))
+    room = max(MOST_DIFFERENCES - len(important), 0)
+    return (*important, *others[:room]), others[room:]
+
+
 def is_important(one: Difference) -> bool:
     """Return whether a difference is a warning or an error."""
     return one.severity is not None and one.severity > Severity.NOTE
