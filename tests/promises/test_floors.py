@@ -78,7 +78,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "tomllib": ("doctor.base.toml",),
     "tomli": ("doctor.base.toml",),
     "typer": ("doctor.cli",),
-    "yaml": ("doctor.catalog.loading",),
+    "yaml": ("doctor.catalog.loading", "doctor.fleet.engines.manifests"),
     **dict.fromkeys(("http", "ssl", "urllib.request", "multiprocessing"), ()),
 }
 """What is imported in these modules (and those below them) only."""
