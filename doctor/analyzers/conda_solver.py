@@ -17,7 +17,7 @@ from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Recipe, Snippet
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -171,15 +171,68 @@ def _not_found(case: Case, event: Event) -> Explanation | None:
         return None
     shown = ", ".join(named[:4]) + (f" and {len(named) - 4} more" if len(named) > 4 else "")
     built = [one for one in named if one.count("=") >= 2]
+    toolkits = [one for one in named if _TOOLKIT.match(one)]
+    if toolkits and len(built) <= _FEW_BUILDS:
+        return _no_toolkit(event, shown, toolkits[0])
     return explanation(
         event,
         f"No channel that was asked has {shown}",
         "The list names exact builds of another system: it was exported there with their build "
         "strings, and only that system has them."
-        if len(built) > 2
+        if len(built) > _FEW_BUILDS
         else "The name is another one in conda, the package is in another channel, or it has no "
         "build for this system.",
-        (_search(named[0]),) if _search_name(named[0]) and not built else (),
+        _WITHOUT_BUILDS
+        if len(built) > _FEW_BUILDS
+        else (_search(named[0]),)
+        if _search_name(named[0])
+        else (),
+        contradicts=("torch/conda-package-not-found",) if len(built) > _FEW_BUILDS else (),
+    )
+
+
+_FEW_BUILDS = 2
+_TOOLKIT = re.compile(r"(?:cudatoolkit|cuda-?\d{2,3}|pytorch-cuda|cudnn)\b")
+_STRIP = (
+    "import re; t = open('environment.yml').read(); "
+    "open('environment-plain.yml', 'w').write("
+    "re.sub(r'(?m)^(\\s*- [\\w.-]+=+[\\w.!+]+)=[\\w.]+\\s*$', r'\\1', t))"
+)
+_WITHOUT_BUILDS = (
+    Recipe(
+        title="Write the list without the builds, and make the environment from that",
+        note="Take the names that conda still does not find out of environment-plain.yml: they are "
+        "libraries of the other system (such as ld_impl_linux-64, libgcc-ng, readline) that come "
+        "by themselves. On the other system, conda env export --from-history writes a list that "
+        "fits all.",
+        steps=(
+            Action(run=("python", "-c", _STRIP)),
+            Action(run=("conda", "env", "create", "-f", "environment-plain.yml")),
+        ),
+    ),
+)
+
+
+def _no_toolkit(event: Event, shown: str, toolkit: str) -> Explanation:
+    return explanation(
+        event,
+        f"No channel that was asked has {shown} for this system",
+        "conda has cudatoolkit up to 11.8 for Linux and Windows only: a Mac has no CUDA, and 12 "
+        "and later is called cuda-toolkit. Names such as cuda91 were removed. A torch from pip "
+        "brings the CUDA libraries itself, so that the line can go.",
+        (
+            Recipe(
+                title=f"Take {toolkit} out of the list",
+                snippet=Snippet(
+                    where="the environment.yml",
+                    before=f"- {toolkit}",
+                    after=f"# - {toolkit}",
+                ),
+                note="Then make the environment, and install torch into it as pytorch.org says "
+                "(on a Mac: pip install torch).",
+            ),
+        ),
+        contradicts=("torch/conda-package-not-found",),
     )
 
 

@@ -48,6 +48,7 @@ PLACES = (
         r"\bmacosx[_-]\d|\bdyld\[\d|\bDarwin Kernel|\bOS: {0,4}[Mm]ac ?OS|/[\w.+-]{1,100}\.dylib\b",
         ("macosx", "dyld[", "darwin kernel", "os: mac", ".dylib"),
     ),
+    Sign("os", "macos", _START + r"/private/var/folders/", ("/private/var/folders/",)),
     Sign(
         "os",
         "linux",
@@ -149,6 +150,13 @@ PLACES = (
         r"\broot@[0-9a-f]{12}:[/~]|/vllm-workspace/|/\.dockerenv|/proc/\d{0,7}self/root/docker",
         ("root@", "/vllm-workspace/", "/.dockerenv"),
     ),
+    # A shell that `docker run -it` opened stands in the root folder or in that of the image.
+    Sign(
+        "container",
+        "docker",
+        r"^root@[\w.-]{1,60}:/(?:workspace\S{0,80}|app\S{0,80})?# ?",
+        ("root@",),
+    ),
     Sign("container", "apptainer", r"^(?:Singularity|Apptainer)> ", ("singularity>", "apptainer>")),
     Sign(
         "wsl",
@@ -159,8 +167,9 @@ PLACES = (
     Sign(
         "jetson",
         "",
-        r"\b(?P<value>Jetson(?: (?:AGX |Orin ?|Xavier ?|Nano ?|TX2 ?|NX ?|Thor ?){1,3})?"
-        r"|JetPack \d[\d.]{0,5}|L4T \d\d\.\d[\d.]{0,4}|\w{1,20}-tegra\b|nvidia-l4t-\w{2,20})",
+        r"\b(?P<value>[Jj]etson(?: (?:AGX |Orin ?|Xavier ?|Nano ?|TX2 ?|NX ?|Thor ?){1,3})?"
+        r"|JetPack \d[\d.]{0,5}|L4T \d\d\.\d[\d.]{0,4}|\w{1,20}-tegra\b|nvidia-l4t-\w{2,20}"
+        r"|nvcr\.io/nvidia/l4t-\w{2,20})",
         ("jetson", "jetpack", "l4t", "-tegra"),
     ),
     Sign(

@@ -33,6 +33,8 @@ _SYSTEM = {
     "apk": ("apk", "add"),
     "brew": ("brew", "install"),
 }
+_MANAGERS = {"windows": (), "macos": ("brew",)}
+"""Package managers of systems that have not those of Linux."""
 
 
 def install(
@@ -126,9 +128,13 @@ def system(packages: dict[str, tuple[str, ...]], facts: Facts) -> Command | None
 
     None where its package manager is not named.
 
-    Where nobody could look which one it is, the likely one.
+    Where nobody could look which one it is, the likely one of the system.
     """
     fact = facts.get("host.package_manager")
+    if (only := _MANAGERS.get(str(value_of(facts, "host.os")))) is not None:
+        packages = {name: each for name, each in packages.items() if name in only}
+        if not packages:
+            return None  # a log of Windows asks for no apt
     kind = likely(packages) if fact is None or fact.state is State.UNKNOWN else str(fact.value)
     wanted = packages.get(kind)
     return Command(argv=(*_SYSTEM[kind], *wanted)) if wanted and kind in _SYSTEM else None

@@ -5,6 +5,7 @@
 | language standard | `#error C++17 or later`, `'optional' is not a member of 'std'` |
 | host compiler of nvcc | `unsupported GNU version`, gcc's own headers refused, `STL1002` |
 | architecture | `Unsupported gpu architecture`, `Value 'sm_…' is not defined` |
+| device code | `identifier "__hmul" is undefined`, a header of CUDA that another nvcc reads |
 | memory | `Killed signal terminated program cc1plus`, `'cicc' died due to signal 9`, `C1060` |
 | crash | `internal compiler error`, `C1001`, `'ptxas' died due to signal 11` |
 | options | `unrecognized command-line option`, `Unknown option`, `D8021` |
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.compilers.architectures import architecture
+from doctor.analyzers.compilers.device_names import device_name
 from doctor.analyzers.compilers.hosts import host_compiler
 from doctor.analyzers.compilers.names import header_or_name
 from doctor.analyzers.compilers.options import option
@@ -32,6 +34,7 @@ _RULES: tuple[Callable[[Case, Event], Explanation | None], ...] = (
     resources,
     standard,
     host_compiler,
+    device_name,
     architecture,
     option,
     header_or_name,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.machine import lines_around
 from doctor.analyzers.undefined_symbols.owners import library_of
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe, Snippet
@@ -27,6 +28,11 @@ _FLAGS = {
 }
 _TORCH = re.compile(r"^(?:const )?(?:at|c10|c10d|torch|caffe2)::|_ZN?K?(?:2at|3c10|5torch|6caffe2)")
 _STRING = re.compile(r"std::__cxx11::|std::basic_string|std::string")
+_DEVICE_LINK = re.compile(r"__cudaRegisterLinkedBinary|__fatbinwrap_")
+_DEVICE_RUNTIME = re.compile(r"cuda_device_runtime")
+_NEEDED = re.compile(
+    r"warning: (?P<needed>lib[\w.+-]{1,80}\.so[\w.]{0,30}), needed by (?P<by>\S{1,300}), not found"
+)
 _VERSIONED = re.compile(r"@{1,2}(GLIBC_[\d.]{3,8}|GLIBCXX_[\d.]{3,10}|CXXABI_[\d.]{3,10})")
 _CUBLAS_LT = re.compile(r"^_?cublasLt")
 
@@ -40,7 +46,7 @@ def unresolved(case: Case) -> Iterator[Explanation]:
         if symbol:
             groups.setdefault(_owner(symbol), []).append((event, symbol))
     for owner, found in list(groups.items())[:3]:
-        explanation = _explain(owner, found)
+        explanation = _needed(case, found) or _explain(owner, found)
         if explanation is not None:
             yield explanation
 
@@ -59,6 +65,8 @@ def _owner(symbol: str) -> str:
 def _explain(owner: str, found: list[tuple[Event, str]]) -> Explanation | None:
     event, symbol = found[0]
     name = symbol if len(symbol) <= 90 else f"{symbol[:89]}…"
+    if _DEVICE_LINK.search(symbol):
+        return _device_link(event, symbol)
     if owner.startswith(("GLIBC", "CXXABI")):
         return _newer_library(event, owner)
     if owner == "torch":
@@ -74,6 +82,91 @@ def _explain(owner: str, found: list[tuple[Event, str]]) -> Explanation | None:
     if owner:
         return _other_library(event, name, owner)
     return _own(event, name, len(found))
+
+
+def _needed(case: Case, found: list[tuple[Event, str]]) -> Explanation | None:
+    """Explain names that lack because a library that the linked one needs is not found."""
+    event, _ = found[0]
+    for line in lines_around(case, event, 40, 0):
+        match = _NEEDED.search(line)
+        if match is None or not any(
+            match["by"].rpartition("/")[2] in one.text for one, _ in found
+        ):
+            continue
+        needed, by = match["needed"], match["by"].rpartition("/")[2]
+        driver = bool(_OF_DRIVER.search(needed))
+        return Explanation(
+            event=event,
+            precision=Precision.EXACT,
+            detection=detection(
+                event,
+                f"{by} needs {needed}, which the linker does not find; the names below are its own",
+                "The linker follows the libraries that a library needs. This one is not in the "
+                "folders that it searches: it is not installed, or its folder is unknown to it."
+                + (
+                    " It belongs to the NVIDIA driver of that very release: parts of two drivers "
+                    "are mixed, or a part was removed."
+                    if driver
+                    else ""
+                ),
+                recipes=(
+                    Recipe(
+                        title=f"See whether {needed} is on this machine, and where",
+                        steps=(
+                            Action(run=("find", "/usr", "/opt", "-name", f"{needed}*")),
+                        ),
+                        note=(
+                            "If it is there, put its folder into LD_LIBRARY_PATH for the build, or "
+                            "give the linker -Wl,-rpath-link=<its folder>. If not, install "
+                            + (
+                                "the NVIDIA driver again, all of its packages in one release."
+                                if driver
+                                else "the package that brings it."
+                            )
+                        ),
+                        lasting=False,
+                    ),
+                ),
+                name="library-of-library-not-found",
+            ),
+        )
+    return None
+
+
+_OF_DRIVER = re.compile(r"^lib(?:nvidia-|cuda\.so|nvcuvid)")
+
+
+def _device_link(event: Event, symbol: str) -> Explanation:
+    runtime = bool(_DEVICE_RUNTIME.search(symbol))
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            "The link lacks CUDA's device runtime (cudadevrt)"
+            if runtime
+            else "The device code was compiled in parts (-rdc=true) and never linked by nvcc",
+            "nvcc's separate compilation leaves the GPU code of each file open. A step of nvcc's "
+            "own (-dlink) joins it before the usual link, and where kernels start kernels it needs "
+            "libcudadevrt. The GPU and the driver play no part.",
+            recipes=(
+                Recipe(
+                    title="Link the device code, with the device runtime",
+                    snippet=Snippet(
+                        where="the CMakeLists.txt, for the target of the message",
+                        after="set_target_properties(<target> PROPERTIES\n"
+                        "    CUDA_SEPARABLE_COMPILATION ON CUDA_RESOLVE_DEVICE_SYMBOLS ON)\n"
+                        "target_link_libraries(<target> PRIVATE CUDA::cudadevrt CUDA::cudart)",
+                    ),
+                    note="find_package(CUDAToolkit) defines both libraries. A Makefile links with "
+                    "nvcc in the place of g++, or runs nvcc -dlink before and adds -lcudadevrt "
+                    "-lcudart.",
+                    ask={"target": "the target that is linked"},
+                ),
+            ),
+            name="device-code-not-linked",
+        ),
+    )
 
 
 def _newer_library(event: Event, version: str) -> Explanation:

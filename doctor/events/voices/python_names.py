@@ -44,6 +44,12 @@ VOICES = (
                 r"cannot import name '(?P<name>\w{1,200})'\s*$",
                 ("cannot import name '",),
             ),
+            # Python 2 puts no quotes around it (Python/ceval.c of 2.7).
+            Form(
+                "name-not-importable",
+                r"ImportError: cannot import name (?P<name>[A-Za-z_]\w{0,199})\s*$",
+                ("cannot import name ",),
+            ),
             Form(
                 "module-attribute-missing",
                 r"(?:^|[^\w ] |[^d] )module '(?P<module>[\w.]{1,200})' has no attribute "
