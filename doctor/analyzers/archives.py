@@ -51,9 +51,9 @@ _TABLE: dict[str, Text] = {
     ),
     "archive-record-differs": Text(
         "Poetry refuses a wheel that contradicts itself: {member} is not as its RECORD says",
-        "Poetry 1.4.0 checks each file of a wheel against the list in it, and several wheels of "
+        "Poetry 1.4.1 checks each file of a wheel against the list in it, and several wheels of "
         "torch before 2.0 have a METADATA that was changed afterwards. The download is whole. "
-        "Poetry 1.4.1 and later warn in the place of stopping.",
+        "Poetry 1.4.2 and later only warn of it.",
         (
             command(
                 "Take a Poetry that only warns of it, and install again",

@@ -31,7 +31,7 @@ _STRING = re.compile(r"std::__cxx11::|std::basic_string|std::string")
 _DEVICE_LINK = re.compile(r"__cudaRegisterLinkedBinary|__fatbinwrap_")
 _DEVICE_RUNTIME = re.compile(r"cuda_device_runtime")
 _NEEDED = re.compile(
-    r"warning: (?P<needed>lib[\w.+-]{1,80}\.so[\w.]{0,30}), needed by (?P<by>\S{1,300}), not found"
+    r"warning: (?P<needed>lib[\w.+-]{1,80}), needed by (?P<by>\S{1,200}), not found"
 )
 _VERSIONED = re.compile(r"@{1,2}(GLIBC_[\d.]{3,8}|GLIBCXX_[\d.]{3,10}|CXXABI_[\d.]{3,10})")
 _CUBLAS_LT = re.compile(r"^_?cublasLt")

@@ -159,9 +159,10 @@ def _parts(
     seen = list(_seen(found, detail))
     if shown := tuple(seen[: detail.evidence]):
         yield Evidence(shown, 0 if detail.brief else len(seen) - len(shown))
-    for number, each in enumerate(found.fixes[: detail.fixes]):
+    shown_fixes = _fixes_shown(found, detail)
+    for number, each in enumerate(found.fixes[:shown_fixes]):
         yield fix(each, detail, label="or" if number else "fix", windows=windows)
-    if (more := len(found.fixes) - detail.fixes) > 0 and detail.fixes > 1:
+    if (more := len(found.fixes) - shown_fixes) > 0 and detail.fixes > 1:
         yield Paragraph((Piece(f"and {count(more, 'other fix')}", Style.QUIET),))
     yield from _unsure(found, detail)
     if consequences:
@@ -177,13 +178,23 @@ def _note(
     windows: bool,
 ) -> Iterator[Block]:
     if found.fixes:
-        yield fix(found.fixes[0], detail, label="fix", windows=windows)
+        for number, each in enumerate(found.fixes[: _fixes_shown(found, detail)]):
+            yield fix(each, detail, label="or" if number else "fix", windows=windows)
     elif found.missing_facts:
         yield from _unsure(found, detail)
     else:
         yield from _cause(found, detail)
     if consequences:
         yield Consequences(tuple(map(_consequence, consequences)))
+
+
+def _fixes_shown(found: ModelFinding, detail: Detail) -> int:
+    """Return how many fixes are shown: a second one where nobody knows whether the first applies.
+
+    A reader who finds that its condition does not hold would have nothing else.
+    """
+    is_open = detail.brief and bool(found.fixes[: detail.fixes]) and bool(found.fixes[0].use_if)
+    return detail.fixes + 1 if is_open else detail.fixes
 
 
 def _cause(found: ModelFinding, detail: Detail) -> Iterator[Paragraph]:
@@ -245,7 +256,7 @@ def _more(found: ModelFinding, detail: Detail, about: str) -> Paragraph:
     """Return where the story stands: `doctor explain` for what the catalog knows, else the id."""
     seen = len(list(_seen(found, detail)))
     hidden = seen if found.severity is Severity.NOTE else seen - detail.evidence
-    fixes = len(found.fixes) - detail.fixes
+    fixes = len(found.fixes) - _fixes_shown(found, detail)
     what = "other fix" if detail.fixes else "fix"
     more = [count(fixes, what)] if fixes > 0 else []
     more += ["evidence"] if hidden > 0 else []
