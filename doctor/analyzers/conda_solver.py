@@ -97,9 +97,82 @@ _SYSTEM_LEAVES: dict[str, tuple[str, str, tuple[Recipe, ...]]] = {
 }
 
 
+_REQUESTED = re.compile(
+    r"[├└]─ (?P<name>[\w.-]{1,80}) +(?P<wanted>[=<>!~*]{0,2}[\d][\w.*|,<>=]{0,60})"
+    r"(?: (?P<build>[\w.*]{1,80}))? (?:is|are) requested"
+)
+_CLASHES = re.compile(
+    r"[├└]─ (?P<name>[\w.-]{1,80}) +(?P<wanted>[=<>!~*]{0,2}[\d][\w.*|,<>=]{0,60})"
+    r"(?: [\w.*]{1,80})? ?, which conflicts with"
+)
+_BUILT = re.compile(r"[├└]─ [\w.-]{1,80} +==\S{1,40} \w{3,60}_\d")
+
+
+def _tree(case: Case, event: Event) -> Explanation | None:
+    """Explain what mamba's tree says: a release that is asked for, and others that would fit."""
+    lines = [line[:400] for line in case.log.lines[event.at : event.at + 60]]
+    if any(_BUILT.search(line) and "not installable" in line for line in lines):
+        return explanation(
+            event,
+            "The list asks for exact builds that exclude each other",
+            "A list with build strings (name=1.0=py38h…_1) fits only the channels and the day on "
+            "which it was written.",
+            _WITHOUT_BUILDS,
+            name="conda-builds",
+            contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
+        )
+    asked = {one["name"]: one for line in lines if (one := _REQUESTED.search(line))}
+    others: dict[str, list[str]] = {}
+    for line in lines:
+        if (one := _CLASHES.search(line)) and one["name"] in asked:
+            wanted = one["wanted"]
+            if wanted.lstrip("=") == asked[one["name"]]["wanted"].lstrip("="):
+                continue  # another build of the same release
+            found = others.setdefault(one["name"], [])
+            if wanted not in found:
+                found.append(wanted)
+    package = event.objects.get("package", "")
+    match = re.match(r"(?P<name>[\w.-]{1,80}?)-(?P<version>\d[\w.]{0,20})-[\w.]{1,60}$", package)
+    if not others or match is None:
+        return None
+    name, choices = next(iter(others.items()))
+    have = asked[name]["wanted"].lstrip("=")
+    newest = choices[-1].rstrip("*").rstrip(".").lstrip("=<>!~")
+    return explanation(
+        event,
+        f"{match['name']} {match['version']} is there for {name} {' and '.join(choices[:4])} only, "
+        f"and {name} {have} is asked for",
+        "Both stand in the list, and no build has both. One of the two lines has to change.",
+        (
+            Recipe(
+                title=f"Take {name} {newest}, for which {match['name']} {match['version']} was built",
+                use_if=(f"nothing else needs {name} {have}",),
+                snippet=Snippet(
+                    where="the environment.yml or the command",
+                    before=f"{name}={have}",
+                    after=f"{name}={newest}",
+                ),
+            ),
+            Recipe(
+                title=f"Let conda choose the {match['name']} for {name} {have}",
+                snippet=Snippet(
+                    where="the environment.yml or the command",
+                    before=f"{match['name']}={match['version']}",
+                    after=match["name"],
+                ),
+                note="What goes with it in one release (pytorch, torchvision, torchaudio) loses its "
+                "number as well.",
+            ),
+        ),
+        name="conda-conflict",
+        contradicts=("torch/conda-*", "*/conda-unsatisfiable"),
+    )
+
+
 def _conda(case: Case, event: Event) -> Explanation | None:
     """Explain a package of conda whose requirement nothing fulfils."""
-    del case
+    if (found := _tree(case, event)) is not None:
+        return found
     package, requirement = event.objects.get("package"), event.objects.get("requirement")
     if not package or not requirement:
         return None

@@ -16,7 +16,7 @@ import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import lines_around, system_of
-from doctor.model.events import Event
+from doctor.model.events import Event, Level
 from doctor.model.issues import Action, Condition, Recipe
 from doctor.timelines.libraries import library
 
@@ -219,6 +219,47 @@ def _python(event: Event, name: str) -> Explanation:
     )
 
 
+def _apple(event: Event, have: str, need: str) -> Explanation:
+    event = msgspec.structs.replace(event, level=Level.FAILURE)  # what fails is what it left out
+    file = event.objects["file"].rpartition("/")[2]
+    homebrew = "/usr/local" if have == "x86_64" else "/opt/homebrew"
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("mps/interpreter-for-intel",),
+        detection=detection(
+            event,
+            f"{file} is built for {have}, and the link makes {need}",
+            "A Mac can run both kinds, and a program is of one. The file comes from an old build "
+            f"folder, from a compiler that was called for {have}, or from a Homebrew or a Python "
+            f"of that kind ({homebrew}). The names that the linker lacks then are those of the "
+            "file that it ignored.",
+            recipes=(
+                Recipe(
+                    title=f"Compile all of it for {need}, in an empty build folder",
+                    steps=(
+                        Action(
+                            env={
+                                "ARCHFLAGS": f"-arch {need}",
+                                "CFLAGS": f"-arch {need}",
+                                "CMAKE_OSX_ARCHITECTURES": need,
+                            }
+                        ),
+                    ),
+                    note=f"Remove the old build folder first. A library that stays {have} has to "
+                    f"be installed for {need}.",
+                ),
+                Recipe(
+                    title="See for which processors the file is built",
+                    steps=(Action(run=("lipo", "-info", event.objects["file"])),),
+                    lasting=False,
+                ),
+            ),
+            name="wrong-machine-linked",
+        ),
+    )
+
+
 def _too_large(event: Event) -> Explanation:
     return Explanation(
         event=event,
@@ -241,7 +282,11 @@ def _too_large(event: Event) -> Explanation:
 
 
 def _machine(event: Event) -> Explanation:
-    have, need = event.objects["have"], event.objects["need"]
+    objects = event.objects
+    have = objects.get("have") or objects["have2"]
+    need = objects.get("need") or objects["need2"]
+    if event.speaker == "the linker":
+        return _apple(event, have, need)
     return Explanation(
         event=event,
         precision=Precision.EXACT,

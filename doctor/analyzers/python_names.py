@@ -164,8 +164,10 @@ def frames_inside(case: Case, event: Event, package: str) -> bool:
 
 def _stranger(event: Event, package: str, name: str, caller: Caller | None) -> Explanation | None:
     """Explain a name that an installed package without a timeline does not have."""
-    if package_of(event.objects.get("path", "")) != package:
-        return None
+    path = event.objects.get("path", "")
+    asked = not path and caller is not None and caller.kind == "package"
+    if package_of(path) != package and not (asked and caller and caller.name != package):
+        return None  # the folder of the program itself, or nobody knows where it lies
     distribution = names.distribution_of(package) or package
     own = caller is None
     recipes: tuple[Recipe, ...] = ()

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -128,6 +129,8 @@ def _is_bounded(rule: Rule) -> bool:
 
 def _rewritten(one: Rule, other: Rule) -> tuple[Recipe, ...]:
     """Return what to change in the list of a project; its own name is no name for an installer."""
+    if extras := _two_extras(one.who, other.who):
+        return extras
     if not is_own(other.who) or not str(one.specifier):
         return () if is_own(one.who) or is_own(other.who) else _between(one, other)
     return (
@@ -138,6 +141,36 @@ def _rewritten(one: Rule, other: Rule) -> tuple[Recipe, ...]:
                 where="the dependencies in pyproject.toml",
                 before=other.text,
                 after=one.name + str(one.specifier),
+            ),
+        ),
+    )
+
+
+_EXTRA = re.compile(r"([A-Za-z][\w.-]{0,80})\[([\w.-]{1,60})\]$")
+
+
+def _two_extras(one: str, other: str) -> tuple[Recipe, ...]:
+    """Return what helps where two extras of one project exclude each other.
+
+    uv locks all extras of a project together, unless they are declared as conflicts
+    (https://docs.astral.sh/uv/concepts/projects/config/#conflicting-dependencies).
+    """
+    first, second = _EXTRA.match(one), _EXTRA.match(other)
+    if not first or not second or first[1] != second[1] or first[2] == second[2]:
+        return ()
+    wanted = min((first[2], second[2]), key=lambda extra: (extra != "all", extra))
+    return (
+        Recipe(
+            title=f"Install the extra {wanted} alone, without locking the project",
+            note="Then start the installed program itself, not by uv run, which locks again.",
+            steps=(Action(run=("uv", "pip", "install", "-e", f".[{wanted}]")),),
+        ),
+        Recipe(
+            title="Tell uv that nobody installs both extras together",
+            snippet=Snippet(
+                where="pyproject.toml",
+                after="[tool.uv]\nconflicts = [\n"
+                f'    [{{ extra = "{first[2]}" }}, {{ extra = "{second[2]}" }}],\n]',
             ),
         ),
     )

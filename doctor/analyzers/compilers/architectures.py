@@ -15,7 +15,7 @@ from doctor.analyzers.machine import table_rows, toolkit_of
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Recipe, Snippet
 
 _UNKNOWN = (
     r"Unsupported gpu architecture '(?:compute|sm|lto)_(?P<arch>\d{2,3}[af]?)"
@@ -44,6 +44,15 @@ _EARLIER = {
     "8.6": "11.1",
     "8.7": "11.4",
 }
+
+
+_LAST = {
+    **dict.fromkeys(("1.0", "1.1", "1.2", "1.3"), "6.5"),
+    **dict.fromkeys(("2.0", "2.1"), "8.0"),
+    **dict.fromkeys(("3.0", "3.2"), "10.2"),
+    **dict.fromkeys(("3.5", "3.7"), "11.8"),
+}
+"""The last toolkit for architectures that the table does not hold (NVIDIA's release notes)."""
 
 
 def architecture(case: Case, event: Event) -> Explanation | None:
@@ -84,6 +93,8 @@ def _unknown(case: Case, event: Event, arch: str) -> Explanation:
     first = span.get("from", "") if isinstance(span, Mapping) else ""
     first = first or _EARLIER.get(capability, "")
     last = str(row.get("last-toolkit", ""))
+    if not row and capability in _LAST:
+        return _ancient(event, arch, _LAST[capability])
     compiler = event.objects.get("compiler", "nvcc")
     this = f"{compiler} of CUDA {toolkit}" if toolkit else f"this {compiler}"
     gpus = f" ({row['family']}: {row['names']})" if row else ""
@@ -134,6 +145,36 @@ def _unknown(case: Case, event: Event, arch: str) -> Explanation:
             recipes=(_ONLY_THESE, *(SEE_NVCC if row else ())),
             name="architecture-unknown-to-nvcc",
             captures={"arch": arch, "capability": capability},
+        ),
+    )
+
+
+def _ancient(event: Event, arch: str, last: str) -> Explanation:
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("cuda/gpu-unknown-to-nvcc",),
+        detection=detection(
+            event,
+            f"The sources ask nvcc for sm_{arch}, which ended with CUDA {last}",
+            "The number stands in the flags of the project, not in your GPU: it was written when "
+            "such GPUs were sold. Write that of your GPU in its place. "
+            "nvidia-smi --query-gpu=compute_cap --format=csv prints it.",
+            recipes=(
+                Recipe(
+                    title=f"Write the architecture of your GPU in the place of {arch}",
+                    snippet=Snippet(
+                        where=f"each file that names it: grep -rnE '(compute|sm)_{arch}' . finds "
+                        "them (CMakeLists.txt, Makefile, setup.py)",
+                        before=f"-gencode arch=compute_{arch},code=sm_{arch}",
+                        after="-gencode arch=compute_86,code=sm_86",
+                    ),
+                    note="86 is for an RTX 30, 75 for an RTX 20 and T4, 89 for an RTX 40. Build in an "
+                    "empty folder.",
+                ),
+            ),
+            name="architecture-unknown-to-nvcc",
+            captures={"arch": arch},
         ),
     )
 

@@ -95,7 +95,7 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
     )
     recipes: tuple[Recipe, ...] = ()
     if not driver:
-        build = _other_build() if _is_cuda(found) and found.generation else ()
+        build = _other_build(case, found) if _is_cuda(found) and found.generation else ()
         recipes = (
             build if other else (*build, *ways_to_install(case, found, system_of(case, event)))
         )
@@ -139,7 +139,48 @@ def _torch_should(case: Case, found: Library) -> str:
     return ""
 
 
-def _other_build() -> tuple[Recipe, ...]:
+_ASKED = re.compile(
+    r"install (?:-\S{1,20} ){0,4}(?P<package>[A-Za-z][\w.-]{1,60})(?P<pin>==[\w.+-]{1,30})? .{0,80}?"
+    r"(?P<option>-f|--find-links|--index-url|--extra-index-url)[ =]"
+    r"(?P<url>https://\S{4,120}?/)(?P<tag>cu\d{2,3})(?P<rest>[/\w.-]{0,80})"
+)
+_TORCH_TAG = re.compile(r"\btorch\b[^+]{0,40}\+(cu\d{2,3})\b")
+
+
+def _asked_for_another(case: Case) -> tuple[Recipe, ...]:
+    """Return the command of the log with the index of torch's own CUDA, where it named another."""
+    lines = [line[:600] for line in case.log.lines[:2000]]
+    tags = {one[1] for line in lines if (one := _TORCH_TAG.search(line)) and "install" not in line}
+    asked = next((one for line in lines if (one := _ASKED.search(line))), None)
+    if asked is None or len(tags) != 1 or asked["package"] == "torch":
+        return ()
+    tag = tags.pop()
+    if tag == asked["tag"]:
+        return ()
+    package = asked["package"]
+    return (
+        Recipe(
+            title=f"Install {package} from the index for torch's CUDA: {tag} in the place of "
+            f"{asked['tag']}",
+            steps=(
+                Action(uninstall=(package,)),
+                Action(
+                    run=(
+                        *("{python.executable|python}", "-m", "pip", "install", "--no-cache-dir"),
+                        f"{package}{asked['pin'] or ''}",
+                        asked["option"],
+                        f"{asked['url']}{tag}{asked['rest']}",
+                    )
+                ),
+            ),
+        ),
+    )
+
+
+def _other_build(case: Case, found: Library) -> tuple[Recipe, ...]:
+    del found
+    if known := _asked_for_another(case):
+        return known
     return (
         Recipe(
             title="Install the package that asks for it again, in a build for the CUDA of torch",

@@ -39,6 +39,8 @@ _CUBLAS_LT = re.compile(r"^_?cublasLt")
 
 def unresolved(case: Case) -> Iterator[Explanation]:
     """Yield one explanation for all names of one owner that a linker does not find."""
+    if any(event.speaker == "the linker" for event in case.of("wrong-machine-linked")):
+        return  # the names are those of the file that the linker left out
     groups: dict[str, list[tuple[Event, str]]] = {}
     for event in case.of("undefined-reference"):
         symbol = event.objects.get("readable") or event.objects.get("symbol") or ""

@@ -11,6 +11,7 @@ from doctor.analyzers.undefined_symbols.cuda import KEYS, of_cuda
 from doctor.analyzers.undefined_symbols.owners import file_name, library_of, owner, short
 from doctor.analyzers.undefined_symbols.system import of_libc, of_libstdcxx, of_python
 from doctor.analyzers.undefined_symbols.torch import of_torch
+from doctor.analyzers.recipes import LINUX
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 
@@ -42,6 +43,8 @@ def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
     """Explain the missing symbols of one file."""
     owners = [owner(symbol) for symbol in missing.symbols]
     event, path, symbols = missing
+    if library_of(symbols[0]) == _BLAS:
+        return _of_blas(missing)
     if "torch" in owners:
         of = tuple(one for one, whose in zip(symbols, owners, strict=True) if whose == "torch")
         return of_torch(case, event, path, of)
@@ -59,6 +62,49 @@ def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
     if not missing.path:
         return None  # nobody knows which file asks
     return _own(case, missing)
+
+
+_BLAS = "BLAS or LAPACK"
+
+
+def _of_blas(missing: MissingSymbols) -> Explanation:
+    symbol = short(missing.symbols[0])
+    return Explanation(
+        event=missing.event,
+        precision=Precision.EXACT,
+        contradicts=OTHER_TORCH,
+        detection=detection(
+            missing.event,
+            f"{missing.file} needs a BLAS with LAPACK, and none that has {symbol} was loaded",
+            f"{symbol} is a function of linear algebra. This build does not bring it (torch for "
+            "Jetson and ARM, own builds), and the library of the system is missing, or is a plain "
+            "BLAS without LAPACK.",
+            recipes=(
+                Recipe(
+                    title="Install OpenBLAS, which has both",
+                    use_if=(LINUX,),
+                    steps=(
+                        Action(
+                            system={
+                                "apt": ("libopenblas-base", "libopenblas-dev", "liblapack3"),
+                                "dnf": ("openblas", "lapack"),
+                            }
+                        ),
+                    ),
+                    note="From Debian 12 and Ubuntu 22.04 on, libopenblas-base is called "
+                    "libopenblas0.",
+                ),
+                Recipe(
+                    title="See which BLAS the file loads",
+                    steps=(Action(run=("ldd", missing.path or "<file>")),),
+                    ask={} if missing.path else {"file": "the file that fails to load"},
+                    lasting=False,
+                ),
+            ),
+            name="linear-algebra-missing",
+            captures={"symbol": symbol},
+        ),
+    )
 
 
 def _of_library(missing: MissingSymbols, name: str) -> Explanation:

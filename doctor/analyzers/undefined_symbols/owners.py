@@ -29,7 +29,7 @@ _LIBRARIES: tuple[tuple[str, str], ...] = (
     (
         (
             r"(?:cblas_\w|LAPACKE_\w|openblas_\w|[sdcz](?:gemm|gemv|dot|axpy|scal|getrf|gesdd|gesv|syev"
-            r"|potrf|geqrf|gels\w?|heevd|trsm)_(?:64_)?$)"
+            r"|potrf|geqrf|gels\w?|heevd|trsm)_?(?:64_)?$)"
         ),
         "BLAS or LAPACK",
     ),

@@ -45,6 +45,14 @@ VOICES = (
                 ("cannot find /",),
             ),
             Form(
+                "wrong-machine-linked",
+                r"ld: warning: ignoring file '?(?P<file>[^\s',]{1,300})'?[,:] "
+                r"(?:found architecture '(?P<have>\w{3,12})', required architecture "
+                r"'(?P<need>\w{3,12})'|building for macOS-(?P<need2>\w{3,12}) but attempting to "
+                r"link with file built for (?:macOS-)?(?P<have2>\w{3,12}))",
+                ("ld: warning: ignoring file",),
+            ),
+            Form(
                 "too-large-to-link",
                 r"relocation (?:truncated to fit|R_X86_64_\w{1,20} out of range)",
                 ("relocation truncated to fit", "out of range: "),
