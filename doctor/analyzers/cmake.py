@@ -11,11 +11,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.recipes import LINUX, UNIX
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
@@ -170,12 +171,60 @@ _OF_TORCH = ("Torch", "Caffe2")
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of the first event of each kind."""
     done: set[str] = set()
+    if (event := next(case.of("cmake-variable-not-found"), None)) is not None:
+        yield _variable(case, event)
     for event in case.of(*_REASONS, "cmake-package-missing"):
         package = event.objects.get("package", "")
         if f"{event.kind}{package}" in done or len(done) == _MOST:
             continue
         done.add(f"{event.kind}{package}")
         yield _missing(event, package) if package else _reason(event, _REASONS[event.kind])
+
+
+_VARIABLE = re.compile(r"^\s{0,8}(?P<name>[A-Za-z]\w{2,80})(?: \(ADVANCED\))?\s*$")
+_DROPPED = ("CUDA_cublas_device_LIBRARY", "CUDA_nppi_LIBRARY", "CUDA_npp_LIBRARY")
+"""Libraries that CUDA 10 no longer has and FindCUDA before CMake 3.12.2 asks for."""
+
+
+def _variable(case: Case, event: Event) -> Explanation:
+    """Explain a variable that no search filled: CMake prints its name below."""
+    lines = case.log.lines[event.at + 1 : event.at + 8]
+    found = [one["name"] for line in lines if (one := _VARIABLE.match(line[:200]))]
+    name = next(iter(found), "")
+    recipe = Recipe(
+        title=f"Give CMake the file or folder that {name or 'the variable'} stands for",
+        steps=(Action(run=("cmake", "-B", "build", f"-D{name or '<variable>'}=<path>")),),
+        note="Its own name says what it is: …_LIBRARY a file, …_INCLUDE_DIR a folder with headers. "
+        "Install the package for developers of that library first, and build in an empty folder.",
+        ask={"path": "where it lies on this machine", "variable": "the name below the message"},
+    )
+    dropped = any(one in _DROPPED for one in found)
+    if dropped:
+        recipe = Recipe(
+            title="Take a newer CMake, and configure again in an empty folder",
+            steps=(Action(install=("cmake>=3.18,<4",)),),
+        )
+    elif name.startswith("CUDA_") and "LIBRARY" in name:
+        recipe = Recipe(
+            title="Name the toolkit, and configure again in an empty folder",
+            steps=(Action(run=("cmake", "-B", "build", "-DCUDA_TOOLKIT_ROOT_DIR=<toolkit>")),),
+            ask={"toolkit": "the folder of a whole CUDA toolkit, such as /usr/local/cuda-12.8"},
+        )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT if dropped else Precision.FAMILY,
+        detection=detection(
+            event,
+            f"This CMake is older than CUDA 10: it asks for {name}, which is gone"
+            if dropped
+            else f"CMake does not find {name or 'a library'} that the project uses",
+            "FindCUDA of CMake before 3.12.2 lists it among the libraries of every toolkit. The "
+            "toolkit is whole."
+            if dropped
+            else "A search of the project found nothing, and the project goes on to use it.",
+            recipes=(recipe,),
+        ),
+    )
 
 
 def _reason(event: Event, reason: _Reason) -> Explanation:
@@ -209,6 +258,23 @@ def _missing(event: Event, package: str) -> Explanation:
     recipes: tuple[Recipe, ...] = ()
     if package in _OF_TORCH:
         recipes = (
+            Recipe(
+                title="Give CMake the folder of the torch that Python has",
+                use_if=(UNIX, "torch is installed for this Python"),
+                note="Add the options that the build has already, and use an empty folder.",
+                steps=(
+                    Action(
+                        run=(
+                            "sh",
+                            "-c",
+                            (
+                                'cmake -B build -DCMAKE_PREFIX_PATH="$(python3 -c '
+                                "'import torch; print(torch.utils.cmake_prefix_path)')\""
+                            ),
+                        )
+                    ),
+                ),
+            ),
             Recipe(
                 title="Ask torch where its files for CMake lie",
                 note="The answer is the value of CMAKE_PREFIX_PATH.",

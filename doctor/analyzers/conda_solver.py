@@ -145,7 +145,7 @@ def _tree(case: Case, event: Event) -> Explanation | None:
         "Both stand in the list, and no build has both. One of the two lines has to change.",
         (
             Recipe(
-                title=f"Take {name} {newest}, for which {match['name']} {match['version']} was built",
+                title=f"Take {name} {newest}, for which this {match['name']} is built",
                 use_if=(f"nothing else needs {name} {have}",),
                 snippet=Snippet(
                     where="the environment.yml or the command",
@@ -160,8 +160,8 @@ def _tree(case: Case, event: Event) -> Explanation | None:
                     before=f"{match['name']}={match['version']}",
                     after=match["name"],
                 ),
-                note="What goes with it in one release (pytorch, torchvision, torchaudio) loses its "
-                "number as well.",
+                note="What goes with it in one release (pytorch, torchvision, torchaudio) loses "
+                "its number as well.",
             ),
         ),
         name="conda-conflict",

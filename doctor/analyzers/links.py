@@ -55,6 +55,42 @@ _APT = {
     "bz2": "libbz2-dev",
     "tbb": "libtbb-dev",
     "gfortran": "gfortran",
+    "hdf5": "libhdf5-dev",
+    "gsl": "libgsl-dev",
+    "fftw3": "libfftw3-dev",
+    "protobuf": "libprotobuf-dev",
+    "curl": "libcurl4-openssl-dev",
+    "boost_python3": "libboost-python-dev",
+    "portaudio": "portaudio19-dev",
+    "rdmacm": "librdmacm-dev",
+    "xml2": "libxml2-dev",
+    "lz4": "liblz4-dev",
+    "zstd": "libzstd-dev",
+    "uuid": "uuid-dev",
+    "omp": "libomp-dev",
+}
+_BREW = {
+    "hdf5": "hdf5",
+    "omp": "libomp",
+    "gomp": "gcc",
+    "gfortran": "gcc",
+    "openblas": "openblas",
+    "ssl": "openssl@3",
+    "crypto": "openssl@3",
+    "jpeg": "jpeg-turbo",
+    "png": "libpng",
+    "ffi": "libffi",
+    "sndfile": "libsndfile",
+    "portaudio": "portaudio",
+    "protobuf": "protobuf",
+    "gsl": "gsl",
+    "fftw3": "fftw",
+    "tbb": "tbb",
+    "zstd": "zstd",
+    "lz4": "lz4",
+    "mpi": "open-mpi",
+    "xml2": "libxml2",
+    "intl": "gettext",
 }
 
 
@@ -108,7 +144,9 @@ def _library(case: Case, event: Event) -> Explanation:
     known = library(f"lib{plain}.so")
     what = f": {known.what}" if known is not None else ""
     apt = _APT.get(plain, "")
-    linux = system_of(case, event) in ("linux", "")
+    system = system_of(case, event)
+    linux = system in ("linux", "")
+    brew = _BREW.get(plain, "") if system == "macos" else ""
     return Explanation(
         event=event,
         precision=Precision.EXACT if apt else Precision.FAMILY,
@@ -128,10 +166,33 @@ def _library(case: Case, event: Event) -> Explanation:
                     ),
                 )
                 if apt and linux
+                else _by_homebrew(brew)
+                if brew
                 else ()
             ),
             name="library-not-linked",
             captures={"library": name},
+        ),
+    )
+
+
+def _by_homebrew(formula: str) -> tuple[Recipe, ...]:
+    folder = f"/opt/homebrew/opt/{formula}"
+    return (
+        Recipe(
+            title=f"Install {formula} with Homebrew, and give the build its folder",
+            steps=(
+                Action(run=("brew", "install", formula)),
+                Action(
+                    env={
+                        "LDFLAGS": f"-L{folder}/lib",
+                        "CPPFLAGS": f"-I{folder}/include",
+                        f"{formula.partition('@')[0].upper().replace('-', '_')}_DIR": folder,
+                    }
+                ),
+            ),
+            note="On a Mac with an Intel processor the folder lies in /usr/local/opt. Start the "
+            "build again in the same shell. A package of conda-forge brings it ready built.",
         ),
     )
 

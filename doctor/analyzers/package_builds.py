@@ -21,6 +21,7 @@ from doctor.analyzers.build_tables import BACKENDS, FIRST_WHEELS
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, Inventory, distinct
+from doctor.analyzers.recipes import LINUX
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
@@ -172,6 +173,46 @@ def _unisolated(distribution: str, package: str) -> tuple[Recipe, ...]:
             ask={} if known != "<package>" else {"package": "the name or address of the package"},
         ),
     )
+
+
+_FORTRAN = re.compile(r"Unknown compiler\(s\): \[.{0,8}\bgfortran\b")
+
+
+def _meson(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
+    """Explain an error of Meson: the sources are built because no wheel fits this Python."""
+    package, python = _built(case, event), inventory.python() or ""
+    first = FIRST_WHEELS.get((package.lower(), python), "")
+    message = event.objects["message"]
+    if first:
+        here = f"Python {python}"
+        older = f"3.{int(python.partition('.')[2]) - 1}"
+        return explanation(
+            event,
+            f"This release of {package} has no wheel for {here} (the first is {first}), and its "
+            "sources do not build here",
+            f"Meson stops with: {message[:150]}. A wheel needs no compiler at all.",
+            (
+                offers.new_environment(older, use_if=("this very release is needed",)),
+                *_newer(package, python),
+            ),
+            name="sources-older-than-python",
+        )
+    if _FORTRAN.search(message):
+        return explanation(
+            event,
+            f"The build of {package or 'the package'} needs a Fortran compiler, and there is none",
+            "A wheel needs none: this release has no wheel for this Python and system.",
+            (
+                *_newer(package, python),
+                Recipe(
+                    title="Install GNU Fortran",
+                    use_if=(LINUX,),
+                    steps=(Action(system={"apt": ("gfortran",), "dnf": ("gcc-gfortran",)}),),
+                ),
+            ),
+            name="program-missing",
+        )
+    return None
 
 
 def _backend(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
@@ -354,6 +395,7 @@ def _subscript(case: Case, event: Event, inventory: Inventory) -> Explanation | 
 _EXPLAINED = {
     "module-not-found": _missing,
     "backend-missing": _backend,
+    "meson-error": _meson,
     "setup-option-gone": _option,
     "sources-too-old": _old,
     "no-project": _no_project,

@@ -25,6 +25,7 @@ from doctor.analyzers.inventory import (
 )
 from doctor.analyzers.name_findings import (
     again,
+    explain_borrowed,
     explain_hidden,
     explain_inconsistent,
     explain_release,
@@ -53,6 +54,10 @@ _PASSING = re.compile(
 """What a line says that only reports that a program goes on without something."""
 
 
+_QUOTED = re.compile(r"'[\w.]{1,200}'")
+"""A name in a message, such as 'warnings', which says nothing of how grave it is."""
+
+
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of each name that is missing."""
     inventory = Inventory(case)
@@ -65,7 +70,7 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 def is_passing(event: Event) -> bool:
     """Say whether a line only reports that a program goes on without something."""
-    return bool(_PASSING.search(event.text))
+    return bool(_PASSING.search(_QUOTED.sub("", event.text)))
 
 
 def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
@@ -91,7 +96,7 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     if history is None and names.module_history(module) is None:
         return _stranger(event, package, name, caller)
     if history is None:
-        return None
+        return explain_borrowed(event, module, name, caller)
     version = inventory.release(history.distribution)
     found = narrowed(fit(history, version), history, _beside(case, event, module, name))
     if caller is None and frames_inside(case, event, package):

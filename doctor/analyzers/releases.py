@@ -164,8 +164,20 @@ def _move(found: Fit, caller: Caller | None) -> Recipe | None:
     )
 
 
+def _beside(distribution: str) -> tuple[str, ...]:
+    return ("torchvision", "torchaudio") if distribution == "torch" else ()
+
+
 def _move_torch(found: Fit) -> Recipe | None:
     """Return the recipe for another torch: what is built for torch has to come along."""
+    if found.way == "new" and found.gone:
+        return Recipe(
+            title=f"Go back to a {found.distribution} that has it, with the torch of its time",
+            use_if=("the line that asks for it cannot be changed", "Python is as old as that"),
+            note="pip takes the torch that goes with it. Extensions that were compiled for the "
+            "newer one have to be installed again.",
+            steps=(Action(install=(found.requirement,), companions=_beside(found.distribution)),),
+        )
     if found.way != "old" or found.distribution != "torch" or found.gone:
         return None
     return Recipe(

@@ -71,8 +71,8 @@ def _recipes(case: Case, toolkit: str, torch: str) -> tuple[Recipe, ...]:
                     options=(Option.NO_CACHE,),
                 ),
             ),
-            note="In a Dockerfile write the index into the line that installs torch. Then build the "
-            "extension again with --no-build-isolation.",
+            note="In a Dockerfile write the index into the line that installs torch. Then build "
+            "the extension again with --no-build-isolation.",
         )
         if found
         else None
@@ -80,7 +80,10 @@ def _recipes(case: Case, toolkit: str, torch: str) -> tuple[Recipe, ...]:
     toolkits = (
         Recipe(
             title=f"Let the build take a toolkit {torch}, and build again in the same shell",
-            use_if=(LINUX, f"/usr/local/cuda-{torch} exists (apt-get install cuda-toolkit-{dashed})"),
+            use_if=(
+                LINUX,
+                f"/usr/local/cuda-{torch} exists (apt-get install cuda-toolkit-{dashed})",
+            ),
             steps=(
                 Action(
                     env={

@@ -169,8 +169,8 @@ def _ancient(event: Event, arch: str, last: str) -> Explanation:
                         before=f"-gencode arch=compute_{arch},code=sm_{arch}",
                         after="-gencode arch=compute_86,code=sm_86",
                     ),
-                    note="86 is for an RTX 30, 75 for an RTX 20 and T4, 89 for an RTX 40. Build in an "
-                    "empty folder.",
+                    note="86 is for an RTX 30, 75 for an RTX 20 and T4, 89 for an RTX 40. Build in "
+                    "an empty folder.",
                 ),
             ),
             name="architecture-unknown-to-nvcc",

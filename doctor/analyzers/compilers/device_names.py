@@ -65,7 +65,8 @@ def _two_toolkits(case: Case, event: Event, name: str) -> Explanation:
         precision=Precision.EXACT,
         detection=detection(
             event,
-            f"nvcc is of another CUDA release than the headers that it reads: {name} is not defined",
+            "nvcc is of another CUDA release than the headers that it reads: "
+            f"{name} is not defined",
             "The error stands in a header of the CUDA toolkit itself, which its own nvcc always "
             "compiles. So another nvcc runs: /usr/bin/nvcc is the distribution's own "
             "(nvidia-cuda-toolkit) and mostly old, while the headers come from /usr/local.",
@@ -82,7 +83,7 @@ def _two_toolkits(case: Case, event: Event, name: str) -> Explanation:
                             }
                         ),
                     ),
-                    note="CMake keeps the old compiler in its cache: remove the folder build first.",
+                    note="CMake keeps the old one in its cache: remove the folder build before.",
                 ),
                 *SEE_NVCC,
             ),
@@ -101,7 +102,9 @@ def _too_old(
         steps=(Action(run=("cmake", "-B", "build", "-DCMAKE_CUDA_ARCHITECTURES=<architecture>")),),
         note="A project with find_package(CUDA) takes -DCUDA_NVCC_FLAGS=-arch=sm_<architecture>, "
         "a Makefile nvcc -arch=sm_<architecture>.",
-        ask={"architecture": f"the compute capability without the point, {arch} at least: 86 for 8.6"},
+        ask={
+            "architecture": f"the compute capability without the point, {arch} at least: 86 for 8.6"
+        },
     )
     by_torch = Recipe(
         title="Name the architecture of the GPU, and build again",

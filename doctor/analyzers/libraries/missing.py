@@ -140,7 +140,7 @@ def _torch_should(case: Case, found: Library) -> str:
 
 
 _ASKED = re.compile(
-    r"install (?:-\S{1,20} ){0,4}(?P<package>[A-Za-z][\w.-]{1,60})(?P<pin>==[\w.+-]{1,30})? .{0,80}?"
+    r"install (?:-\S{1,20} ){0,4}(?P<package>[A-Za-z][\w.-]{1,60})(?P<pin>==[\w.+-]{1,30})? .{0,80}"
     r"(?P<option>-f|--find-links|--index-url|--extra-index-url)[ =]"
     r"(?P<url>https://\S{4,120}?/)(?P<tag>cu\d{2,3})(?P<rest>[/\w.-]{0,80})"
 )

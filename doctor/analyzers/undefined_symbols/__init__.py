@@ -27,6 +27,8 @@ from doctor.analyzers.undefined_symbols.macos import of_macos
 from doctor.model.events import Event
 
 _MOST_FILES, _MOST_SYMBOLS = 4, 200
+_OPENED = re.compile(r"dlopen\(([^,)]{1,400}), 0x")
+"""The file that macOS was asked to load, which it names before the symbol."""
 _LISTED = re.compile(r"undefined symbol: \S{1,1000}\s{1,20}\(/")
 """What `ldd -r` lists of a library that gets these symbols from the program that loads it."""
 
@@ -40,7 +42,9 @@ def explain(case: Case) -> Iterator[Explanation]:
         if (found := of_ctypes(event) or of_macos(case, event)) is not None:
             yield found
             continue
-        group = files.setdefault(event.objects.get("file", ""), [])
+        opened = _OPENED.search(event.text)
+        path = event.objects.get("file", "") or (opened[1] if opened else "")
+        group = files.setdefault(path, [])
         if len(group) < _MOST_SYMBOLS:
             group.append(event)
     named = {_symbol(event) for path, events in files.items() if path for event in events}

@@ -91,9 +91,7 @@ def _needed(case: Case, found: list[tuple[Event, str]]) -> Explanation | None:
     event, _ = found[0]
     for line in lines_around(case, event, 40, 0):
         match = _NEEDED.search(line)
-        if match is None or not any(
-            match["by"].rpartition("/")[2] in one.text for one, _ in found
-        ):
+        if match is None or not any(match["by"].rpartition("/")[2] in one.text for one, _ in found):
             continue
         needed, by = match["needed"], match["by"].rpartition("/")[2]
         driver = bool(_OF_DRIVER.search(needed))
@@ -114,9 +112,7 @@ def _needed(case: Case, found: list[tuple[Event, str]]) -> Explanation | None:
                 recipes=(
                     Recipe(
                         title=f"See whether {needed} is on this machine, and where",
-                        steps=(
-                            Action(run=("find", "/usr", "/opt", "-name", f"{needed}*")),
-                        ),
+                        steps=(Action(run=("find", "/usr", "/opt", "-name", f"{needed}*")),),
                         note=(
                             "If it is there, put its folder into LD_LIBRARY_PATH for the build, or "
                             "give the linker -Wl,-rpath-link=<its folder>. If not, install "

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text
+from doctor.analyzers.recipes import LINUX
 from doctor.analyzers.undefined_symbols.cuda import KEYS, of_cuda
 from doctor.analyzers.undefined_symbols.owners import file_name, library_of, owner, short
-from doctor.analyzers.undefined_symbols.system import of_libc, of_libstdcxx, of_python
+from doctor.analyzers.undefined_symbols.system import GONE, of_libc, of_libstdcxx, of_python
 from doctor.analyzers.undefined_symbols.torch import of_torch
-from doctor.analyzers.recipes import LINUX
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 
@@ -43,6 +43,8 @@ def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
     """Explain the missing symbols of one file."""
     owners = [owner(symbol) for symbol in missing.symbols]
     event, path, symbols = missing
+    if GONE.match(symbols[0]):
+        return of_libc(event, path, symbols[0])
     if library_of(symbols[0]) == _BLAS:
         return _of_blas(missing)
     if "torch" in owners:

@@ -23,7 +23,7 @@ _GLIBC = {
     "fcntl64": "2.28",
     "__memmove_chk": "2.3",
 }
-_GONE = re.compile(r"__(?:pow|exp|log|exp2|log2|log10|acos|asin|atan2|sqrt|fmod)f?_finite$")
+GONE = re.compile(r"__(?:pow|exp|log|exp2|log2|log10|acos|asin|atan2|sqrt|fmod)f?_finite$")
 
 
 def of_python(case: Case, event: Event, path: str, symbol: str) -> Explanation:
@@ -76,7 +76,7 @@ def of_libc(event: Event, path: str, symbol: str) -> Explanation | None:
     name, _, version = symbol.partition(", version ")
     if version == "GLIBC_PRIVATE":
         return _two_libcs(event, file, name)
-    if _GONE.match(name):
+    if GONE.match(name):
         return _finite(event, file, name)
     wanted = next((release for start, release in _GLIBC.items() if name.startswith(start)), "")
     found = symbol_version(version or f"GLIBC_{wanted}") if version or wanted else None
@@ -157,6 +157,22 @@ def _finite(event: Event, file: str, name: str) -> Explanation:
             f"{file} was compiled on a system before glibc 2.31: {name} is gone",
             "The option -ffast-math used these names until glibc 2.31 took them away. A static "
             "library in it is that old; it has to be compiled again on this system.",
+            recipes=(
+                Recipe(
+                    title="Compile the package on this system",
+                    steps=(
+                        Action(
+                            install=("<package>",),
+                            options=(
+                                *(Option.REINSTALL, Option.NO_DEPS),
+                                *(Option.NO_CACHE, Option.NO_BINARY),
+                            ),
+                        ),
+                    ),
+                    ask={"package": "the package of the file"},
+                    note="Or take another release of it, whose wheel was made elsewhere.",
+                ),
+            ),
             name="built-for-older-c-library",
         ),
     )

@@ -36,7 +36,7 @@ VOICES = (
         (
             Form(
                 "lock-unreadable",
-                r"Failed to parse `(?P<file>(?:[^`]{0,200}/)?(?:uv|pylock[\w.-]{0,40})\.(?:lock|toml))`",
+                r"Failed to parse `(?P<file>(?:[^`]{0,200}/)?(?:uv\.lock|pylock[\w.-]{0,40}))`",
                 ("failed to parse `",),
             ),
         ),

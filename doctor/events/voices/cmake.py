@@ -42,6 +42,11 @@ VOICES = (
                 ("cuda compiler identification", "the cuda compiler"),
             ),
             Form(
+                "cmake-variable-not-found",
+                r"variables are used in this project, but they are set to NOTFOUND\.?",
+                ("they are set to notfound",),
+            ),
+            Form(
                 "cmake-no-cuda-toolset",
                 r"No CUDA toolset found",
                 ("no cuda toolset found",),

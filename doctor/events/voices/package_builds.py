@@ -7,6 +7,16 @@ from doctor.model.events import Level
 
 VOICES = (
     Voice(
+        "Meson",
+        (
+            Form(
+                "meson-error",
+                r"meson\.build:\d{1,5}:\d{1,4}: ERROR: (?P<message>\S.{0,300})",
+                ("meson.build:",),
+            ),
+        ),
+    ),
+    Voice(
         "setuptools",
         (
             Form(

@@ -52,7 +52,7 @@ VOICES = (
             ),
             Form(
                 "module-attribute-missing",
-                r"(?:^|[^\w ] |[^d] )module '(?P<module>[\w.]{1,200})' has no attribute "
+                r"(?:^|[^\w ] |[^d] )[Mm]odule '(?P<module>[\w.]{1,200})' has no attribute "
                 r"'(?P<name>\w{1,200})'",
                 ("' has no attribute '",),
             ),

@@ -10,8 +10,8 @@ VOICES = (
         (
             Form(
                 "toolkit-differs",
-                r"The detected CUDA version \((?P<toolkit>\d{1,2}\.\d)\) mismatches the version that "
-                r"was used to compile(?:\s{0,4}PyTorch \((?P<torch>\d{1,2}\.\d)\))?",
+                r"The detected CUDA version \((?P<toolkit>\d{1,2}\.\d)\) mismatches the version "
+                r"that was used to compile(?:\s{0,4}PyTorch \((?P<torch>\d{1,2}\.\d)\))?",
                 ("the detected cuda version (",),
             ),
         ),
