@@ -46,6 +46,8 @@ def _systems(case: Case) -> Iterator[Explanation]:
             yield glibc_of_conda(case, event, package, number[1])
             return
         title, cause, recipes = _SYSTEM_LEAVES.get(match[1], _OTHER_SYSTEM)
+        if match[1] == "cuda" and any("pixi" in line for line in case.log.lines):
+            recipes = (_FOR_PIXI, *recipes)
         yield explanation(
             event,
             title.format(package=package, wanted=wanted or "any"),
@@ -57,6 +59,15 @@ def _systems(case: Case) -> Iterator[Explanation]:
         return
 
 
+_FOR_PIXI = Recipe(
+    title="Tell pixi that the machine that runs it has CUDA",
+    snippet=Snippet(
+        where="pixi.toml (in pyproject.toml: [tool.pixi.system-requirements])",
+        after='[system-requirements]\ncuda = "12"',
+    ),
+    note="pixi solves for the machines that the project names, not for this one. Then run pixi "
+    "install again.",
+)
 _OTHER_SYSTEM = (
     "{package} is made for another system: it needs {wanted}",
     "conda asks the system itself, so that no other choice of packages helps.",
@@ -244,6 +255,8 @@ def _not_found(case: Case, event: Event) -> Explanation | None:
         return None
     shown = ", ".join(named[:4]) + (f" and {len(named) - 4} more" if len(named) > 4 else "")
     built = [one for one in named if one.count("=") >= 2]
+    if locals_ := [one for one in named if _OF_PIP.match(one)]:
+        return _of_pip(event, locals_[0])
     toolkits = [one for one in named if _TOOLKIT.match(one)]
     if toolkits and len(built) <= _FEW_BUILDS:
         return _no_toolkit(event, shown, toolkits[0])
@@ -264,7 +277,37 @@ def _not_found(case: Case, event: Event) -> Explanation | None:
     )
 
 
+_OF_PIP = re.compile(
+    r"(?P<name>torch\w*|torchvision|torchaudio)==(?P<version>[\d.]{3,12})\+(?P<tag>\w{2,10})$"
+)
 _FEW_BUILDS = 2
+
+
+def _of_pip(event: Event, requirement: str) -> Explanation | None:
+    """Explain a requirement in pip's spelling, which no channel of conda knows."""
+    match = _OF_PIP.match(requirement)
+    if match is None:
+        return None
+    links = "https://download.pytorch.org/whl/torch_stable.html"
+    index = f"https://download.pytorch.org/whl/{match['tag']}"
+    old = match["version"].startswith(("0.", "1."))
+    option = ("-f", links) if old else ("--index-url", index)
+    return explanation(
+        event,
+        f"{requirement} is pip's spelling: conda has no such package",
+        "The part behind the plus names a build on pytorch.org's own index for pip. In conda the "
+        "package is called pytorch, and the CUDA release is a package beside it.",
+        (
+            Recipe(
+                title="Install it by pip, from the index that has it, into the same environment",
+                steps=(Action(run=("python", "-m", "pip", "install", requirement, *option)),),
+            ),
+        ),
+        name="package-of-pip",
+        contradicts=("torch/conda-package-not-found",),
+    )
+
+
 _TOOLKIT = re.compile(r"(?:cudatoolkit|cuda-?\d{2,3}|pytorch-cuda|cudnn)\b")
 _STRIP = (
     "import re; t = open('environment.yml').read(); "
@@ -305,7 +348,6 @@ def _no_toolkit(event: Event, shown: str, toolkit: str) -> Explanation:
                 "(on a Mac: pip install torch).",
             ),
         ),
-        contradicts=("torch/conda-package-not-found",),
     )
 
 

@@ -84,6 +84,20 @@ VOICES = (
                 r"\[\]'+-]{1,120}){0,3}?)(?: needed by (?P<package>[\w.-]{1,160}))?$",
                 ("nothing provides ",),
             ),
+            # resolvo, the solver of pixi and rattler
+            Form(
+                "nothing-provides",
+                r"(?:─ (?P<package>[\w.-]{1,80}) \S{1,60} would require )?"
+                r"(?P<requirement>[\w.-]{1,80}(?: [<>=!~*|,\w.]{1,60}){0,2}), for which no candidates "
+                r"were found",
+                ("for which no candidates were found",),
+            ),
+            Form(
+                "nothing-provides",
+                r"Virtual package '(?P<requirement>__[\w .=<>*]{1,80})' does not match any of the "
+                r"available virtual packages",
+                ("does not match any of the available",),
+            ),
             Form(
                 "system-too-old",
                 r"(?P<requirement>__(?:glibc|cuda|osx|linux|win|archspec|unix)[^,│└├]{0,80}?)\s{"
