@@ -100,7 +100,25 @@ _REBOOT = command(
     sudo=True,
     note="Save your work first. In a container, the host is what has to start again.",
 )
+_FOR_THIS_GPU = (
+    command(
+        "Build it again for the compute capability of this GPU, in an empty folder",
+        *("cmake", "-B", "build", "-DCMAKE_CUDA_ARCHITECTURES=<architecture>"),
+        note="Where the project sets the architecture itself (CMAKE_CUDA_ARCHITECTURES, -arch, "
+        "-gencode), write the number there. An extension of torch reads TORCH_CUDA_ARCH_LIST.",
+        ask={
+            "architecture": "what nvidia-smi --query-gpu=compute_cap --format=csv prints, without "
+            "the point: 61 for a GTX 10, 75 for an RTX 20, 80 for an A100, 86 for an RTX 30"
+        },
+    ),
+    command(
+        "See the compute capability of this GPU",
+        *("nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv"),
+        look=True,
+    ),
+)
 _RECIPES: dict[str, tuple[Recipe, ...]] = {
+    "cudaErrorInvalidDeviceFunction": _FOR_THIS_GPU,
     "cudaErrorNoDevice": (_LOOK, _VISIBLE, _IN_CONTAINER, _DEVICE_FILES),
     "cudaErrorInvalidDevice": (
         command("See the numbers of the GPUs that are there", "nvidia-smi", "-L", look=True),

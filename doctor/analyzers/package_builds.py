@@ -30,12 +30,13 @@ from doctor.timelines.standard_library import standard_module
 
 _BUILD = re.compile(
     r"pip-build-env-|builds-v0|Getting requirements to build|get_requires_for_build"
-    r"|Preparing metadata|build_meta\.py|Failed to build `|pip-req-build|pip-install-"
+    r"|Preparing metadata|build_meta\.py|Failed to (?:download and )?build:? `|pip-req-build"
+    r"|pip-install-"
 )
 
 _PACKAGE = re.compile(
     r"(?:Collecting |Building wheel for |Building |Failed to build `|Failed to fetch wheel: "
-    r"|Failed to download and build `|Processing \S{0,200}/)"
+    r"|Failed to download and build:? `|Processing \S{0,200}/)"
     r"([A-Za-z][\w.-]{1,80})"
 )
 
@@ -103,7 +104,7 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
         f"{what} imports {module}, which its build environment lacks",
         f"pip and uv build in a fresh environment that holds only what the package lists for its "
         f"build, and {module} is not listed, whether it is installed or not.",
-        _unisolated(distribution, package),
+        _unisolated(distribution, package, _source(case, package)),
         name="build-requirement-missing",
     )
 
@@ -153,14 +154,23 @@ def _newer(package: str, python: str = "") -> tuple[Recipe, ...]:
     )
 
 
-def _unisolated(distribution: str, package: str) -> tuple[Recipe, ...]:
+def _source(case: Case, package: str) -> str:
+    """Return the repository that a package is built from, where the log names it."""
+    pattern = re.compile(rf"{re.escape(package)} @ (git\+https://[\w./@-]{{4,200}})")
+    for line in case.log.lines[:2000] if package else ():
+        if match := pattern.search(line[:1000]):
+            return match[1]
+    return ""
+
+
+def _unisolated(distribution: str, package: str, source: str = "") -> tuple[Recipe, ...]:
     first: tuple[Action, ...] = ()
     conditions: tuple[str, ...] = ()
     if distribution == "torch":
         conditions = ("torch is installed in this environment already",)
     else:
         first = (Action(install=(distribution,), options=(Option.HOLD_TORCH,)),)
-    known = package if NAME.fullmatch(package) else "<package>"
+    known = source or (package if NAME.fullmatch(package) else "<package>")
     return (
         Recipe(
             title=f"Install what it needs first, then build {package or 'it'} without isolation",

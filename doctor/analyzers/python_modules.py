@@ -28,7 +28,8 @@ from doctor.timelines.standard_library import standard_module
 
 _BUILDS = re.compile(
     r"pip-build-env-|builds-v0|Getting requirements to build|get_requires_for_build"
-    r"|Preparing metadata|build_meta\.py|Failed to build `|PEP517|pip-req-build|pip-install-"
+    r"|Preparing metadata|build_meta\.py|Failed to (?:download and )?build:? `|PEP517"
+    r"|pip-req-build|pip-install-"
 )
 """What shows that a package is being built; its build requirements are another matter."""
 _COMPILED = re.compile(r"(?:^|\.)(?:_\w{0,60}|\w{0,60}_(?:ext|cuda|kernels?|ops|C|lib|cpp))$")

@@ -16,14 +16,16 @@ from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import Caller, Inventory, caller_of, distinct, frames, package_of
 from doctor.analyzers.name_findings import explain_release
 from doctor.analyzers.python_names import is_passing, mentions
-from doctor.analyzers.releases import Fit, fit
+from doctor.analyzers.releases import TORCH, Fit, fit
 from doctor.model.events import Event
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence
 from doctor.timelines import names
 from doctor.timelines.names import Signature
 
 _MOST = 8
 _PACKAGES = 20
+_TOGETHER = 3
 _SOME = 40
 
 
@@ -113,6 +115,21 @@ def _family(case: Case, event: Event) -> Explanation | None:
     inner = next(iter(owners), None)
     if inner is None:
         return None
+    asking = [one for one in dict.fromkeys(owners) if one][:_TOGETHER]
+    known = [name for one in asking if (name := names.distribution_of(one)) and name not in TORCH]
+    recipes = (
+        (
+            Recipe(
+                title=f"Bring {' and '.join(known)} to releases of one time",
+                use_if=("nothing holds one of them at its release",),
+                steps=(Action(install=tuple(known), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+                note="One of them passes on an argument that another one does not know yet, or no "
+                "longer. The newest releases of all know each other.",
+            ),
+        )
+        if known
+        else ()
+    )
     return Explanation(
         event=event,
         detection=detection(
@@ -121,6 +138,7 @@ def _family(case: Case, event: Event) -> Explanation | None:
             f"{inner} was written for another release of the package that {function} comes from, "
             f"or passes on an argument that its caller wrote for another release. The release "
             f"notes of that package say since when {parameter} exists, or until when.",
+            recipes=recipes,
             confidence=Confidence.LOW,
             name="argument-not-accepted",
         ),

@@ -105,6 +105,8 @@ def surrounding_facts(log: Log) -> dict[str, Fact]:
         **{f"{name}.gpu_present": name in context.vendors for name in ("nvidia", "amd", "intel")},
     }
     facts = {name: present(value, _SOURCE) for name, value in shown.items() if value}
+    if context.os in ("windows", "macos") and not context.container:
+        facts["host.container"] = absent(_SOURCE)  # containers run Linux
     if context.vendors and "nvidia" not in context.vendors:
         # A log that names another vendor's GPU and none of NVIDIA's asks for no build for CUDA.
         facts["nvidia.gpu_present"] = absent(_SOURCE)

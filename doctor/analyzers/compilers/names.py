@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.compilers.standards import NEWER_GCC
-from doctor.analyzers.machine import fact_text, toolkit_of
-from doctor.analyzers.recipes import MACOS
+from doctor.analyzers.machine import fact_text, lines_around, toolkit_of
+from doctor.analyzers.recipes import LINUX, MACOS
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
 from doctor.model.events import Event
@@ -122,7 +124,7 @@ def _header(case: Case, event: Event, name: str) -> Explanation:
     found = header(name)
     here = fact_text(case, "torch.release")
     if found is None:
-        return _unknown_header(event, name)
+        return _unknown_header(case, event, name)
     if found.gone_from_torch:
         return _gone_header(case, event, found, here)
     row = found.row
@@ -290,6 +292,24 @@ def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
     if found.row is not None and "ubmodule" in f"{found.row.means} {found.row.check}":
         recipes.insert(0, _SUBMODULES)
     if of_nvidia and "torch" not in packages.pip:
+        recipes.insert(
+            0,
+            Recipe(
+                title="Show every compiler the headers of the toolkit in /usr/local/cuda",
+                use_if=(LINUX, f"/usr/local/cuda/include/{found.name} exists"),
+                steps=(
+                    Action(
+                        env={
+                            "CUDA_HOME": "/usr/local/cuda",
+                            "CPATH": "/usr/local/cuda/include",
+                            "LIBRARY_PATH": "/usr/local/cuda/lib64",
+                        }
+                    ),
+                ),
+                note="Start the build again in the same shell. Without that file, install a whole "
+                "toolkit first (the package cuda-toolkit of NVIDIA).",
+            ),
+        )
         recipes.append(
             Recipe(
                 title="Build with a whole CUDA toolkit of the release that torch was built with",
@@ -301,8 +321,19 @@ def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
     return tuple(recipes)
 
 
-def _unknown_header(event: Event, name: str) -> Explanation:
+_FROM_INDEX = re.compile(r"Building wheel for [\w.-]{1,80} \(|pip-install-\w{6,12}[/\\]|\.tar\.gz")
+_REPOSITORY = Recipe(
+    title="Install it from its repository, which holds all files",
+    note="An archive of sources on an index may lack headers that its builder forgot to list.",
+    steps=(Action(run=("python", "-m", "pip", "install", "git+<repository>")),),
+    ask={"repository": "the address of the project's repository, https://…"},
+)
+
+
+def _unknown_header(case: Case, event: Event, name: str) -> Explanation:
     inside = "/" in name
+    own = event.text.count('"') > 0 or name.endswith((".cuh", ".inl"))
+    archive = any(_FROM_INDEX.search(line[:500]) for line in lines_around(case, event, 60, 0))
     return Explanation(
         event=event,
         detection=detection(
@@ -315,7 +346,7 @@ def _unknown_header(event: Event, name: str) -> Explanation:
                 if inside
                 else ""
             ),
-            recipes=(_SUBMODULES,),
+            recipes=(_REPOSITORY,) if archive and own else (_SUBMODULES,),
             name="header-missing",
             captures={"header": name},
         ),

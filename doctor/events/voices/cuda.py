@@ -104,7 +104,7 @@ VOICES = (
             ),
             Form(
                 "cuda-error",
-                "(?i)" + "|".join(text.replace("/", r"\/") for text in _TEXTS),
+                "(?i)(?P<said>" + "|".join(text.replace("/", r"\/") for text in _TEXTS) + ")",
                 tuple(text.lower() for text in _TEXTS),
             ),
             Form(

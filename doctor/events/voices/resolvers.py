@@ -88,8 +88,8 @@ VOICES = (
             Form(
                 "nothing-provides",
                 r"(?:─ (?P<package>[\w.-]{1,80}) \S{1,60} would require )?"
-                r"(?P<requirement>[\w.-]{1,80}(?: [<>=!~*|,\w.]{1,60}){0,2}), for which no candidates "
-                r"were found",
+                r"(?P<requirement>[\w.-]{1,80}(?: [<>=!~*|,\w.]{1,60}){0,2}), for which no "
+                r"candidates were found",
                 ("for which no candidates were found",),
             ),
             Form(

@@ -158,7 +158,8 @@ VOICES = (
             ),
             Form(
                 "build-failed",
-                r"executor failed running|did not complete successfully|failed to solve(?:: | with )"
+                r"executor failed running|did not complete successfully"
+                r"|failed to solve(?:: | with )"
                 r"|The command '/bin/.{1,600}' returned a non-zero code",
                 (
                     "executor failed running",
