@@ -104,7 +104,7 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
         f"{what} imports {module}, which its build environment lacks",
         f"pip and uv build in a fresh environment that holds only what the package lists for its "
         f"build, and {module} is not listed, whether it is installed or not.",
-        _unisolated(distribution, package, _source(case, package)),
+        _unisolated(distribution, "" if _is_from_repository(case, package) else package),
         name="build-requirement-missing",
     )
 
@@ -154,23 +154,20 @@ def _newer(package: str, python: str = "") -> tuple[Recipe, ...]:
     )
 
 
-def _source(case: Case, package: str) -> str:
-    """Return the repository that a package is built from, where the log names it."""
-    pattern = re.compile(rf"{re.escape(package)} @ (git\+https://[\w./@-]{{4,200}})")
-    for line in case.log.lines[:2000] if package else ():
-        if match := pattern.search(line[:1000]):
-            return match[1]
-    return ""
+def _is_from_repository(case: Case, package: str) -> bool:
+    """Say whether a package is built from a repository, not from an index."""
+    sign = f"{package} @ git+"
+    return bool(package) and any(sign in line[:1000] for line in case.log.lines[:2000])
 
 
-def _unisolated(distribution: str, package: str, source: str = "") -> tuple[Recipe, ...]:
+def _unisolated(distribution: str, package: str) -> tuple[Recipe, ...]:
     first: tuple[Action, ...] = ()
     conditions: tuple[str, ...] = ()
     if distribution == "torch":
         conditions = ("torch is installed in this environment already",)
     else:
         first = (Action(install=(distribution,), options=(Option.HOLD_TORCH,)),)
-    known = source or (package if NAME.fullmatch(package) else "<package>")
+    known = package if NAME.fullmatch(package) else "<package>"
     return (
         Recipe(
             title=f"Install what it needs first, then build {package or 'it'} without isolation",

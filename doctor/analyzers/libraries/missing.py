@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.libraries.packages import ways_to_install
@@ -139,11 +140,17 @@ def _torch_should(case: Case, found: Library) -> str:
     return ""
 
 
-_ASKED = re.compile(
-    r"install (?:-\S{1,20} ){0,4}(?P<package>[A-Za-z][\w.-]{1,60})(?P<pin>==[\w.+-]{1,30})? .{0,80}"
-    r"(?P<option>-f|--find-links|--index-url|--extra-index-url)[ =]"
-    r"(?P<url>https://\S{4,120}?/)(?P<tag>cu\d{2,3})(?P<rest>[/\w.-]{0,80})"
+_PACKAGE = re.compile(r"[A-Za-z][\w.-]{1,60}(?:==[\w.+-]{1,30})?")
+_LINKS = ("-f", "--find-links", "--index-url", "--extra-index-url")
+_HOSTS = tuple(
+    f"https://{one}/"
+    for one in (
+        *("download.pytorch.org", "download.openmmlab.com", "data.pyg.org", "data.dgl.ai"),
+        "flashinfer.ai",
+    )
 )
+"""Whose pages have a folder for each CUDA release; a command names no other address of a log."""
+_TAG = re.compile(r"/(cu\d{2,3})(?=/)")
 _TORCH_TAG = re.compile(r"\btorch\b[^+]{0,40}\+(cu\d{2,3})\b")
 
 
@@ -151,30 +158,42 @@ def _asked_for_another(case: Case) -> tuple[Recipe, ...]:
     """Return the command of the log with the index of torch's own CUDA, where it named another."""
     lines = [line[:600] for line in case.log.lines[:2000]]
     tags = {one[1] for line in lines if (one := _TORCH_TAG.search(line)) and "install" not in line}
-    asked = next((one for line in lines if (one := _ASKED.search(line))), None)
-    if asked is None or len(tags) != 1 or asked["package"] == "torch":
+    asked = next((found for line in lines if (found := _asked(line)) is not None), None)
+    if asked is None or len(tags) != 1:
         return ()
-    tag = tags.pop()
-    if tag == asked["tag"]:
+    requirement, option, url = asked
+    here, named = tags.pop(), _TAG.search(url)
+    package = requirement.partition("==")[0]
+    if named is None or named[1] == here or package == "torch":
         return ()
-    package = asked["package"]
     return (
         Recipe(
-            title=f"Install {package} from the index for torch's CUDA: {tag} in the place of "
-            f"{asked['tag']}",
+            title=f"Install {package} from the index for torch's CUDA: {here} in the place of "
+            f"{named[1]}",
             steps=(
                 Action(uninstall=(package,)),
                 Action(
                     run=(
                         *("{python.executable|python}", "-m", "pip", "install", "--no-cache-dir"),
-                        f"{package}{asked['pin'] or ''}",
-                        asked["option"],
-                        f"{asked['url']}{tag}{asked['rest']}",
+                        *(requirement, option, url.replace(f"/{named[1]}/", f"/{here}/")),
                     )
                 ),
             ),
         ),
     )
+
+
+def _asked(line: str) -> tuple[str, str, str] | None:
+    """Return the first package of an install command, and the index that it names."""
+    words = line.replace("=https://", " https://").split()
+    if "install" not in words:
+        return None
+    after = words[words.index("install") + 1 :]
+    package = next((one for one in after if _PACKAGE.fullmatch(one)), "")
+    for option, url in pairwise(after):
+        if option in _LINKS and url.startswith(_HOSTS) and package:
+            return package, option, url
+    return None
 
 
 def _other_build(case: Case, found: Library) -> tuple[Recipe, ...]:
