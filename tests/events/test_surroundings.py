@@ -124,3 +124,20 @@ def test_hostile_logs_take_linear_time(piece: str) -> None:
     started = time.process_time()
     context_of(log)
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "container"),
+    [
+        ("root@jetson-tx2-0:/# python3", "docker"),
+        ("ada@host:~$ python3", "unset"),
+        ('  File "C:\\Users\\ada\\x.py", line 3', None),
+    ],
+)
+def test_where_a_container_is_shown_or_ruled_out(text: str, container: object) -> None:
+    assert facts_of(text).get("host.container", "unset") == container
+
+
+def test_the_folder_for_temporary_files_of_a_mac() -> None:
+    text = "cwd: /private/var/folders/tb/T/pip-install-5/torch/\n/usr/local/bin/python3"
+    assert of(text).os == "macos"

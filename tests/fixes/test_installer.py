@@ -123,3 +123,11 @@ def test_pages_of_wheels_and_settings_of_a_build_go_to_either_installer(known: F
         *("--find-links", "https://data.example/wheels", "-C", "cmake.define.USE_CUDA=ON"),
         *("--no-binary", "a", "--no-binary", "b", "a==1", "b"),
     )
+
+
+def test_a_log_of_windows_asks_for_no_package_manager_of_linux() -> None:
+    packages: dict[str, tuple[str, ...]] = {"apt": ("g++",), "dnf": ("gcc-c++",)}
+    assert system(packages, {"host.os": present("windows", "log")}) is None
+    found = system({**packages, "brew": ("gcc",)}, {"host.os": present("macos", "log")})
+    assert found is not None
+    assert found.argv == ("brew", "install", "gcc")

@@ -151,3 +151,14 @@ def test_a_word_that_explains_itself_is_not_explained(meaning: str, explained: b
     text = shown(msgspec.structs.replace(cause(), fixes=(fix,)))
     assert "replace <image>" in text
     assert ("<image> is" in text) is explained
+
+
+def test_a_second_fix_is_shown_where_nobody_knows_whether_the_first_applies() -> None:
+    first, second = (
+        Fix(kind="set-env", title=title, steps=(Step(command=Command(argv=("true",))),))
+        for title in ("One", "Two")
+    )
+    open_ = msgspec.structs.replace(first, use_if=("this is a container",))
+    for one, titles in ((first, ["One"]), (open_, ["One", "Two"])):
+        view = finding(reports.wrong_torch(fixes=(one, second)), GLANCE)
+        assert [block.title for block in view.blocks if isinstance(block, FixBlock)] == titles
