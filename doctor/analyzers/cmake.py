@@ -251,44 +251,48 @@ def _filled(recipe: Recipe, wanted: str) -> Recipe:
     return Recipe(title=recipe.title, steps=(Action(install=(f"cmake>={wanted}{limit}",)),))
 
 
+_OF_PYTHON = (
+    Recipe(
+        title="Give CMake the folder of the torch that Python has",
+        use_if=(UNIX, "torch is installed for this Python"),
+        note="Add the options that the build has already, and use an empty folder.",
+        steps=(
+            Action(
+                run=(
+                    "sh",
+                    "-c",
+                    (
+                        'cmake -B build -DCMAKE_PREFIX_PATH="$(python3 -c '
+                        "'import torch; print(torch.utils.cmake_prefix_path)')\""
+                    ),
+                )
+            ),
+        ),
+    ),
+    Recipe(
+        title="Ask torch where its files for CMake lie",
+        note="The answer is the value of CMAKE_PREFIX_PATH.",
+        steps=(
+            Action(
+                run=(
+                    *("python", "-c"),
+                    "import torch; print(torch.utils.cmake_prefix_path)",
+                )
+            ),
+        ),
+        lasting=False,
+    ),
+)
+"""What leads CMake to the torch of a Python."""
+
+
 def _missing(event: Event, package: str) -> Explanation:
     what = _PACKAGES.get(package, package)
     missing = event.objects.get("missing", "")
     apt = _APT.get(package, "")
     recipes: tuple[Recipe, ...] = ()
     if package in _OF_TORCH:
-        recipes = (
-            Recipe(
-                title="Give CMake the folder of the torch that Python has",
-                use_if=(UNIX, "torch is installed for this Python"),
-                note="Add the options that the build has already, and use an empty folder.",
-                steps=(
-                    Action(
-                        run=(
-                            "sh",
-                            "-c",
-                            (
-                                'cmake -B build -DCMAKE_PREFIX_PATH="$(python3 -c '
-                                "'import torch; print(torch.utils.cmake_prefix_path)')\""
-                            ),
-                        )
-                    ),
-                ),
-            ),
-            Recipe(
-                title="Ask torch where its files for CMake lie",
-                note="The answer is the value of CMAKE_PREFIX_PATH.",
-                steps=(
-                    Action(
-                        run=(
-                            *("python", "-c"),
-                            "import torch; print(torch.utils.cmake_prefix_path)",
-                        )
-                    ),
-                ),
-                lasting=False,
-            ),
-        )
+        recipes = _OF_PYTHON
     elif package.startswith("CUDA"):
         recipes = (_NVCC,)
     elif apt:

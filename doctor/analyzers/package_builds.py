@@ -21,7 +21,6 @@ from doctor.analyzers.build_tables import BACKENDS, FIRST_WHEELS
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, Inventory, distinct
-from doctor.analyzers.recipes import LINUX
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
@@ -49,7 +48,7 @@ def explain(case: Case) -> Iterator[Explanation]:
             yield found
 
 
-def _built(case: Case, event: Event) -> str:
+def built(case: Case, event: Event) -> str:
     """Return the package that is built at an event, where the log names it."""
     hint = re.compile(r"indicates that `([A-Za-z][\w.-]{1,80})")
     for line in case.log.lines[event.at : event.at + 12]:
@@ -67,7 +66,7 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     if not any(_BUILD.search(line[:1000]) for line in before):
         return None
     module = event.objects["module"].partition(".")[0]
-    package = _built(case, event)
+    package = built(case, event)
     what = f"The build of {package}" if package else "The build"
     if event.objects["module"].startswith("tools.nnwrap"):
         return _placeholder(case, event)
@@ -82,7 +81,7 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
             f"There is no wheel of this release for {here}, so that its old sources are built, or "
             f"an old setuptools is fetched for them.",
             (
-                *_newer(package, python or ""),
+                *newer(package, python or ""),
                 offers.new_environment(since.last, use_if=("this very release is needed",)),
             ),
             name="sources-older-than-python",
@@ -136,7 +135,8 @@ def _placeholder(case: Case, event: Event) -> Explanation:
     return msgspec.structs.replace(found, precision=Precision.EXACT)
 
 
-def _newer(package: str, python: str = "") -> tuple[Recipe, ...]:
+def newer(package: str, python: str = "") -> tuple[Recipe, ...]:
+    """Return the recipe for a release that has wheels for this Python."""
     if not NAME.fullmatch(package):
         return ()
     first = FIRST_WHEELS.get((package.lower(), python), "")
@@ -182,46 +182,6 @@ def _unisolated(distribution: str, package: str) -> tuple[Recipe, ...]:
     )
 
 
-_FORTRAN = re.compile(r"Unknown compiler\(s\): \[.{0,8}\bgfortran\b")
-
-
-def _meson(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
-    """Explain an error of Meson: the sources are built because no wheel fits this Python."""
-    package, python = _built(case, event), inventory.python() or ""
-    first = FIRST_WHEELS.get((package.lower(), python), "")
-    message = event.objects["message"]
-    if first:
-        here = f"Python {python}"
-        older = f"3.{int(python.partition('.')[2]) - 1}"
-        return explanation(
-            event,
-            f"This release of {package} has no wheel for {here} (the first is {first}), and its "
-            "sources do not build here",
-            f"Meson stops with: {message[:150]}. A wheel needs no compiler at all.",
-            (
-                offers.new_environment(older, use_if=("this very release is needed",)),
-                *_newer(package, python),
-            ),
-            name="sources-older-than-python",
-        )
-    if _FORTRAN.search(message):
-        return explanation(
-            event,
-            f"The build of {package or 'the package'} needs a Fortran compiler, and there is none",
-            "A wheel needs none: this release has no wheel for this Python and system.",
-            (
-                *_newer(package, python),
-                Recipe(
-                    title="Install GNU Fortran",
-                    use_if=(LINUX,),
-                    steps=(Action(system={"apt": ("gfortran",), "dnf": ("gcc-gfortran",)}),),
-                ),
-            ),
-            name="program-missing",
-        )
-    return None
-
-
 def _backend(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
     """Explain a build backend that is not installed (PEP 517)."""
     del inventory
@@ -229,7 +189,7 @@ def _backend(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     distribution = BACKENDS.get(module.partition(".")[0])
     if not distribution:
         return None
-    package = _built(case, event)
+    package = built(case, event)
     return explanation(
         event,
         f"The build of {package or 'the package'} needs {distribution}, which is not installed",
@@ -248,7 +208,7 @@ def _option(case: Case, event: Event, inventory: Inventory) -> Explanation | Non
     """Explain an option of setup.py that setuptools no longer has."""
     del inventory
     option = event.objects["option"]
-    package = event.objects.get("package") or _built(case, event)
+    package = event.objects.get("package") or built(case, event)
     if option != "use_2to3":
         return None
     return explanation(
@@ -257,7 +217,7 @@ def _option(case: Case, event: Event, inventory: Inventory) -> Explanation | Non
         "Its sources are translated from Python 2 when they are built. Newer releases of most such "
         "packages need no translation.",
         (
-            *_newer(package),
+            *newer(package),
             Recipe(
                 title="Build it with an older setuptools",
                 use_if=("this very release is needed",),
@@ -276,7 +236,7 @@ def _option(case: Case, event: Event, inventory: Inventory) -> Explanation | Non
 
 def _old(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
     """Explain C sources that use what a newer Python took away."""
-    package = _built(case, event)
+    package = built(case, event)
     python = inventory.python()
     here = f"Python {python}" if python else "this Python"
     sign = event.objects.get("header") or event.objects.get("member") or event.objects.get("file")
@@ -292,7 +252,7 @@ def _old(case: Case, event: Event, inventory: Inventory) -> Explanation | None:
         if cython
         else f"Python took {sign} out of its C interface. There is no wheel of this release for "
         f"{here}, so that its old sources are compiled.",
-        (*_newer(package), offers.new_environment("3.10", use_if=("this release is needed",))),
+        (*newer(package), offers.new_environment("3.10", use_if=("this release is needed",))),
         name="sources-older-than-python",
     )
 
@@ -402,7 +362,6 @@ def _subscript(case: Case, event: Event, inventory: Inventory) -> Explanation | 
 _EXPLAINED = {
     "module-not-found": _missing,
     "backend-missing": _backend,
-    "meson-error": _meson,
     "setup-option-gone": _option,
     "sources-too-old": _old,
     "no-project": _no_project,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.analyzers.borrowed_names import explain_borrowed
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import (
     NAME,
@@ -25,7 +26,6 @@ from doctor.analyzers.inventory import (
 )
 from doctor.analyzers.name_findings import (
     again,
-    explain_borrowed,
     explain_hidden,
     explain_inconsistent,
     explain_release,

@@ -185,7 +185,7 @@ def _words(recipe: Recipe) -> str:
         ("conda_solver", TREE, "pytorch-cuda 11.7.* and 11.8.* only", "pytorch-cuda=11.8"),
         ("conda_solver", PIXI, "which jaxlib needs", "[system-requirements]"),
         ("resolvers", EXTRAS, "no rapid-table is both", "uv pip install -e .[all]"),
-        ("package_builds", MESON, "This release of scipy has no wheel", "Python 3.11"),
+        ("meson", MESON, "This release of scipy has no wheel", "Python 3.11"),
         ("cmake", NOTFOUND, "This CMake is older than CUDA 10", "cmake>=3.18,<4"),
         ("python_names", WARNINGS, "it is Python's own module", "import warnings"),
         ("python_names", SCIPY, "it is numpy's", "mofapy2"),
@@ -213,7 +213,7 @@ def test_a_command_names_no_unknown_address_of_a_log() -> None:
     [
         ("archives", "error: failed to parse lock file at: /home/ada/Cargo.lock"),
         ("toolkits", "The detected CUDA version (11.8) is fine"),
-        ("package_builds", "meson.build:57:0: WARNING: Unknown compiler"),
+        ("meson", "meson.build:57:0: WARNING: Unknown compiler"),
         ("cmake", "-- All variables of the project are set"),
     ],
 )

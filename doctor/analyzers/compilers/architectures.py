@@ -60,7 +60,8 @@ def architecture(case: Case, event: Event) -> Explanation | None:
     message = event.objects.get("message", "")
     if match := compile_pattern(_UNKNOWN).search(message):
         arch = next(value for value in match.groups.values() if value)
-        return _unknown(case, event, arch)
+        last = _LAST.get(capability_of(arch), "")
+        return _ancient(event, arch, last) if last else _unknown(case, event, arch)
     if match := compile_pattern(_EMPTY).search(message):
         return _empty(case, event, match.groups.get("words") or "")
     if match := compile_pattern(_FEATURE).search(message):
@@ -93,8 +94,6 @@ def _unknown(case: Case, event: Event, arch: str) -> Explanation:
     first = span.get("from", "") if isinstance(span, Mapping) else ""
     first = first or _EARLIER.get(capability, "")
     last = str(row.get("last-toolkit", ""))
-    if not row and capability in _LAST:
-        return _ancient(event, arch, _LAST[capability])
     compiler = event.objects.get("compiler", "nvcc")
     this = f"{compiler} of CUDA {toolkit}" if toolkit else f"this {compiler}"
     gpus = f" ({row['family']}: {row['names']})" if row else ""

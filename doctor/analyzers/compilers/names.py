@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.compilers.own_headers import SUBMODULES, unknown_header
 from doctor.analyzers.compilers.standards import NEWER_GCC
-from doctor.analyzers.machine import fact_text, lines_around, toolkit_of
+from doctor.analyzers.machine import fact_text, toolkit_of
 from doctor.analyzers.recipes import LINUX, MACOS
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
@@ -57,11 +56,6 @@ _OF_STANDARD = {
 (https://gcc.gnu.org/onlinedocs/libstdc++/manual/status.html)."""
 _SOURCES = (".cpp", ".cc", ".c", ".cu", ".cxx", ".S", ".o", ".a", ".so", ".txt", ".py")
 _PRODUCTS = {"torch": "torch", "cuda": "CUDA", "cccl": "CUDA", "cutlass": "CUTLASS"}
-_SUBMODULES = Recipe(
-    title="Fetch the submodules of the checkout",
-    use_if=("the package is built from a git checkout",),
-    steps=(Action(run=("git", "submodule", "update", "--init", "--recursive")),),
-)
 
 
 def header_or_name(case: Case, event: Event) -> Explanation | None:
@@ -114,7 +108,7 @@ def _source(event: Event, name: str) -> Explanation | None:
             "The list of sources names a file that the folder does not have: a source archive "
             "without it, a checkout without its submodules, or a command that ran in another "
             "folder.",
-            recipes=(_SUBMODULES,),
+            recipes=(SUBMODULES,),
             name="source-missing",
         ),
     )
@@ -124,7 +118,7 @@ def _header(case: Case, event: Event, name: str) -> Explanation:
     found = header(name)
     here = fact_text(case, "torch.release")
     if found is None:
-        return _unknown_header(case, event, name)
+        return unknown_header(case, event, name)
     if found.gone_from_torch:
         return _gone_header(case, event, found, here)
     row = found.row
@@ -251,6 +245,32 @@ _NEWER_SOURCES = Recipe(
 )
 
 
+def _in_usual_place(name: str) -> Recipe:
+    return Recipe(
+        title="Show every compiler the headers of the toolkit in /usr/local/cuda",
+        use_if=(LINUX, f"/usr/local/cuda/include/{name} exists"),
+        steps=(
+            Action(
+                env={
+                    "CUDA_HOME": "/usr/local/cuda",
+                    "CPATH": "/usr/local/cuda/include",
+                    "LIBRARY_PATH": "/usr/local/cuda/lib64",
+                }
+            ),
+        ),
+        note="Start the build again in the same shell. Without that file, install a whole toolkit "
+        "first (the package cuda-toolkit of NVIDIA).",
+    )
+
+
+_WHOLE_TOOLKIT = Recipe(
+    title="Build with a whole CUDA toolkit of the release that torch was built with",
+    use_if=("one is installed",),
+    steps=(Action(env={"CUDA_HOME": "<toolkit>"}),),
+    ask={"toolkit": "its folder, such as /usr/local/cuda-12.8"},
+)
+
+
 def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
     packages = found.row.packages if found.row is not None else None
     if packages is None:
@@ -290,67 +310,10 @@ def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
             )
         )
     if found.row is not None and "ubmodule" in f"{found.row.means} {found.row.check}":
-        recipes.insert(0, _SUBMODULES)
+        recipes.insert(0, SUBMODULES)
     if of_nvidia and "torch" not in packages.pip:
-        recipes.insert(
-            0,
-            Recipe(
-                title="Show every compiler the headers of the toolkit in /usr/local/cuda",
-                use_if=(LINUX, f"/usr/local/cuda/include/{found.name} exists"),
-                steps=(
-                    Action(
-                        env={
-                            "CUDA_HOME": "/usr/local/cuda",
-                            "CPATH": "/usr/local/cuda/include",
-                            "LIBRARY_PATH": "/usr/local/cuda/lib64",
-                        }
-                    ),
-                ),
-                note="Start the build again in the same shell. Without that file, install a whole "
-                "toolkit first (the package cuda-toolkit of NVIDIA).",
-            ),
-        )
-        recipes.append(
-            Recipe(
-                title="Build with a whole CUDA toolkit of the release that torch was built with",
-                use_if=("one is installed",),
-                steps=(Action(env={"CUDA_HOME": "<toolkit>"}),),
-                ask={"toolkit": "its folder, such as /usr/local/cuda-12.8"},
-            )
-        )
+        recipes = [_in_usual_place(found.name), *recipes, _WHOLE_TOOLKIT]
     return tuple(recipes)
-
-
-_FROM_INDEX = re.compile(r"Building wheel for [\w.-]{1,80} \(|pip-install-\w{6,12}[/\\]|\.tar\.gz")
-_REPOSITORY = Recipe(
-    title="Install it from its repository, which holds all files",
-    note="An archive of sources on an index may lack headers that its builder forgot to list.",
-    steps=(Action(run=("python", "-m", "pip", "install", "git+<repository>")),),
-    ask={"repository": "the address of the project's repository, https://…"},
-)
-
-
-def _unknown_header(case: Case, event: Event, name: str) -> Explanation:
-    inside = "/" in name
-    own = event.text.count('"') > 0 or name.endswith((".cuh", ".inl"))
-    archive = any(_FROM_INDEX.search(line[:500]) for line in lines_around(case, event, 60, 0))
-    return Explanation(
-        event=event,
-        detection=detection(
-            event,
-            f"{name} is not found: the compiler stops at the first header that is missing",
-            "The header belongs to no library that doctor knows: it is the package's own, of a "
-            "submodule, or of a library whose package for developers is not installed. "
-            + (
-                f"Its first folder, {name.partition('/')[0]}, mostly names the library."
-                if inside
-                else ""
-            ),
-            recipes=(_REPOSITORY,) if archive and own else (_SUBMODULES,),
-            name="header-missing",
-            captures={"header": name},
-        ),
-    )
 
 
 def _gone(case: Case, event: Event, name: str, row: NameRow) -> Explanation | None:
