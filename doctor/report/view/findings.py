@@ -191,15 +191,19 @@ def _note(
 def _fixes_shown(found: ModelFinding, detail: Detail) -> int:
     """Return how many fixes are shown: a second one where nobody knows whether the first applies.
 
-    A reader who finds that its condition does not hold would have nothing else.
+    A reader who finds that its condition does not hold, or that it only looks, would have nothing
+    else.
     """
-    is_open = detail.brief and bool(found.fixes[: detail.fixes]) and bool(found.fixes[0].use_if)
+    if not detail.brief or not found.fixes[: detail.fixes]:
+        return detail.fixes
+    is_open = bool(found.fixes[0].use_if) or not found.fixes[0].lasting
     return detail.fixes + 1 if is_open else detail.fixes
 
 
 def _cause(found: ModelFinding, detail: Detail) -> Iterator[Paragraph]:
+    """Yield the cause; in a brief finding its first sentence, unless it is all that there is."""
     text = flat(found.message, detail.text)
-    if detail.brief:
+    if detail.brief and (found.fixes or not detail.fixes):
         text = flat(_ended(first_sentence(text)), detail.line)
     if text.rstrip(".").casefold() != flat(found.title).rstrip(".").casefold():
         yield Paragraph((Piece(text, Style.PROSE),))
