@@ -14,7 +14,8 @@ from doctor.model.scales import Severity
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what is wrong with the driver, or with the way into the container."""
-    yield from explained(case, _TABLE)
+    shared = {event.at for event in case.of("gpu-share-full")}
+    yield from (one for one in explained(case, _TABLE) if one.event.at not in shared)
     for event in case.of("ptx-too-new"):
         yield _ptx_too_new(event)
         break

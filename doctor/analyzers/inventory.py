@@ -47,6 +47,8 @@ _FRAMES = (
     re.compile(r"^\s{0,4}([/~][^\s:]{1,400}\.py[x]?) in \w"),
     re.compile(r"^\s{0,4}(<ipython-input-[^>]{1,60}>) in "),
     re.compile(r"^\s{0,4}(Cell In\s?\[\d{1,6}\]), line \d"),
+    # Colab makes a link of each: [/usr/lib/…/trainer.py](https://localhost:8080/#) in train(self)
+    re.compile(r"^\s{0,4}\[([/~<][^\]\s]{1,400})\]\(https?://[^)]{1,60}\) in "),
 )
 _STACK = "Traceback (most recent call last)"
 _SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\](.{1,400})$")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.inside_packages import is_of_package
 from doctor.analyzers.programs import is_folder, missing_program
 from doctor.analyzers.recipes import LINUX, code, command
 from doctor.analyzers.texts import Text, explained, explanation
@@ -33,6 +34,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     for one in explained(case, table):
         if one.event.kind == "permission-denied" and one.event.at in written:
             continue  # a folder of packages or of caches, which disk_writes explains
+        if one.event.kind == "own-assertion" and is_of_package(case, one.event):
+            continue  # the check is that of an engine or an add-on, which inside_packages explains
         if one.event.kind != "file-missing":
             yield one
         elif is_folder(case, one.event):

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from packaging.utils import canonicalize_name
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.inside_packages import explain_addon
 from doctor.analyzers.inventory import NAME, Caller, Inventory, caller_of, distinct
 from doctor.analyzers.name_findings import explain_hidden, explain_release, explain_standard
 from doctor.analyzers.python_names import is_passing
@@ -166,6 +167,8 @@ def _inner(
     """Explain a module inside a package: the package itself was found."""
     package = module.partition(".")[0]
     history = names.module_history(module)
+    if history is None and caller and caller.kind == "addon" and caller.name == package:
+        return explain_addon(event, module, caller)
     if history is None:
         return _part(event, module, caller)
     if not history.present and _COMPILED.search(module):

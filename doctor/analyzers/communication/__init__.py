@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.communication.texts import CONSEQUENCES, HERE, REASONS, TABLE
+from doctor.analyzers.communication.texts import BETWEEN_TWO, CONSEQUENCES, HERE, REASONS, TABLE
 from doctor.analyzers.recipes import code
 from doctor.analyzers.texts import explained
 from doctor.model.events import Event, Level
@@ -26,11 +26,18 @@ def explain(case: Case) -> Iterator[Explanation]:
         table = {kind: text for kind, text in table.items() if kind not in _LESS_SPECIFIC}
     if not any(word in line for line in case.log.lines for word in HERE):
         table = {kind: text for kind, text in table.items() if kind != "proxy-answers"}
+    if alone := [event for event in case.of("nccl-timeout") if _between_two(event)]:
+        yield from explained(case._replace(events=tuple(alone)), {"nccl-timeout": BETWEEN_TWO})
     registered = {event.at for event in case.of("locked-memory")}
     yield from (one for one in explained(case, table) if one.event.at not in registered)
     for one in specific:
         yield from _with_reports(case, one)
     yield from _ranks(case)
+
+
+def _between_two(event: Event) -> bool:
+    """Say whether an operation that did not end is between two ranks, as in a pipeline."""
+    return event.objects.get("operation", "") in ("RECV", "SEND")
 
 
 _LESS_SPECIFIC = {"nccl-shared-memory", "nccl-network"}

@@ -91,6 +91,22 @@ REASONS: dict[str, Text] = {
         contradicts=("nccl/*", "distributed/*"),
     ),
 }
+BETWEEN_TWO = Text(
+    "NCCL: a rank waited {limit} ms for the other end ({operation})",
+    "In a pipeline, or between a server's processes, one rank waits for what the other one sends. "
+    "The other one had nothing to send for so long, as a server without requests, or it failed.",
+    (
+        code(
+            "Let ranks wait longer, where pauses are normal",
+            "the call that starts the group",
+            "dist.init_process_group('nccl', timeout=datetime.timedelta(days=7))",
+            note="A rank that failed shows its own error, further up or in its own log.",
+        ),
+        _debug(),
+    ),
+    severity=Severity.ERROR,
+    precision=Precision.EXACT,
+)
 TABLE: dict[str, Text] = {
     "nccl-duplicate-gpu": Text(
         "NCCL: rank {rank} and rank {other} use one GPU ({device})",
@@ -295,7 +311,10 @@ TABLE: dict[str, Text] = {
         ),
     ),
     "proxy-answers": Text(
-        "A proxy answers a request for this machine itself (502 Bad Gateway)",
+        (
+            "A proxy answers a request for this machine itself (status {status})",
+            "A proxy answers a request for this machine itself (502 Bad Gateway)",
+        ),
         "The variables http_proxy and https_proxy send requests for localhost to the proxy, "
         "which does not reach it. What follows, such as a server that is killed, comes of it.",
         (

@@ -8,6 +8,7 @@ from itertools import pairwise
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.libraries.packages import ways_to_install
 from doctor.analyzers.machine import fact_text, system_of
+from doctor.analyzers.recipes import LINUX, command, container_with_gpus
 from doctor.base.versions import major
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
@@ -94,7 +95,7 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
             ),
         )
     )
-    recipes: tuple[Recipe, ...] = ()
+    recipes: tuple[Recipe, ...] = _of_driver(found) if driver else ()
     if not driver:
         build = _other_build(case, found) if _is_cuda(found) and found.generation else ()
         recipes = (
@@ -115,6 +116,28 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
             name="library-not-found",
             captures={"library": found.asked},
         ),
+    )
+
+
+def _of_driver(found: Library) -> tuple[Recipe, ...]:
+    """Return how to come by a library that only the driver of NVIDIA brings."""
+    if not found.name.startswith(("libcuda", "libnvidia")):
+        return ()
+    return (
+        command(
+            "See whether the driver is there, and where its library lies",
+            "sh",
+            "-c",
+            "nvidia-smi; ls -l /usr/lib/wsl/lib/libcuda.so* /usr/lib/*/libcuda.so*",
+            use_if=(LINUX,),
+            look=True,
+        ),
+        Recipe(
+            title="Let the loader look into the folder of WSL's driver",
+            use_if=("it is WSL, and /usr/lib/wsl/lib holds the file",),
+            steps=(Action(env={"LD_LIBRARY_PATH": "/usr/lib/wsl/lib:$LD_LIBRARY_PATH"}),),
+        ),
+        container_with_gpus("Start the container with the GPUs of the machine"),
     )
 
 

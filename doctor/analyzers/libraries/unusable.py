@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inventory import package_of
 from doctor.analyzers.machine import system_of
+from doctor.analyzers.recipes import LINUX, command
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
 from doctor.timelines import names
@@ -27,6 +29,28 @@ _AGAIN = Recipe(
     title="Install the package of the file again",
     steps=(Action(install=("<package>",), options=_FRESH),),
     ask={"package": "the package of the file, with its release: name==release"},
+)
+_FROM_HOST = re.compile(
+    r"lib(?:cuda|nvidia-[a-z]{2,20}|nvcuvid|nvoptix|nvinfer\w{0,20}|nvparsers|cudnn\w{0,20}|nvdla\w{0,20})"
+    r"\.so"
+)
+"""Libraries that the container toolkit mounts from the host: the driver's, on Jetson JetPack's."""
+_MOUNTED = (
+    command(
+        "Start the container with the GPU, so that the host's library is mounted over it",
+        *("docker", "run", "--rm", "--runtime", "nvidia", "--gpus", "all", "<image>"),
+        ask={"image": "the image of the program"},
+        use_if=("the program runs in a container",),
+        note="The image holds an empty file in its place. On a Jetson the image has to be of the "
+        "JetPack (L4T) release of the board. In docker compose, write runtime: nvidia.",
+    ),
+    command(
+        "See which of the driver's files are empty outside a container",
+        *("find", "/usr/lib", "-name", "lib*.so.*", "-size", "0"),
+        use_if=(LINUX, "it is the machine itself"),
+        look=True,
+        note="Install the package of such a file again.",
+    ),
 )
 _REASONS = (
     _Reason(
@@ -181,6 +205,7 @@ def unusable(case: Case, event: Event) -> Explanation | None:
     reason = next((one for one in _REASONS if one.words.lower() in why.lower()), None)
     if reason is None:
         return None
+    from_host = reason.words == "file too short" and _FROM_HOST.search(event.text)
     path = event.objects.get("file", "") or event.objects.get("module", "") or "A library"
     name = path.replace("\\", "/").rpartition("/")[2]
     known = library(name)
@@ -192,7 +217,7 @@ def unusable(case: Case, event: Event) -> Explanation | None:
             event,
             f"{name}{what} {reason.title}",
             reason.cause,
-            recipes=reason.recipes,
+            recipes=_MOUNTED if from_host else reason.recipes,
             name="library-unusable",
         ),
     )

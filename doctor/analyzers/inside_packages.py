@@ -1,0 +1,351 @@
+"""Explain errors that a package raises in its own code, or that its caller's code provokes.
+
+| event | what is read |
+| --- | --- |
+| a name that is not defined, in a package's own file | the package that has the name, since when |
+| more arguments than an overriding method takes | whose method, and who calls it |
+| an attribute that settings of another class have | the class that has it |
+| any other lookup that fails between two packages | the two packages |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.inventory import NAME, Caller, distinct, frames, is_library, package_of
+from doctor.analyzers.python_names import is_passing
+from doctor.analyzers.recipes import code, command
+from doctor.model.events import Event
+from doctor.model.issues import Action, Option, Recipe
+from doctor.model.scales import Confidence, Severity
+from doctor.timelines import names
+
+_NOT_DEFINED = re.compile(r"\bNameError: name '([A-Za-z_]\w{2,60})' is not defined")
+_POSITIONAL = re.compile(
+    r"\bTypeError: ([\w.<>]{1,120})\(\) takes (?:from \d{1,2} to )?(\d{1,2}) positional arguments? "
+    r"but (\d{1,2}) were given"
+)
+_LOOKUP = re.compile(r"\b(?:AttributeError|TypeError|NameError|UnboundLocalError|KeyError): ")
+_SETTINGS = re.compile(r"'TrainingArguments' object has no attribute '(\w{2,60})'")
+_OF_TRL = tuple(f"{one}Config" for one in ("SFT", "DPO", "GRPO", "PPO", "Reward", "KTO", "ORPO"))
+_MOST = 4
+_KINDS = ("exception", "object-attribute-missing", "own-assertion")
+_ENGINES = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "lmdeploy": "lmdeploy",
+    "unsloth": "unsloth",
+    "unsloth_zoo": "unsloth",
+    "deepspeed": "deepspeed",
+    "mlx_lm": "mlx-lm",
+    "mlx_vlm": "mlx-vlm",
+    "flashinfer": "flashinfer-python",
+    "xinference": "xinference",
+    "airllm": "airllm",
+    "tensorrt_llm": "tensorrt-llm",
+}
+"""Programs that run models, by their import names: they change every week."""
+_SOURCES = re.compile(r"[/\\](sglang|vllm|lmdeploy|unsloth)(?:_compiled_cache)?[/\\]")
+_ADDON = re.compile(r"[/\\](custom_nodes)[/\\]([^/\\]{1,100})[/\\]")
+_FAULT = re.compile(
+    r"\b(?:AttributeError|TypeError|NameError|UnboundLocalError|KeyError|IndexError"
+    r"|AssertionError|ValueError)\b"
+)
+_NEVER = frozenset(
+    {"torch", "numpy", "pandas", "PIL", "scipy", "click", "typer", "pydantic", "pydantic_core"}
+    | {"uvicorn", "starlette", "fastapi", "uvloop", "gradio", "ray", "anyio", "asyncio", "pip"}
+    | {"setuptools", "wheel", "_pytest", "pluggy", "IPython", "tqdm", "requests", "urllib3"}
+)
+"""Packages that fail for what their callers hand in, or that only pass a call on."""
+
+
+def explain(case: Case) -> Iterator[Explanation]:
+    """Yield what does not fit between packages, by the frames of a traceback."""
+    for event in distinct(case, *_KINDS, most=_MOST):
+        if is_passing(event):
+            continue
+        found = (
+            _undefined(case, event)
+            or _positional(case, event)
+            or _settings(event)
+            or _addon(case, event)
+            or _between(case, event)
+            or _engine(case, event)
+        )
+        if found is not None:
+            yield found
+
+
+def is_of_package(case: Case, event: Event) -> bool:
+    """Say whether an event is a fault in the code of an engine or of an add-on."""
+    return bool(_addon(case, event) or _engine(case, event))
+
+
+def explain_addon(event: Event, module: str, caller: Caller) -> Explanation:
+    """Explain a module of an add-on's own that is not there."""
+    name = caller.name
+    folder = "extensions" if "extensions" in caller.path else "custom_nodes"
+    recipes: tuple[Recipe, ...] = ()
+    if NAME.fullmatch(name):
+        recipes = (
+            command(
+                f"Bring the files of {name} up to date",
+                "git",
+                "-C",
+                f"{folder}/{name}",
+                "pull",
+                use_if=("the current folder holds the add-ons' folder",),
+                note="Where git refuses since files were changed, move the folder away and install "
+                "the add-on again. If its newest state has the fault itself, go back to an older "
+                "one: git log names them.",
+            ),
+        )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The add-on {name} lacks its own module {module.partition('.')[2]}",
+            "The module belongs to the add-on itself: its files are not whole, or of two states. "
+            "No package of the index brings it.",
+            recipes=recipes,
+            name="addon-incomplete",
+        ),
+    )
+
+
+def _owners(case: Case, event: Event) -> list[str]:
+    """Return the packages of a traceback, the innermost first, each once; "" is other code."""
+    found: list[str] = []
+    for path in frames(case, event):
+        name = package_of(path)
+        if name is None and (is_library(path) or path.startswith("<")):
+            continue
+        if not found or found[-1] != (name or ""):
+            found.append(name or "")
+    return found
+
+
+def _undefined(case: Case, event: Event) -> Explanation | None:
+    """Explain a name that a package's own file uses and never got."""
+    missing = _NOT_DEFINED.search(event.text)
+    inner = next(iter(_owners(case, event)), "")
+    if missing is None or not inner:
+        return None
+    name, asking = missing[1], names.distribution_of(inner) or inner
+    found = [
+        one
+        for one in names.functions(name)
+        if one.name == name and one.distribution != asking and not one.history.always
+    ]
+    since = {(one.distribution, one.history.first) for one in found if one.history.first}
+    if len(since) != 1:
+        return None
+    distribution, first = since.pop()
+    minor = ".".join((first or "").split(".")[:2])
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{inner} uses {name} of {distribution}, which came with {distribution} {minor}",
+            f"{inner} takes the name where {distribution} is new enough, and uses it in any case. "
+            f"The installed {distribution} is older, or missing.",
+            recipes=(
+                Recipe(
+                    title=f"Take {distribution} {minor} or newer",
+                    steps=(
+                        Action(install=(f"{distribution}>={minor}",), options=(Option.HOLD_TORCH,)),
+                    ),
+                ),
+            ),
+            name="name-not-in-release",
+        ),
+    )
+
+
+def _positional(case: Case, event: Event) -> Explanation | None:
+    """Explain a method that gets more arguments than it takes, from a package that calls it."""
+    call = _POSITIONAL.search(event.text)
+    owners = _owners(case, event)
+    if call is None or not owners or not owners[0] or owners[0] in _NEVER:
+        return None
+    function, takes, given = call[1].rpartition(".")[2], int(call[2]), int(call[3])
+    if given <= takes or not function.isidentifier():
+        return None
+    calling = names.distribution_of(owners[0]) or owners[0]
+    other = next((one for one in owners[1:] if one and one not in _NEVER), "")
+    recipes = [
+        code(
+            "Let your own method take further arguments",
+            f"the class that defines {function}()",
+            f"def {function}(self, *args, **kwargs):",
+            note=f"It overrides a method of {calling}, which hands in more since a newer release.",
+        )
+    ]
+    if other and NAME.fullmatch(names.distribution_of(other) or other):
+        recipes.insert(0, _newest(names.distribution_of(other) or other))
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{calling} hands {given} arguments to {call[1]}(), which takes {takes}",
+            f"The method was written for an older {calling}, which handed in fewer.",
+            recipes=tuple(recipes),
+            name="argument-not-accepted",
+            confidence=Confidence.MEDIUM,
+        ),
+    )
+
+
+def _newest(*distributions: str) -> Recipe:
+    named = " and ".join(distributions)
+    return Recipe(
+        title=f"Take the newest {named}",
+        use_if=("no other package here pins it",),
+        steps=(Action(install=distributions, options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+    )
+
+
+def _settings(event: Event) -> Explanation | None:
+    """Explain settings of transformers where a trainer of trl wants its own."""
+    missing = _SETTINGS.search(event.text)
+    if missing is None:
+        return None
+    wanted = [
+        one
+        for one in _OF_TRL
+        if any(
+            (history := each.attributes.get(missing[1])) is not None and history.present
+            for each in names.class_attributes(one, "trl")
+        )
+    ]
+    if not wanted:
+        return None
+    own = wanted[0]
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"The trainer of trl wants {own}, and was given TrainingArguments",
+            f"{missing[1]} is a setting of {own}. Since 0.9 the trainers of trl read their "
+            "settings from their own class, and no longer from arguments of the trainer.",
+            recipes=(
+                code(
+                    f"Give the trainer {own}",
+                    "the program",
+                    f"from trl import {own}\nargs = {own}(output_dir=..., ...)",
+                    before="args = TrainingArguments(output_dir=..., ...)",
+                ),
+                Recipe(
+                    title="Go back to a trl that takes TrainingArguments",
+                    steps=(Action(install=("trl<0.9",), options=(Option.HOLD_TORCH,)),),
+                ),
+            ),
+            name="settings-of-other-class",
+            severity=Severity.NOTE,
+        ),
+    )
+
+
+def _addon(case: Case, event: Event) -> Explanation | None:
+    """Explain a fault inside an add-on of ComfyUI, where its own file raised it."""
+    inner = next(frames(case, event), "")
+    found = _ADDON.search(inner)
+    if found is None or not _FAULT.search(event.text) or not NAME.fullmatch(found[2]):
+        return None
+    name = found[2]
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"The add-on {name} fails in its own code: {event.text.strip()[:120]}",
+            "ComfyUI calls it, and its code does not go together with this ComfyUI, with another "
+            "add-on, or with what it was given.",
+            recipes=(
+                command(
+                    f"Bring {name} up to date, and ComfyUI with it",
+                    "git",
+                    "-C",
+                    f"custom_nodes/{name}",
+                    "pull",
+                    use_if=("the current folder is ComfyUI's",),
+                ),
+                command(
+                    "See whether it works without add-ons",
+                    "{python.executable}",
+                    "main.py",
+                    "--disable-all-custom-nodes",
+                    use_if=("the current folder is ComfyUI's",),
+                    look=True,
+                ),
+            ),
+            name="addon-fails",
+            confidence=Confidence.LOW,
+        ),
+    )
+
+
+def _engine(case: Case, event: Event) -> Explanation | None:
+    """Explain a fault that an engine raises in its own code."""
+    if not _FAULT.search(event.text):
+        return None
+    inner = next(frames(case, event), "")
+    source = _SOURCES.search(inner)
+    package = package_of(inner) or (source[1] if source else "")
+    if package not in _ENGINES:
+        return None
+    named = _ENGINES[package]
+    others = ("unsloth_zoo",) if named == "unsloth" else ()
+    at = inner.replace("\\", "/").rpartition("/")[2]
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{package} stops in its own code, in {at}: {event.text.strip()[:100]}",
+            f"No setting of the machine is named. It is a fault of this release of {package}, or "
+            "one that it does not know of the model or of the options that it was given.",
+            recipes=(
+                Recipe(
+                    title=f"Take the newest {named}",
+                    steps=(
+                        Action(
+                            install=(named, *others), options=(Option.UPGRADE, Option.HOLD_TORCH)
+                        ),
+                    ),
+                    note="In an environment of its own: it pins torch and others. Images have a "
+                    "newer tag. Where the newest release fails alike, start it with as few options "
+                    "as possible.",
+                ),
+            ),
+            name="engine-fails",
+            confidence=Confidence.LOW,
+        ),
+    )
+
+
+def _between(case: Case, event: Event) -> Explanation | None:
+    """Explain a lookup that fails where one package calls another one."""
+    if not _LOOKUP.search(event.text):
+        return None
+    owners = _owners(case, event)
+    if len(owners) < 2 or not owners[0] or not owners[1]:
+        return None
+    inner, outer = (names.distribution_of(one) or one for one in owners[:2])
+    if {owners[0], owners[1]} & _NEVER or not NAME.fullmatch(inner) or not NAME.fullmatch(outer):
+        return None
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{outer} and {inner} do not go together: {event.text.strip()[:160]}",
+            f"{outer} calls {inner}, whose code then asks for something that is not there. Where "
+            "nobody changed either, one of them is newer than what the other one was written for.",
+            recipes=(_newest(outer, inner),),
+            name="packages-do-not-fit",
+            confidence=Confidence.LOW,
+        ),
+    )
