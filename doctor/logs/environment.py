@@ -73,7 +73,7 @@ def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
     full = all(telltale in told for telltale in _TELLTALE)
     tellers = _TELLERS if full else _SHORT
     facts = dict(fact for key, tell in tellers.items() if key in told for fact in tell(told[key]))
-    facts |= dict(_build(told)) if full else {}
+    facts |= dict(_build(told)) if full else dict(_short_build(told))
     facts |= dict(_translated(facts, lines))
     facts |= dict(_gpus(lines))
     if (
@@ -202,6 +202,7 @@ _SHORT: Mapping[str, Callable[[str], FactStream]] = {
     "python version": _python,
     "platform": _short_platform,
     "gpu type": _gpu_type,
+    "nvidia driver version": _versioned("nvidia.driver_version"),
     **{
         f"{name} version": _versioned(f"package.{name.replace('_', '-')}.version")
         for name in (
@@ -251,6 +252,14 @@ def _build(told: Mapping[str, str]) -> FactStream:
         # Only wheels say what they were built for behind a plus; conda's packages and one's own
         # builds do not.
         yield "package.torch.installer", present("pip", SOURCE)
+
+
+def _short_build(told: Mapping[str, str]) -> FactStream:
+    """Yield what torch was built for, where its release alone says so."""
+    for key in ("pytorch version", "pytorch version (gpu?)"):
+        version = told.get(key, "").partition(" ")[0]
+        if version.partition("+")[2].startswith(("cpu", "xpu", "rocm")):
+            yield from _build({"pytorch version": version})
 
 
 _APPLE = re.compile(r"\bApple M\d")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from doctor.logs.lists import of_lists
+
 _ROW = re.compile(r"^\s{0,8}([A-Za-z][\w .,$()/-]{1,40}?)(?:\s{2,40}|:\s{1,20})(\S.{0,300})$")
 _GPUS = re.compile(r"^GPU (\d{1,3}(?:,\d{1,3}){0,31})$")
 _RUNTIME = re.compile(r"^\s{0,8}- CUDA Runtime (\d{1,2}\.\d{1,2})\b")
@@ -45,7 +47,7 @@ def in_words_of_torch(lines: Sequence[str]) -> list[str]:
     sections = _sections(lines)
     if "CUDA" in sections and "torch" in {**sections.get("Lightning", {}), **_of(sections)}:
         return list(_of_lists(sections, lines))
-    return []
+    return list(of_lists(lines))
 
 
 def _of_table(rows: Mapping[str, str], lines: Sequence[str]) -> Iterator[str]:
