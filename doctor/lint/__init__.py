@@ -14,7 +14,7 @@ from doctor.lint.issue import lint_issue
 from doctor.lint.reference import lint_reference
 from doctor.lint.shape import Entry
 from doctor.lint.tables import lint_table
-from doctor.lint.titles import lint_title, load_to_mend
+from doctor.lint.titles import lint_title
 from doctor.model.checks import Check
 from doctor.model.compat import Table
 from doctor.model.issues import KnownIssue
@@ -32,11 +32,10 @@ def lint(folder: Path, checks: dict[str, Check]) -> tuple[str, ...]:
     Examples are run once nothing else is wrong: they are judged beside all other entries.
     """
     issues, tables = _entries(folder / "issues", KnownIssue), _entries(folder / "compat", Table)
-    to_mend = load_to_mend()
     for name, entry in issues.items():
         if entry.value is not None:
             entry.faults += lint_issue(name, entry.value, frozenset(issues), checks)
-            entry.faults += lint_title(name, entry.value, to_mend)
+            entry.faults += lint_title(name, entry.value)
     for table in tables.values():
         table.faults += lint_table(table.value) if table.value is not None else ()
     faults = [fault for entry in issues.values() for fault in entry.located(entry.faults)]

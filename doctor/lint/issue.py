@@ -17,6 +17,8 @@ from doctor.model.vocabulary import is_known
 
 _OPERATORS = ("range", "one_of", "matches", "present", "absent")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)?$")
+_PIECE = re.compile(r"\\.|\(\?P<(\w+)>|\(\?|[\[\]()]")
+"""What decides where a group of a pattern begins: escapes, classes and parentheses."""
 _ADDRESS = re.compile(r"https?://[^/\s.]+\.[^/\s]")
 
 
@@ -37,6 +39,7 @@ def lint_issue(
     yield from (f"related: no such issue: {other}" for other in issue.related if other not in names)
     yield from _lint_conditions(issue)
     yield from _lint_patterns(issue)
+    yield from _lint_groups(issue)
     yield from _lint_proofs(issue, checks)
     groups = {
         name
@@ -133,6 +136,38 @@ def _lint_patterns(issue: KnownIssue) -> Iterator[str]:
                     f"signatures[{number}]: {pattern!r} holds no plain text of three "
                     "characters, which a long log is searched for first"
                 )
+
+
+def _lint_groups(issue: KnownIssue) -> Iterator[str]:
+    """Yield the groups whose value no sentence and no command shows."""
+    texts = [issue.title, issue.cause]
+    texts += [text for row in issue.affected for text in (row.title, row.cause)]
+    shown = {name for text in texts for name in names(text)}
+    shown.update(name for recipe in issue.fixes for name in used_placeholders(recipe))
+    for number, signature in enumerate(issue.signatures):
+        for pattern in (signature.pattern, *signature.also, *signature.unless):
+            if pattern_error(pattern):
+                continue
+            groups = _groups(pattern)
+            if "" in groups:
+                yield f"signatures[{number}]: {pattern!r} captures without a name; write (?:…)"
+            used = shown if pattern == signature.pattern else ()
+            yield from (
+                f"signatures[{number}]: nothing uses the group {group!r}; write (?:…)"
+                for group in groups
+                if group and f"log.{group}" not in used
+            )
+
+
+def _groups(pattern: str) -> list[str]:
+    """Return the names of the groups that capture; that of a group without a name is empty."""
+    names, in_class = [], False
+    for piece in _PIECE.finditer(pattern):
+        if piece[0] in ("[", "]"):
+            in_class = piece[0] == "["
+        elif not in_class and piece[0].startswith("(") and piece[0] != "(?":
+            names.append(piece[1] or "")
+    return names
 
 
 def _lint_pattern(pattern: str) -> Iterator[str]:

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from doctor.facts.placeholders import names
 from doctor.model.issues import Expect, KnownIssue
 from doctor.model.vocabulary import is_known
 
-_TO_MEND = Path(__file__).with_name("titles-to-mend.txt")
 _QUOTED = re.compile(r"'([^']+)'|`([^`']+)[`']|\"([^\"]+)\"|“([^”]+)”")
 _WORD = re.compile(r"[^\s(),;:\"'`“”]+")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _ESCAPE = re.compile(r"\\(?=\W)")
 
 
-def lint_title(name: str, issue: KnownIssue, to_mend: frozenset[str]) -> Iterator[str]:
-    """Yield the faults of a title.
-
-    `to_mend` are the issues that quote a value of one log since before this rule.
-    """
+def lint_title(name: str, issue: KnownIssue) -> Iterator[str]:
+    """Yield the faults of a title."""
     groups = {
         group
         for signature in issue.signatures
@@ -37,11 +32,10 @@ def lint_title(name: str, issue: KnownIssue, to_mend: frozenset[str]) -> Iterato
             yield f"title: {{{placeholder}}}: no signature has a group of that name"
         elif not placeholder.startswith("log.") and not is_known(placeholder):
             yield f"title: {{{placeholder}}}: no such fact"
-    if name not in to_mend:
-        yield from (
-            f"title: {value!r} is the value of one log; capture it, {{log.NAME|any other}}"
-            for value in quoted_values(name, issue)
-        )
+    yield from (
+        f"title: {value!r} is the value of one log; capture it, {{log.NAME|any other}}"
+        for value in quoted_values(name, issue)
+    )
 
 
 def quoted_values(name: str, issue: KnownIssue) -> tuple[str, ...]:
@@ -65,21 +59,16 @@ def quoted_values(name: str, issue: KnownIssue) -> tuple[str, ...]:
     )
 
 
-def load_to_mend() -> frozenset[str]:
-    """Return the issues whose titles are still to be mended. The list may only get shorter."""
-    return frozenset(_TO_MEND.read_text(encoding="utf-8").split())
-
-
 def _values(title: str) -> Iterator[str]:
     """Yield what looks like a value: quoted text, and words with a digit among other characters."""
     plain = _PLACEHOLDER.sub(" ", title)
-    found = [next(filter(None, match.groups())) for match in _QUOTED.finditer(plain)]
+    found = [next(filter(None, match.groups())).strip() for match in _QUOTED.finditer(plain)]
     found += [
         word.strip(".")
         for word in _WORD.findall(_QUOTED.sub(" ", plain))
         if any(letter.isdigit() for letter in word) and len(word.strip(".")) > 1
     ]
-    yield from dict.fromkeys(found)
+    yield from dict.fromkeys(filter(None, found))
 
 
 def _holds(log: str, value: str) -> bool:

@@ -14,7 +14,7 @@ _GOOD: dict[str, Any] = {
     "title": "foo is not there",
     "severity": "error",
     "cause": "It was never there.",
-    "signatures": [{"pattern": "foo is not (?P<where>there)"}],
+    "signatures": [{"pattern": "foo is not there"}],
     "fixes": [{"title": "Take another", "steps": [{"install": ["foo"]}]}],
     "references": [{"url": "https://example.org/1", "what": "the report", "opened": "2026-01-01"}],
     "verified": {"how": "thread", "checked": "2026-01-01"},
@@ -104,6 +104,8 @@ def test_all_faults_of_shape_are_named_at_once_with_their_lines(tmp_path: Path) 
             "'it': expected match, got no-match",
         ),
         ({"title": "(the title)"}, "still to be written"),
+        ({"signatures": [{"pattern": "foo is not (?P<where>there)"}]}, "uses the group 'where'"),
+        ({"signatures": [{"pattern": "foo (is|was) not there"}]}, "captures without a name"),
     ],
 )
 def test_each_rule_speaks(tmp_path: Path, change: dict[str, Any], fault: str) -> None:
