@@ -1,4 +1,4 @@
-"""Times `doctor check`, quick canaries included, beside a bare script that imports torch once and runs the same checks.
+"""Time `doctor check` with its quick canaries beside a bare script that runs the same checks.
 
     .venv/bin/python benchmarks/canaries.py [--python P] [--runs N]
 
@@ -48,7 +48,7 @@ with tempfile.TemporaryDirectory() as folder:
         except SystemExit as end:
             assert not end.code, (script, end.code)
     os.chdir("/")
-"""
+"""  # noqa: E501
 
 
 def main() -> int:

@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/clone.py [--python P] [--runs N]
 
-The environment that is made for this has some forty distributions. Both ways run in turns. Bytes are
-blocks of the disk that did not exist before, those of folders too. Inside one of the clones, uv
+The environment that is made for this has some forty distributions. Both ways run in turns. Bytes
+are blocks of the disk that did not exist before, those of folders too. Inside one of the clones, uv
 removes torch and moves numpy; the SHA-256 of every file of the original is compared at the end.
 """
 

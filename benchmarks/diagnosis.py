@@ -1,4 +1,4 @@
-"""Judges real failures out of public threads by their text alone, and counts how often the right known issue comes first or among three.
+"""Judge real failures from public threads by their text, and count the right answers.
 
     .venv/bin/python benchmarks/diagnosis.py [--set open|held|held-late]
 
@@ -87,7 +87,7 @@ def main() -> int:
 
 
 def judged(log: str) -> Sequence[Finding]:
-    """Return the ranked findings for a text that somebody pasted, as `doctor diagnose` gives them."""
+    """Return the ranked findings for a pasted text, as `doctor diagnose` gives them."""
     seen = observation_from_logs([read_log("log", io.BytesIO(log.encode()), known())])
     return assess(seen, known(), command="diagnose").findings
 
@@ -148,7 +148,7 @@ def share(count: int, of: Sequence[object]) -> str:
 
 
 def misses(answers: Sequence[Answer]) -> list[str]:
-    """Return a line for each case without a right answer among the first three, and for each answer where the catalog has none."""
+    """Return a line for each missing right answer, and for each answer to an unknown failure."""
     lines = []
     for one in answers:
         if not one.within(3) and (one.wanted or one.given):
@@ -167,7 +167,7 @@ def quiet() -> str:
 
 
 def environments() -> str:
-    """Return for how many environments the right answer was found and how many healthy ones raised an alarm, and which."""
+    """Count right answers about environments and false alarms on healthy ones, with their names."""
     found = {name: (case, checked(case.log)) for name, case in cases.environments()}
     sick = {
         name: answer(name, case.issues, told) for name, (case, told) in found.items() if case.issues

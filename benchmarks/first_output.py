@@ -1,4 +1,4 @@
-"""Times the first byte and the first finding of `doctor check` on a terminal, beside `import torch`, in turns.
+"""Time the first byte and the first finding of `doctor check` on a terminal, beside `import torch`.
 
     .venv/bin/python benchmarks/first_output.py [--python P] [--runs N]
 

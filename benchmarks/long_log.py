@@ -1,4 +1,4 @@
-"""Times `doctor diagnose` on a long build log beside `grep -F -f` with the texts that doctor itself looks for.
+"""Time `doctor diagnose` on a long build log beside `grep -F -f` with the same texts.
 
     .venv/bin/python benchmarks/long_log.py [--megabytes 100] [--runs 3]
 
@@ -28,7 +28,7 @@ import atexit, resource, runpy, sys
 sys.argv[0] = "doctor"
 atexit.register(lambda: print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr, flush=True))
 runpy.run_module("doctor", run_name="__main__")
-"""
+"""  # noqa: E501
 _FAILURE = (
     "flash_bwd_hdim128.cu: fatal error: cusparse.h: No such file or directory\ncompilation "
     "terminated.\n"

@@ -1,4 +1,4 @@
-"""Times `doctor check --no-canaries` beside `collect_env` and `import torch` of the same environment, in turns.
+"""Time `doctor check --no-canaries` beside `collect_env` and `import torch`, in turns.
 
     .venv/bin/python benchmarks/static_check.py [--python P] [--runs N]
 
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def commands(python: Path, folder: Path) -> dict[str, Sequence[str]]:
-    """Install doctor from its wheel, and return what is measured, by the name that the table gives it."""
+    """Install doctor from its wheel, and return what is measured, by its name in the table."""
     return {
         DOCTOR: (str(install(folder / "venv")), "check", "--no-canaries", "--python", str(python)),
         COLLECT_ENV: (str(python), "-m", "torch.utils.collect_env"),

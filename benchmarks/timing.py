@@ -80,7 +80,7 @@ def subject(python: Path) -> str:
 
 
 def install(folder: Path) -> Path:
-    """Install doctor from its wheel into an environment of its own, as its users have it, and return the command."""
+    """Install doctor from its wheel into its own environment, and return the command."""
     environments.make(
         folder, ("--compile-bytecode", str(environments.build_wheel(folder.with_name("wheel"))))
     )

@@ -1,4 +1,4 @@
-"""Times `doctor check --no-canaries` in a Cargo workspace of some hundred crates, beside `cargo metadata` of the same, in turns.
+"""Time `doctor check --no-canaries` in a large Cargo workspace beside `cargo metadata`, in turns.
 
     .venv/bin/python benchmarks/workspace_check.py [--crates N] [--runs N]
 

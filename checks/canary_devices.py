@@ -1,4 +1,6 @@
-"""What a device's own libraries say where it fails, and what that means: a card that is full or held, a process that lost it.
+"""What a device's own libraries say where it fails, and what that means.
+
+A card that is full or held, a process that lost it.
 
 An error of CUDA, of HIP or of Level Zero is an error. It never says that torch does not support
 something.
@@ -10,9 +12,11 @@ import re
 from typing import Any
 
 FAULT = re.compile(
-    r"\b(CUDA|HIP|XPU|NCCL|NVRTC|cuDNN|MIOpen|cuBLAS|cuSOLVER|cuSPARSE|cuFFT)( \w+)? error\b"  # as torch begins its own messages
-    r"|\b(CU|HIP|ROC|MI)(BLAS|BLASLT|DNN|SOLVER|SPARSE|FFT|RAND|OPEN)_|\bhip(blas|fft|solver|sparse)|\bmiopenStatus|\brocblas_status"
-    r"|\bNVRTC_ERROR|\b(CUDA|HIP)_ERROR_|\b(cuda|hip)Error[A-Z]|\bLevel[ -]?Zero\b|\b(ZE|UR)_RESULT_|\bUR (backend|error)|\bPI_ERROR"
+    r"\b(CUDA|HIP|XPU|NCCL|NVRTC|cuDNN|MIOpen|cuBLAS|cuSOLVER|cuSPARSE|cuFFT)( \w+)? error\b"
+    r"|\b(CU|HIP|ROC|MI)(BLAS|BLASLT|DNN|SOLVER|SPARSE|FFT|RAND|OPEN)_|\bhip(blas|fft|solver|"
+    r"sparse)|\bmiopenStatus|\brocblas_status"
+    r"|\bNVRTC_ERROR|\b(CUDA|HIP)_ERROR_|\b(cuda|hip)Error[A-Z]"
+    r"|\bLevel[ -]?Zero\b|\b(ZE|UR)_RESULT_|\bUR (backend|error)|\bPI_ERROR"
     r"|\bNative API failed|no kernel image is available"
 )
 """What the libraries below torch say, in the words that torch repeats them with."""
@@ -20,7 +24,8 @@ FULL = re.compile(
     r"out of memory|_STATUS_ALLOC_FAILED|OUT_OF_(DEVICE_)?MEMORY|OUT_OF_RESOURCES", re.IGNORECASE
 )
 BUSY = re.compile(
-    r"device\(s\) is/are busy or unavailable|devices are busy or unavailable|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
+    r"device\(s\) is/are busy or unavailable"
+    r"|devices are busy or unavailable|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE"
 )
 GIB = 1 << 30
 ENOUGH = GIB
@@ -45,7 +50,10 @@ def memory(torch: Any, device: str) -> tuple[int, int] | None:
 
 
 def state(torch: Any, device: str, text: str) -> tuple[str, str]:
-    """Say what an error means for a device, and how in words: "full", "busy", "lost" (to this process), or nothing of these."""
+    """Say what an error means for a device, and how in words.
+
+    "full", "busy", "lost" (to this process), or nothing of these.
+    """
     if device.partition(":")[0] not in ("cuda", "xpu"):
         return "", ""
     if BUSY.search(text):
@@ -62,7 +70,10 @@ def state(torch: Any, device: str, text: str) -> tuple[str, str]:
 
 
 def is_lost(torch: Any, device: str) -> bool:
-    """Say whether this process can compute nothing any more on a device: some errors of CUDA stay until the process ends."""
+    """Say whether this process can compute nothing any more on a device.
+
+    Some errors of CUDA stay until the process ends.
+    """
     try:
         torch.ones(1, device=device).add(1).tolist()
     except Exception as error:
@@ -77,7 +88,10 @@ def language(torch: Any, device: str) -> str:
 
 
 def excused(torch: Any, device: str, dtype: str, text: str) -> bool:
-    """Say whether a device may lack a dtype: an error of its libraries is no excuse, and CUDA has all but bfloat16 on every GPU."""
+    """Say whether a device may lack a dtype.
+
+    An error of its libraries is no excuse, and CUDA has all but bfloat16 on every GPU.
+    """
     if is_fault(text):
         return False
     if not device.startswith("cuda"):

@@ -1,4 +1,4 @@
-"""The report that every check script writes, and what it needs to try a torch on its devices (see README.md).
+"""Write the report of a check script, and prepare torch for its devices (see README.md).
 
 Scripts find this beside their own folder. Each makes a Report of its own: several of them may be
 forked from one process.
@@ -81,7 +81,7 @@ def is_installed(name: str) -> bool:
 
 
 def watch() -> None:
-    """Print the stack of this process shortly before its time limit, which leaves no time to ask."""
+    """Print the stack of this process shortly before its time limit."""
     seconds = float(os.environ.get("CANARY_STACK_AFTER") or 0.0)
     if seconds > 0:
         faulthandler.dump_traceback_later(seconds, file=2)
@@ -137,7 +137,10 @@ class Report:
 
     @contextmanager
     def act(self) -> Iterator[None]:
-        """Hold what is under test: what it raises is a failure, and how it dies is the patient's."""
+        """Hold what is under test.
+
+        What it raises is a failure, and how it dies is the patient's.
+        """
         kind = str(self.doing["device"]).partition(":")[0]
         if kind in self.lost:
             raise CaseEnded("skipped", self.lost[kind])
@@ -236,7 +239,10 @@ class Report:
     def dtypes(
         self, torch: Any, device: str, names: Sequence[str], attempt: Callable[[str], object]
     ) -> None:
-        """List the dtypes that an attempt works with here, float32 always: one left out for a good reason is told, any other fails."""
+        """List the dtypes that an attempt works with here, float32 always.
+
+        One left out for a good reason is told, any other fails.
+        """
         found, broken = ["float32"], []
         self.results[-1]["data"]["dtypes"] = found
         for name in names:
@@ -260,19 +266,28 @@ class Report:
             )
 
     def reach(self, torch: Any, device: str) -> None:
-        """Skip a device that does not answer: to say why is the business of torch-runtime, once for all."""
+        """Skip a device that does not answer.
+
+        To say why is the business of torch-runtime, once for all.
+        """
         with self.act():
             try:
                 torch.ones(2, device=device).add(1).tolist()
             except Exception as error:
                 raise CaseEnded(
                     "skipped",
-                    f"{device} does not answer: {type(error).__name__}: {str(error).splitlines()[0]}",
+                    (
+                        f"{device} does not answer: {type(error).__name__}: "
+                        f"{str(error).splitlines()[0]}"
+                    ),
                 ) from error
 
 
 def devices(torch: Any) -> list[str]:
-    """Name the devices to try: those asked for, or the processor and every accelerator torch sees."""
+    """Name the devices to try.
+
+    Those asked for, or the processor and every accelerator torch sees.
+    """
     if os.environ.get("CANARY_DEVICES"):
         return os.environ["CANARY_DEVICES"].split(",")
     found = ["cpu"]

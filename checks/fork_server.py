@@ -1,4 +1,6 @@
-"""Runs one check script, which may then become a fork server: it forks for other scripts, so that they share its imports.
+"""Runs one check script, which may then become a fork server.
+
+It forks for other scripts, so that they share its imports.
 
     python fork_server.py SCRIPT
 
@@ -8,10 +10,10 @@ child, and this process makes a child for every order it reads. Each child has a
 folder, an environment and a log of its own, and dies alone.
 
 `CANARY_CHANNEL` is the descriptor of a socket that keeps messages apart (SOCK_SEQPACKET),
-`CANARY_FORK_SERVER` what the first child's own children are marked with. An order is a message of JSON
-({"script", "folder", "log", "env"}); so are news: {"made": pid} in the order of the orders, the
-script's own child first, {"ended": pid, "code": exit code, negative for a signal}, {"refused": why}
-where no child can be made. A child closes the socket before it runs its script.
+`CANARY_FORK_SERVER` what the first child's own children are marked with. An order is a message of
+JSON ({"script", "folder", "log", "env"}); so are news: {"made": pid} in the order of the orders,
+the script's own child first, {"ended": pid, "code": exit code, negative for a signal}, {"refused":
+why} where no child can be made. A child closes the socket before it runs its script.
 """
 
 from __future__ import annotations
@@ -42,7 +44,10 @@ BEGUN = time.monotonic()
 
 
 def touched() -> bool:
-    """Whether this process holds a device open: what a driver keeps for a process does not survive a fork."""
+    """Whether this process holds a device open.
+
+    What a driver keeps for a process does not survive a fork.
+    """
     try:
         held = [os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
         return any(os.readlink(path).startswith(DEVICES) for path in held if os.path.islink(path))

@@ -156,7 +156,7 @@ def _installed(requirement: str) -> Path:
 
 
 def _bring(command: Sequence[str], advice: str) -> None:
-    """Run one step of the installation, with nothing set that would lead it into an environment of the job."""
+    """Run one step of the installation, without the job's own Python settings."""
     dropped = ("PYTHON", "PIP_", "VIRTUAL_ENV", "CONDA_PREFIX")
     kept = {f"PIP_{name}" for name in _KEPT_OF_PIP}
     env = {

@@ -231,7 +231,7 @@ def _run(argv: list[str], folder: Path, seconds: float) -> tuple[str, str]:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Tell doctor to stop, which lets it put away what it had started, and end it where it does not listen."""
+    """Ask doctor to stop and clean up, and end it if it does not."""
     child.terminate()
     try:
         child.communicate(timeout=_GRACE_SECONDS)

@@ -64,7 +64,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return this environment without what would lead doctor to another patient or to an earlier run, and `more` on top."""
+    """Return this environment without other patients and earlier runs, plus `more`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS)}
     return {**kept, "NO_COLOR": "1", "DOCTOR_CACHE_DIR": "", **(more or {})}
 

@@ -47,7 +47,7 @@ Clone = Callable[..., Path]
 
 
 class Healthy(msgspec.Struct, frozen=True, kw_only=True):
-    """What doctor says about torch 2.13.0, and the paths that it touched in each folder that it must not touch."""
+    """What doctor says about torch 2.13.0, and the paths that it touched in each watched folder."""
 
     said: Said
     touched: dict[str, list[str]]
@@ -84,7 +84,7 @@ def _patient(name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def needs() -> Callable[[str], str]:
-    """Return a function that gives the path of a command, and skips (or fails, see `missing`) where there is none."""
+    """Return a function that finds a command, and skips or fails (see `missing`) without it."""
 
     def need(command: str) -> str:
         return shutil.which(command) or missing(f"{command} is not on PATH")
@@ -106,7 +106,7 @@ def torch_python() -> Path:
 
 @pytest.fixture(scope="session")
 def nvcc_python() -> Path:
-    """Return the interpreter of an environment with torch 2.13.0 and pip's nvcc, as pip lays it out."""
+    """Return the interpreter of an environment with torch 2.13.0 and nvcc from pip."""
     return _patient("nvcc")
 
 
@@ -174,7 +174,7 @@ def installed_doctor(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture
 def clone() -> Iterator[Clone]:
-    """Return a function that makes an environment like a patient (`clone("torch", "--no-deps", "triton==3.1.0")`), to be broken."""
+    """Return a function that makes an environment that a test may break."""
     made: list[Path] = []
 
     def make(name: str, *more: str) -> Path:

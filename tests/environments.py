@@ -77,7 +77,7 @@ def patient(name: str) -> Path:
 
 
 def keep_off_amx(python: Path) -> None:
-    """Have the programs that tests start do without AMX where this machine lists it and does not run it.
+    """Disable AMX for the programs that tests start, if this machine lists it and cannot run it.
 
     Some virtual machines do so (matrices/issues/torch/amx-not-run.yaml). It is a fault of the
     machine, and of no test. The answer is kept until the machine restarts.
@@ -160,7 +160,7 @@ def uv() -> str:
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build doctor's own wheel into a folder, with the build backend that is installed beside this interpreter."""
+    """Build doctor's own wheel into a folder, with the installed build backend."""
     command = [
         sys.executable,
         "-m",

@@ -12,7 +12,7 @@ _SMALL = 64 << 10
 
 
 def fingerprint(folder: Path) -> dict[str, tuple[object, ...]]:
-    """Return mode, size, time of the last change, inode, link target and contents of everything below a folder, by path."""
+    """Return mode, size, time, inode, link target and contents of all files in a folder."""
     found: dict[str, tuple[object, ...]] = {".": _entry(folder)}
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):

@@ -42,7 +42,7 @@ struct Flash_fwd_params {
 };
 template <typename T, int Headdim, bool Is_causal> void run_mha_fwd_(Flash_fwd_params &params, cudaStream_t stream);
 }
-"""
+"""  # noqa: E501
 _UNIT = """\
 #include <c10/cuda/CUDAException.h>
 #include <cuda_fp16.h>
@@ -56,7 +56,7 @@ void run_mha_fwd_<cutlass::half_t, 32, %s>(Flash_fwd_params &params, cudaStream_
     C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 }
-"""
+"""  # noqa: E501
 
 
 def lay_out(folder: Path) -> Path:
@@ -75,8 +75,9 @@ def lay_out(folder: Path) -> Path:
         units / "flash_fwd_hdim32_fp16_sm80.cu": _UNIT % "false",
         units / "flash_fwd_hdim128_fp16_sm80.cu": "#error not the smallest\n",
         cutlass / "cutlass.h": "#pragma once\n",
-        cutlass
-        / "numeric_types.h": "#pragma once\nnamespace cutlass { struct half_t { unsigned short bits; }; }\n",
+        cutlass / "numeric_types.h": (
+            "#pragma once\nnamespace cutlass { struct half_t { unsigned short bits; }; }\n"
+        ),
     }
     for path, text in files.items():
         path.write_text(text, encoding="utf-8")

@@ -71,7 +71,7 @@ def python_at(prefix: Path, *, machine: str = "x86_64") -> Interpreter:
 
 
 def distributions(python: Interpreter, wanted: Sequence[str]) -> tuple[Distribution, ...]:
-    """Describe distributions, given as `name==version`, that lie in the site-packages of an interpreter."""
+    """Return distributions, given as `name==version`, in the site-packages of an interpreter."""
     pairs = [each.split("==") for each in wanted]
     folders = [
         Path(python.site_packages[0], f"{name.replace('-', '_')}-{version}.dist-info")

@@ -14,7 +14,7 @@ _COMMANDS = (("unshare", "-pf", "--mount-proc"), ("unshare", "-Urpf", "--mount-p
 
 @functools.cache
 def apart() -> tuple[str, ...]:
-    """Return the command that runs another one among processes of its own, where it is the child of number 1; empty where none may."""
+    """Return the command that runs another one in a PID namespace; empty where none is allowed."""
     for command in _COMMANDS if sys.platform == "linux" and shutil.which("unshare") else ():
         if (
             subprocess.run(

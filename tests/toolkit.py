@@ -10,7 +10,7 @@ from tests.environments import site_packages
 
 
 def assemble(python: Path, dest: Path) -> Path:
-    """Lay out `dest` as an installed toolkit would be, from the pip packages beside `python`, and return it.
+    """Lay out `dest` as an installed toolkit from the pip packages beside `python`.
 
     Programs and headers are hard links: nvcc looks for its parts beside its own path, and a test
     may take any file of `dest` away. Libraries are symbolic links, each also under the name that a

@@ -236,7 +236,7 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
 
 
 def _import() -> None:
-    """Import the modules of doctor but its programs, and what its commands import when they need it."""
+    """Import the modules of doctor and what its commands import later, except its programs."""
     home = Path(__file__).parents[1]
     for path in sorted(home.glob("doctor/**/*.py")):
         if path.parent.name != "host" and path.name not in _PROGRAMS:

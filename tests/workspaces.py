@@ -146,7 +146,7 @@ def committed(folder: Path) -> str:
 
 
 def stand_in(folder: Path, files: Mapping[str, str] | None = None, *, manifest: str = APP) -> Path:
-    """Make a workspace of three path crates with a lock, `files` by path within it, and return its folder."""
+    """Make a workspace of three path crates with a lock and `files`, and return its folder."""
     standard = {
         "Cargo.toml": manifest,
         "src/main.rs": "fn main() {}\n",

@@ -4,14 +4,14 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Reads whether every autograd function keeps what its backward pass asks for and returns a gradient for each input"
+# summary = "Checks that autograd functions keep what their backward passes read"
 # needs = []
 # tier = "quick"
 # timeout = 120
 # devices = "host"
 # cases = ["attributes", "gradient-count", "running"]
 # ///
-"""What the forward pass of each installed autograd function leaves on `ctx` is what its backward pass reads there.
+"""An autograd function's backward pass reads from `ctx` only what its forward pass stores there.
 
 A failure means that gradients cannot be had through that function: the first `backward()` raises,
 most often because one package takes over the backward pass of another that has moved on since.
@@ -164,7 +164,7 @@ def tell_run(ran: list[tuple[Contract, str]]) -> None:
 
 
 def main() -> None:
-    """Read every autograd function, run those that build on another package, and say what does not hold."""
+    """Read every autograd function, run those that use another package, and report the faults."""
     with REPORT.result(None) as data:
         data.update(matters="warning", functions=0)
         sources = Sources(sites())

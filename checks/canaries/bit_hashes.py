@@ -4,12 +4,15 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Runs kernels three times on the same inputs, and prints a digest of the bits of each result"
+# summary = "Runs kernels three times on equal inputs, and prints a digest of each result"
 # needs = ["torch"]
 # tier = "quick"
 # timeout = 120
 # devices = "each"
-# cases = ["matmul", "matmul-transposed", "matmul-half", "linear", "convolution", "sum", "softmax", "layer-norm", "attention", "elementwise"]
+# cases = [
+#     "matmul", "matmul-transposed", "matmul-half", "linear", "convolution", "sum", "softmax",
+#     "layer-norm", "attention", "elementwise",
+# ]
 # ///
 """The same kernel gives the same bits for the same inputs, each time and on each equal machine.
 

@@ -4,14 +4,14 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Reads whether attention packages call each other's functions with arguments that these take"
+# summary = "Checks that attention packages call each other with arguments that fit"
 # needs = []
 # tier = "quick"
 # timeout = 120
 # devices = "host"
 # cases = ["signatures"]
 # ///
-"""The functions of one attention package take the arguments that another package, released apart from it, calls them with.
+"""The functions of an attention package take the arguments that another package passes to them.
 
 A failure means that the two packages are not of releases that fit: the call raises TypeError as
 soon as it is reached, in inference as well as in training. What is reached depends on the model, so

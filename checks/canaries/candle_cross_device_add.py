@@ -4,7 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Adds results that wait on two handles of one device, and on a device and the processor, with the workspace's own candle"
+# summary = "Adds across handles of one device and the CPU, with the workspace's own candle"
 # target = "cargo"
 # needs = ["candle-core"]
 # tier = "deep"
@@ -13,7 +13,7 @@
 # devices = "host"
 # cases = ["compile", "one-handle", "two-handles", "cpu-and-device"]
 # ///
-"""candle-core, as this workspace builds it, never loses an operand that lives on another handle of the device.
+"""candle-core never loses an operand that belongs to another handle of the same device.
 
 A program of ours is built against the workspace's own candle, opens the device twice and adds two
 results that nothing has waited for. Right, or candle's own error (`device mismatch in add`), is a

@@ -4,7 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Compiles candle-flash-attn's build script alone and, with the deep tier, one of its kernels where there is an nvcc"
+# summary = "Compiles candle-flash-attn's build script; a kernel too with --tier deep"
 # target = "cargo"
 # needs = ["candle-flash-attn"]
 # tier = "quick"
@@ -12,7 +12,9 @@
 # devices = "host"
 # cases = ["build-script", "toolkit", "kernel"]
 # ///
-"""The build of candle-flash-attn can begin: its build script compiles, which takes seconds and no nvcc.
+"""The build of candle-flash-attn can begin.
+
+Its build script compiles, which takes seconds and no nvcc.
 
 In a whole build a script that does not compile hides behind those of cudarc and candle-kernels,
 which stop first where nvcc is absent or too new. So the very build.rs that the workspace resolves
@@ -68,9 +70,10 @@ def build_script(cargo: Cargo, folder: Path, data: dict[str, Any]) -> dict[str, 
     if whole is None:
         print("without the crates that it uses:", why, flush=True)
         data["told"] = [
-            f"the build script was checked by rustc alone, against stubs of the crates that it uses: {why}"[
-                :300
-            ]
+            (
+                "the build script was checked by rustc alone, against stubs of the crates "
+                f"that it uses: {why}"
+            )[:300]
         ]
         fault = script.against_stubs(cargo, package, folder / "stubs")
     if fault:
@@ -79,7 +82,11 @@ def build_script(cargo: Cargo, folder: Path, data: dict[str, Any]) -> dict[str, 
 
 
 def find_nvcc(data: dict[str, Any]) -> str:
-    """Find nvcc: of the toolkit to judge, else on PATH, where candle's builds look first, else where a variable points."""
+    """Find nvcc.
+
+    Of the toolkit to judge, else on PATH, where candle's builds look first, else where a variable
+    points.
+    """
     roots = [os.environ.get(name) for name in ("CANARY_TOOLKIT", *ROOTS)]
     known = [
         os.path.join(root, "bin", "nvcc")
@@ -91,11 +98,13 @@ def find_nvcc(data: dict[str, Any]) -> str:
         if path and os.access(path, os.X_OK):
             if shutil.which("nvcc") is None:
                 data.setdefault("told", []).append(
-                    f"{os.path.dirname(path)} is not on PATH, where bindgen_cuda and cudarc look for nvcc"
+                    f"{os.path.dirname(path)} is not on PATH, where bindgen_cuda and "
+                    "cudarc look for nvcc"
                 )
             return path
     data.setdefault("told", []).append(
-        "the build script compiles; there is no nvcc here for it to start, so nothing beyond it was tried"
+        "the build script compiles; there is no nvcc here for it to start, so nothing "
+        "beyond it was tried"
     )
     raise CaseEnded("skipped", "there is no nvcc here for the build script to start")
 
@@ -145,13 +154,15 @@ def kernel(
     if done.code:
         raise CaseEnded(
             "failed",
-            f"{units[0].name} for sm_{capability}: {complaint(done.out + done.err) or f'nvcc ended with {done.code}'}"[
-                :400
-            ],
+            (
+                f"{units[0].name} for sm_{capability}: "
+                f"{complaint(done.out + done.err) or f'nvcc ended with {done.code}'}"
+            )[:400],
         )
     count = len(list((home / "kernels").glob("*.cu")))
     data.setdefault("told", []).append(
-        f"{units[0].name}, one of {count} files of the build, took {done.seconds:.0f} s for sm_{capability}"
+        f"{units[0].name}, one of {count} files of the build, took {done.seconds:.0f} s "
+        f"for sm_{capability}"
     )
 
 
@@ -162,7 +173,7 @@ def cost(unit: Path) -> tuple[int, bool]:
 
 
 def flags(home: Path, build: Path) -> list[str]:
-    """Return the flags that a build script holds, with its folders made absolute and CUTLASS from where its build keeps it."""
+    """Return the flags in a build script, with absolute folders and the CUTLASS of its build."""
     text = build.read_text(encoding="utf-8")
     told = [flag for flag in FLAG.findall(text) if flag not in ("--verbose", "-D_USE_MATH_DEFINES")]
     told = [f"-I{home / flag[2:]}" if flag.startswith("-I") else flag for flag in told]
@@ -172,7 +183,10 @@ def flags(home: Path, build: Path) -> list[str]:
         if not (kept / "include" / "cutlass" / "cutlass.h").is_file():
             raise CaseEnded(
                 "skipped",
-                f"CUTLASS {commit.group(1)[:8]} is not on this machine: the build clones it from GitHub",
+                (
+                    f"CUTLASS {commit.group(1)[:8]} is not on this machine: the build clones "
+                    "it from GitHub"
+                ),
             )
         told += [f"-I{kept / 'include'}", f"-I{kept / 'tools' / 'util' / 'include'}"]
     return told

@@ -4,16 +4,19 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Multiplies views of every layout with the workspace's own candle and compares with float64 products"
+# summary = "Multiplies views of every layout with the workspace's candle, against float64"
 # target = "cargo"
 # needs = ["candle-core"]
 # tier = "deep"
 # quick_where = "candle.built"
 # timeout = 900
 # devices = "host"
-# cases = ["compile", "plain", "contiguous-copy", "transposed", "sliced", "batched", "thin", "broadcast", "rank-5"]
+# cases = [
+#     "compile", "plain", "contiguous-copy", "transposed", "sliced", "batched", "thin", "broadcast",
+#     "rank-5",
+# ]
 # ///
-"""candle-core, as this workspace builds it, multiplies matrices right, whatever the strides of its operands.
+"""candle-core multiplies matrices correctly, whatever the strides of its operands.
 
 A program of ours is built against the workspace's own candle: the same source, the same commit, the
 versions of its lock. It multiplies every view with every other one and compares with products that

@@ -4,15 +4,20 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Adds tensors across devices and handles and copies bytes between them, compared bit for bit"
+# summary = "Adds tensors across devices and handles, and copies between them, bit for bit"
 # needs = ["torch"]
 # tier = "quick"
 # timeout = 120
 # devices = "each"
 # peers = true
-# cases = ["mixed-devices", "two-handles", "round-trip", "every-pair", "peer-access-off", "pairs-through-host"]
+# cases = [
+#     "mixed-devices", "two-handles", "round-trip", "every-pair", "peer-access-off",
+#     "pairs-through-host",
+# ]
 # ///
-"""What two devices, or two handles of one device, exchange arrives unchanged: a sum has both its operands.
+"""What two devices, or two handles of one device, exchange arrives unchanged.
+
+A sum has both its operands.
 
 A failure means silent corruption: a second operand that is ignored, a copy that brings other bytes.
 Between two GPUs it tells which path loses them: the one torch takes (peer to peer, where the driver
@@ -245,7 +250,10 @@ def first_loss(device: str, other: str, rng: random.Random, copy: Any) -> str:
 
 
 def peers(device: str) -> list[str]:
-    """Name the other GPUs of a device's kind that answered, eight at most: CUDA connects no GPU with more where there is no NVSwitch."""
+    """Name the other GPUs of a device's kind that answered, eight at most.
+
+    CUDA connects no GPU with more where there is no NVSwitch.
+    """
     kind = device.partition(":")[0]
     if "CANARY_PEERS" in os.environ:
         found = [

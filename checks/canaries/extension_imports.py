@@ -4,12 +4,15 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Loads every compiled extension that stands on torch or CUDA, each package in a process of its own"
+# summary = "Loads every compiled extension of torch or CUDA, each package in its own process"
 # needs = []
 # tier = "quick"
 # timeout = 180
 # devices = "host"
-# cases = ["torchvision", "torchaudio", "xformers", "bitsandbytes", "flash-attn", "onnxruntime-gpu", "triton", "others"]
+# cases = [
+#     "torchvision", "torchaudio", "xformers", "bitsandbytes", "flash-attn", "onnxruntime-gpu",
+#     "triton", "others",
+# ]
 # ///
 """The compiled extensions of the stack load, as their packages load them.
 
@@ -50,11 +53,14 @@ REPORT = Report()
 EACH, ALL, LARGEST_RECORD, LONGEST = 40.0, 130.0, 32 << 20, 1500
 STACK = re.compile(r"lib(torch|c10|cud|cublas|cuf|curand|cusolver|cusparse|cupti|nccl|nv)")
 OURS = re.compile(
-    r"lib(torch|c10|cudart|cublas|cudnn|cufft|curand|cusolver|cusparse|cupti|cufile|nccl|nvrtc|nvJitLink|nvshmem)\w*\.so"
+    r"lib(torch|c10|cudart|cublas|cudnn|cufft|curand|cusolver|cusparse|cupti|cufile|nccl|"
+    r"nvrtc|nvJitLink|nvshmem)\w*\.so"
 )
 NO_DRIVER = re.compile(
-    r"Found no NVIDIA driver|No CUDA GPUs are available|0 active drivers|no CUDA-capable device|driver version is insufficient"
-    r"|cudaError(InsufficientDriver|NoDevice)|lib(cuda|nvidia-\w+|nvcuvid|nvoptix)\.so\S*: cannot open"
+    r"Found no NVIDIA driver|No CUDA GPUs are available|0 active drivers"
+    r"|no CUDA-capable device|driver version is insufficient"
+    r"|cudaError(InsufficientDriver|NoDevice)|lib(cuda|nvidia-\w+|nvcuvid"
+    r"|nvoptix)\.so\S*: cannot open"
 )
 NOT_THERE = re.compile(r"(\S+?): cannot open shared object file(?:: No such file or directory)?")
 # One of several builds in one wheel, of which the package takes the one that fits.
@@ -103,7 +109,7 @@ class Job:
 
 
 def installed() -> Iterator[tuple[str, str, list[str]]]:
-    """Yield every distribution, by normalized name, its folder, and the libraries that its RECORD lists."""
+    """Yield every distribution by name, with its folder and the libraries in its RECORD."""
     paths = sysconfig.get_paths()
     for folder in dict.fromkeys(
         filter(None, (os.environ.get("CANARY_SITE"), paths["purelib"], paths["platlib"]))
@@ -153,7 +159,10 @@ def needed(path: str) -> list[str]:
 
 
 def torch_says(folder: str) -> dict[str, str]:
-    """Read the version of torch, and of its CUDA, from its files: by these, packages choose among builds that lie side by side."""
+    """Read the version of torch, and of its CUDA, from its files.
+
+    By these, packages choose among builds that lie side by side.
+    """
     path = os.path.join(folder, "torch", "version.py")
     if not os.path.isfile(path):
         return {}
@@ -196,7 +205,10 @@ def find_jobs() -> tuple[list[Job], dict[str, str]]:
 
 
 def on_stack(folder: str, name: str) -> bool:
-    """Say whether a file stands on torch or CUDA, and is opened by itself: what else begins with lib is opened when it is needed."""
+    """Say whether a file stands on torch or CUDA, and is opened by itself.
+
+    What else begins with lib is opened when it is needed.
+    """
     stack = [each for each in needed(os.path.join(folder, name)) if STACK.match(each)]
     is_plain = not name.rpartition("/")[2].startswith("lib")
     return bool(stack) and (
@@ -340,7 +352,10 @@ def judge(job: Job) -> tuple[list[str], list[str], int]:
             )
     cut = [line for line in job.said[-1:] if not {"done", "failed"} & set(line)]
     failed += [
-        f"{os.path.basename(job.steps[line['step']][1])}: {job.ended or 'ended the process'} while it was loaded"
+        (
+            f"{os.path.basename(job.steps[line['step']][1])}: "
+            f"{job.ended or 'ended the process'} while it was loaded"
+        )
         for line in cut
     ]
     return failed, left, sum("done" in line for line in job.said)

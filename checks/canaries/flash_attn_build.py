@@ -4,12 +4,15 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Compiles and links what a CUDA extension such as flash-attn needs, and imports flash-attn where it is installed"
+# summary = "Compiles and links what flash-attn and other CUDA extensions need"
 # needs = []
 # tier = "quick"
 # timeout = 300
 # devices = "host"
-# cases = ["toolkit", "host-compiler", "torch-headers", "kernel-compile", "kernel-link", "flash-attn-import", "torch-extension"]
+# cases = [
+#     "toolkit", "host-compiler", "torch-headers", "kernel-compile", "kernel-link",
+#     "flash-attn-import", "torch-extension",
+# ]
 # ///
 """The toolkit, the host compiler and torch's headers build a CUDA extension together.
 
@@ -63,7 +66,7 @@ from torch.utils import cpp_extension
 if not torch.cuda.is_available():
     os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "8.0")
 cpp_extension.load("canary_extension", ["extension.cu"], build_directory=".", is_python_module=False, verbose=True)
-"""
+"""  # noqa: E501
 TORCH_IS_BROKEN = 90
 FLASH = """\
 import sys
@@ -86,7 +89,7 @@ if torch.cuda.is_available():
     for what, (one, other) in zip(("output", "dq", "dk", "dv"), pairs):
         error, allowed = (one.float() - other).abs().max().item(), 0.02 * (1 + other.abs().max().item())
         assert error <= allowed, f"flash-attn {what}: largest error {error:.3g}, allowed {allowed:.3g}"
-"""
+"""  # noqa: E501
 
 
 class Bench:
@@ -247,7 +250,10 @@ def flash_attn_import(folder: Path) -> None:
     if done.returncode < 0:
         raise CaseEnded(
             "failed",
-            f"died of {signal.Signals(-done.returncode).name} while importing or running flash_attn",
+            (
+                f"died of {signal.Signals(-done.returncode).name} while importing or running "
+                "flash_attn"
+            ),
         )
     if done.returncode:
         raise CaseEnded("failed", last)

@@ -4,7 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Compiles one translation unit of flash-attn as its own build would, links it and, on a GPU, compares with attention in float64"
+# summary = "Compiles and links one unit of flash-attn; on a GPU, compares it with float64"
 # needs = ["torch"]
 # tier = "deep"
 # timeout = 1800
@@ -51,7 +51,10 @@ COMPLAINT = re.compile(
     r"error|fatal|not found|cannot find|No such file|undefined reference", re.IGNORECASE
 )
 BESIDE = Path(__file__).resolve().parent.parent / "flash_attn"
-"""What runs in processes of its own: the plan of a build, a caller of the kernel, attention with it."""
+"""What runs in processes of its own.
+
+The plan of a build, a caller of the kernel, attention with it.
+"""
 SOURCES = "csrc/flash_attn/src"
 LARGEST_SOURCE = 1 << 30
 TORCH_IS_BROKEN, TORCH_HAS_NO_CUDA = 90, 91
@@ -130,7 +133,7 @@ class Build:
         return [f"-I{folder}" for folder in [*own, *self.plan["include"]]]
 
     def host(self, *command: str) -> None:
-        """Run the C++ compiler as for the host half, which asks for the same standard as the device half."""
+        """Run the C++ compiler as for the host half, with the C++ standard of the device half."""
         standard = [flag for flag in self.plan["flags"] if flag.startswith("-std=")]
         self.must(*self.cxx, *standard, *self.plan["defined"], *self.includes(), *command)
 
@@ -152,7 +155,10 @@ def last_error(output: str) -> str:
 
 
 def source(build: Build, data: dict[str, Any]) -> None:
-    """Bring the source into reach: a folder as it is, an archive unpacked, or fetched from the package index."""
+    """Bring the source into reach.
+
+    A folder as it is, an archive unpacked, or fetched from the package index.
+    """
     given = os.environ.get("CANARY_FLASH_ATTN")
     if given and Path(given).is_dir():
         build.source = Path(given)
@@ -282,7 +288,7 @@ def fetch(build: Build) -> None:
 
 
 def preflight(build: Build, data: dict[str, Any]) -> None:
-    """Ask torch whether it would build with this toolkit, read the flags, and say what the whole build asks of this machine."""
+    """Ask torch whether it would build with this toolkit, and say what the whole build needs."""
     done = build.run(
         sys.executable, str(BESIDE / "plan.py"), str(build.source / "setup.py"), build.arch
     )
@@ -304,7 +310,10 @@ def preflight(build: Build, data: dict[str, Any]) -> None:
         unit=build.unit.name,
     )
     data["told"] = [
-        f"MAX_JOBS={plan['max_jobs']} fits: {plan['cores']} cores, {plan['free_gb']:.0f} GB free, 5 GB a compiler"
+        (
+            f"MAX_JOBS={plan['max_jobs']} fits: {plan['cores']} cores, {plan['free_gb']:.0f} "
+            "GB free, 5 GB a compiler"
+        )
     ]
     print(
         data["told"][0] + f"; compiling {build.unit.name}, one of {plan['files']} files", flush=True
@@ -312,7 +321,7 @@ def preflight(build: Build, data: dict[str, Any]) -> None:
 
 
 def headers(build: Build, _: dict[str, Any]) -> None:
-    """Everything that the host half includes is there, and takes the C++ standard that flash-attn asks for."""
+    """Compile the host half's includes with the C++ standard that flash-attn asks for."""
     api = build.source / "csrc" / "flash_attn" / "flash_api.cpp"
     build.host("-E", str(api), "-o", "api.ii")
 
@@ -349,12 +358,15 @@ def compile_unit(build: Build, data: dict[str, Any]) -> None:
     )
     cost = f"the smallest of {data['files']} files took {seconds:.0f} s and {largest / 1e9:.1f} GB"
     data["told"] = [
-        f"{cost}: all of them at least {whole} with MAX_JOBS={data['max_jobs']} FLASH_ATTN_CUDA_ARCHS={data['target']}"
+        (
+            f"{cost}: all of them at least {whole} with MAX_JOBS={data['max_jobs']} "
+            f"FLASH_ATTN_CUDA_ARCHS={data['target']}"
+        )
     ]
 
 
 def link(build: Build, _: dict[str, Any]) -> None:
-    """Link the unit and a caller of it the way torch links an extension, and load the result into a process with torch."""
+    """Link the unit and a caller as torch links an extension, and load both beside torch."""
     text = read(build.unit)
     found = re.search(r"run_mha_fwd_<([\w:]+(?:, ?\w+)+)>", text)
     if not found:

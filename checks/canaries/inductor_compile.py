@@ -4,14 +4,19 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Compiles a small function with torch.compile, differentiates it, and feeds a size to a Triton kernel"
+# summary = "Compiles a function with torch.compile, differentiates it, and runs a Triton kernel"
 # needs = ["torch"]
 # tier = "quick"
 # timeout = 420
 # devices = "each"
-# cases = ["forward", "backward", "dynamic-shapes", "user-triton-constant", "cpp-wrapper", "compile-workers"]
+# cases = [
+#     "forward", "backward", "dynamic-shapes", "user-triton-constant", "cpp-wrapper",
+#     "compile-workers",
+# ]
 # ///
-"""TorchInductor compiles for this device, and what it compiles is right: forward, backward and at a second size.
+"""TorchInductor compiles for this device, and what it compiles is right.
+
+Forward, backward and at a second size.
 
 A failure is most often a tool that Inductor calls (a C++ compiler, OpenMP, Python.h, Triton,
 setuptools), and the reason carries the innermost error. The sizes are such that the loops run in
@@ -71,7 +76,8 @@ FRACTIONS = [number / 32 for number in range(-64, 65)]
 SWITCHES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 triton = tl = copy_jit = None  # Triton and Dynamo look for these here; `load_triton` fills them
 NO_BACKEND = re.compile(
-    r"Unsupported device type|Device \w+ not supported|too old to be supported by the triton GPU compiler"
+    r"Unsupported device type|Device \w+ not supported"
+    r"|too old to be supported by the triton GPU compiler"
 )
 
 
@@ -251,7 +257,10 @@ def await_worker(pool: Any) -> None:
         if leader is not None and leader.poll() is not None:
             raise CaseEnded(
                 "failed",
-                f"the process that leads Inductor's compile workers died with exit code {leader.returncode}",
+                (
+                    "the process that leads Inductor's compile workers died with exit code "
+                    f"{leader.returncode}"
+                ),
             )
         if time.monotonic() > deadline:
             raise CaseEnded(
@@ -329,7 +338,10 @@ def look_at_constant() -> None:
     if handed[0] != SIZES[0]:
         raise CaseEnded(
             "failed",
-            f"tl.constexpr NUMEL was handed to the backend as the symbol {handed[0]}, expected the number {SIZES[0]}",
+            (
+                f"tl.constexpr NUMEL was handed to the backend as the symbol {handed[0]}, "
+                f"expected the number {SIZES[0]}"
+            ),
         )
 
 

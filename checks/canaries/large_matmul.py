@@ -4,7 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Multiplies with sizes at which kernels are known to change their ways, and compares picked elements"
+# summary = "Multiplies at sizes where kernels change, and compares single elements"
 # needs = ["torch"]
 # tier = "quick"
 # timeout = 300
@@ -53,7 +53,7 @@ def check_all(trial: Trial, got: dict[str, Output], want: Any, what: str, **how:
 
 
 def before_nan(values: Any, dtype: str, device: str) -> Any:
-    """Make a contiguous tensor of nested lists at the beginning of a storage that goes on with NaN."""
+    """Make a contiguous tensor of nested lists in a storage whose rest is NaN."""
     made = torch.tensor(values, dtype=getattr(torch, dtype), device=device)
     storage = torch.full((made.numel() + 8192,), NAN, dtype=made.dtype, device=made.device)
     return storage[: made.numel()].view(made.shape).copy_(made)

@@ -10,11 +10,12 @@
 # timeout = 240
 # devices = "host"
 # cases = [
-#   "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "pillow", "opencv-python", "huggingface-hub", "tokenizers",
-#   "safetensors", "triton", "torchvision", "torchaudio", "torchao", "torchcodec", "torchmetrics", "transformers", "diffusers",
-#   "accelerate", "peft", "trl", "datasets", "sentence-transformers", "timm", "lightning", "pytorch-lightning", "xformers",
-#   "flash-attn", "bitsandbytes", "deepspeed", "vllm", "sglang", "xfuser", "yunchang", "onnxruntime", "tensorflow", "jax",
-#   "cupy", "optimum", "unsloth"
+#   "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "numba", "pillow", "opencv-python",
+#   "huggingface-hub", "tokenizers", "safetensors", "triton", "torchvision", "torchaudio",
+#   "torchao", "torchcodec", "torchmetrics", "transformers", "diffusers", "accelerate", "peft",
+#   "trl", "datasets", "sentence-transformers", "timm", "lightning", "pytorch-lightning",
+#   "xformers", "flash-attn", "bitsandbytes", "deepspeed", "vllm", "sglang", "xfuser", "yunchang",
+#   "onnxruntime", "tensorflow", "jax", "cupy", "optimum", "unsloth"
 # ]
 # ///
 """The packages that are installed can be imported.
@@ -107,10 +108,13 @@ NAMES = {
     **{f"cupy-cuda{generation}x": "cupy" for generation in (11, 12, 13)},
 }
 NO_GPU = re.compile(
-    r"Found no NVIDIA driver|No (CUDA|HIP|XPU) GPUs? (is|are) available|0 active drivers|no CUDA-capable device"
+    r"Found no NVIDIA driver|No (CUDA|HIP|XPU) GPUs? (is|are) available|0 active drivers"
+    r"|no CUDA-capable device"
     r"|[Dd]river version is insufficient"
-    r"|cudaError(InsufficientDriver|NoDevice)|lib(cuda|nvidia-\w+|nvcuvid)\.so\S*: cannot open|Failed to infer device type"
-    r"|Torch not compiled with CUDA enabled|(CUDA|GPU)s? (is|are|was|were) (not|required|needed)|[Nn]o (GPU|CUDA device|accelerator)"
+    r"|cudaError(InsufficientDriver|NoDevice)|lib(cuda|nvidia-\w+"
+    r"|nvcuvid)\.so\S*: cannot open|Failed to infer device type"
+    r"|Torch not compiled with CUDA enabled|(CUDA|GPU)s? (is|are|was"
+    r"|were) (not|required|needed)|[Nn]o (GPU|CUDA device|accelerator)"
     r"|[Cc]annot find any torch accelerator|requires? (a|an) (CUDA|NVIDIA|GPU)"
 )
 GPUS = int(os.environ.get("CANARY_GPUS") or 0)
@@ -161,7 +165,7 @@ def say(pipe: int, **what: Any) -> None:
 
 
 def told(error: BaseException) -> str:
-    """Put an exception into a line, with the one that it began with where its own text leaves that out."""
+    """Describe an exception in one line, with its first cause if its own text lacks it."""
     first, steps = error, 0
     while (first.__cause__ or first.__context__) is not None and steps < DEPTH:
         first, steps = first.__cause__ or first.__context__ or first, steps + 1
@@ -175,7 +179,10 @@ def told(error: BaseException) -> str:
 
 
 def begins_elsewhere(error: BaseException) -> bool:
-    """Say whether what an exception was raised after was dealt with: it says so by `from None`, or names no cause."""
+    """Say whether what an exception was raised after was dealt with.
+
+    It says so by `from None`, or names no cause.
+    """
     return error.__cause__ is None and (error.__suppress_context__ or error.__context__ is None)
 
 

@@ -4,7 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Lets all GPUs of the machine add, broadcast and exchange numbers through NCCL, compared bit for bit; Gloo on the CPU"
+# summary = "Lets all GPUs add and exchange numbers through NCCL (Gloo on the CPU), bit for bit"
 # needs = ["torch"]
 # tier = "deep"
 # timeout = 420
@@ -12,7 +12,9 @@
 # peers = true
 # cases = ["all-reduce", "broadcast", "send-and-receive"]
 # ///
-"""What the processes of one machine exchange through torch.distributed arrives bit for bit: NCCL between GPUs, Gloo on the CPU.
+"""What the processes of one machine exchange through torch.distributed arrives bit for bit.
+
+NCCL between GPUs, Gloo on the CPU.
 
 A failure on `cuda` means that training on several GPUs of this machine starts with an error, waits
 for ever, or adds wrong numbers without an error. `NCCL_P2P_DISABLE=1` tells whether direct access

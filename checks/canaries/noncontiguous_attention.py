@@ -10,11 +10,11 @@
 # timeout = 120
 # devices = "each"
 # cases = [
-#     "dtypes", "transposed-heads", "packed", "time-first", "strided", "repeated-heads", "causal", "masked", "odd-keys", "value-width",
-#     "grouped-heads", "backward",
+#     "dtypes", "transposed-heads", "packed", "time-first", "strided", "repeated-heads", "causal",
+#     "masked", "odd-keys", "value-width", "grouped-heads", "backward",
 # ]
 # ///
-"""`scaled_dot_product_attention` over the views that models hand it, and its gradients, agree with a softmax in plain Python.
+"""Attention over non-contiguous views, and its gradients, agree with a softmax in plain Python.
 
 A failure means that a fused attention kernel of this device reads queries, keys, values or a mask
 by the wrong strides, reads past them, or attends to what is masked: models give wrong tokens and no
@@ -125,7 +125,7 @@ def inner(x: list[float], y: list[float]) -> float:
 
 
 def weights(q: list[float], k: list[list[float]], mask: Mask) -> tuple[list[float], float]:
-    """The softmax of one row of scores, and what it may be wrong by, relative to each weight and for each unit of roundoff."""
+    """Return the softmax of one row of scores, and its error bound per weight."""
     scores = [
         inner(q, key) / math.sqrt(len(q)) + (mask[j] if mask else 0.0) for j, key in enumerate(k)
     ]

@@ -10,11 +10,11 @@
 # timeout = 120
 # devices = "each"
 # cases = [
-#     "dtypes", "transposed", "strided", "offset", "expanded", "permuted-batch", "size-one-dims", "permuted-heads", "bias", "into-view",
-#     "backward",
+#     "dtypes", "transposed", "strided", "offset", "expanded", "permuted-batch", "size-one-dims",
+#     "permuted-heads", "bias", "into-view", "backward",
 # ]
 # ///
-"""Products of views that are not contiguous, and their gradients, agree with sums made in plain Python.
+"""Products of non-contiguous views, and their gradients, agree with sums made in plain Python.
 
 A failure means that a matmul kernel of this device reads its operands, or writes its result, by the
 wrong strides: models give wrong numbers and no error. `.contiguous()` on the operands gets around

@@ -4,17 +4,17 @@
 #
 # [tool.doctor]
 # kind = "canary"
-# summary = "Reads and writes views that are not contiguous, element by element, and compares with plain Python"
+# summary = "Reads and writes non-contiguous views, and compares with plain Python"
 # needs = ["torch"]
 # tier = "quick"
 # timeout = 120
 # devices = "each"
 # cases = [
-#     "dtypes", "optimizer-step", "random-fill", "into-out", "special-functions", "sort", "join", "convolution", "normalization",
-#     "conversion",
+#     "dtypes", "optimizer-step", "random-fill", "into-out", "special-functions", "sort", "join",
+#     "convolution", "normalization", "conversion",
 # ]
 # ///
-"""Operations other than products read views by their strides, write into views, and leave alone what lies around them.
+"""Operations read views by their strides, write into views, and change nothing around them.
 
 A failure means that a kernel of this device takes its operands in the order of the storage, or does
 not write where it should: an optimizer that does not step, noise that is not drawn, sorted numbers
@@ -99,7 +99,10 @@ def dtypes(trial: Trial) -> None:
 
 
 def each_layout(trial: Trial) -> Iterator[tuple[Any, str, Make, str]]:
-    """Yield every layout with every dtype: the layout, its name, how to make a tensor, the dtype."""
+    """Yield every layout with every dtype.
+
+    The layout, its name, how to make a tensor, the dtype.
+    """
     for layout in LAYOUTS:
         for dtype in trial.dtypes:
             yield layout, layout.__name__, trial.make(dtype), dtype

@@ -1,1 +1,4 @@
-"""What canaries of a Cargo workspace share: what it resolves to, crates of ours beside it, and what their builds and programs said."""
+"""What canaries of a Cargo workspace share.
+
+What it resolves to, crates of ours beside it, and what their builds and programs said.
+"""

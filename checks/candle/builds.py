@@ -28,7 +28,10 @@ ANSWER = re.compile(r"^\s*(?P<said>(?:error|Error)\b.*)$", re.MULTILINE)
 
 
 class Message(NamedTuple):
-    """What rustc complains of: in which package and what of it, the error's code, its first line with the place, all of it."""
+    """What rustc complains of.
+
+    In which package and what of it, the error's code, its first line with the place, all of it.
+    """
 
     package: str
     kind: str
@@ -38,7 +41,10 @@ class Message(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """How a build ended that did not end well: `failed` speaks about what was to be built, `skipped` does not."""
+    """How a build ended that did not end well.
+
+    `failed` speaks about what was to be built, `skipped` does not.
+    """
 
     verdict: str
     reason: str
@@ -110,7 +116,10 @@ def fault(out: str, err: str, *, accelerated: bool) -> Fault:
         (NO_LINKER, "no linker to build with"),
         (
             NO_STANDARD,
-            "this toolchain lacks the standard library for the platform that the workspace builds for",
+            (
+                "this toolchain lacks the standard library for the platform that the "
+                "workspace builds for"
+            ),
         ),
     ):
         found = pattern.search(everything)
@@ -122,7 +131,10 @@ def fault(out: str, err: str, *, accelerated: bool) -> Fault:
     script = SCRIPT.search(err)
     if script:
         said = PANIC.search(err) or ANSWER.search(err[script.end() :])
-        reason = f"the build script of {script.group('crate').partition(' (')[0]}: {said.group('said').strip() if said else 'it failed'}"
+        reason = (
+            f"the build script of {script.group('crate').partition(' (')[0]}: "
+            f"{said.group('said').strip() if said else 'it failed'}"
+        )
         return Fault("failed" if accelerated else "skipped", reason[:400])
     first = next(
         (line.strip() for line in err.splitlines() if line.startswith("error")),

@@ -13,7 +13,10 @@ from typing import Any, NamedTuple
 LOGGED = 60_000
 """Characters of an output that the log keeps: doctor keeps 256 KiB of all of them."""
 ROOM = 1 << 30
-"""Bytes that have to be free where cargo builds: candle-core for the processor takes a quarter of it."""
+"""Bytes that have to be free where cargo builds.
+
+Candle-core for the processor takes a quarter of it.
+"""
 
 
 class Undone(Exception):
@@ -43,7 +46,7 @@ class Cargo:
         self.cargo = found
 
     def run(self, *arguments: str, bound: float = 60.0, quiet: bool = False, **extra: str) -> Done:
-        """Run cargo within the workspace, where its `.cargo/config.toml` and its toolchain file count."""
+        """Run cargo in the workspace, so that its `.cargo/config.toml` and toolchain file count."""
         return self.start([self.cargo, *arguments], self.workspace, bound, quiet=quiet, **extra)
 
     def start(
@@ -82,7 +85,10 @@ class Cargo:
         return done
 
     def environment(self, **extra: str) -> dict[str, str]:
-        """The environment of every command: the user's, without wrappers (caches of the user's), and offline unless that was allowed."""
+        """The environment of every command.
+
+        The user's, without wrappers (caches of the user's), and offline unless that was allowed.
+        """
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -102,7 +108,7 @@ class Cargo:
         }
 
     def metadata(self, manifest: Path, *arguments: str) -> dict[str, Any]:
-        """Ask what a manifest resolves to, the network being tried only where that was allowed and the cache does not do."""
+        """Return what a manifest resolves to: from the cache, else from the network if allowed."""
         command = [
             "metadata",
             "--format-version",
@@ -119,7 +125,9 @@ class Cargo:
                 "; `cargo fetch --locked` brings what is missing" if "offline" in done.err else ""
             )
             raise Undone(
-                f"cargo does not resolve this workspace{'' if self.network else ' offline'}: {complaint(done.err)}{missing}"
+                "cargo does not resolve this "
+                f"workspace{'' if self.network else ' offline'}: "
+                f"{complaint(done.err)}{missing}"
             )
         told: dict[str, Any] = json.loads(done.out)
         return told
@@ -168,4 +176,7 @@ def shortened(output: str) -> str:
     """Return an output without its middle where it is too long for the log."""
     if len(output) <= LOGGED:
         return output
-    return f"{output[: LOGGED // 2]}\n[... {len(output) - LOGGED} characters ...]\n{output[-LOGGED // 2 :]}"
+    return (
+        f"{output[: LOGGED // 2]}\n[... {len(output) - LOGGED} characters ...]\n"
+        f"{output[-LOGGED // 2 :]}"
+    )

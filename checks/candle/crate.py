@@ -1,4 +1,4 @@
-"""A crate of ours in a folder of ours that leans on the workspace's own packages, pinned by its own lock."""
+"""Write a small crate in its own folder that depends on the workspace's packages."""
 
 from __future__ import annotations
 
@@ -26,12 +26,17 @@ class Crate:
     ) -> None:
         self.cargo, self.folder, self.target = cargo, folder, folder / "target"
         self.manifest = folder / "Cargo.toml"
-        self.text = "".join([
-            f"[package]\n{package}publish = false\nautobins = false\n\n[workspace]\n",
-            *(f"\n[[bin]]\nname = {toml(name)}\npath = {toml(str(path))}\n" for name, path in programs.items()),
-            "\n[dependencies]\n",
-            *(f"{toml(name)} = {entry}\n" for name, entry in needs.items()),
-        ])  # fmt: skip
+        self.text = "".join(
+            [
+                f"[package]\n{package}publish = false\nautobins = false\n\n[workspace]\n",
+                *(
+                    f"\n[[bin]]\nname = {toml(name)}\npath = {toml(str(path))}\n"
+                    for name, path in programs.items()
+                ),
+                "\n[dependencies]\n",
+                *(f"{toml(name)} = {entry}\n" for name, entry in needs.items()),
+            ]
+        )
 
     def lay(self, lock: Path) -> None:
         """Put the crate into its folder."""
@@ -51,7 +56,8 @@ class Crate:
         other = workspace.differing(mine, whole)
         if other:
             raise Undone(
-                f"a crate beside the workspace would not get the workspace's own {', '.join(other[:4])}"
+                "a crate beside the workspace would not get the workspace's own "
+                f"{', '.join(other[:4])}"
             )
         return mine
 

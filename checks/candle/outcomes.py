@@ -1,4 +1,7 @@
-"""What lines that a program of ours printed come to: pure, so that what needs a Mac is judged the same in tests."""
+"""What lines that a program of ours printed come to.
+
+Pure, so that what needs a Mac is judged the same in tests.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ LONGEST = 600
 
 
 class Heard(NamedTuple):
-    """The lines about each case, the case that was begun last, and why there are no more: no device, or an error."""
+    """The lines about each case, the case that was begun last, and why there are no more.
+
+    No device, or an error.
+    """
 
     cases: dict[str, Lines]
     types: dict[str, str]
@@ -53,7 +59,10 @@ def heard(out: str) -> Heard:
 
 
 def unopened(said: str) -> Termination:
-    """Judge what opening a device said: no device is a skip, one that does not open is a failure."""
+    """Judge what opening a device said.
+
+    No device is a skip, one that does not open is a failure.
+    """
     return ("skipped" if UNBUILT.search(said) else "failed"), f"the device does not open: {said}"[
         :LONGEST
     ]
@@ -103,7 +112,7 @@ def wrong(lines: Lines, _: str) -> Termination:
 
 
 def spread(lines: Lines, device: str) -> Termination:
-    """Views of one matrix for a whole batch, which releases from 0.9.0 on multiply wrongly on the processor: told, and no verdict."""
+    """Report wrong products of one matrix with a batch of views, without a verdict."""
     ended = wrong(lines, device)
     if ended and device == "cpu" and "panicked" not in ended[1]:
         return "skipped", f"{KNOWN}, so it is told and not counted: {ended[1]}"[:LONGEST]
@@ -111,7 +120,10 @@ def spread(lines: Lines, device: str) -> Termination:
 
 
 def told(heard: Heard, ends: dict[str, Termination]) -> list[str]:
-    """Return what is worth a line beside the verdicts: what was refused, and which types are not multiplied at all."""
+    """Return what is worth a line beside the verdicts.
+
+    What was refused, and which types are not multiplied at all.
+    """
     refused = [
         f"{name} {total(lines, 'refused')} of {count(lines)}"
         for name, lines in heard.cases.items()
@@ -130,13 +142,17 @@ def told(heard: Heard, ends: dict[str, Termination]) -> list[str]:
         lines = heard.cases["broadcast"]
         many = f"{total(lines, 'wrong')} of {count(lines)}"
         said.append(
-            f"a view made by broadcast_as() gave wrong products, {many}: call contiguous() on it first (huggingface/candle#3744)"
+            f"a view made by broadcast_as() gave wrong products, {many}: call "
+            "contiguous() on it first (huggingface/candle#3744)"
         )
     return said
 
 
 def death(heard: Heard, code: int) -> Termination:
-    """Judge how a program ended that ended too soon: by a signal, or by an error of candle that no case holds."""
+    """Judge how a program ended that ended too soon.
+
+    By a signal, or by an error of candle that no case holds.
+    """
     if code == 0 and not heard.error:
         return None
     how = f"died of {name_of(-code)}" if code < 0 else f"ended with {code}"

@@ -20,7 +20,10 @@ from candle.workspace import Workspace
 
 SOURCES = Path(__file__).resolve().parent / "programs"
 ANYWHERE = ("accelerate", "mkl")
-"""Features of candle-core that a build for the processor keeps: the others need an accelerator's tools, or are for it."""
+"""Features of candle-core that a build for the processor keeps.
+
+The others need an accelerator's tools, or are for it.
+"""
 ABOUT = 'name = "doctor-canary"\nversion = "0.1.0"\nedition = "2021"\n'
 BOUND = 600.0
 LATER = "candle-core has to be compiled for it, which takes a minute or two: --tier deep"
@@ -33,7 +36,7 @@ class BuildError(Exception):
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """Turn what cannot be said here into a skip, and a candle that does not compile into a failure."""
+    """Skip what cannot be decided here, and fail for a candle that does not compile."""
     try:
         yield
     except (Undone, OSError) as reason:
@@ -43,7 +46,7 @@ def undone() -> Iterator[None]:
 
 
 class Device(NamedTuple):
-    """A device by doctor's name and by ours, the features that it needs of candle-core, and why it is not tried."""
+    """A device: doctor's name, candle's name, the features it needs, and why it is not tried."""
 
     name: str
     word: str
@@ -65,7 +68,10 @@ def devices(on: list[str]) -> list[Device]:
             )
         )
     if "metal" in on:
-        typed = "Metal is on macOS only; the build for the processor has type-checked this program, and it was not run on Metal"
+        typed = (
+            "Metal is on macOS only; the build for the processor has type-checked this "
+            "program, and it was not run on Metal"
+        )
         found.append(
             Device("metal", "metal", [*kept, "metal"], "" if sys.platform == "darwin" else typed)
         )
@@ -87,7 +93,7 @@ def no_cuda() -> str:
 def program(
     cargo: Cargo, whole: Workspace, device: Device, name: str, folder: Path
 ) -> tuple[Path, str]:
-    """Return a program of ours with the workspace's own candle-core in it, and what there is to say of how it was made.
+    """Return a program built with the workspace's own candle-core, and notes on its build.
 
     A quick run does only what takes seconds: it links with what the workspace has built.
     """

@@ -1,4 +1,7 @@
-"""A package's build script, compiled and never run: against the crates that it really uses, else against stubs of them."""
+"""A package's build script, compiled and never run.
+
+Against the crates that it really uses, else against stubs of them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from candle.workspace import Workspace, toml
 
 STUBS = Path(__file__).resolve().parent / "stubs"
 ITS_OWN = {"E0381", "E0384", "E0594", "E0596"}
-"""Assigned twice, or before there is a value: faults of the script alone, whatever its crates are like."""
+"""Assigned twice, or before there is a value.
+
+Faults of the script alone, whatever its crates are like.
+"""
 DEEPEST = 40
 
 
@@ -32,7 +38,7 @@ def found(cargo: Cargo, name: str) -> tuple[dict[str, Any], Workspace | None, st
 
 
 def by_path(cargo: Cargo, name: str) -> dict[str, Any] | None:
-    """Return a package that the workspace reaches by paths alone, for which nothing need be resolved."""
+    """Return a package that the workspace reaches by paths alone, so that nothing is resolved."""
     waiting, seen = [cargo.workspace / "Cargo.toml"], {Path()}
     while waiting and len(seen) < DEEPEST:
         manifest = waiting.pop(0)
@@ -150,5 +156,6 @@ def against_stubs(cargo: Cargo, package: dict[str, Any], folder: Path) -> builds
         print("".join(each.rendered for each in own), flush=True)
         return builds.Fault("failed", own[0].line)
     raise Undone(
-        f"undecided without the crates that the build script uses: {told[0].line if told else 'rustc failed'}"
+        "undecided without the crates that the build script uses: "
+        f"{told[0].line if told else 'rustc failed'}"
     )

@@ -1,4 +1,4 @@
-"""A program of ours, tried with the workspace's candle on the processor and on each accelerator that this candle is built for."""
+"""Try a program with the workspace's candle on the CPU and on each accelerator of its build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the workspace has built already: a program of ours is linked with the very candle-core that lies in its target folder.
+"""What the workspace has built already.
+
+A program of ours is linked with the very candle-core that lies in its target folder.
 
 That costs seconds, where compiling candle-core costs a minute or two, and the folder is only read.
 Cargo is not asked: our crate is another one than the workspace's, features of shared dependencies
@@ -68,7 +70,7 @@ def linked(
 
 
 def found(whole: Workspace, features: list[str]) -> Library | None:
-    """Return the newest candle-core that was built from the locked source, with these features, since the lock last changed.
+    """Return the newest candle-core built from the locked source with these features; else nothing.
 
     A crate in a folder may have changed since, and a time says little of it: where candle leans on
     one, nothing is trusted.
@@ -116,7 +118,7 @@ def features_of(fingerprint: Path) -> set[str] | None:
 
 
 def comes_from(listing: Path, root: str) -> bool:
-    """Say whether a library was compiled from the sources in a folder, by the list of files that rustc left."""
+    """Say whether a library was compiled from the sources in a folder, by rustc's list of files."""
     try:
         with open(listing, encoding="utf-8") as file:
             return f"{root}{os.sep}src{os.sep}lib.rs".replace(" ", "\\ ") in file.readline().rstrip(

@@ -39,7 +39,10 @@ class Workspace:
         self.lock = self.root / "Cargo.lock"
 
     def the(self, name: str) -> dict[str, Any]:
-        """Return the package of a name: where there are several, one that the workspace's own crates use, and the newest of these."""
+        """Return the package of a name.
+
+        Where there are several, one that the workspace's own crates use, and the newest of these.
+        """
         found = [each for each in self.packages.values() if each["name"] == name]
         if not found:
             raise Undone(f"{name} is in Cargo.lock, but no build with these features takes it in")
@@ -91,7 +94,7 @@ def read(cargo: Cargo) -> Workspace:
 
 
 def dependency(package: dict[str, Any], features: list[str], *, default: bool) -> str:
-    """Return the value of an entry under `[dependencies]` that means the very package, wherever the manifest lies."""
+    """Return an entry under `[dependencies]` that means the same package from anywhere."""
     source = str(package["source"] or "")
     fields: dict[str, Any] = {
         "package": package["name"],

@@ -93,7 +93,10 @@ class Rank:
         ]
         if wrong and not self.wrong:
             place = wrong[0]
-            said = f"{len(wrong)} of {len(expected)} elements differ, element {place} is {found[place]:g}, expected {expected[place]:g}"
+            said = (
+                f"{len(wrong)} of {len(expected)} elements differ, element {place} is "
+                f"{found[place]:g}, expected {expected[place]:g}"
+            )
             self.wrong = f"{what}: {said}"
 
     def all_reduce(self) -> None:

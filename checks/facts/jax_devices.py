@@ -4,7 +4,7 @@
 #
 # [tool.doctor]
 # kind = "facts"
-# summary = "Asks JAX for its devices, computes on each, and keeps the words of a plugin that does not start"
+# summary = "Asks JAX for its devices, computes on each, and keeps the errors of plugins"
 # needs = ["jax"]
 # tier = "quick"
 # timeout = 120
@@ -58,7 +58,7 @@ class HeadAndTail(logging.Handler):
 
 
 def build() -> tuple[str, str | None]:
-    """Say what JAX was built for, by the plugin beside it or by the version of jaxlib, and with which plugin."""
+    """Return what JAX was built for and its plugin, by the plugin's package or jaxlib's version."""
     for one in importlib.metadata.distributions():
         name, version = one.metadata["Name"] or "", one.version
         found = PLUGIN.match(name.lower())
@@ -72,7 +72,7 @@ def build() -> tuple[str, str | None]:
 
 
 def why_none(jax: Any, kind: str, kept: HeadAndTail) -> str:
-    """Give the words of a plugin that did not start, or else those that JAX has when it is asked for that kind."""
+    """Return the error of a plugin that did not start, else the error of JAX."""
     told = [
         text
         for text in kept.said
@@ -140,7 +140,10 @@ def compute(jax: Any, device: Any, name: str) -> None:
 
 
 def named(device: Any, kind: str) -> str:
-    """Name a device the way JAX does in `jax.devices`: `cuda:0`, for its platform `gpu` says less."""
+    """Name a device the way JAX does in `jax.devices`.
+
+    `cuda:0`, for its platform `gpu` says less.
+    """
     return (
         "cpu"
         if device.platform == "cpu"

@@ -4,14 +4,14 @@
 #
 # [tool.doctor]
 # kind = "facts"
-# summary = "Runs a tiny model with the GPU provider that ONNX Runtime was built with, and sees whether it fell back to the CPU"
+# summary = "Runs a tiny model with ONNX Runtime's GPU provider, and sees if it fell back"
 # needs = ["onnxruntime"]
 # tier = "quick"
 # timeout = 120
 # devices = "host"
 # cases = []
 # ///
-"""Which execution providers ONNX Runtime was built with, whether the one for GPUs starts, and why not where it does not.
+"""Report the execution providers of ONNX Runtime, and why the GPU's does not start.
 
 A failed result means that `import onnxruntime` fails, or that the tiny model gives a wrong answer.
 Where the provider for GPUs does not start, ONNX Runtime computes on the processor and says so in
@@ -38,10 +38,14 @@ BUILDS = {
     "MIGraphXExecutionProvider": "rocm",
     "DmlExecutionProvider": "directml",
 }
-"""Providers that compute on GPUs, the plainest first. TensorRT's is not among them: it wants a library of its own."""
+"""Providers that compute on GPUs, the plainest first. TensorRT's is not among them.
+
+It wants a library of its own.
+"""
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SAID = re.compile(
-    r"with error: .*|(CUDA|HIP|CUDNN|cuDNN|CUBLAS)\S* (failure|error).*|Failed to create .*|FAIL : .*"
+    r"with error: .*|(CUDA|HIP|CUDNN|cuDNN|CUBLAS)\S* (failure|error).*"
+    r"|Failed to create .*|FAIL : .*"
 )
 
 
@@ -62,7 +66,10 @@ def field(number: int, value: Any) -> bytes:
 
 
 def model() -> bytes:
-    """Return a model that doubles four numbers: y = x + x, in the ONNX format, operators of version 13."""
+    """Return a model that doubles four numbers.
+
+    Y = x + x, in the ONNX format, operators of version 13.
+    """
     floats = field(2, field(1, field(1, 1) + field(2, field(1, field(1, 4)))))
     node = field(1, "x") + field(1, "x") + field(2, "y") + field(4, "Add")
     graph = (
@@ -148,7 +155,8 @@ def examine(runtime: Any, providers: list[str]) -> None:
             again = attempt(runtime, provider)
             if not again:
                 data["told"].append(
-                    f"{provider} starts only after onnxruntime.preload_dlls(), or after import torch: {error}"
+                    f"{provider} starts only after onnxruntime.preload_dlls(), or after "
+                    f"import torch: {error}"
                 )
             error = error if "cannot open" in again else again
         REPORT.facts["onnxruntime.error"] = error or None

@@ -99,7 +99,10 @@ def build(torch: Any) -> dict[str, Any]:
 
 
 def cudnn(torch: Any) -> None:
-    """Ask torch which cuDNN it loaded, in a child: parts of two releases of cuDNN can end the process."""
+    """Ask torch which cuDNN it loaded, in a child.
+
+    Parts of two releases of cuDNN can end the process.
+    """
     if not torch.version.cuda:
         return
     version, error = in_child(torch) if hasattr(os, "fork") else said(torch.backends.cudnn.version)
@@ -191,7 +194,7 @@ def pci_address(seen: Any) -> str | None:
 
 
 def why_no_cuda(torch: Any, caught: list[warnings.WarningMessage]) -> str | None:
-    """Give the reason that torch warns of, or else the one that it gives when it is made to start CUDA."""
+    """Return the reason that torch warns of, or else the error when CUDA is started."""
     if not is_gpu_build(torch):
         return None
     if caught:
@@ -213,7 +216,7 @@ def mps(torch: Any) -> Iterator[str]:
 
 
 def xpu(torch: Any) -> Iterator[str]:
-    """Ask for Intel's GPUs, and keep the words of a torch that was built for them and finds none."""
+    """Ask torch for Intel's GPUs, and keep the error of a torch that is built for them."""
     backend = getattr(torch, "xpu", None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -227,7 +230,7 @@ def xpu(torch: Any) -> Iterator[str]:
 
 
 def why_no_xpu(torch: Any, caught: list[warnings.WarningMessage]) -> str | None:
-    """Give the reason that torch warns of, or else the one that it gives when it is made to start XPU."""
+    """Return the reason that torch warns of, or else the error when XPU is started."""
     if caught:
         return " ".join(str(caught[0].message).split())[:400]
     try:
@@ -259,7 +262,10 @@ def prove(torch: Any, device: str) -> None:
     with REPORT.result(device) as data:
         if os.environ.get("CANARY_EXCLUSIVE") == "1" and device.startswith("cuda"):
             data["told"] = [
-                "one process at a time (compute mode of the driver): the checks of GPUs ran one after another"
+                (
+                    "one process at a time (compute mode of the driver): the checks of GPUs "
+                    "ran one after another"
+                )
             ]
         alive(torch, device)
         REPORT.facts.setdefault("torch.devices", []).append(device)
@@ -289,7 +295,7 @@ def look_for(torch: Any, kind: str, find: Any) -> list[str]:
 
 
 def why_none(torch: Any, data: dict[str, Any]) -> CaseEnded:
-    """Tell a machine without a GPU, and GPUs that other processes have, from a GPU that torch cannot start."""
+    """Tell no GPU, or a GPU that is in use, from a GPU that torch cannot start."""
     if is_xpu_build(torch):
         return CaseEnded("skipped", "this torch is built for the GPUs of Intel")
     if not is_gpu_build(torch):
@@ -335,7 +341,10 @@ def everything(asked: list[str]) -> None:
 
 
 def main() -> None:
-    """Do what is asked for: everything, the import and the processor, the search for devices, or the proof of some of them."""
+    """Do what is asked for.
+
+    Everything, the import and the processor, the search for devices, or the proof of some of them.
+    """
     asked = [each for each in os.environ.get("CANARY_DEVICES", "").split(",") if each]
     if not asked or "cpu" in asked:
         everything(asked)

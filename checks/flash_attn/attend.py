@@ -1,4 +1,7 @@
-"""Load the unit and, where asked, attend with it on the GPU: compare with the same in float64 on the CPU."""
+"""Load the unit and, where asked, attend with it on the GPU.
+
+Compare with the same in float64 on the CPU.
+"""
 
 import ctypes
 import os

@@ -1,4 +1,7 @@
-"""A build backend that builds nothing: it keeps the source that an installer has fetched and unpacked, so that setup.py is not run."""
+"""A build backend that builds nothing.
+
+It keeps the source that an installer has fetched and unpacked, so that setup.py is not run.
+"""
 
 import os
 import shutil

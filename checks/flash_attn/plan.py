@@ -1,4 +1,6 @@
-"""Say how flash-attn's own build would compile here: `plan.py SETUP_PY ARCH`, setup.py being read and never run.
+"""Say how flash-attn's own build would compile here.
+
+`plan.py SETUP_PY ARCH`, setup.py being read and never run.
 
 torch first compares compiler, toolkit and itself, as it does before every build. Printed are the
 flags of setup.py, what torch adds to them, the target that serves the architecture, and how many
@@ -22,12 +24,18 @@ if torch.version.cuda is None:
 from torch.utils import cpp_extension as builder
 
 BYTES_A_JOB = 5_000_000_000
-"""For one architecture: the smallest unit of 2.8.3 takes 3.4 GB with nvcc 13.0, those of wider heads more."""
+"""For one architecture.
+
+The smallest unit of 2.8.3 takes 3.4 GB with nvcc 13.0, those of wider heads more.
+"""
 KNOWN = re.compile(r"-[-\w+=:.]+$")
 
 
 def flags_of(setup: str) -> "list[str]":
-    """Return the flags for nvcc: the list that holds --expt-extended-lambda, without what is not a plain text in it."""
+    """Return the flags for nvcc.
+
+    The list that holds --expt-extended-lambda, without what is not a plain text in it.
+    """
     for node in ast.walk(ast.parse(setup)):
         if isinstance(node, ast.List):
             flags = [
@@ -41,7 +49,10 @@ def flags_of(setup: str) -> "list[str]":
 
 
 def target_of(setup: str, arch: str) -> int:
-    """Return the architecture that setup.py compiles for to serve this one: the first of its generation."""
+    """Return the architecture that setup.py compiles for to serve this one.
+
+    The first of its generation.
+    """
     number = re.match(r"sm_(\d+)", arch)
     # Releases ask `"80" in cuda_archs()`, the main branch `"80" in archs`, and releases before 2.8
     # write the flags themselves.
@@ -70,7 +81,10 @@ def toolkit() -> "tuple[int, ...]":
 
 
 def free_memory() -> int:
-    """The bytes that are free to use: the least of the machine's and of what each control group leaves; 0 where nothing tells."""
+    """The bytes that are free to use.
+
+    The least of the machine's and of what each control group leaves; 0 where nothing tells.
+    """
     rooms = [
         int(kilobytes) << 10
         for kilobytes in re.findall(

@@ -50,7 +50,10 @@ GATES = (
 """Words in a condition by which a caller may be choosing between releases of what it calls."""
 IMPORTS = b"\nfrom ", b"\nimport ", b"\n    from ", b"\n    import "
 MOST = 40
-"""Files of one package that call into another: above it the two are released together, or reading them would take too long."""
+"""Files of one package that call into another.
+
+Above it the two are released together, or reading them would take too long.
+"""
 MISSES = {"ImportError", "ModuleNotFoundError"}
 
 
@@ -64,7 +67,7 @@ class Misfit(NamedTuple):
 
 
 def misfits(sources: Sources, callees: list[str]) -> Iterator[Misfit]:
-    """Yield the calls into these packages, from files of others, that raise TypeError whenever they are reached."""
+    """Yield the calls into these packages that raise TypeError whenever they are reached."""
     pairs: dict[tuple[str, str], list[str]] = {}
     for path in sources.files:
         data = sources.text(path)
@@ -101,13 +104,22 @@ def in_module(sources: Sources, module: Module, wanted: set[str]) -> Iterator[Mi
             if len(ends) == 1 and top(ends[0][0]) == target.partition(".")[0] and plain(*ends[0]):
                 wrong = mismatch(call, ends[0][1].args)
                 if wrong:
-                    at = f"{place(sources, module, call.lineno)}, {place(sources, ends[0][0], ends[0][1].lineno)}"
-                    says = f"{top(module)} calls {ends[0][1].name}() of {top(ends[0][0])}, which {wrong}"
+                    at = (
+                        f"{place(sources, module, call.lineno)}, "
+                        f"{place(sources, ends[0][0], ends[0][1].lineno)}"
+                    )
+                    says = (
+                        f"{top(module)} calls {ends[0][1].name}() of {top(ends[0][0])}, which "
+                        f"{wrong}"
+                    )
                     yield Misfit(module, ends[0][0], says, at)
 
 
 def calls(body: list[Any], chain: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield every call with what stands around it, outermost first: definitions, conditions, attempts."""
+    """Yield every call with what stands around it, outermost first.
+
+    Definitions, conditions, attempts.
+    """
     for node in body:
         if isinstance(node, ast.Call):
             yield node, chain
@@ -118,7 +130,7 @@ def calls(body: list[Any], chain: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def meant(module: Module, call: Any, chain: list[Any]) -> str:
-    """Return the dotted name that a call means, through one import at the top that nothing competes with; else nothing.
+    """Return the dotted name that a call means by one top-level import; else nothing.
 
     An import within a function is most often of something that not everybody has, on a way that not
     everybody takes.
@@ -157,7 +169,10 @@ def binds(node: Any, name: str) -> bool:
 
 
 def only_the_machine(module: Module, name: str) -> bool:
-    """Say whether the one condition of an import is that the machine has an accelerator: `if torch.cuda.is_available():`."""
+    """Say whether the one condition of an import is that the machine has an accelerator.
+
+    `if torch.cuda.is_available():`.
+    """
     for node in module.tree.body:
         if isinstance(node, ast.If):
             held = any(
@@ -180,7 +195,10 @@ def only_the_machine(module: Module, name: str) -> bool:
 
 
 def hedged(call: Any, chain: list[Any]) -> bool:
-    """Say whether a call may be there for some releases only: by what stands around it, or by another call of the same in a function."""
+    """Say whether a call may be there for some releases only.
+
+    By what stands around it, or by another call of the same in a function.
+    """
     for node in chain:
         if isinstance(node, ast.Try):
             types = [
@@ -216,7 +234,10 @@ def chooses(node: Any) -> bool:
 
 
 def plain(module: Module, node: Any) -> bool:
-    """Say whether a definition is what a caller gets: a function at the top of its file, the only one of its name, wrapped by nothing."""
+    """Say whether a definition is what a caller gets.
+
+    A function at the top of its file, the only one of its name, wrapped by nothing.
+    """
     decorators = [
         dotted_parts(one.func if isinstance(one, ast.Call) else one)[-1:]
         for one in getattr(node, "decorator_list", [])

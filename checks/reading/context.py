@@ -1,4 +1,7 @@
-"""Follows `ctx` through the passes of an autograd function: what is kept on it, and what is asked of it."""
+"""Follows `ctx` through the passes of an autograd function.
+
+What is kept on it, and what is asked of it.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ ASKS_FOR_GRADIENTS = ("grad", "training")
 
 
 class HeadAndTail(NamedTuple):
-    """What a forward pass leaves on `ctx`: on some way through it, on every way that can meet a backward pass; `saves` tensors."""
+    """What a forward pass leaves on `ctx`.
+
+    On some way through it, on every way that can meet a backward pass; `saves` tensors.
+    """
 
     some: set[str]
     always: set[str]
@@ -74,7 +80,7 @@ class Reader:
         ]
 
     def attribute(self, node: Any, *way: Any) -> str:
-        """Name the attribute of `ctx` that an expression stands for, in one of these ways (loaded, stored)."""
+        """Return the attribute of `ctx` that an expression means, if loaded or stored as asked."""
         held = (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
@@ -218,7 +224,10 @@ class Keeper(Reader):
         return {str(node.args[1].value)}
 
     def escapes(self) -> None:
-        """Doubt where `ctx` goes where it cannot be followed: into a container, another name, a nested function."""
+        """Doubt where `ctx` goes where it cannot be followed.
+
+        Into a container, another name, a nested function.
+        """
         held = {
             id(part.value) for part in ast.walk(self.found.node) if isinstance(part, ast.Attribute)
         }
@@ -358,7 +367,7 @@ class Asker(Reader):
         return reads
 
     def of(self, node: Any) -> list[Read]:
-        """Return what an expression or a simple statement reads, without those parts of it that may be passed over."""
+        """Return what an expression or a simple statement reads, without its optional parts."""
         name = self.attribute(node, ast.Load)
         if name:
             return [Read(name, self.found.module, node.lineno, self.found.owner)]

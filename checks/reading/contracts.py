@@ -105,7 +105,10 @@ def faults(sources: Sources, held: Contract, sites: list[Site]) -> Iterator[Faul
         names = ", ".join(dict.fromkeys(f"ctx.{read.name}" for read in missing)) + (
             " on every way through it" if some else ""
         )
-        at = f"{place(sources, held.forward.module, held.forward.node.lineno)}, {place(sources, missing[0].module, missing[0].line)}"
+        at = (
+            f"{place(sources, held.forward.module, held.forward.node.lineno)}, "
+            f"{place(sources, missing[0].module, missing[0].line)}"
+        )
         reader = (
             f"{whose(held, missing[0].module)} {missing[0].owner or held.backward.owner}.backward"
         )
@@ -122,10 +125,19 @@ def faults(sources: Sources, held: Contract, sites: list[Site]) -> Iterator[Faul
     )
     counts = [site for site in counts if held.returns is not None and site.given > held.returns]
     if counts:
-        at = f"{place(sources, counts[0].module, counts[0].line)}, {place(sources, held.backward.module, held.backward.node.lineno)}"
-        returns = f"{whose(held, held.backward.module)} {held.backward.owner}.backward returns {held.returns}"
+        at = (
+            f"{place(sources, counts[0].module, counts[0].line)}, "
+            f"{place(sources, held.backward.module, held.backward.node.lineno)}"
+        )
+        returns = (
+            f"{whose(held, held.backward.module)} {held.backward.owner}.backward returns "
+            f"{held.returns}"
+        )
         what = f"{name} is given {counts[0].given} inputs, and {returns}"
-        raises = f"backward() through {counts[0].through} raises RuntimeError, an incorrect number of gradients ({at})"
+        raises = (
+            f"backward() through {counts[0].through} raises RuntimeError, an incorrect number "
+            f"of gradients ({at})"
+        )
         yield Fault("gradient-count", f"{what}: {advice}; {raises}", True)
 
 
@@ -135,7 +147,10 @@ def whose(held: Contract, module: Module) -> str:
 
 
 def apart(forward: Method, module: Module, owner: str) -> bool:
-    """Say whether code belongs to another class than a forward pass, or to another package: such parts may move apart."""
+    """Say whether code belongs to another class than a forward pass, or to another package.
+
+    Such parts may move apart.
+    """
     return (owner not in ("", forward.owner)) or top(module) != top(forward.module)
 
 
@@ -145,7 +160,10 @@ def split(held: Contract) -> bool:
 
 
 def accepts(held: Contract, given: int) -> bool:
-    """Say whether the forward pass takes so many inputs: where it does not, it is not backward that fails."""
+    """Say whether the forward pass takes so many inputs.
+
+    Where it does not, it is not backward that fails.
+    """
     arguments = held.forward.node.args
     most = len(parameters(held.forward)) - held.skips
     return arguments.vararg is not None or most - len(arguments.defaults) <= given <= most
@@ -163,7 +181,10 @@ def advise(kind: Kind) -> str:
 
 
 def made_for_training(held: Contract) -> bool:
-    """Say whether the forward pass keeps anything for a backward pass that it inherits: where it does not, it serves inference only."""
+    """Say whether the forward pass keeps anything for a backward pass that it inherits.
+
+    Where it does not, it serves inference only.
+    """
     if held.backward.owner == held.forward.owner:
         return True
     return (
@@ -174,7 +195,7 @@ def made_for_training(held: Contract) -> bool:
 
 
 def suspects(sources: Sources, data: dict[str, Any]) -> Iterator[Suspect]:
-    """Yield the classes that are reached and either break their contract or build on another package's class."""
+    """Yield the classes that break their contract or derive from another package's class."""
     aside, unclear = [], 0
     for kind in kinds(sources):
         data["functions"] += 1

@@ -1,4 +1,4 @@
-"""Finds the autograd functions among installed classes, and the passes that each has or inherits."""
+"""Find the autograd functions among installed classes, and the passes of each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ PLAIN = tuple(
 
 
 class Method(NamedTuple):
-    """A forward pass, a backward pass, or `setup_context`: where it is written, and in which class."""
+    """A forward pass, a backward pass, or `setup_context`.
+
+    Where it is written, and in which class.
+    """
 
     module: Module
     node: Any
@@ -47,7 +50,10 @@ class Method(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """An autograd function: its class, the classes it inherits from, nearest first, and itself at their head."""
+    """An autograd function.
+
+    Its class, the classes it inherits from, nearest first, and itself at their head.
+    """
 
     module: Module
     node: Any
@@ -93,7 +99,7 @@ def places(data: bytes) -> Iterator[int]:
 
 
 def derived(data: bytes, at: int) -> bool:
-    """Say whether a method stands in a class that is derived from something else than what needs no look: a text search, to be fast."""
+    """Say whether a method's class may be an autograd function, by a fast text search."""
     start = data.rfind(b"class ", 0, at)
     return start >= 0 and not any(
         data.startswith(base, data.find(b"(", start, start + 200)) for base in PLAIN
@@ -207,7 +213,10 @@ def parameters(found: Method) -> list[str]:
 
 
 def bodies(node: Any) -> Iterator[Any]:
-    """Yield every node below a function that runs when it runs: nested functions and classes are left out."""
+    """Yield every node below a function that runs when it runs.
+
+    Nested functions and classes are left out.
+    """
     pending = list(node.body) if isinstance(node, Function) else [node]
     while pending:
         one = pending.pop()

@@ -1,4 +1,4 @@
-"""Runs autograd functions of the target on the processor, out of their sources alone, with stand-ins for what they call."""
+"""Run the target's autograd functions on the CPU, with stand-ins for their calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ import torch  # noqa: E402
 
 
 class Stand:
-    """Stands for whatever a class uses outside torch: a call gives a tensor like the first that it was handed."""
+    """Stands for whatever a class uses outside torch.
+
+    A call gives a tensor like the first that it was handed.
+    """
 
     def __call__(self, *values: Any, **words: Any) -> Any:
         """Give ones in the shape of the first tensor."""
@@ -113,7 +116,10 @@ def outside(name: str) -> bool:
 
 
 def real(value: Any) -> Any:
-    """Return what a top-level name stands for: torch's and the standard library's own, and plain constants; else a stand-in."""
+    """Return what a top-level name stands for.
+
+    Torch's and the standard library's own, and plain constants; else a stand-in.
+    """
     try:
         if isinstance(value, str) and not outside(value):
             parts = value.split(".")
@@ -175,7 +181,10 @@ def drive(wanted: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Run the classes that standard input describes, and print a line for each: `passed`, or what it raised."""
+    """Run the classes that standard input describes, and print a line for each.
+
+    `passed`, or what it raised.
+    """
     for described in json.load(sys.stdin):
         try:
             drive(described)

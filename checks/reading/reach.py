@@ -23,7 +23,10 @@ class Site(NamedTuple):
 
 
 def applied(sources: Sources, kind: Kind) -> list[Site]:
-    """Find where `apply` of a class is reached: from the top of a module, or from what can be imported or is used there."""
+    """Find where `apply` of a class is reached.
+
+    From the top of a module, or from what can be imported or is used there.
+    """
     return [
         Site(module, node.lineno, given, chain[0].name if chain else module.name)
         for module in mentions(sources, kind.node.name, b"apply")
@@ -45,7 +48,7 @@ def mentions(sources: Sources, *words: str | bytes) -> Iterator[Module]:
 def applications(
     sources: Sources, kind: Kind, module: Module
 ) -> Iterator[tuple[Any, int | None, list[Any]]]:
-    """Yield each `X.apply` that means this class, how many inputs it is called with, and the definitions around it."""
+    """Yield each `X.apply` of this class, its number of inputs, and the definitions around it."""
     called = {id(call.func): call for call in ast.walk(module.tree) if isinstance(call, ast.Call)}
     for node, chain in within(module.tree, []):
         if (
@@ -98,7 +101,10 @@ def means(sources: Sources, module: Module, value: Any, chain: list[Any], kind: 
 
 
 def reached(sources: Sources, chain: list[Any], kind: Kind, seen: set[str]) -> bool:
-    """Say whether what stands there can run: not in the class itself, nor in something private that nothing uses."""
+    """Say whether what stands there can run.
+
+    Not in the class itself, nor in something private that nothing uses.
+    """
     if not chain:
         return True
     name = chain[0].name

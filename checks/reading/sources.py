@@ -1,4 +1,4 @@
-"""Finds and parses the source files of installed packages, and follows names through their import statements."""
+"""Find and parse the sources of installed packages, and follow names through their imports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ class Module:
                 self.doubted.add(name)
 
     def imported(self, node: Any) -> dict[str, str]:
-        """Return what an import statement binds: local names, and the dotted names they stand for."""
+        """Return what an import statement binds.
+
+        Local names, and the dotted names they stand for.
+        """
         if isinstance(node, ast.Import):
             return {
                 alias.asname or alias.name.partition(".")[0]: alias.name
@@ -141,7 +144,10 @@ class Sources:
         return self._modules[name]
 
     def find(self, dotted: str, depth: int = 0) -> list[Thing | str]:
-        """Return what a dotted name may stand for: definitions, or the name itself where it leads out of what is installed here."""
+        """Return what a dotted name may stand for.
+
+        Definitions, or the name itself where it leads out of what is installed here.
+        """
         parts = dotted.split(".")
         for count in range(len(parts) - 1, 0, -1):
             module = self.module(".".join(parts[:count]))

@@ -1,4 +1,7 @@
-"""Every check whose needs are met: first the one that proves torch and its devices alive, then what leans on it, side by side."""
+"""Every check whose needs are met.
+
+First the one that proves torch and its devices alive, then what leans on it, side by side.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ from doctor.observe.runner import (
 )
 
 _MEMORY_SHARE = 0.85
-"""Of the memory that is free: above it a check is stopped, before the kernel chooses whom to stop."""
+"""Of the memory that is free.
+
+Above it a check is stopped, before the kernel chooses whom to stop.
+"""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +56,10 @@ Plans: TypeAlias = Mapping[TargetKind, Plan]
 
 
 def plans_for(targets: Iterable[Target], host: Host, facts: Facts) -> Plans:
-    """Return how checks run in each target: what they are told of it, and the memory they may take."""
+    """Return how checks run in each target.
+
+    What they are told of it, and the memory they may take.
+    """
     free = value_of(facts, "host.memory_available_bytes")
     memory = int(free * _MEMORY_SHARE) if free else None
     return {
@@ -90,7 +99,10 @@ def _plan(target: Target, host: Host, facts: Facts) -> Plan:
 
 
 def _gpu_settings(kind: TargetKind, facts: Facts) -> dict[str, str | None]:
-    """Return what checks are told of the GPUs: for which architecture to compile, and how many are visible."""
+    """Return what checks are told of the GPUs.
+
+    For which architecture to compile, and how many are visible.
+    """
     count = value_of(dict(of_gpus(facts)), "nvidia.gpu_count")
     return {
         "CANARY_ARCH": target_arch(facts, torch=kind is TargetKind.INTERPRETER),
@@ -106,7 +118,10 @@ def _has_no_triton_kernels(facts: Facts) -> bool:
 
 
 def _takes_one_process(facts: Facts) -> bool:
-    """Say whether a GPU of this environment takes one process at a time: two checks side by side would keep each other out."""
+    """Say whether a GPU of this environment takes one process at a time.
+
+    Two checks side by side would keep each other out.
+    """
     cards = value_of(facts, "nvidia.visible") or value_of(facts, "nvidia.gpus") or ()
     return any(card.get("compute_mode", "default") != "default" for card in cards)
 
@@ -295,7 +310,10 @@ def _is_missing(need: str, facts: Facts) -> bool:
 
 
 def concerns(check: Check, facts: Facts) -> bool:
-    """Say whether a check has to do with these targets at all: one about a crate or a framework that is not here is not even skipped."""
+    """Say whether a check has to do with these targets at all.
+
+    One about a crate or a framework that is not here is not even skipped.
+    """
     if check.header.target is not TargetKind.CARGO:
         about_framework = check.header.kind is Kind.FACTS and not _proves_torch(check)
         return not about_framework or not any(

@@ -10,7 +10,7 @@ DENIED = """
 gpu7:811:902 [1] misc/shmutils.cc:72 NCCL WARN Call to shm_open failed : Permission denied
 gpu7:811:902 [1] misc/shmutils.cc:113 NCCL WARN Error while creating shared memory segment nccl-xy (size 9637888)
 RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:911, unhandled system error
-"""
+"""  # noqa: E501
 PORTS = """
 gpu7:811:902 [1] misc/socket.cc:379 NCCL WARN Call to bind failed : Address already in use
 Traceback (most recent call last):

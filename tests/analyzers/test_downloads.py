@@ -28,7 +28,8 @@ RETRY = (
         ),
         (
             RETRY.format(
-                "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate "
+                "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] "
+                "certificate "
                 "verify failed: unable to get local issuer certificate (_ssl.c:1006)'))"
             ),
             "The certificate of pypi.org is not trusted here",
@@ -50,7 +51,8 @@ RETRY = (
         (
             "ERROR: HTTP error 403 while getting https://download.pytorch.org/whl/nightly/x.whl",
             (
-                "download.pytorch.org refuses this: no rights, a blocked network, or a file that is not "
+                "download.pytorch.org refuses this: no rights, a blocked network, or a file "
+                "that is not "
                 "for everybody"
             ),
         ),
@@ -87,15 +89,23 @@ def test_a_download_that_recovered() -> None:
         ),
         (
             (
-                "OSError: [WinError 32] The process cannot access the file because it is being used by "
+                "OSError: [WinError 32] The process cannot access the file because it is being "
+                "used by "
                 "another process: 'C:\\\\ai\\\\torch\\\\lib\\\\c10.dll'"
             ),
-            "Windows refuses to change C:\\\\ai\\\\torch\\\\lib\\\\c10.dll: another program has it open",
+            (
+                "Windows refuses to change C:\\\\ai\\\\torch\\\\lib\\\\c10.dll: another "
+                "program has it open"
+            ),
         ),
         (
-            "fatal: unable to access 'https://github.com/x/y.git/': Could not resolve host: github.com",
             (
-                "git could not fetch a repository: fatal: unable to access 'https://github.com/x/y.git/': "
+                "fatal: unable to access 'https://github.com/x/y.git/': Could not resolve "
+                "host: github.com"
+            ),
+            (
+                "git could not fetch a repository: fatal: unable to access "
+                "'https://github.com/x/y.git/': "
                 "Could not resolve host: github.com"
             ),
         ),

@@ -66,7 +66,10 @@ COVERED = (
     ),
     ("Cannot convert a MPS Tensor to float64 dtype as the MPS framework", "mps-type"),
     (
-        "NotImplementedError: The operator 'aten::x' is not currently implemented for the MPS device",
+        (
+            "NotImplementedError: The operator 'aten::x' is not currently implemented for the "
+            "MPS device"
+        ),
         "mps-operator-missing",
     ),
 )

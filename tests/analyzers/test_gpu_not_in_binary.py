@@ -15,7 +15,8 @@ COVERED = (
     (RTX_5090, "no code for NVIDIA GeForce RTX 5090 (sm_120)"),
     (
         (
-            "Oct 04 13:19:39 host webui[394]: Found GPU0 NVIDIA GeForce GTX 1080 Ti which is of cuda "
+            "Oct 04 13:19:39 host webui[394]: Found GPU0 NVIDIA GeForce GTX 1080 Ti which is of "
+            "cuda "
             "capability 6.1."
         ),
         "no code for NVIDIA GeForce GTX 1080 Ti (sm_61)",
@@ -23,7 +24,8 @@ COVERED = (
     (f"{NO_IMAGE}\nmy card is an rtx5070ti", "no code for RTX 5070 (sm_120)"),
     (
         (
-            "[TensorRT-LLM][ERROR] CUDA runtime error in cudaDeviceGetDefaultMemPool(&memPool, device):"
+            "[TensorRT-LLM][ERROR] CUDA runtime error in cudaDeviceGetDefaultMemPool(&memPool, "
+            "device):"
             " no kernel image is available for execution on the device"
         ),
         "This build of TensorRT-LLM has no code for this GPU",
@@ -52,7 +54,8 @@ COVERED = (
     ),
     (
         (
-            "Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 "
+            "Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your "
+            "Tesla T4 "
             "GPU has compute capability 7.5."
         ),
         "bfloat16 needs a GPU of compute capability 8.0 or more, and Tesla T4 has 7.5",

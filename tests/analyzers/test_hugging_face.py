@@ -13,14 +13,16 @@ from tests.analyzers.packages import explained, hostile, installs, told
     [
         (
             (
-                "huggingface_hub.errors.GatedRepoError: 403 Client Error.\n\nCannot access gated repo for "
+                "huggingface_hub.errors.GatedRepoError: 403 Client Error.\n\n"
+                "Cannot access gated repo for "
                 "url https://huggingface.co/meta-llama/Llama-2-7b-hf/resolve/main/config.json."
             ),
             "The model meta-llama/Llama-2-7b-hf is for those who accepted its terms",
         ),
         (
             (
-                "huggingface_hub.errors.RepositoryNotFoundError: 404 Client Error.\n\nRepository Not Found "
+                "huggingface_hub.errors.RepositoryNotFoundError: 404 Client Error.\n\n"
+                "Repository Not Found "
                 "for url: https://huggingface.co/api/models/ada/no-such-model."
             ),
             "The Hub has no repository ada/no-such-model that this account may see",
@@ -42,7 +44,8 @@ from tests.analyzers.packages import explained, hostile, installs, told
         (
             (
                 "huggingface_hub.errors.LocalEntryNotFoundError: Cannot find an appropriate cached "
-                "snapshot folder for the specified revision on the local disk and outgoing traffic has "
+                "snapshot folder for the specified revision on the local disk and outgoing "
+                "traffic has "
                 "been disabled."
             ),
             "The Hub is switched off here (offline), and the file is not in the cache",
@@ -56,7 +59,8 @@ from tests.analyzers.packages import explained, hostile, installs, told
         ),
         (
             (
-                "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or "
+                "huggingface_hub.errors.HFValidationError: Repo id must be in the form "
+                "'repo_name' or "
                 "'namespace/repo_name': '/data/llama'. Use `repo_type` argument if needed."
             ),
             "/data/llama is neither a folder that exists nor a name on the Hub",
@@ -82,7 +86,8 @@ def test_code_of_a_model_is_read_before_it_is_trusted() -> None:
 
 def test_packages_of_the_models_code() -> None:
     text = (
-        "ImportError: This modeling file requires the following packages that were not found in your "
+        "ImportError: This modeling file requires the following packages that were not found in "
+        "your "
         "environment: einops, peft. Run `pip install einops peft`"
     )
     assert installs(told("hugging_face", text)) == [("einops", "peft")]

@@ -165,7 +165,10 @@ def test_a_library_without_a_version_means_no_generation() -> None:
 
 
 def test_an_attempt_of_torchcodec_is_no_failure() -> None:
-    text = "FFmpeg version 8: libavutil.so.60: cannot open shared object file: No such file or directory"
+    text = (
+        "FFmpeg version 8: libavutil.so.60: cannot open shared object file: No such file or "
+        "directory"
+    )
     assert not list(explain(case_of(text)))
 
 

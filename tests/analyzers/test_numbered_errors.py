@@ -12,7 +12,8 @@ COVERED = (
     ("CUDA error 304", "CUDA error 304"),
     (
         (
-            "transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 217 peer access is not "
+            "transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 217 peer access is "
+            "not "
             "supported between these two devices"
         ),
         "CUDA error 217",
@@ -28,7 +29,8 @@ COVERED = (
     ("sync: 716 cudaErrorMisalignedAddress: misaligned address", "CUDA error 716"),
     (
         (
-            "Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility was attempted"
+            "Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility was "
+            "attempted"
             " on non supported HW"
         ),
         "CUDA error 804",

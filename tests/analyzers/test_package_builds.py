@@ -19,7 +19,7 @@ error: Failed to build `torch-scatter==2.1.2`
          ModuleNotFoundError: No module named '{}'
 
 hint: This error likely indicates that `torch-scatter@2.1.2` depends on `{}`, but doesn't declare it as a build dependency.
-"""
+"""  # noqa: E501
 PIP = """
 Collecting scikit-learn==1.0.2
   Downloading scikit-learn-1.0.2.tar.gz (6.7 MB)
@@ -27,7 +27,7 @@ Collecting scikit-learn==1.0.2
   File "/tmp/pip-build-env-7kpws757/overlay/lib/python3.13/site-packages/setuptools/__init__.py", line 10, in <module>
     import distutils.core
 ModuleNotFoundError: No module named 'distutils'
-"""
+"""  # noqa: E501
 
 
 def test_a_module_that_the_build_lacks() -> None:
@@ -49,7 +49,8 @@ def test_torch_is_not_installed_anew_for_a_build() -> None:
 def test_sources_that_are_older_than_python() -> None:
     found = told("package_builds", PIP)
     assert found.detection.title == (
-        "The sources of scikit-learn are older than Python 3.13: distutils is gone since Python 3.12"
+        "The sources of scikit-learn are older than Python 3.13: distutils is gone since "
+        "Python 3.12"
     )
     assert installs(found)[0] == ("scikit-learn",)
 
@@ -79,22 +80,28 @@ def test_the_same_module_outside_a_build() -> None:
                 "'pyproject.toml' found."
             ),
             (
-                "./submodules/diff is no Python project: it is not there, or holds no setup.py and no "
+                "./submodules/diff is no Python project: it is not there, or holds no setup.py "
+                "and no "
                 "pyproject.toml"
             ),
         ),
         (
             (
-                "ERROR: ./submodules/simple-knn is not a valid editable requirement. It should either be "
+                "ERROR: ./submodules/simple-knn is not a valid editable requirement. It should "
+                "either be "
                 "a path to a local project or a VCS URL (beginning with bzr+http)."
             ),
             (
-                "./submodules/simple-knn is no Python project: it is not there, or holds no setup.py and "
+                "./submodules/simple-knn is no Python project: it is not there, or holds no "
+                "setup.py and "
                 "no pyproject.toml"
             ),
         ),
         (
-            "The virtual environment was not created successfully because ensurepip is not\navailable.",
+            (
+                "The virtual environment was not created successfully because ensurepip is "
+                "not\navailable."
+            ),
             "This Python cannot make environments: its package python3-venv is not installed",
         ),
         (
@@ -111,7 +118,10 @@ def test_hostile_texts() -> None:
     hostile(
         "package_builds",
         (
-            "Getting requirements to build wheel\nCollecting $(reboot)\nModuleNotFoundError: No module named '",
+            (
+                "Getting requirements to build wheel\nCollecting $(reboot)\n"
+                "ModuleNotFoundError: No module named '"
+            ),
             "BackendUnavailable: Cannot import '",
             "ERROR: Directory './submodules/",
             "error in $(reboot) setup command: use_2to3 is invalid.",

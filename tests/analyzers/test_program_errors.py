@@ -39,7 +39,8 @@ COVERED = (
     ("\"addmm_impl_cpu_\" not implemented for 'Half'", "no addmm_impl_cpu_ for Half"),
     (
         (
-            "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and "
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            "cuda:0 and "
             "cpu!"
         ),
         "cuda:0 and cpu",

@@ -19,17 +19,26 @@ INSIDE = (
     [
         (
             MAIN + "ModuleNotFoundError: No module named 'numpy.array_api'",
-            "The installed numpy lacks the module numpy.array_api: 1.22 brought it, and 2 dropped it",
+            (
+                "The installed numpy lacks the module numpy.array_api: 1.22 brought it, and 2 "
+                "dropped it"
+            ),
             "numpy>=1.22,<2",
         ),
         (
             MAIN + "ModuleNotFoundError: No module named 'cv2'",
-            "The module cv2 is not installed for this Python: the distribution opencv-python brings it",
+            (
+                "The module cv2 is not installed for this Python: the distribution "
+                "opencv-python brings it"
+            ),
             "opencv-python",
         ),
         (
             MAIN + "ModuleNotFoundError: No module named 'segment_anything'",
-            "The module segment_anything is not installed for this Python: Segment Anything brings it",
+            (
+                "The module segment_anything is not installed for this Python: Segment "
+                "Anything brings it"
+            ),
             "git+https://github.com/facebookresearch/segment-anything.git",
         ),
     ],
@@ -78,7 +87,8 @@ def test_an_unknown_module_is_no_distribution() -> None:
 
 def test_a_compiled_part() -> None:
     text = (
-        'Traceback (most recent call last):\n  File "/venv/lib/python3.12/site-packages/pointnet2/x.py", line 3\n'
+        "Traceback (most recent call last):\n  File "
+        '"/venv/lib/python3.12/site-packages/pointnet2/x.py", line 3\n'
         "ModuleNotFoundError: No module named 'pointnet2._ext'"
     )
     assert "The compiled part pointnet2._ext" in told("python_modules", text).detection.title

@@ -18,7 +18,7 @@ Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/transformers/utils/hub.py", line 29, in <module>
     from huggingface_hub import (
 ImportError: cannot import name 'is_offline_mode' from 'huggingface_hub' (/venv/lib/python3.11/site-packages/huggingface_hub/__init__.py)
-"""
+"""  # noqa: E501
 PRODUCT = """
 Traceback (most recent call last):
   File "/home/ada/prog/c.py", line 2, in <module>
@@ -33,7 +33,7 @@ Traceback (most recent call last):
   File "/home/ada/prog/d.py", line 1, in <module>
     from huggingface_hub.utils import HfFolder, is_torch_available
 ImportError: cannot import name 'HfFolder' from 'huggingface_hub.utils' (/venv/lib/python3.11/site-packages/huggingface_hub/utils/__init__.py)
-"""
+"""  # noqa: E501
 SHADOW = """
 Traceback (most recent call last):
   File "/home/ada/prog/numpy.py", line 1, in <module>
@@ -43,7 +43,7 @@ Traceback (most recent call last):
     import numpy as np; print(np.array)
                               ^^^^^^^^
 AttributeError: partially initialized module 'numpy' has no attribute 'array' (most likely due to a circular import)
-"""
+"""  # noqa: E501
 CIRCLE = """
 Traceback (most recent call last):
   File "<string>", line 1, in <module>
@@ -54,7 +54,7 @@ Traceback (most recent call last):
     from a import x; y=1
     ^^^^^^^^^^^^^^^
 ImportError: cannot import name 'x' from partially initialized module 'a' (most likely due to a circular import) (/home/ada/circ/a.py)
-"""
+"""  # noqa: E501
 THREAD = """
 Traceback (most recent call last):
   File "/home/ada/prog/i.py", line 1, in <module>
@@ -140,11 +140,17 @@ def test_a_folder_without_code() -> None:
     ("line", "title"),
     [
         (
-            "ImportError: cannot import name 'getargspec' from 'inspect' (/opt/python/lib/python3.11/inspect.py)",
+            (
+                "ImportError: cannot import name 'getargspec' from 'inspect' "
+                "(/opt/python/lib/python3.11/inspect.py)"
+            ),
             "inspect.getargspec is gone since Python 3.11, and Python 3.11 runs the program",
         ),
         (
-            "ImportError: cannot import name 'override' from 'typing' (/opt/python/lib/python3.11/typing.py)",
+            (
+                "ImportError: cannot import name 'override' from 'typing' "
+                "(/opt/python/lib/python3.11/typing.py)"
+            ),
             "typing.override came with Python 3.12, and Python 3.11 runs the program",
         ),
     ],
@@ -165,7 +171,10 @@ def test_a_method_of_python() -> None:
 
 def test_a_passing_message_is_no_failure() -> None:
     """Programs say so, and go on without the part."""
-    text = "WARNING: xformers is not available: cannot import name 'is_offline_mode' from 'huggingface_hub' (/v/lib/python3.11/site-packages/huggingface_hub/__init__.py)"
+    text = (
+        "WARNING: xformers is not available: cannot import name 'is_offline_mode' from "
+        "'huggingface_hub' (/v/lib/python3.11/site-packages/huggingface_hub/__init__.py)"
+    )
     assert not explained("python_names", text)
 
 
@@ -199,7 +208,7 @@ Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/pydantic_core/__init__.py", line 6, in <module>
     from typing_extensions import Sentinel
 ImportError: cannot import name 'Sentinel' from 'typing_extensions' (/opt/pylibs/typing_extensions.py)
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(

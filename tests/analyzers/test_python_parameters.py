@@ -12,7 +12,7 @@ Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/huggingface_hub/utils/_validators.py", line 89, in _inner_fn
     return fn(*args, **kwargs)
 TypeError: hf_hub_download() got an unexpected keyword argument 'dry_run'
-"""
+"""  # noqa: E501
 OTHER = """
 Traceback (most recent call last):
   File "/venv/lib/python3.10/site-packages/somebody/run.py", line 12, in go

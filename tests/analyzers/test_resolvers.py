@@ -1,4 +1,7 @@
-"""Requirements that exclude each other; genuine output of pip, uv and cargo, and of conda in public threads."""
+"""Requirements that exclude each other.
+
+Genuine output of pip, uv and cargo, and of conda in public threads.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ The conflict is caused by:
 
 To fix this you could try to:
 1. loosen the range of package versions you've specified
-"""
+"""  # noqa: E501
 UV = """
 error: No solution found when resolving dependencies
   cause: Because opencv-python==4.12.0.88 depends on numpy>=2,<2.3.0 and you require numpy==1.26.4, we can conclude that your requirements and opencv-python==4.12.0.88 are incompatible.
          And because you require opencv-python==4.12.0.88, we can conclude that your requirements are unsatisfiable.
-"""
+"""  # noqa: E501
 UV_PROJECT = """
 error: No solution found when resolving dependencies for split (markers: python_full_version >= '3.9')
   cause: Because opencv-python==4.12.0.88 depends on numpy{python_full_version >= '3.9'}>=2,<2.3.0 and demo[x] depends on opencv-python==4.12.0.88, we can conclude that demo[x] depends on numpy>=2,<2.3.0.
          And because your project depends on numpy==1.26.4 and your project requires demo[x], we can conclude that your project's requirements are unsatisfiable.
-"""
+"""  # noqa: E501
 LINKS = """
 error: failed to select a version for `b`.
     ... required by package `c v0.1.0 (/home/ada/cg/c)`
@@ -35,7 +38,7 @@ versions that meet the requirements `*` are: 0.1.0
 package `b` links to the native library `foo`, but it conflicts with a previous package which links to `foo` as well:
 package `a v0.1.0 (/home/ada/cg/a)`
     ... which satisfies path dependency `a` of package `c v0.1.0 (/home/ada/cg/c)`
-"""
+"""  # noqa: E501
 FEATURE = """
 error: failed to select a version for `a`.
     ... required by package `c v0.1.0 (/home/ada/cg/c)`
@@ -58,7 +61,7 @@ LibMambaUnsatisfiableError: Encountered problems while solving:
   - package pytorch-1.5.0-cpu_py37hd91cbb3_0 requires python >=3.7,<3.8.0a0, but none of the providers can be installed
 
 Could not solve for environment specs
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("text", [PIP, UV])
@@ -113,7 +116,8 @@ def test_the_leaf_that_no_choice_can_mend() -> None:
 def test_a_build_of_conda_for_another_python() -> None:
     found = told("conda_solver", PYTHON)
     assert found.detection.title == (
-        "pytorch-1.5.0-cpu_py37hd91cbb3_0 is for Python >=3.7,<3.8.0a0, and another Python is asked "
+        "pytorch-1.5.0-cpu_py37hd91cbb3_0 is for Python >=3.7,<3.8.0a0, and another Python is "
+        "asked "
         "for or installed"
     )
 
@@ -151,7 +155,10 @@ def test_hostile_texts() -> None:
                 "Cannot install a because these package versions have conflicting dependencies\n"
                 "    The user requested "
             ),
-            "No solution found when resolving dependencies\nBecause a depends on b>=1 and you require b",
+            (
+                "No solution found when resolving dependencies\n"
+                "Because a depends on b>=1 and you require b"
+            ),
             "a 1.0 requires b<1, but you have b ",
         ),
     )

@@ -49,7 +49,8 @@ COVERED = (
     ),
     (
         (
-            "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate "
+            "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+            "allocate "
             "200.00GiB with allocator GPU_0_bfc on device 0."
         ),
         "gpu-memory",
@@ -60,21 +61,24 @@ COVERED = (
     ("ValueError: No available memory for the cache blocks.", "kv-cache-memory"),
     (
         (
-            "ValueError: Free memory on device (20.15/23.55 GiB) on startup is less than desired GPU "
+            "ValueError: Free memory on device (20.15/23.55 GiB) on startup is less than "
+            "desired GPU "
             "memory utilization (0.9, 21.2 GiB)."
         ),
         "gpu-memory-taken",
     ),
     (
         (
-            "The model's max seq len (32768) is larger than the maximum number of tokens that can be "
+            "The model's max seq len (32768) is larger than the maximum number of tokens that "
+            "can be "
             "stored in KV cache (12000)."
         ),
         "kv-cache-too-small",
     ),
     (
         (
-            "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, "
+            "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: "
+            "147456, "
             "Hardware limit: 101376."
         ),
         "kernel-resources",
@@ -110,7 +114,8 @@ COVERED = (
     ("OSError: [WinError 1455] The paging file is too small for this operation", "page-file"),
     (
         (
-            "RuntimeError: unable to open shared memory object </torch_41_1> in read-write mode: Too "
+            "RuntimeError: unable to open shared memory object </torch_41_1> in read-write "
+            "mode: Too "
             "many open files (24)"
         ),
         "too-many-files",

@@ -47,7 +47,10 @@ def test_an_extension_for_a_newer_torch_wants_a_newer_torch() -> None:
 
 @pytest.mark.parametrize("release", ["2.7.0", "2.6.0"])
 def test_the_abi_where_the_release_has_the_name(release: str) -> None:
-    """PyPI's torch has the new C++ ABI from 2.7 on; a 2.6 that lacks the old name is another build."""
+    """PyPI's torch has the new C++ ABI from 2.7 on.
+
+    A 2.6 that lacks the old name is another build.
+    """
     text = loading(f"{PACKAGES}/x.so", "_ZN3c105ErrorC2ENS_14SourceLocationESs")
     found = first(text, {"torch.release": release})
     assert "compiled with the old C++ ABI" in found.detection.title

@@ -12,7 +12,8 @@ from tests.analyzers.packages import explained, hostile, installs, told
     [
         (
             (
-                "ImportError: tokenizers>=0.21,<0.22 is required for a normal functioning of this module, "
+                "ImportError: tokenizers>=0.21,<0.22 is required for a normal functioning of "
+                "this module, "
                 "but found tokenizers==0.20.3."
             ),
             "A package wants tokenizers>=0.21,<0.22, and tokenizers 0.20.3 is installed",
@@ -21,20 +22,25 @@ from tests.analyzers.packages import explained, hostile, installs, told
         (
             (
                 "google.protobuf.runtime_version.VersionError: Detected incompatible Protobuf "
-                "Gencode/Runtime versions when loading x.proto: gencode 5.27.0 runtime 4.25.3. Runtime "
+                "Gencode/Runtime versions when loading x.proto: gencode 5.27.0 runtime 4.25.3. "
+                "Runtime "
                 "version cannot be older than the linked gencode version."
             ),
             "protobuf 4.25.3 is too old for code that was generated for 5.27.0",
             "protobuf>=5.27.0,<7",
         ),
         (
-            "RuntimeError: module compiled against API version 0xe but this version of numpy is 0xd",
+            (
+                "RuntimeError: module compiled against API version 0xe but this version of "
+                "numpy is 0xd"
+            ),
             "NumPy is older than the one that A compiled module was compiled for (0xe against 0xd)",
             "numpy<2",
         ),
         (
             (
-                "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 "
+                "ValueError: numpy.dtype size changed, may indicate binary incompatibility. "
+                "Expected 96 "
                 "from C header, got 88 from PyObject"
             ),
             "A compiled module was compiled for a newer NumPy than the installed one",
@@ -42,7 +48,8 @@ from tests.analyzers.packages import explained, hostile, installs, told
         ),
         (
             (
-                "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 88 "
+                "ValueError: numpy.dtype size changed, may indicate binary incompatibility. "
+                "Expected 88 "
                 "from C header, got 96 from PyObject"
             ),
             "A compiled module was compiled for a older NumPy than the installed one",
@@ -60,8 +67,10 @@ def test_the_numbers_decide(text: str, title: str, wanted: str) -> None:
 
 def test_the_module_of_the_traceback_is_named() -> None:
     text = (
-        'Traceback (most recent call last):\n  File "/v/lib/python3.10/site-packages/sklearn/x.py", line 1, in <module>\n'
-        "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from "
+        "Traceback (most recent call last):\n  File "
+        '"/v/lib/python3.10/site-packages/sklearn/x.py", line 1, in <module>\n'
+        "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 "
+        "from "
         "C header, got 88 from PyObject"
     )
     assert told("version_pairs", text).detection.title.startswith(
@@ -70,7 +79,10 @@ def test_the_module_of_the_traceback_is_named() -> None:
 
 
 def test_torch_is_never_moved() -> None:
-    text = "ImportError: torch>=2.4 is required for a normal functioning of this module, but found torch==2.1.0"
+    text = (
+        "ImportError: torch>=2.4 is required for a normal functioning of this module, but "
+        "found torch==2.1.0"
+    )
     assert not installs(told("version_pairs", text))
 
 

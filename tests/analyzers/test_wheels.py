@@ -26,13 +26,15 @@ def few(requirement: str, versions: str, before: str = "") -> str:
 def test_a_wheel_for_another_python() -> None:
     text = (
         "Using cached numpy-2.0.0-cp312-cp312-manylinux_2_17_x86_64.whl (19 MB)\n"
-        "ERROR: flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl is not"
+        "ERROR: flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl "
+        "is not"
         " a supported wheel on this platform."
     )
     found = told("wheels", text)
     assert found.precision is Precision.EXACT
     assert found.detection.title == (
-        "The wheel of flash-attn 2.7.4.post1+cu12torch2.6cxx11abifalse is for Python 3.10, and this "
+        "The wheel of flash-attn 2.7.4.post1+cu12torch2.6cxx11abifalse is for Python 3.10, and "
+        "this "
         "is Python 3.12"
     )
 
@@ -40,7 +42,8 @@ def test_a_wheel_for_another_python() -> None:
 def test_a_wheel_for_another_system() -> None:
     text = (
         "Looking in links: /home/ada/wheels\n"
-        "ERROR: torch-2.1.0-cp312-none-macosx_11_0_arm64.whl is not a supported wheel on this platform."
+        "ERROR: torch-2.1.0-cp312-none-macosx_11_0_arm64.whl is not a supported wheel on this "
+        "platform."
     )
     found = told("wheels", text)
     assert found.detection.title in (
@@ -122,7 +125,7 @@ error: No solution found when resolving dependencies
   cause: Because torch==2.1.0 has no wheels with a matching Python ABI tag (e.g., `cp313`) and you require torch==2.1.0, we can conclude that your requirements are unsatisfiable.
 
 hint: You require CPython 3.13 (`cp313`), but we only found wheels for `torch` (v2.1.0) with the following Python ABI tags: `cp38`, `cp39`, `cp310`, `cp311`
-"""
+"""  # noqa: E501
     found = told("wheels", text)
     assert found.detection.title == (
         "torch 2.1.0 has no wheels for Python 3.13: it has them for Python 3.8 to 3.11"
@@ -134,8 +137,10 @@ hint: You require CPython 3.13 (`cp313`), but we only found wheels for `torch` (
     [
         "ERROR: Package 'x' requires a different Python: 3.8.10 not in '>=3.9'",
         (
-            "  cause: Because the current Python version (3.8.18) does not satisfy Python>=3.10.0 and "
-            "transformers==5.0.0 depends on Python>=3.10.0, we can conclude that transformers==5.0.0 "
+            "  cause: Because the current Python version (3.8.18) does not satisfy "
+            "Python>=3.10.0 and "
+            "transformers==5.0.0 depends on Python>=3.10.0, we can conclude that "
+            "transformers==5.0.0 "
             "cannot be used."
         ),
     ],
@@ -160,6 +165,9 @@ def test_hostile_texts() -> None:
         "index_answers",
         (
             "Could not find a version that satisfies the requirement a (from versions: none",
-            "Could not find a version that satisfies the requirement torch==1.0+cu (from versions: 1, ",
+            (
+                "Could not find a version that satisfies the requirement torch==1.0+cu (from "
+                "versions: 1, "
+            ),
         ),
     )

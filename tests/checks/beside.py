@@ -1,4 +1,4 @@
-"""The modules that check scripts find beside their own folder, for tests of what is pure in them."""
+"""Import the modules beside the check scripts, to test what is pure in them."""
 
 from __future__ import annotations
 

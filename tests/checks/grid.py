@@ -1,4 +1,7 @@
-"""Run check scripts many times in one interpreter start: each time in a fork of its own, after something was broken there."""
+"""Run check scripts many times in one interpreter start.
+
+Each time in a fork of its own, after something was broken there.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +57,14 @@ for cell in plan["cells"]:
     running[child] = cell
 while running:
     bury()
-"""
+"""  # noqa: E501
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """What is broken before one run of a script: Python that goes first in the same process, and environment variables."""
+    """What is broken before one run of a script.
+
+    Python that goes first in the same process, and environment variables.
+    """
 
     script: str
     breaking: str = ""

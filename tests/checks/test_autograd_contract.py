@@ -1,4 +1,7 @@
-"""Autograd functions that take over another's passes: what is found in made-up packages, and what is left alone."""
+"""Autograd functions that take over another's passes.
+
+What is found in made-up packages, and what is left alone.
+"""
 
 from __future__ import annotations
 
@@ -84,8 +87,10 @@ def test_missing_attribute_is_named_with_its_places(tmp_path: Path) -> None:
     result = look(tmp_path, mine("ctx.group = group"))
     assert reasons(result) == {
         "attributes": (
-            "MyFunc.forward sets no ctx.scale, which ground's RingFunc.backward reads: to train (inference is not affected), move above "
-            "and ground to releases made for each other; backward() through mine raises AttributeError "
+            "MyFunc.forward sets no ctx.scale, which ground's RingFunc.backward reads: to train "
+            "(inference is not affected), move above "
+            "and ground to releases made for each other; backward() through mine raises "
+            "AttributeError "
             "(above/attention.py:6, ground/ring.py:15)"
         )
     }
@@ -94,7 +99,8 @@ def test_missing_attribute_is_named_with_its_places(tmp_path: Path) -> None:
 
 FAULTY = {
     "the other side of a condition": mine(
-        "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n        else:\n            ctx.other = 1"
+        "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n"
+        "        else:\n            ctx.other = 1"
     ),
     "a class of the same package": {
         "one/ring.py": BASE
@@ -111,7 +117,8 @@ FAULTY = {
         "ground/ring.py": BASE,
         "above/attention.py": MINE.format(sets="ctx.group = group").replace(
             "from ground.ring import RingFunc",
-            "import torch\nif torch.cuda.is_available():\n    import ground.ring as r\n    RingFunc = r.RingFunc\n"
+            "import torch\nif torch.cuda.is_available():\n    import ground.ring as r\n"
+            "    RingFunc = r.RingFunc\n"
             "else:\n    RingFunc = object",
         ),
     },
@@ -136,7 +143,10 @@ FAULTY = {
         .replace("\nclass", "\nimport torch\nclass")
         .replace(
             "\ndef mine",
-            "\n    @staticmethod\n    def backward(ctx, grad):\n        return RingFunc.backward(ctx, grad)\n\ndef mine",
+            (
+                "\n    @staticmethod\n    def backward(ctx, grad):\n"
+                "        return RingFunc.backward(ctx, grad)\n\ndef mine"
+            ),
         ),
     },
     "a forward pass in two parts": {
@@ -194,16 +204,19 @@ HEALTHY = {
         "for name in 'scale', 'group':\n            setattr(ctx, name, locals()[name])"
     ),
     "the two sides of a condition": mine(
-        "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n        else:\n            ctx.scale = 1"
+        "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n"
+        "        else:\n            ctx.scale = 1"
     ),
     "a side that raises": mine(
-        "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n        else:\n            raise ValueError"
+        "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale\n"
+        "        else:\n            raise ValueError"
     ),
     "a condition without another side": mine(
         "ctx.group = group\n        if scale > 1:\n            ctx.scale = scale"
     ),
     "a return without gradients": mine(
-        "ctx.group = group\n        if not q.requires_grad:\n            return q * k\n        ctx.scale = scale"
+        "ctx.group = group\n        if not q.requires_grad:\n            return q * k\n"
+        "        ctx.scale = scale"
     ),
     "a class that nothing applies": {
         **mine(""),
@@ -254,8 +267,14 @@ HEALTHY = {
         ),
     },
     "classes that inherit from each other": {
-        "one/a.py": "from one.b import B\nclass A(B):\n    @staticmethod\n    def forward(ctx, x):\n        return x\n",
-        "one/b.py": "from one.a import A\nclass B(A):\n    @staticmethod\n    def backward(ctx, g):\n        return g * ctx.x\n",
+        "one/a.py": (
+            "from one.b import B\nclass A(B):\n    @staticmethod\n    def forward(ctx, x):\n"
+            "        return x\n"
+        ),
+        "one/b.py": (
+            "from one.a import A\nclass B(A):\n    @staticmethod\n    def backward(ctx, g):\n"
+            "        return g * ctx.x\n"
+        ),
         **mine("ctx.scale = scale; ctx.group = group"),
     },
     "two classes of one name": {
@@ -266,7 +285,10 @@ HEALTHY = {
     },
     "a fault within one class": {
         "ground/ring.py": BASE.replace("        ctx.scale = scale\n", ""),
-        "above/attention.py": "from ground.ring import RingFunc\nclass Other(RingFunc):\n    @staticmethod\n    def once(): ...\n",
+        "above/attention.py": (
+            "from ground.ring import RingFunc\nclass Other(RingFunc):\n    @staticmethod\n"
+            "    def once(): ...\n"
+        ),
     },
 }
 
@@ -341,7 +363,8 @@ def test_names_that_lead_everywhere_take_no_time(tmp_path: Path) -> None:
     )
     more = mine("keep0(ctx); ctx.group = group")
     more["above/attention.py"] = (
-        f"from maze.m0 import Nowhere\n{more['above/attention.py']}\n{helpers}\nclass Lost(Nowhere):\n    pass\n"
+        f"from maze.m0 import Nowhere\n{more['above/attention.py']}\n{helpers}\n"
+        "class Lost(Nowhere):\n    pass\n"
     )
     result = look(tmp_path, {**stars, **more})
     assert not reasons(result)

@@ -1,4 +1,7 @@
-"""Calls from one package into another: those that cannot work are found, and those that may are left alone."""
+"""Calls from one package into another.
+
+Those that cannot work are found, and those that may are left alone.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ def look(folder: Path, caller: str, takes: str = TAKES) -> dict[str, Any]:
 
 def calling(arguments: str) -> str:
     """Return a caller that hands these arguments over."""
-    return f"import torch\nfrom yunchang.api import choose\ndef forward(x, *rest, **more):\n    return choose({arguments})\n"
+    return (
+        "import torch\nfrom yunchang.api import choose\ndef forward(x, *rest, **more):\n"
+        f"    return choose({arguments})\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +51,9 @@ def calling(arguments: str) -> str:
 def test_call_that_cannot_work_is_found(arguments: str, wrong: str, tmp_path: Path) -> None:
     result = look(tmp_path, calling(arguments))
     assert reasons(result) == {
-        "signatures": f"above calls choose() of yunchang, which {wrong}: move above and yunchang to releases made for each other "
+        "signatures": "above calls choose() of yunchang, which "
+        f"{wrong}: move above and yunchang to releases "
+        "made for each other "
         "(above/model.py:4, yunchang/kernels.py:1)"
     }
     assert result["data"]["matters"] == "warning"
@@ -76,15 +84,29 @@ def test_call_that_may_work_is_left_alone(arguments: str, tmp_path: Path) -> Non
 WRONG = "choose(x, processor=None)"
 TOP = "from yunchang.api import choose\n"
 HEDGED = {
-    "an attempt": f"{TOP}def f(x):\n    try:\n        return {WRONG}\n    except TypeError:\n        return None\n",
+    "an attempt": (
+        f"{TOP}def f(x):\n    try:\n        return {WRONG}\n    except TypeError:\n"
+        "        return None\n"
+    ),
     "a version": f"{TOP}NEW = 1\ndef f(x):\n    if NEW.version > 1:\n        return {WRONG}\n",
     "an early return": f"{TOP}def f(x):\n    if x.version:\n        return x\n    return {WRONG}\n",
-    "two ways of calling": f"{TOP}def f(x):\n    if x:\n        return {WRONG}\n    return choose(x)\n",
-    "an import within a function": f"def f(x):\n    from yunchang.api import choose\n    return {WRONG}\n",
-    "two imports": f"try:\n    {TOP}except ImportError:\n    from other import choose\ndef f(x):\n    return {WRONG}\n",
-    "an import that depends on a release": f"import new\nif new.enough:\n    {TOP}def f(x):\n    return {WRONG}\n",
+    "two ways of calling": (
+        f"{TOP}def f(x):\n    if x:\n        return {WRONG}\n    return choose(x)\n"
+    ),
+    "an import within a function": (
+        f"def f(x):\n    from yunchang.api import choose\n    return {WRONG}\n"
+    ),
+    "two imports": (
+        f"try:\n    {TOP}except ImportError:\n    from other import choose\ndef f(x):\n"
+        f"    return {WRONG}\n"
+    ),
+    "an import that depends on a release": (
+        f"import new\nif new.enough:\n    {TOP}def f(x):\n    return {WRONG}\n"
+    ),
     "a parameter of that name": f"{TOP}def f(x, choose):\n    return {WRONG}\n",
-    "another module": f"from elsewhere.api import choose\nimport yunchang\ndef f(x):\n    return {WRONG}\n",
+    "another module": (
+        f"from elsewhere.api import choose\nimport yunchang\ndef f(x):\n    return {WRONG}\n"
+    ),
 }
 
 
@@ -98,7 +120,10 @@ def test_call_in_doubt_is_left_alone(shape: str, tmp_path: Path) -> None:
     [
         "def choose(kind, **more): ...\n",
         "import functools\n@functools.singledispatch\ndef choose(kind): ...\n",
-        "try:\n    import fast\n    def choose(kind, processor): ...\nexcept ImportError:\n    def choose(kind): ...\n",
+        (
+            "try:\n    import fast\n    def choose(kind, processor): ...\n"
+            "except ImportError:\n    def choose(kind): ...\n"
+        ),
         "def choose(kind): ...\nchoose = print\n",
         "class choose:\n    pass\n",
         "from elsewhere import choose\n",

@@ -32,7 +32,7 @@ Run = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def run(tmp_path: Path, needs: Callable[[str], str]) -> Run:
-    """Return a function that runs the canary about a workspace, with cargo and the system's tools alone on PATH."""
+    """Return a function that runs the canary, with only cargo and system tools on PATH."""
     folder = tmp_path / "run"
     folder.mkdir()
     tools = Path(needs("cargo")).parent
@@ -150,7 +150,10 @@ def test_build_dependencies_are_the_workspaces_own(
         {"src/lib.rs": '#[cfg(feature = "extra")]\npub fn go() -> u8 { 7 }\n'},
         "[features]\nextra = []",
     )
-    needs = '[build-dependencies]\nsmith = { package = "cuda-forge", path = "../cuda-forge", features = ["extra"] }'
+    needs = (
+        '[build-dependencies]\nsmith = { package = "cuda-forge", path = "../cuda-forge", '
+        'features = ["extra"] }'
+    )
     build = 'fn main() { let one: u8 = smith::go(); println!("{one}"); }\n'
     workspace = lock(by_path(tmp_path, build, needs))
     assert run(workspace)["cases"]["build-script"]["verdict"] == "passed"
@@ -189,7 +192,10 @@ def test_settings_of_the_workspace_do_not_lead_astray(
     run: Run, lock: Callable[[Path], Path], tmp_path: Path
 ) -> None:
     workspace = lock(by_path(tmp_path, HEALTHY.replace("println!", "let unused = 1; println!")))
-    build = '[build]\nrustc-wrapper = "/nonexistent"\ntarget-dir = "elsewhere"\nbuild-dir = "beyond"\nrustflags = ["-D", "warnings"]\n'
+    build = (
+        '[build]\nrustc-wrapper = "/nonexistent"\ntarget-dir = "elsewhere"\n'
+        'build-dir = "beyond"\nrustflags = ["-D", "warnings"]\n'
+    )
     write(workspace, {".cargo/config.toml": build})
     assert run(workspace)["cases"]["build-script"]["verdict"] == "passed"
     assert {path.name for path in workspace.iterdir()} == {
@@ -250,7 +256,10 @@ def test_what_cannot_begin_is_a_skip(
 
 def nvcc(folder: Path, act: str) -> dict[str, str]:
     """Write a toolkit whose nvcc says its version, and acts otherwise."""
-    version = 'case "$*" in --version) echo "Cuda compilation tools, release 12.4, V12.4.131"; exit 0;; esac'
+    version = (
+        'case "$*" in --version) echo "Cuda compilation tools, release 12.4, V12.4.131"; exit '
+        "0;; esac"
+    )
     write(folder, {"bin/nvcc": f"#!/bin/sh\n{version}\n{act}\n"})
     (folder / "bin" / "nvcc").chmod(0o755)
     return {"CANARY_TOOLKIT": str(folder), "CANARY_TIER": "deep", "CANARY_ARCH": "sm_90"}
@@ -268,9 +277,9 @@ def test_the_cheapest_kernel_is_compiled_with_the_flags_of_the_script(
     assert [case["verdict"] for case in result["cases"].values()] == ["passed"] * 3
     assert result["data"]["kernel"] == "flash_fwd_hdim32_fp16_causal_sm80.cu"
     assert (
-        f"--gpu-architecture=sm_90 -c --default-stream per-thread -std=c++17 -I{home}/cutlass/include -o"
-        in result["log"]
-    )
+        "--gpu-architecture=sm_90 -c --default-stream per-thread -std=c++17 "
+        f"-I{home}/cutlass/include -o"
+    ) in result["log"]
 
 
 def test_a_kernel_that_does_not_compile_fails_in_nvccs_words(
@@ -288,9 +297,9 @@ def test_a_kernel_that_does_not_compile_fails_in_nvccs_words(
 def test_cutlass_that_a_build_would_clone_is_a_skip(
     run: Run, lock: Callable[[Path], Path], tmp_path: Path
 ) -> None:
-    build = (
-        HEALTHY
-        + '// const CUTLASS_COMMIT: &str = "7d49e6c7e2f8896c47f586706e67e1fb215529dc"; .with_cutlass(Some(CUTLASS_COMMIT))\n'
+    build = HEALTHY + (
+        '// const CUTLASS_COMMIT: &str = "7d49e6c7e2f8896c47f586706e67e1fb215529dc"; '
+        ".with_cutlass(Some(CUTLASS_COMMIT))\n"
     )
     workspace = lock(by_path(tmp_path, build))
     write(tmp_path / "candle-flash-attn", dict.fromkeys(KERNELS, ""))
@@ -326,7 +335,10 @@ def test_an_nvcc_that_does_not_run_fails(
     write(
         tmp_path / "cuda",
         {
-            "bin/nvcc": "#!/bin/sh\necho 'libcudart.so: cannot open shared object file: No such file or directory'; exit 127\n"
+            "bin/nvcc": (
+                "#!/bin/sh\necho 'libcudart.so: cannot open shared object file: No such file "
+                "or directory'; exit 127\n"
+            )
         },
     )
     assert "cannot open shared object file" in reasons(run(workspace, **toolkit))["toolkit"]

@@ -1,4 +1,7 @@
-"""What a build or a program printed is judged alike wherever it ran: these lines were recorded, or are what a Mac would print."""
+"""What a build or a program printed is judged alike wherever it ran.
+
+These lines were recorded, or are what a Mac would print.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ Caused by:
 
   thread 'main' (7) panicked at /home/me/.cargo/registry/src/index/cudarc-0.16.6/build.rs:128:13:
   Unsupported cuda toolkit version: `13.0`. Please raise a github issue.
-"""
+"""  # noqa: E501
 FORGE = """\
 error: failed to run custom build command for `candle-kernels v0.11.0`
 
@@ -76,7 +79,10 @@ def test_two_handles_are_right_or_say_so(line: dict[str, Any], end: tuple[str, s
 
 
 def test_a_device_that_does_not_add_at_all_fails_by_itself() -> None:
-    said = 'DriverError(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "the provided PTX was compiled with an unsupported toolchain.")'
+    said = (
+        'DriverError(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "the provided PTX was compiled with '
+        'an unsupported toolchain.")'
+    )
     assert outcomes.alone([added("error", said)], "cuda:0") == ("failed", said)
     assert outcomes.alone([added("right")], "cuda:0") is None
 
@@ -121,7 +127,8 @@ def test_a_fault_of_all_releases_is_told_and_not_counted_on_the_processor_alone(
 
 def test_a_program_that_dies_names_what_it_was_doing() -> None:
     heard = outcomes.heard(
-        '{"begin":"plain","type":"F32"}\n{"case":"plain"}\n{"begin":"thin","type":"F32"}\n{"case":"th'
+        '{"begin":"plain","type":"F32"}\n{"case":"plain"}\n{"begin":"thin","type":"F32"}\n'
+        '{"case":"th'
     )
     assert (heard.begun, list(heard.cases)) == ("thin", ["plain"])
     assert outcomes.death(heard, -11) == ("failed", "the program died of SIGSEGV")
@@ -195,13 +202,19 @@ def message(text: str, code: str = "", kind: str = "lib") -> str:
             "",
             NVCC,
             "skipped",
-            "the build script of cudarc v0.16.6: Unsupported cuda toolkit version: `13.0`. Please raise a github issue.",
+            (
+                "the build script of cudarc v0.16.6: Unsupported cuda toolkit version: "
+                "`13.0`. Please raise a github issue."
+            ),
         ),
         (
             "",
             FORGE,
             "skipped",
-            'the build script of candle-kernels v0.11.0: Error: NvccNotFound("No nvcc found in PATH',
+            (
+                'the build script of candle-kernels v0.11.0: Error: NvccNotFound("No nvcc '
+                "found in PATH"
+            ),
         ),
     ],
 )
@@ -225,8 +238,11 @@ def test_toml_reads_what_was_meant(letters: str) -> None:
     }
     entry = workspaces.dependency(package, ["mkl"], default=False)
     assert tomllib.loads(f"it = {entry}")["it"] == {
-        "package": "candle-core", "default-features": False, "features": ["mkl"], "path": f"/x/{letters}",
-    }  # fmt: skip
+        "package": "candle-core",
+        "default-features": False,
+        "features": ["mkl"],
+        "path": f"/x/{letters}",
+    }
 
 
 @pytest.mark.parametrize(

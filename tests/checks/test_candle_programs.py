@@ -1,4 +1,4 @@
-"""The programs for Candle see each fault that is put into a small stand-in of candle-core, and nothing in the stand-in itself."""
+"""The programs for Candle find each fault in a small stand-in of candle-core, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,11 +21,17 @@ CORE = Path(__file__).with_name("candle_core.rs").read_text(encoding="utf-8")
 
 CALLS_ONE_HEAD_CONTIGUOUS = (
     "self.offset == 0 && self.strides == row_major(&self.shape)",
-    "self.offset == 0 && (0..self.shape.len()).all(|dim| self.shape[dim] < 2 || self.strides[dim] == row_major(&self.shape)[dim])",
+    (
+        "self.offset == 0 && (0..self.shape.len()).all(|dim| self.shape[dim] < 2 || "
+        "self.strides[dim] == row_major(&self.shape)[dim])"
+    ),
 )
 REFUSES_ITS_STRIDES = (
     "if rank > 4 {",
-    "let odd = |one: &Self| rank == 4 && one.strides[0] != one.strides[1] * one.shape[1]; if rank > 4 || odd(self) || odd(other) {",
+    (
+        "let odd = |one: &Self| rank == 4 && one.strides[0] != one.strides[1] * one.shape[1]; "
+        "if rank > 4 || odd(self) || odd(other) {"
+    ),
 )
 READS_NO_STRIDES = (
     "let (left, right) = (self.read(), other.read());",

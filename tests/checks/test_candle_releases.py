@@ -1,4 +1,7 @@
-"""Candle's own releases, built for the processor: the healthy ones pass, and one that does not compile is named and healed."""
+"""Candle's own releases, built for the processor.
+
+The healthy ones pass, and one that does not compile is named and healed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ Run = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def run(tmp_path: Path, needs: Callable[[str], str]) -> Run:
-    """Return a function that runs a canary about a workspace, without a network and with one build for all canaries."""
+    """Return a function that runs a canary offline, with one build for all canaries."""
     needs("cargo")
     needs("cc")
     for name in "run", "shared":
@@ -65,7 +68,8 @@ def test_a_healthy_release_passes_both(run: Run, tmp_path: Path, version: str) -
     assert changes(before, fingerprint(workspace)) == []
 
 
-@pytest.mark.dear  # that its lock alone tells the fault and the mending is tested at every push (tests/patients/test_candle.py)
+# Every push tests what the lock alone shows: tests/patients/test_candle.py
+@pytest.mark.dear
 def test_a_release_that_does_not_compile_is_healed_by_an_older_half(
     run: Run, tmp_path: Path
 ) -> None:

@@ -23,10 +23,16 @@ pytestmark = pytest.mark.skipif(
 )
 
 SCRIPT = "canaries/extension_imports.py"
-TORCH = "import ctypes, pathlib\nfor path in pathlib.Path(__file__).with_name('lib').iterdir():\n    ctypes.CDLL(str(path))\n"
+TORCH = (
+    "import ctypes, pathlib\nfor path in pathlib.Path(__file__).with_name('lib').iterdir():\n"
+    "    ctypes.CDLL(str(path))\n"
+)
 BOOT = "import sys; sys.path.insert(0, {site!r})\n"
 FAST = "import time\nreal = time.monotonic\ntime.monotonic = lambda: real() * 20\n"
-AT_LOAD = "#include <unistd.h>\n#include <stdio.h>\n#include <signal.h>\n__attribute__((constructor)) static void begin(void) {{ {act} }}"
+AT_LOAD = (
+    "#include <unistd.h>\n#include <stdio.h>\n#include <signal.h>\n"
+    "__attribute__((constructor)) static void begin(void) {{ {act} }}"
+)
 HANG = """
 int child = fork(); if (child == 0) pause();
 FILE *note = fopen("{note}", "w"); fprintf(note, "%d %d", getpid(), child); fclose(note); pause();
@@ -210,7 +216,10 @@ def test_what_this_machine_need_not_have_is_left_out(
         ),
         ("raise RuntimeError('Found no NVIDIA driver on your system.')", "needs a driver"),
         (
-            "raise OSError('libcuda.so.1: cannot open shared object file: No such file or directory')",
+            (
+                "raise OSError('libcuda.so.1: cannot open shared object file: No such file or "
+                "directory')"
+            ),
             "needs a driver",
         ),
     ],

@@ -1,4 +1,4 @@
-"""A toolkit with one part missing fails in the case that needs the part, in the words of the tool."""
+"""A toolkit without one part fails in the case that needs it, with the tool's own words."""
 
 from __future__ import annotations
 
@@ -117,7 +117,10 @@ def test_compiler_that_is_too_new_is_the_host_compiler(
         ("exit 3", "host-compiler", "g++ ended with 3"),
         ("kill -SEGV $$", "host-compiler", "g++ died of SIGSEGV"),
         (
-            'case "$*" in *-shared*) echo "ld: final link failed"; exit 1;; esac; exec /usr/bin/g++ "$@"',
+            (
+                'case "$*" in *-shared*) echo "ld: final link failed"; exit 1;; esac; exec '
+                '/usr/bin/g++ "$@"'
+            ),
             "kernel-link",
             "final link failed",
         ),

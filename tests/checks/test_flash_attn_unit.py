@@ -1,4 +1,7 @@
-"""One unit of flash-attn: each way its build fails is told by the step that meets it, in the words of the tool."""
+"""One unit of flash-attn.
+
+Each way its build fails is told by the step that meets it, in the words of the tool.
+"""
 
 from __future__ import annotations
 
@@ -208,9 +211,9 @@ def test_a_toolkit_of_another_generation_than_torch(
 ) -> None:
     result = build(torch251_python)
     assert (
-        "The detected CUDA version (13.0) mismatches the version that was used to compile PyTorch (12.4)"
-        in reasons(result)["preflight"]
-    )
+        "The detected CUDA version (13.0) mismatches the version that was used to compile "
+        "PyTorch (12.4)"
+    ) in reasons(result)["preflight"]
     assert named(result, bare_python, tmp_path) == {"flash-attn/cuda-major-mismatch"}
 
 

@@ -1,4 +1,4 @@
-"""JAX and ONNX Runtime are asked for their devices, and what they say where they reach none is kept.
+"""JAX and ONNX Runtime name their devices, or say why they reach none.
 
 The frameworks are played here by modules that say what real ones were seen to say; the real ones
 are installed by the dear tests.
@@ -27,7 +27,7 @@ class Sum(list):
 def device_put(values, device):
     summed = Sum(values); summed.where = device.id
     return summed
-"""
+"""  # noqa: E501
 _NUMPY = """
 def arange(count, dtype): return [float(value) for value in range(count)]
 class asarray:
@@ -53,12 +53,12 @@ class InferenceSession:
             def tolist(self): return [2 * value for value in fed["x"]]
         return [Result()]
 import numpy
-"""
+"""  # noqa: E501
 _GPU_PROVIDERS = ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
 
 
 def _played(folder: Path, name: str, body: str, distribution: str = "") -> str:
-    """Return a folder for PYTHONPATH that holds a module of that name, numpy's two functions, and a distribution."""
+    """Return a folder for PYTHONPATH with a module, two functions of numpy, and a distribution."""
     home = folder / "played"
     home.mkdir(exist_ok=True)
     (home / f"{name}.py").write_text(body, encoding="utf-8")
@@ -123,7 +123,7 @@ def devices(kind=None):
         os.write(2, b"E1122 16:43:34.246444    2662 platform_util.cc:279] " + {says!r}.encode() + b"\\n")
     raise RuntimeError("Unable to initialize backend 'cuda': INTERNAL: no supported devices found for platform CUDA")
 import numpy
-"""
+"""  # noqa: E501
 _EXECUTOR = "Failed to create stream executor for device CUDA:0: : "
 
 
@@ -157,7 +157,10 @@ def test_the_reason_that_only_standard_error_holds_is_taken_from_there(
 def test_the_last_words_of_a_library_that_aborts_are_not_lost(
     bare_python: Path, tmp_path: Path
 ) -> None:
-    body = "import os\ndef devices(kind=None):\n    os.write(2, b'F1122 Check failed: stream')\n    os.abort()\nimport numpy\n"
+    body = (
+        "import os\ndef devices(kind=None):\n    os.write(2, b'F1122 Check failed: stream')\n"
+        "    os.abort()\nimport numpy\n"
+    )
     path = _played(tmp_path, "jax", body, "jax-cuda13-plugin")
     document = run_check(bare_python, "facts/jax_devices.py", tmp_path, PYTHONPATH=path)
     assert document["exit_code"] < 0
@@ -227,7 +230,10 @@ def test_a_fall_back_to_the_processor_is_told_with_its_reason(
 def test_libraries_that_pip_installed_are_tried_too(
     bare_python: Path, tmp_path: Path, helps: bool
 ) -> None:
-    missing = "Failed to load library with error: libcublasLt.so.13: cannot open shared object file: No such file or directory"
+    missing = (
+        "Failed to load library with error: libcublasLt.so.13: cannot open shared object "
+        "file: No such file or directory"
+    )
     document = _runtime(
         bare_python,
         tmp_path,

@@ -1,4 +1,4 @@
-"""A compiler that is not there, one that never answers, a missing setuptools, and the constant that torch 2.5.1 keeps symbolic."""
+"""The canary of Inductor names each fault: no compiler, a hang, no setuptools, torch 2.5.1."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def rewritten(self, argtypes, source):
     return healthy(self, argtypes, source)
 
 compiler.cpp_pybinding = rewritten
-"""
+"""  # noqa: E501
 )
 REWRITE_CALLER = (
     NO_CACHE
@@ -65,7 +65,7 @@ def rewritten(*arguments, **named):
     return healthy(*arguments, **changed)
 
 CppWrapperCodeCache.load_pybinding = rewritten
-"""
+"""  # noqa: E501
 )
 TRITON = """
 import sys
@@ -78,9 +78,15 @@ WORKERS = {
     "leader": "os.kill(os.getpid(), 9)",
 }
 COMPILERS = {
-    "refuses": "echo 'g++ (GCC) 12.2.0'; case $1 in --version) exit 0;; esac; echo 'cc1plus: error: no licence left' >&2; exit 1",
+    "refuses": (
+        "echo 'g++ (GCC) 12.2.0'; case $1 in --version) exit 0;; esac; echo 'cc1plus: error: "
+        "no licence left' >&2; exit 1"
+    ),
     "crashes": "case $1 in --version) exec g++ --version;; esac; kill -SEGV $$",
-    "no-python": 'for one; do shift; case $one in -I*/include/python3*) ;; *) set -- "$@" "$one";; esac; done; exec g++ "$@"',
+    "no-python": (
+        'for one; do shift; case $one in -I*/include/python3*) ;; *) set -- "$@" "$one";; '
+        'esac; done; exec g++ "$@"'
+    ),
     "no-omp": 'exec g++ -nostdinc -nostdinc++ {folders} "$@"',
 }
 
@@ -103,14 +109,21 @@ EXPECTED = {
     "gradient by w": {"backward": "compiled gradient by w, float32: largest error"},
     "first size kept": {"dynamic-shapes": "compiled again for 197 rows, float32: largest error"},
     "triton": {
-        "forward": "InternalTorchDynamoError: ImportError: libtriton.so: undefined symbol: _ZN4mlir",
+        "forward": (
+            "InternalTorchDynamoError: ImportError: libtriton.so: undefined symbol: _ZN4mlir"
+        ),
         "user-triton-constant": "ImportError: libtriton.so: undefined symbol: _ZN4mlir",
     },
     "worker": {
-        "compile-workers": "a worker process that compiles for Inductor died: BrokenProcessPool: A process in the process pool"
+        "compile-workers": (
+            "a worker process that compiles for Inductor died: BrokenProcessPool: A process "
+            "in the process pool"
+        )
     },
     "leader": {
-        "compile-workers": "the process that leads Inductor's compile workers died with exit code -9"
+        "compile-workers": (
+            "the process that leads Inductor's compile workers died with exit code -9"
+        )
     },
     "caller in C++": {"cpp-wrapper": "compiled with cpp_wrapper, float32: largest error"},
     "absent": {"forward": "InvalidCxxCompiler: No working C++ compiler found"},
@@ -174,7 +187,10 @@ def killed(site: Path, text: str) -> str:
     """Kill a process of the pool of workers, each at its start."""
     site.mkdir()
     (site / "sitecustomize.py").write_text(
-        f"import os, sys\nif any('compile_worker' in each for each in sys.orig_argv):\n    {text}\n",
+        (
+            "import os, sys\nif any('compile_worker' in each for each in sys.orig_argv):\n"
+            f"    {text}\n"
+        ),
         encoding="utf-8",
     )
     return f"import sys\nsys.path.insert(0, {str(site)!r})"

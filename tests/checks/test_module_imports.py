@@ -44,7 +44,10 @@ def _run(folder: Path, *, breaking: str = "", **modules: str) -> dict[str, Any]:
     # The interpreter of these tests holds packages of its own: only those of the folder have a
     # case.
     boot += "import sysconfig; sysconfig.get_paths = lambda: {'purelib': '', 'platlib': ''}\n"
-    boot += f"sys.path[:] = [path for path in sys.path if 'site-packages' not in path] + [{str(site)!r}]\n"
+    boot += (
+        "sys.path[:] = [path for path in sys.path if 'site-packages' not in path] + "
+        f"[{str(site)!r}]\n"
+    )
     return only_result(
         run_check(
             Path(sys.executable), SCRIPT, folder / "run", breaking=boot, CANARY_SITE=str(site)
@@ -58,7 +61,10 @@ def test_what_imports_passes_and_what_is_not_installed_has_no_case(tmp_path: Pat
 
 
 def test_a_failure_is_told_with_what_it_began_with_and_who_raised_it(tmp_path: Path) -> None:
-    numpy = "try:\n import site_packages_gone\nexcept ImportError as error:\n raise RuntimeError('numpy 2 is wanted') from error\n"
+    numpy = (
+        "try:\n import site_packages_gone\nexcept ImportError as error:\n"
+        " raise RuntimeError('numpy 2 is wanted') from error\n"
+    )
     result = _run(tmp_path, numpy=numpy)
     began = "it began with ModuleNotFoundError: No module named 'site_packages_gone'"
     assert reasons(result) == {"numpy": f"RuntimeError: numpy 2 is wanted ({began})"}
@@ -128,5 +134,8 @@ def test_a_crash_is_named_and_a_hang_is_left_out(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_home_and_no_network_is_asked_for(tmp_path: Path) -> None:
-    told = "import os\nassert os.environ['HOME'] == os.environ['HF_HOME'] == os.getcwd()\nassert os.environ['HF_HUB_OFFLINE'] == '1'"
+    told = (
+        "import os\nassert os.environ['HOME'] == os.environ['HF_HOME'] == os.getcwd()\n"
+        "assert os.environ['HF_HUB_OFFLINE'] == '1'"
+    )
     assert _run(tmp_path, numpy=told)["verdict"] == "passed"

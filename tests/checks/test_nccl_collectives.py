@@ -1,4 +1,7 @@
-"""Two processes exchange through Gloo what GPUs exchange through NCCL: a wrong bit and a death are seen, and no process is left."""
+"""Two processes exchange through Gloo what GPUs exchange through NCCL.
+
+A wrong bit and a death are seen, and no process is left.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _FAULTS = {
         if dist.get_rank() == 1 and tensor.dtype is torch.int32 and tensor.numel() == 1023: flip(tensor)
         return done
     dist.all_reduce = all_reduce
-""",
+""",  # noqa: E501
     "broadcast": """
     real = dist.broadcast
     def broadcast(tensor, source, *rest, **more):
@@ -52,7 +55,7 @@ _FAULTS = {
 
 
 def _patched(folder: Path, body: str) -> str:
-    """Return a folder for PYTHONPATH in which every process changes torch.distributed before it is used."""
+    """Return a folder for PYTHONPATH that changes torch.distributed in every process."""
     (folder / "patch").mkdir()
     (folder / "patch" / "sitecustomize.py").write_text(_FLIP + body, encoding="utf-8")
     return str(folder / "patch")
@@ -156,7 +159,7 @@ host:7:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM
 host:7:9 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] via P2P/CUMEM
 host:7:9 [0] NCCL INFO Channel 00 : 0[0] -> 2[2] via SHM/direct/direct
 host:7:9 [0] NCCL INFO 24 coll channels, 24 collnet channels, 16 nvls channels, 32 p2p channels, 32 p2p channels per peer
-"""
+"""  # noqa: E501
 
 
 def test_the_way_that_nccl_took_is_told(tmp_path: Path) -> None:

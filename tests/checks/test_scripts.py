@@ -77,7 +77,7 @@ def _imports(value: ast.expr) -> bool:
 
 
 def _tabled(tree: ast.Module) -> set[str]:
-    """Return the keys of the module's tables that lead from a case to its function, or to the module that it imports."""
+    """Return the keys of the module's tables, from a case to its function or module."""
     tables = [
         node.value
         for node in tree.body

@@ -22,7 +22,7 @@ from types import ModuleType
 from unittest.mock import MagicMock
 stub = sys.modules["torch"] = ModuleType("torch")
 stub.__version__, stub.Tensor, stub._C, stub.nn = "2.13.0", type("Tensor", (), {}), MagicMock(), None
-"""
+"""  # noqa: E501
 HEADERS = {script: read_check(script).header for script in SCRIPTS}
 OF_INTERPRETERS = [script for script in SCRIPTS if HEADERS[script].target is TargetKind.INTERPRETER]
 OF_TORCH = [

@@ -46,7 +46,10 @@ def run_check(
     """
     boot = folder / "boot.py"
     boot.write_text(
-        f"{breaking}\nimport runpy\nrunpy.run_path({str(CHECKS / script)!r}, run_name='__main__')\n",
+        (
+            f"{breaking}\nimport runpy\nrunpy.run_path({str(CHECKS / script)!r}, "
+            "run_name='__main__')\n"
+        ),
         encoding="utf-8",
     )
     environment = {name: value for name, value in os.environ.items() if name not in _SETTINGS}

@@ -15,7 +15,7 @@ _LOG = """2026-11-21T18:00:00.0000000Z Collecting flash-attn
 2026-11-21T18:00:01.0000000Z The detected CUDA version (12.1) mismatches the version that was used to compile
 2026-11-21T18:00:01.0000000Z PyTorch (11.8). Please make sure to use the same CUDA versions.
 2026-11-21T18:00:02.0000000Z ninja: build stopped: subcommand failed.
-"""
+"""  # noqa: E501
 _ENVIRONMENT = """PyTorch version: 2.5.1+cu124
 CUDA used to build PyTorch: 12.4
 OS: Ubuntu 22.04.5 LTS (x86_64)

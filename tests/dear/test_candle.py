@@ -43,7 +43,7 @@ Run = Callable[[str, Path], dict[str, Any]]
 
 @pytest.fixture
 def run(tmp_path: Path, needs: Callable[[str], str]) -> Run:
-    """Return a function that runs a canary about a workspace, and sees that it leaves the workspace as it was."""
+    """Return a function that runs a canary, and checks that the workspace stays as it was."""
     needs("cargo")
     needs("cc")
     (tmp_path / "run").mkdir()
@@ -59,7 +59,7 @@ def run(tmp_path: Path, needs: Callable[[str], str]) -> Run:
 
 
 def copied(folder: Path, commit: str) -> Path:
-    """Return the files of a commit, without their history and without the submodule that they name."""
+    """Return the files of a commit, without their history and submodules."""
     folder.mkdir(parents=True)
     archive = folder.with_suffix(".tar")
     git(Path(REPOSITORY).absolute(), "archive", "-o", str(archive), commit)

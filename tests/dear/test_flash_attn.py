@@ -63,7 +63,7 @@ def test_the_headers_of_torch_2_14_refuse_its_standard(
 
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return a function that runs an installer on the real sdist and returns the log of its failure."""
+    """Return a function that runs an installer on the real sdist and returns its log."""
 
     def build(python: Path, *options: str, **settings: str) -> Path:
         folder = tmp_path_factory.mktemp("build")

@@ -24,7 +24,7 @@ The above exception was the direct cause of the following exception:
 Traceback (most recent call last):
   File "/w/build.py", line 3, in <module>
     load(name="mac", sources=["main.cpp"])
-RuntimeError: Error building extension 'mac'"""
+RuntimeError: Error building extension 'mac'"""  # noqa: E501
 UNITS = """\
 FAILED: a.o
 a.cu(12): error: identifier "uint" is undefined
@@ -45,7 +45,7 @@ PIP_ABOVE = """\
       [end of output]
 
   note: This error originates from a subprocess, and is likely not a problem with pip.
-ERROR: Failed to build 'flash_attn' when getting requirements to build wheel"""
+ERROR: Failed to build 'flash_attn' when getting requirements to build wheel"""  # noqa: E501
 RESOLVER = """\
 ERROR: Cannot install a and b==1.0 because these package versions have conflicting dependencies.
 
@@ -58,7 +58,7 @@ DOCKER = """\
 #9 ERROR: process "/bin/sh -c apt-get install -y libcudnn9" did not complete successfully: exit code: 100
 ------
 Dockerfile:4
-ERROR: failed to solve: process "/bin/sh -c apt-get install -y libcudnn9" did not complete successfully: exit code: 100"""
+ERROR: failed to solve: process "/bin/sh -c apt-get install -y libcudnn9" did not complete successfully: exit code: 100"""  # noqa: E501
 CAUSE = """\
 Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/transformers/utils/import_utils.py", line 1967, in _get_module
@@ -71,7 +71,7 @@ Traceback (most recent call last):
   File "/w/run.py", line 1, in <module>
     from transformers import LlamaForCausalLM
 RuntimeError: Failed to import transformers.models.llama.modeling_llama because of the following error (look up to see its traceback):
-/venv/lib/python3.11/site-packages/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"""
+/venv/lib/python3.11/site-packages/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"""  # noqa: E501
 LOOKUP = """\
 Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/transformers/models/auto/configuration_auto.py", line 1131, in from_pretrained
@@ -83,7 +83,7 @@ During handling of the above exception, another exception occurred:
 Traceback (most recent call last):
   File "/w/run.py", line 4, in <module>
     AutoModel.from_pretrained("Qwen/Qwen3-8B")
-ValueError: The checkpoint you are trying to load has model type `qwen3` but Transformers does not recognize this architecture."""
+ValueError: The checkpoint you are trying to load has model type `qwen3` but Transformers does not recognize this architecture."""  # noqa: E501
 NETWORK = """\
 Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/urllib3/connection.py", line 198, in _new_conn
@@ -95,14 +95,14 @@ During handling of the above exception, another exception occurred:
 Traceback (most recent call last):
   File "/venv/lib/python3.11/site-packages/requests/adapters.py", line 667, in send
     resp = conn.urlopen(
-urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded"""
+urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded"""  # noqa: E501
 TENSORFLOW = """\
 2021-03-01 10:00:00.123456: W tensorflow/stream_executor/platform/default/dso_loader.cc:60] Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or directory
 2021-03-01 10:00:00.123500: I tensorflow/stream_executor/cuda/cudart_stub.cc:29] Ignore above cudart dlerror if you do not have a GPU set up on your machine.
 Traceback (most recent call last):
   File "train.py", line 9, in <module>
     model.fit(x, y)
-ValueError: Shapes (None, 1) and (None, 10) are incompatible"""
+ValueError: Shapes (None, 1) and (None, 10) are incompatible"""  # noqa: E501
 HANDLED = """\
 Traceback (most recent call last):
   File "/opt/app/plugins.py", line 31, in load
@@ -136,7 +136,7 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 ============================================================
 train.py FAILED
 Root Cause (first observed failure):
-  exitcode  : 1 (pid: 12)"""
+  exitcode  : 1 (pid: 12)"""  # noqa: E501
 ENGINE = """\
 (EngineCore_0 pid=812) ERROR 11-22 10:00:00 [core.py:700] EngineCore failed to start.
 (EngineCore_0 pid=812) ERROR 11-22 10:00:00 [core.py:700] Traceback (most recent call last):
@@ -146,7 +146,7 @@ ENGINE = """\
 (APIServer pid=700) Traceback (most recent call last):
 (APIServer pid=700)   File "/venv/bin/vllm", line 10, in <module>
 (APIServer pid=700)     sys.exit(main())
-(APIServer pid=700) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"""
+(APIServer pid=700) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"""  # noqa: E501
 CUT = """\
     return forward_call(*args, **kwargs)
   File "/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 114, in forward
@@ -160,15 +160,15 @@ Caused by:
   --- stderr
   thread 'main' panicked at /home/ada/.cargo/registry/src/cudarc-0.11.8/build.rs:82:14:
   Unsupported cuda toolkit version: `12.6`. Please raise a github issue.
-warning: build failed, waiting for other jobs to finish..."""
+warning: build failed, waiting for other jobs to finish..."""  # noqa: E501
 RUNNER = """\
 time=2024-07-13T10:00:00.000+08:00 level=ERROR source=sched.go:388 msg="error loading llama server" error="llama runner process has terminated: exit status 0xc0000135 "
-"""
+"""  # noqa: E501
 SHARD = """\
 2024-03-07T10:00:00.000000Z  INFO text_generation_launcher: Starting shard rank=0
 2024-03-07T10:00:08.000000Z ERROR shard-manager: text_generation_launcher: Shard process was signaled to shutdown with signal 4 rank=0
 2024-03-07T10:00:08.000000Z ERROR text_generation_launcher: Shard 0 failed to start
-Error: ShardCannotStart"""
+Error: ShardCannotStart"""  # noqa: E501
 RICH = """\
 ╭─────────────────────────────── Traceback (most recent call last) ────────────────────────────────╮
 │ /home/ada/w/run.py:9 in <module>                                                                 │
@@ -187,7 +187,7 @@ File /venv/lib/python3.10/site-packages/torchaudio/__init__.py:5
       4 import torch
 ----> 5 import _torch_sox
 
-ImportError: /venv/lib/python3.10/site-packages/_torch_sox.so: undefined symbol: _ZN2at19UndefinedTensorImpl10_singletonE"""
+ImportError: /venv/lib/python3.10/site-packages/_torch_sox.so: undefined symbol: _ZN2at19UndefinedTensorImpl10_singletonE"""  # noqa: E501
 CMAKE = """\
 CMake Error at cmake/FindCUDNN.cmake:19 (find_library):
   Could not find cudnn_LIBRARY using the following names: cudnn, libcudnn.so.
@@ -231,7 +231,10 @@ def test_the_owner_is_the_event_below_all_reports(text: str, line: int, speaker:
 
 
 def test_a_wrapper_owns_only_where_it_stands_alone() -> None:
-    text = "ninja: build stopped: subcommand failed.\nerror: command '/usr/bin/nvcc' failed with exit code 1"
+    text = (
+        "ninja: build stopped: subcommand failed.\n"
+        "error: command '/usr/bin/nvcc' failed with exit code 1"
+    )
     owner = owning_event(events_of(Log(source="log", lines=tuple(text.split("\n")))))
     assert owner is not None
     assert owner.level is Level.WRAPPER

@@ -18,7 +18,10 @@ from doctor.model.observation import Log
             {"name": "x", "module": "a.b", "path": "C:\\Program Files (x86)\\a\\b.py"},
         ),
         (
-            "[rank0]: AttributeError: module 'numpy' has no attribute 'bool8'. Did you mean: 'bool'?",
+            (
+                "[rank0]: AttributeError: module 'numpy' has no attribute 'bool8'. Did you "
+                "mean: 'bool'?"
+            ),
             "Python",
             "module-attribute-missing",
             {"module": "numpy", "name": "bool8"},
@@ -37,19 +40,28 @@ from doctor.model.observation import Log
         ),
         ("ImportError: No module named yaml", "Python", "module-not-found", {"module": "yaml"}),
         (
-            "#12 3.4 ERROR: torch-2.1.0-cp312-cp312-win_amd64.whl is not a supported wheel on this platform.",
+            (
+                "#12 3.4 ERROR: torch-2.1.0-cp312-cp312-win_amd64.whl is not a supported "
+                "wheel on this platform."
+            ),
             "pip",
             "wheel-refused",
             {"wheel": "torch-2.1.0-cp312-cp312-win_amd64.whl"},
         ),
         (
-            "  ERROR: Could not find a version that satisfies the requirement torch==2.0 (from versions: none)",
+            (
+                "  ERROR: Could not find a version that satisfies the requirement torch==2.0 "
+                "(from versions: none)"
+            ),
             "pip",
             "no-version",
             {"requirement": "torch==2.0", "versions": "none"},
         ),
         (
-            "ERROR: Could not find a version that satisfies the requirement torch>=2.0 (from a) (from versions: 1.0, 1.1)",
+            (
+                "ERROR: Could not find a version that satisfies the requirement torch>=2.0 "
+                "(from a) (from versions: 1.0, 1.1)"
+            ),
             "pip",
             "no-version",
             {"requirement": "torch>=2.0", "versions": "1.0, 1.1"},

@@ -41,7 +41,11 @@ def test_a_sign_can_be_searched(sign: Sign) -> None:
 @pytest.mark.parametrize(
     ("text", "field", "value"),
     [
-        (r'  File "D:\AI\venv\lib\site-packages\triton\runtime\build.py", line 52', "os", "windows"),
+        (
+            r'  File "D:\AI\venv\lib\site-packages\triton\runtime\build.py", line 52',
+            "os",
+            "windows",
+        ),
         ("OSError: [WinError 126] Не найден указанный модуль", "os", "windows"),
         ("C:/Users/ada/x.c:14: error: include file 'Python.h' not found", "os", ""),
         ("OS: Microsoft Windows 11 Pro", "os", "windows"),
@@ -58,7 +62,11 @@ def test_a_sign_can_be_searched(sign: Sign) -> None:
         ("zsh: command not found: nvcc", "shell", "zsh"),
         ("ada@host:~/w$ python train.py", "shell", "bash"),
         ("/usr/lib/aarch64-linux-gnu/libc.so.6", "machine", "aarch64"),
-        ("ERROR: torch-2.9.1-cp312-cp312-manylinux_2_28_aarch64.whl is not a supported wheel", "machine", ""),
+        (
+            ("ERROR: torch-2.9.1-cp312-cp312-manylinux_2_28_aarch64.whl is not a supported wheel"),
+            "machine",
+            "",
+        ),
         ("root@3f2a9c81b7de:/workspace# python x.py", "container", True),
         ("Singularity> python x.py", "container", True),
         ("docker: Error response from daemon: unknown", "container", False),
@@ -75,11 +83,23 @@ def test_a_sign_can_be_searched(sign: Sign) -> None:
         ("Apple M1 Max", "vendors", ("apple",)),
         ("RuntimeError: CUDA error: unknown error", "vendors", ()),
         ("2xRTX 5000 16GB", "vendors", ("nvidia",)),
-        ("NVIDIA GeForce RTX 5090 with CUDA capability sm_120", "gpus", ("NVIDIA GeForce RTX 5090",)),
+        (
+            "NVIDIA GeForce RTX 5090 with CUDA capability sm_120",
+            "gpus",
+            ("NVIDIA GeForce RTX 5090",),
+        ),
         ("AMD Radeon RX 7900 XTX", "gpus", ("Radeon RX 7900 XTX",)),
         ("Apple M1 Max", "gpus", ("Apple M1 Max",)),
-        ("$ pip install -U torch --index-url https://user:secret@host/simple", "indexes", ("https://host/simple",)),
-        ("Looking in indexes: https://pypi.org/simple, https://pypi.ngc.nvidia.com", "indexes", ("https://pypi.org/simple", "https://pypi.ngc.nvidia.com")),
+        (
+            "$ pip install -U torch --index-url https://user:secret@host/simple",
+            "indexes",
+            ("https://host/simple",),
+        ),
+        (
+            "Looking in indexes: https://pypi.org/simple, https://pypi.ngc.nvidia.com",
+            "indexes",
+            ("https://pypi.org/simple", "https://pypi.ngc.nvidia.com"),
+        ),
         ("(venv) ada@host:~/w$ pip install flash-attn", "commands", ("pip install flash-attn",)),
         ("#9 [3/9] RUN pip install flash-attn", "commands", ("pip install flash-attn",)),
         ("!pip install -U torch", "commands", ("pip install -U torch",)),
@@ -89,7 +109,7 @@ def test_a_sign_can_be_searched(sign: Sign) -> None:
         ("x.cu(3): error: no", "built_from_source", True),
         ("Collecting torch", "built_from_source", False),
     ],
-)  # fmt: skip
+)
 def test_a_log_shows(text: str, field: str, value: object) -> None:
     assert getattr(of(text), field) == value
 

@@ -1,4 +1,4 @@
-"""Which GPUs the machine shows, what hides them on purpose, and which framework reaches none of its own."""
+"""Facts say which GPUs the machine shows, what hides them, and which framework reaches none."""
 
 from __future__ import annotations
 

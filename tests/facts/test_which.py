@@ -84,7 +84,13 @@ _FOUR = [
 @pytest.mark.parametrize(
     ("value", "gpus", "kept", "replaced", "stale"),
     [
-        ("GPU-a0,GPU-x0,GPU-c0,GPU-d", _FOUR, "GPU-a0,GPU-c0,GPU-d", "GPU-a0,GPU-b0,GPU-c0,GPU-d", "GPU-x0"),
+        (
+            "GPU-a0,GPU-x0,GPU-c0,GPU-d",
+            _FOUR,
+            "GPU-a0,GPU-c0,GPU-d",
+            "GPU-a0,GPU-b0,GPU-c0,GPU-d",
+            "GPU-x0",
+        ),
         # Two are unnamed, and either may be meant.
         ("GPU-a0,GPU-x0,GPU-c0", _FOUR, "GPU-a0,GPU-c0", None, "GPU-x0"),
         ("GPU-a0,GPU-a,GPU-c0", _FOUR, "GPU-a0,GPU-c0", None, "the second GPU-a"),
@@ -94,9 +100,15 @@ _FOUR = [
         ("GPU-x0", _FOUR, None, None, None),
         ("7", _FOUR, None, None, None),
         # A GPU that does not answer is no replacement.
-        ("GPU-a0,GPU-x0", [_FOUR[0], {**_FOUR[1], "error": "GPU is lost"}], "GPU-a0", None, "GPU-x0"),
+        (
+            "GPU-a0,GPU-x0",
+            [_FOUR[0], {**_FOUR[1], "error": "GPU is lost"}],
+            "GPU-a0",
+            None,
+            "GPU-x0",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mended_list_keeps_every_entry_that_fits(
     value: str,
     gpus: list[dict[str, Any]],

@@ -1,4 +1,7 @@
-"""Stand-ins for what goes wrong: check scripts, packages and interpreters that misbehave in one way each."""
+"""Stand-ins for what goes wrong.
+
+Check scripts, packages and interpreters that misbehave in one way each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One odd byte, number or name in what a check or an interpreter says costs that one thing, never the run."""
+"""One bad byte, number or name in an answer costs that one answer, never the run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from tests.command import check, doctor
 from tests.faults.standins import bare, outcome, package, program
 
 _RESULTS = {
-    "no UTF-8": b'{"contract": 1, "results": [{"verdict": "passed", "device": "cpu", "reason": "\xff"}]}',
-    "a number without end": b'{"contract": 1, "results": [{"verdict": "passed", "data": {"x": %s}}]}'
+    "no UTF-8": (
+        b'{"contract": 1, "results": [{"verdict": "passed", "device": "cpu", "reason": "\xff"}]}'
+    ),
+    "a number without end": (
+        b'{"contract": 1, "results": [{"verdict": "passed", "data": {"x": %s}}]}'
+    )
     % (b"9" * 5000),
     "half a surrogate": b'{"contract": 1, "results": [{"verdict": "passed", "reason": "\\ud800"}]}',
 }
@@ -101,9 +105,13 @@ def test_an_interpreter_that_says_nonsense_of_itself_is_named(tmp_path: Path, wh
 
 
 _INPUTS = {
-    "no UTF-8 in a string": b'{"facts": {"torch.version": {"state": "present", "value": "\xff", "source": "x"}}, '
+    "no UTF-8 in a string": b'{"facts": {"torch.version": {"state": '
+    b'"present", "value": "\xff", "source": "x"}}, '
     b'"findings": [{"id": "\xff"}]}',
-    "a number without end": b'{"facts": {"torch.version": {"state": "present", "value": %s, "source": "x"}}, "findings": %s}'
+    "a number without end": (
+        b'{"facts": {"torch.version": {"state": "present", "value": %s, "source": "x"}}, '
+        b'"findings": %s}'
+    )
     % (b"9" * 5000, b"9" * 5000),
 }
 
@@ -133,7 +141,10 @@ _DEPTH = 1200
 
 @pytest.fixture
 def nested(tmp_path: Path) -> Iterator[Path]:
-    """Return an empty folder that goes in any case: pytest itself could not remove what is made in it."""
+    """Return an empty folder that goes in any case.
+
+    Pytest itself could not remove what is made in it.
+    """
     folder = tmp_path / "nested"
     folder.mkdir()
     yield folder

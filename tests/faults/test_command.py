@@ -1,4 +1,4 @@
-"""Whatever is wrong with the patient, the machine or the command line, `doctor check` ends soon, with its code, without a trace."""
+"""`doctor check` ends soon, with its code and without a traceback, whatever is wrong."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def test_an_interrupt_gives_what_was_seen_and_leaves_no_child(
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
         with open({str(note)!r}, "w") as file: file.write(f"{{os.getpid()}} {{child.pid}}\\n")
         time.sleep(600)
-        """,
+        """,  # noqa: E501
     )
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -1,4 +1,4 @@
-"""A framework of which half is gone is told as that, and a check that died on its way has passed nothing."""
+"""A framework with half its files is reported as that, and a check that died passed nothing."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def __getattr__(name):
     if name.startswith("__"): raise AttributeError(name)
     step()
     return YES
-'''
+'''  # noqa: E501
 _ENDS = {
     "exit": "os._exit(0)",
     "leaves": "sys.exit()",

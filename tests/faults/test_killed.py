@@ -1,4 +1,7 @@
-"""A doctor that is killed outright leaves no process and no folder behind: its supervisor sees to that."""
+"""A doctor that is killed outright leaves no process and no folder behind.
+
+Its supervisor sees to that.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
 with open({part!r}, "w") as file: file.write(f"{{os.getpid()}} {{child.pid}}")
 os.rename({part!r}, {note!r})
 time.sleep(600)
-"""
+"""  # noqa: E501
 
 
 def _left(temporary: Path, pids: list[int]) -> list[str]:

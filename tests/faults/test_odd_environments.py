@@ -1,4 +1,7 @@
-"""In whatever environment doctor is started: one of its exit codes, 1 for findings alone, no trace, nothing left behind."""
+"""In whatever environment doctor is started.
+
+One of its exit codes, 1 for findings alone, no trace, nothing left behind.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,11 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], set[int]]] = {
 
 
 class Odd(msgspec.Struct, frozen=True):
-    """An environment: what a shell does before it becomes doctor, variables, which commands are tried, and whom it takes to make it."""
+    """An environment.
+
+    What a shell does before it becomes doctor, variables, which commands are tried, and whom it
+    takes to make it.
+    """
 
     before: str = ""
     env: Mapping[str, str | None] = msgspec.field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Nothing that a check starts outlives it, and nothing that a patient says makes doctor end anything else."""
+"""Nothing that a check starts outlives it, and doctor ends no process of others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ time.sleep(600)
 
 
 def _daemon(note: Path, body: str) -> str:
-    """Return a script that leaves a process without parent and session behind, which then runs `body`; `note` holds its number."""
+    """Return a script that leaves an orphan process running `body`; `note` holds its number."""
     inner = "\n".join(
         f"        {line}"
         for line in (body if "done()" in body else f"done()\n{body}").strip().splitlines()
@@ -171,7 +171,7 @@ def test_a_script_does_not_hold_the_channel(tmp_path: Path) -> None:
     told = """
         held = [os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")]
         put(None, verdict="passed", data={"held": held})
-    """
+    """  # noqa: E501
     held = run_shared(tmp_path, {"one": told})["one"].data["held"]
     assert [path for path in held if "/log" in path]
     assert not [path for path in held if "socket" in path]

@@ -1,4 +1,7 @@
-"""What the machine refuses is told once, as what it is: not as a fault of doctor, and not as a broken stack."""
+"""What the machine refuses is told once, as what it is.
+
+Not as a fault of doctor, and not as a broken stack.
+"""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ _READ_ONLY = """
 mount --bind "$0" /mnt || exit 99
 for place in /tmp /var/tmp /dev/shm; do mount --bind $place $place && mount -o remount,bind,ro $place || exit 99; done
 cd /mnt && exec env -u TMPDIR -u TEMP -u TMP "$@"
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.skipif(

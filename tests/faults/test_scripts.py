@@ -111,7 +111,7 @@ try:
 except OSError as error:
     said = f"OSError: {{error}}"
 put(None, verdict="failed", reason=said + {more!r}, cases={{"forward": {{"verdict": "failed", "reason": said}}, **{cases!r}}})
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
@@ -213,7 +213,7 @@ def test_what_stops_itself_is_stopped_for_good(tmp_path: Path) -> None:
 _SPAWN = """
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session={session})
     with open({note!r}, "w") as file: file.write(str(child.pid))
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("session", [False, True], ids=["same session", "own session"])

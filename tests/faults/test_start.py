@@ -1,4 +1,4 @@
-"""What is set for the patient's Python does not reach doctor's own, and reaches the patient as it is."""
+"""Settings for the patient's Python reach the patient, and not doctor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cmd.exe and PowerShell make of a line, by their documented rules, is the command that was meant.
+"""cmd.exe and PowerShell read a line as the command that was meant, by their documented rules.
 
 cmd.exe: `cmd /?` and "Parsing C++ command-line arguments" (CommandLineToArgvW). PowerShell:
 about_Parsing and about_Quoting_Rules. No Windows runs here, so the rules are written out below.

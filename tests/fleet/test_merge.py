@@ -44,15 +44,35 @@ def test_equal_nodes_are_one_group_without_a_finding() -> None:
 @pytest.mark.parametrize(
     ("facts", "id_", "severity", "words"),
     [
-        ({"nvidia.driver_version": "535.104.05"}, "nvidia.driver_version", "warning", "535.104.05 on 1 of 8 nodes instead of 580.65.06"),
+        (
+            {"nvidia.driver_version": "535.104.05"},
+            "nvidia.driver_version",
+            "warning",
+            "535.104.05 on 1 of 8 nodes instead of 580.65.06",
+        ),
         ({"torch.version": "2.5.1"}, "torch.version", "error", "torch: 2.5.1 on 1 of 8"),
-        ({"package.nvidia-nccl-cu13.version": "2.27.5"}, "package.nvidia-nccl-cu13.version", "error", "NCCL: 2.27.5"),
-        ({"package.nvidia-nccl-cu13.version": None}, "package.nvidia-nccl-cu13.version", "error", "NCCL: not installed"),
+        (
+            {"package.nvidia-nccl-cu13.version": "2.27.5"},
+            "package.nvidia-nccl-cu13.version",
+            "error",
+            "NCCL: 2.27.5",
+        ),
+        (
+            {"package.nvidia-nccl-cu13.version": None},
+            "package.nvidia-nccl-cu13.version",
+            "error",
+            "NCCL: not installed",
+        ),
         ({"host.glibc": "2.28"}, "host.glibc", "warning", "glibc: 2.28"),
-        ({"env.NCCL_SOCKET_IFNAME": "eth7"}, "env.NCCL_SOCKET_IFNAME", "warning", "eth7 on 1 of 8 nodes instead of not set"),
+        (
+            {"env.NCCL_SOCKET_IFNAME": "eth7"},
+            "env.NCCL_SOCKET_IFNAME",
+            "warning",
+            "eth7 on 1 of 8 nodes instead of not set",
+        ),
         ({"host.limit_memlock": 65536}, "host.limit_memlock", "warning", "ulimit -l"),
     ],
-)  # fmt: skip
+)
 def test_what_differs_is_a_finding_of_that_node(
     facts: dict[str, Any], id_: str, severity: str, words: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""What doctor reads and did not write, each as a function of bytes that may refuse them in the agreed way and in no other."""
+"""What doctor reads and did not write, each as a function of bytes."""
 
 from __future__ import annotations
 
@@ -84,12 +84,27 @@ _MANIFESTS = (
 )
 _READERS = tuple(kind for name in _MANIFESTS if (kind := kind_of("", name)) is not None)
 _MACHINE = (
-    "/proc/cpuinfo", "/proc/modules", "/proc/version", "/proc/sys/kernel/osrelease", "/etc/os-release", "/proc/mounts",
-    "/proc/1/cgroup", "/proc/driver/nvidia/version", "/proc/driver/nvidia/params", "/proc/devices", "/proc/self/status",
-    "/sys/bus/pci/devices/0000:01:00.0/vendor", "/sys/bus/pci/devices/0000:01:00.0/class", "/sys/bus/pci/devices/0000:01:00.0/device",
-    "/sys/class/kfd/kfd/topology/nodes/1/properties", "/sys/module/nvidia/version", "/sys/module/amdgpu/version",
-    "/sys/class/drm/card0/device/uevent", "/etc/nv_tegra_release", "/proc/device-tree/model",
-)  # fmt: skip
+    "/proc/cpuinfo",
+    "/proc/modules",
+    "/proc/version",
+    "/proc/sys/kernel/osrelease",
+    "/etc/os-release",
+    "/proc/mounts",
+    "/proc/1/cgroup",
+    "/proc/driver/nvidia/version",
+    "/proc/driver/nvidia/params",
+    "/proc/devices",
+    "/proc/self/status",
+    "/sys/bus/pci/devices/0000:01:00.0/vendor",
+    "/sys/bus/pci/devices/0000:01:00.0/class",
+    "/sys/bus/pci/devices/0000:01:00.0/device",
+    "/sys/class/kfd/kfd/topology/nodes/1/properties",
+    "/sys/module/nvidia/version",
+    "/sys/module/amdgpu/version",
+    "/sys/class/drm/card0/device/uevent",
+    "/etc/nv_tegra_release",
+    "/proc/device-tree/model",
+)
 _PROBES = (amd, intel, machine, pci, resources)
 
 
@@ -133,10 +148,21 @@ def _text(data: bytes) -> str:
 def _interpreter() -> Interpreter:
     site = str(_folder() / "site-packages")
     return Interpreter(
-        executable="/venv/bin/python", version="3.12.7", implementation="cpython", tag="cp312", bits=64, free_threaded=False,
-        prefix="/venv", base_prefix="/venv", path=(site,), site_packages=(site,), include="/venv/include", platform="linux",
-        machine="x86_64", stdlib="/usr/lib/python3.12",
-    )  # fmt: skip
+        executable="/venv/bin/python",
+        version="3.12.7",
+        implementation="cpython",
+        tag="cp312",
+        bits=64,
+        free_threaded=False,
+        prefix="/venv",
+        base_prefix="/venv",
+        path=(site,),
+        site_packages=(site,),
+        include="/venv/include",
+        platform="linux",
+        machine="x86_64",
+        stdlib="/usr/lib/python3.12",
+    )
 
 
 def elf(data: bytes) -> None:
@@ -297,7 +323,7 @@ def events(data: bytes) -> None:
 
 
 def long_log(data: bytes) -> None:
-    """Read a log of more than a mebibyte, made of the same bytes again and again between lines of filling."""
+    """Read a log of more than a mebibyte that repeats the same bytes between other lines."""
     piece = data[:2000] + b"\n" + b"filling\n" * 200
     read: Log = reading.read(
         io.BytesIO(piece * ((1 << 20) // len(piece) + 2)), "log", ("Error", "CUDA")
@@ -442,11 +468,35 @@ def symbol_file(data: bytes) -> None:
 TARGETS: dict[str, Target] = {
     each.__name__.replace("_", "-"): each
     for each in (
-        elf, requirement, marker, clauses, manifests, lock, toolchain, metadata, constants, description, environment, log, events, long_log,
-        diagnosis, snapshot, difference, baseline, catalog, configuration, result, news, host, pattern, secrets, mangled,
+        elf,
+        requirement,
+        marker,
+        clauses,
+        manifests,
+        lock,
+        toolchain,
+        metadata,
+        constants,
+        description,
+        environment,
+        log,
+        events,
+        long_log,
+        diagnosis,
+        snapshot,
+        difference,
+        baseline,
+        catalog,
+        configuration,
+        result,
+        news,
+        host,
+        pattern,
+        secrets,
+        mangled,
         symbol_file,
     )
-}  # fmt: skip
+}
 CORPUS = Path(__file__).parent / "corpus"
 
 

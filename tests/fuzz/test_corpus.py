@@ -1,4 +1,4 @@
-"""What fuzzing begins with, and what it has found, goes through every target again, with parts left out, turned over and doubled."""
+"""Every target reads the corpus again: whole, in parts, reversed and doubled."""
 
 from __future__ import annotations
 

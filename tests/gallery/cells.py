@@ -1,4 +1,7 @@
-"""The gallery's cells: which kernel is replaced, by what fault, and which cases of which canary have to see it."""
+"""The gallery's cells.
+
+Which kernel is replaced, by what fault, and which cases of which canary have to see it.
+"""
 
 from __future__ import annotations
 
@@ -201,7 +204,7 @@ def _destinations() -> Iterator[Cell]:
 
 
 def _attention() -> Iterator[Cell]:
-    """Yield faults of the fused kernel, of its gradient, and of the products that attention is made of elsewhere."""
+    """Yield faults of fused attention, of its gradient, and of the products behind it."""
     views = frozenset({"transposed-heads", "packed", "time-first", "repeated-heads"})
     fused = views | {"causal", "masked", "odd-keys", "grouped-heads", "backward"}
     kinds: dict[str, frozenset[str]] = {
@@ -326,7 +329,7 @@ def _elementwise_cell(case: str, op: str, kind: str, said: str = "") -> Cell:
 
 
 def _dtypes() -> Iterator[Cell]:
-    """Yield dtypes that a library refuses by an error of its own, which is no lack of support, and such as are not there at all."""
+    """Yield dtypes that a library refuses by an error of its own, and dtypes that do not exist."""
     only, said = (
         frozenset({"dtypes"}),
         ("float16: RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE",),

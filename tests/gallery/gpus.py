@@ -21,7 +21,10 @@ PLACES: dict[int, str] = {}
 
 
 class Machine(TorchFunctionMode):
-    """Two GPUs played by the CPU: tensors are told apart by a name, and what goes from one to the other may lose bytes."""
+    """Two GPUs played by the CPU.
+
+    Tensors are told apart by a name, and what goes from one to the other may lose bytes.
+    """
 
     def __init__(self, lossy: str = "", scalars: str = "", mixing: str = "") -> None:
         super().__init__()
@@ -112,7 +115,10 @@ def _address(tensor: Any) -> int:
 
 
 def two_gpus(lossy: str = "", scalars: str = "", mixing: str = "", can_access: bool = True) -> None:
-    """Stand for a machine of two GPUs: only the transport is played, what the canary makes of it is its own."""
+    """Stand for a machine of two GPUs.
+
+    Only the transport is played, what the canary makes of it is its own.
+    """
     machine = Machine(lossy, scalars, mixing)
     torch.cuda.device_count = lambda: 2
     torch.cuda.synchronize = lambda *_: None

@@ -1,4 +1,6 @@
-"""Kernels to put into torch's dispatcher in place of its own: right ones, and the same with one fault.
+"""Kernels to put into torch's dispatcher in place of its own.
+
+Right ones, and the same with one fault.
 
 Loaded in another interpreter, after torch and before a canary; it is no part of the tests' own
 process. Every kernel works in float64 by element-wise products and sums, so that a healthy one is
@@ -62,7 +64,10 @@ def layout_of(tensor: Any) -> str:
 
 
 REFUSALS = {
-    "library error": "CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmStridedBatchedEx( handle, opa, opb)`",
+    "library error": (
+        "CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmStridedBatchedEx( "
+        "handle, opa, opb)`"
+    ),
     "dtype unknown": "\"bmm\" not implemented for 'Half'",
 }
 
@@ -545,7 +550,7 @@ def copies(first: int = 0, last: int = 0, every: int = 0) -> None:
 
 
 def conversions(kind: str = "") -> None:
-    """Let copies into another dtype begin at the start of the storage, or overwrite their source."""
+    """Copy into another dtype from the start of the storage, or overwrite the source."""
     whole = torch.Tensor.copy_
 
     def copy(to: Any, source: Any, non_blocking: bool = False) -> Any:

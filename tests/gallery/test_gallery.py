@@ -1,4 +1,4 @@
-"""Every fault of the gallery turns its canary red for the right reason, and the same kernels without it leave it green."""
+"""Every fault of the gallery turns its canary red for the right reason; healthy kernels pass."""
 
 from __future__ import annotations
 

@@ -71,9 +71,23 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     )  # fmt: skip
     python = folder / ("env/Scripts/python.exe" if os.name == "nt" else "env/bin/python")
     subprocess.run(
-        [uv.find_uv_bin(), "pip", "install", "-q", "--python", str(python), "--no-index", "--find-links", str(wheels), "base==1.0", "needs-old"],
-        cwd=folder, env=env, check=True,
-    )  # fmt: skip
+        [
+            uv.find_uv_bin(),
+            "pip",
+            "install",
+            "-q",
+            "--python",
+            str(python),
+            "--no-index",
+            "--find-links",
+            str(wheels),
+            "base==1.0",
+            "needs-old",
+        ],
+        cwd=folder,
+        env=env,
+        check=True,
+    )
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     site = folder / (
         "env/Lib/site-packages" if os.name == "nt" else f"env/lib/{version}/site-packages"

@@ -26,7 +26,9 @@ def make_wheel(
     files = {
         f"{name.replace('-', '_')}/data.bin": "x" * payload,
         f"{info}/METADATA": "\n".join(lines) + "\n",
-        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n",
+        f"{info}/WHEEL": (
+            f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n"
+        ),
     }
     record = "".join(f"{file},,\n" for file in files) + f"{info}/RECORD,,\n"
     with zipfile.ZipFile(path, "w") as archive:

@@ -1,4 +1,4 @@
-"""What `doctor init` writes, run as it stands, with this checkout's wheel as the release that it asks for."""
+"""What `doctor init` writes runs as it stands, with this checkout's wheel as the release."""
 
 from __future__ import annotations
 

@@ -139,7 +139,10 @@ def test_a_stale_entry_costs_no_gpu_that_fits() -> None:
         env__CUDA_VISIBLE_DEVICES="GPU-0,GPU-9,GPU-2,GPU-3",
         nvidia__gpus=gpus,
         nvidia__visible=gpus[:1],
-        nvidia__visible_error="CUDA_VISIBLE_DEVICES=…: no GPU here is GPU-9, so CUDA shows the first 1 of the list alone",
+        nvidia__visible_error=(
+            "CUDA_VISIBLE_DEVICES=…: no GPU here is GPU-9, so CUDA shows the first 1 of the "
+            "list alone"
+        ),
     )
     assert told.id == "cuda/visible-devices-wrong"
     assert "GPU-0,GPU-1,GPU-2,GPU-3" in str(told.fixes[0].steps)
@@ -156,7 +159,9 @@ def test_the_instances_of_another_gpu_are_never_offered() -> None:
             _gpu(1, mig=True, mig_devices=[{"index": 0, "uuid": "MIG-b"}]),
         ],
         nvidia__visible=None,
-        nvidia__visible_error="CUDA_VISIBLE_DEVICES=MIG-a: no MIG device here is MIG-a, so CUDA shows no GPU",
+        nvidia__visible_error=(
+            "CUDA_VISIBLE_DEVICES=MIG-a: no MIG device here is MIG-a, so CUDA shows no GPU"
+        ),
     )
     assert (told[0].id, told[0].severity) == ("nvidia/mig-without-instances", Severity.ERROR)
     assert "MIG-b" not in "".join(_commands(one) for one in told)

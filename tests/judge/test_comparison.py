@@ -49,9 +49,18 @@ def finding(
 ) -> FindingDocument:
     suppressed = Suppression(by=by) if by else None
     return FindingDocument(
-        id=id_, target="interpreter", title=title, severity=severity, confidence=Confidence.HIGH, message="It is.",
-        evidence=(), fixes=(), references=(), symptoms=(), suppressed=suppressed,
-    )  # fmt: skip
+        id=id_,
+        target="interpreter",
+        title=title,
+        severity=severity,
+        confidence=Confidence.HIGH,
+        message="It is.",
+        evidence=(),
+        fixes=(),
+        references=(),
+        symptoms=(),
+        suppressed=suppressed,
+    )
 
 
 def compared(
@@ -66,19 +75,43 @@ def compared(
 
 def test_what_matters_most_comes_first() -> None:
     before = {
-        "host.kernel": "6.1", "env.LD_LIBRARY_PATH": None, "package.numpy.version": "1", "package.flash-attn.version": "1",
-        "package.flash-attn.location": "/site", "libs.resolved": {"libcudart.so.12": {"path": "/site/lib"}}, "cuda.version": "12.4",
-        "nvidia.gpu_names": ["A100"], "nvidia.driver_version": "535.104", "torch.version": "2.7.0", "torch.devices": ["cpu", "cuda:0"],
-    }  # fmt: skip
+        "host.kernel": "6.1",
+        "env.LD_LIBRARY_PATH": None,
+        "package.numpy.version": "1",
+        "package.flash-attn.version": "1",
+        "package.flash-attn.location": "/site",
+        "libs.resolved": {"libcudart.so.12": {"path": "/site/lib"}},
+        "cuda.version": "12.4",
+        "nvidia.gpu_names": ["A100"],
+        "nvidia.driver_version": "535.104",
+        "torch.version": "2.7.0",
+        "torch.devices": ["cpu", "cuda:0"],
+    }
     after = {
-        "torch.version": "2.8.0", "nvidia.driver_version": "570.86", "nvidia.gpu_names": ["H100"], "torch.devices": ["cpu"],
-        "cuda.version": "12.8", "libs.resolved": {"libcudart.so.12": {"path": "/usr/lib"}}, "package.flash-attn.version": "2",
-        "package.numpy.version": "2", "package.flash-attn.location": "/site", "env.LD_LIBRARY_PATH": "/usr/lib", "host.kernel": "6.2",
-    }  # fmt: skip
+        "torch.version": "2.8.0",
+        "nvidia.driver_version": "570.86",
+        "nvidia.gpu_names": ["H100"],
+        "torch.devices": ["cpu"],
+        "cuda.version": "12.8",
+        "libs.resolved": {"libcudart.so.12": {"path": "/usr/lib"}},
+        "package.flash-attn.version": "2",
+        "package.numpy.version": "2",
+        "package.flash-attn.location": "/site",
+        "env.LD_LIBRARY_PATH": "/usr/lib",
+        "host.kernel": "6.2",
+    }
     assert [name for name, _, _ in moved(before, after)] == [
-        "torch.version", "nvidia.driver_version", "nvidia.gpu_names", "torch.devices", "cuda.version", "libs.resolved.libcudart.so.12",
-        "package.flash-attn.version", "package.numpy.version", "env.LD_LIBRARY_PATH", "host.kernel",
-    ]  # fmt: skip
+        "torch.version",
+        "nvidia.driver_version",
+        "nvidia.gpu_names",
+        "torch.devices",
+        "cuda.version",
+        "libs.resolved.libcudart.so.12",
+        "package.flash-attn.version",
+        "package.numpy.version",
+        "env.LD_LIBRARY_PATH",
+        "host.kernel",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,7 @@ def test_a_text_outside_the_known_range_is_a_note_of_low_confidence() -> None:
     assert found.evidence[0].line == 2
 
 
-def test_a_conclusive_text_counts_whatever_the_facts_say_in_a_log_and_in_the_output_of_a_check() -> (
-    None
-):
+def test_a_conclusive_text_counts_whatever_the_facts_say_in_a_log_and_in_a_check() -> None:
     """Facts can be out of sight.
 
     A container sees neither the fabric manager of its host nor its NVSwitches.

@@ -1,4 +1,4 @@
-"""More evidence for an issue never lowers its confidence or its severity, whatever its author wrote."""
+"""More evidence for an issue never lowers its confidence or its severity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A package that does not import is told by name, with what fails with it, and not where something else speaks of it."""
+"""A package that does not import is named, with what fails with it, and only once."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def test_a_known_issue_that_names_the_case_speaks_for_it() -> None:
     assert set(found) == {"torchvision/other"}
 
 
-def test_a_known_issue_that_cannot_name_the_package_comes_after_the_package_that_does_not_import() -> (
-    None
-):
+def test_an_issue_that_cannot_name_the_package_comes_after_the_package_itself() -> None:
     said = (
         "ImportError: cannot import name 'FLAX_WEIGHTS_NAME' from 'transformers' (raised in "
         "diffusers)"

@@ -65,7 +65,7 @@ def _letter(part: Part) -> str:
 
 
 def _pieces(parts: Sequence[Part]) -> Iterator[str]:
-    """Yield what each sequence begins with, up to each of its parts, and what each repetition repeats."""
+    """Yield the beginnings of each sequence, and the bodies of its repetitions."""
     for number, part in enumerate(parts):
         kind, value = str(part[0]), part[1]
         if kind in ("MAX_REPEAT", "MIN_REPEAT"):
@@ -81,7 +81,7 @@ def _pieces(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _hostile(pattern: str) -> list[str]:
-    """Return lines that are full of beginnings and hold what the pattern cannot do without, so that it is tried."""
+    """Return lines full of beginnings, with the text that the pattern needs to be tried."""
     parts = list(_parser.parse(pattern, re.MULTILINE))
     whole, texts = _sample(parts), required_literals(pattern)
     pieces = {

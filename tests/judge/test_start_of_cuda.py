@@ -1,4 +1,4 @@
-"""Each way in which CUDA refuses to start, in the words that torch 2.13 prints above a driver that gives this code, and what leads then."""
+"""Each way in which CUDA does not start, in the words of torch 2.13, leads to its issue."""
 
 from __future__ import annotations
 
@@ -27,9 +27,15 @@ _REFUSALS = {
     "Error 101: invalid device ordinal": "cuda/invalid-device-at-start",
     "Error 304: OS call failed or operation not supported on this OS": "cuda/driver-does-not-start",
     "Error 802: system not yet initialized": "nvidia/fabric-manager-not-running",
-    "Error 803: system has unsupported display driver / cuda driver combination": "cuda/driver-and-libcuda-differ",
-    "Error 804: forward compatibility was attempted on non supported HW": "cuda/forward-compatibility-refused",
-    "Error 805: MPS client failed to connect to the MPS control daemon or the MPS server": "cuda/mps-not-reachable",
+    (
+        "Error 803: system has unsupported display driver / cuda driver combination"
+    ): "cuda/driver-and-libcuda-differ",
+    (
+        "Error 804: forward compatibility was attempted on non supported HW"
+    ): "cuda/forward-compatibility-refused",
+    (
+        "Error 805: MPS client failed to connect to the MPS control daemon or the MPS server"
+    ): "cuda/mps-not-reachable",
 }
 WORDS = {_UNEXPECTED.format(words): leads for words, leads in _REFUSALS.items()} | {
     "CUDA initialization: CUDA driver initialization failed, you might not have a CUDA "
@@ -37,7 +43,8 @@ WORDS = {_UNEXPECTED.format(words): leads for words, leads in _REFUSALS.items()}
     "/__w/pytorch/pytorch/c10/cuda/CUDAFunctions.cpp:119.)": "cuda/driver-does-not-start",
     "CUDA initialization: CUDA unknown error - this may be due to an incorrectly set up "
     "environment, e.g. changing env variable "
-    "CUDA_VISIBLE_DEVICES after program start. Setting the available devices to be zero.": "cuda/driver-lost-its-memory-module",
+    "CUDA_VISIBLE_DEVICES after program start. "
+    "Setting the available devices to be zero.": "cuda/driver-lost-its-memory-module",
     (
         "CUDA initialization: The NVIDIA driver on your system is too old (found version "
         "12040). Please update your GPU driver"

@@ -1,4 +1,4 @@
-"""An example is judged beside the issues that can claim it, with the verdict of the whole catalog."""
+"""An example is judged beside its possible issues as beside the whole catalog."""
 
 from __future__ import annotations
 

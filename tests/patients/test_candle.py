@@ -23,7 +23,7 @@ _HOME = {"CARGO_HOME": str(cargo_home())}
 
 @pytest.fixture
 def locked(tmp_path: Path, needs: Callable[[str], str]) -> Callable[[str], Path]:
-    """Return a function that makes a workspace on a release of candle-core, freshly locked and with nothing fetched for it."""
+    """Return a function that makes a freshly locked workspace on a release of candle-core."""
     needs("cargo")
 
     def lock(version: str) -> Path:

@@ -14,7 +14,10 @@ from tests.clones.made import state
 from tests.environments import remove, uv, variant
 
 pytestmark = pytest.mark.patient
-_COMPILE = "import torch; print(float(torch.compile(lambda x: (x * 2).sum(), backend='aot_eager')(torch.ones(8))))"
+_COMPILE = (
+    "import torch; print(float(torch.compile(lambda x: (x * 2).sum(), "
+    "backend='aot_eager')(torch.ones(8))))"
+)
 
 
 def test_torch_works_in_a_clone_and_the_original_stays(torch_python: Path) -> None:

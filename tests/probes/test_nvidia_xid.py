@@ -26,7 +26,7 @@ _SEEN = """\
 6,6,58550434,-;NVRM: Xid (PCI:0000:00:06): 31, pid=1193, name=cu-illegal, channel 0x00000015, intr 00000000. MMU Fault
 6,7,61018853,c;NVRM: Xid (PCI:0000:00:06 GPU-I:01): 43, pid=1318, name=cu-trap, channel 0x0000000a
 4,8,85659522,-;NVRM: migconfigsessionConstruct_IMPL: Capability validation failed
-"""
+"""  # noqa: E501
 """Of an H100 with driver 580.159.04, on which programs with faults ran."""
 
 

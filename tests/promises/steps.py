@@ -56,7 +56,7 @@ HOPELESS = Cost(99, 1)
 def steps(
     pattern: str | bytes, flags: int = 0, *, anchored: bool = False, whole: bool = False
 ) -> Cost:
-    """Bound the steps of a search, of `match` (`anchored`) or of `fullmatch` (`whole`), in a text of any length."""
+    """Bound the steps of `search`, `match` (`anchored`) or `fullmatch` (`whole`) in any text."""
     parsed = _parser.parse(pattern, flags)
     reading = _Reading(int(parsed.state.flags))
     if whole:
@@ -88,7 +88,7 @@ class _Reading:
         return one if one.degree == 1 and self.begins_apart(parts) else one.times(Cost(1, 1))
 
     def unfolded(self, parts: list[Part]) -> list[list[Part]]:
-        """Return the sequences that a pattern stands for once its first alternatives are told apart."""
+        """Return the sequences that a pattern stands for, one per first alternative."""
         for number, part in enumerate(parts):
             kind, value = _name(part), part[1]
             before, behind = parts[:number], parts[number + 1 :]
@@ -251,7 +251,7 @@ class _Reading:
         return rounds if endless else Cost(0, most - least + 1), spent
 
     def chars(self, part: Part) -> Chars | None:
-        """Return the characters that a part for one character takes, and None for any other part."""
+        """Return the characters that a part for one character takes; None for any other part."""
         kind, value = _name(part), part[1]
         if kind == "LITERAL":
             return self._folded({value})
@@ -324,7 +324,7 @@ class _Reading:
         return kept
 
     def begins_apart(self, parts: list[Part]) -> bool:
-        """Say whether what the endless repetitions read can hold no further beginning, so that no place is read by many starts.
+        """Say whether no place is read by many starts of the endless repetitions.
 
         A beginning is what stands before the first endless repetition. Where it needs a character
         that none of these takes, what they have read holds no whole beginning. A line's start comes

@@ -166,7 +166,7 @@ def _git(folder: Path, *arguments: str) -> None:
 
 
 def _ran(checkout: Path, *arguments: str, rust: str = "", **env: str) -> Said:
-    """Run the command that is installed, with a rustup of the user's on PATH, and see that nothing of the checkout ran."""
+    """Run the installed command, and check that nothing of the checkout ran."""
     tools = checkout.parent / "tools"
     for tool in ("rustup", "cargo", "rustc"):
         program(tools / tool, "exit 1")

@@ -31,7 +31,7 @@ _ANCHORED = frozenset({"match", "fullmatch"})
 _MOST = 25_000
 """Steps for each character of a text."""
 _MOST_NEAR = 300_000
-"""The same where the text is matched from its beginning only, and for secrets, which are looked for in windows around a word."""
+"""Bound the steps where a text is matched from its beginning, and around secrets."""
 _OURS = frozenset(
     {
         "doctor/catalog/check_headers.py",

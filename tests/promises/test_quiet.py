@@ -1,4 +1,4 @@
-"""The static check imports no framework anywhere and opens no socket, in doctor or in what it starts."""
+"""The static check imports no framework and opens no socket, in any of its processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _hear(event, args, _open=os.open, _write=os.write, _to=os.environ["HEARD"]):
     if event.startswith("socket.") or (event == "import" and args[0] == "torch"):
         _write(_open(_to, os.O_WRONLY | os.O_APPEND | os.O_CREAT), (event + " " + sys.executable + "\\n").encode())
 sys.addaudithook(_hear)
-"""
+"""  # noqa: E501
 _TOLD = (
     "import runpy, sys; exec(open(sys.argv[1]).read()); sys.argv = sys.argv[1:]; "
     "runpy.run_module('doctor', run_name='__main__')"
@@ -81,9 +81,23 @@ def test_every_probe_of_the_full_check_runs_in_the_static_one(
     tmp_path: Path, torch_python: Path
 ) -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "doctor", "check", "--no-canaries", "--format", "json", "--python", str(torch_python)],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "doctor",
+            "check",
+            "--no-canaries",
+            "--format",
+            "json",
+            "--python",
+            str(torch_python),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     facts = json.loads(ran.stdout)["facts"]
     names = (
         "torch.arch_list",

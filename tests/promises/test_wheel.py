@@ -1,4 +1,4 @@
-"""The wheel holds the package, the checks, the matrices and the start of the command, under two names, and nothing else."""
+"""The wheel holds the package, the checks, the matrices and two commands, and nothing else."""
 
 from __future__ import annotations
 

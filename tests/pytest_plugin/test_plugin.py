@@ -38,7 +38,7 @@ _WARNING = {"severity": "warning", "id": "cuda/old", "title": "An old toolkit", 
 
 
 class Project:
-    """A project with one test, a fake doctor beside it that counts its starts, and pytest to run there."""
+    """Make a project with one test, and a fake doctor that counts its starts."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester, self.folder = pytester, pytester.path
@@ -80,7 +80,7 @@ class Project:
     def pytest(
         self, *arguments: str, plugin: bool = True, **env: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run pytest in the project, as a process of its own, with no plugin of others that `arguments` does not name."""
+        """Run pytest in the project as its own process, with only the plugins in `arguments`."""
         kept = {
             name: value
             for name, value in os.environ.items()

@@ -333,8 +333,21 @@ def test_gpus_and_conda_are_read_back() -> None:
     assert (read["nvidia.gpu_count"].value, read["package.numpy.version"].value) == (2, "2.1.0")
 
 
-_READ = ("torch.version", "torch.cuda_version", "torch.hip_version", "host.os", "host.glibc", "python.version", "nvidia.driver_version",
-         "cuda.nvcc_version", "host.wsl", "torch.cuda_available", "compiler.cxx_version", "build.cmake", "nvidia.gpus")  # fmt: skip
+_READ = (
+    "torch.version",
+    "torch.cuda_version",
+    "torch.hip_version",
+    "host.os",
+    "host.glibc",
+    "python.version",
+    "nvidia.driver_version",
+    "cuda.nvcc_version",
+    "host.wsl",
+    "torch.cuda_available",
+    "compiler.cxx_version",
+    "build.cmake",
+    "nvidia.gpus",
+)
 
 
 @pytest.mark.parametrize("unseen", _READ)

@@ -51,7 +51,7 @@ def test_the_picture_breaks_long_lines_and_loses_nothing() -> None:
 
 
 def test_the_recording_is_a_sick_machine_and_names_nobody() -> None:
-    """What `doctor demo` shows leads to findings with commands, and holds no path of the machine it was made on."""
+    """The findings of `doctor demo` have commands, and show no path of the recording machine."""
     seen = read_observation(generate.RECORDING)
     report = assess(msgspec.structs.replace(seen, recording=True), catalog.load())
     assert report.exit_code == 1

@@ -164,7 +164,7 @@ looks = st.fixed_dictionaries(
 def test_whatever_comes_is_rendered_and_controls_nothing(
     text: str, facts: dict[str, Fact], look: dict[str, Any]
 ) -> None:
-    """Rendering never fails, and writes no control character but line feeds and, where wanted, colours."""
+    """Rendering never fails, and writes no control character but line feeds and colours."""
     report = all_of(text)
     report = msgspec.structs.replace(
         report, observation=msgspec.structs.replace(report.observation, facts=facts)

@@ -1,4 +1,7 @@
-"""Plays a scenario by hand: `python -m tests.rig --scenario NAME`, or one that is described on the command line."""
+"""Plays a scenario by hand.
+
+`python -m tests.rig --scenario NAME`, or one that is described on the command line.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def built_libraries(needs: Callable[[str], str], tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="session")
 def torch_says(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Built], Path]:
-    """Return a function that makes an environment with a torch in name only, once for each way to be built."""
+    """Return a function that makes an environment with a stand-in torch, once per kind of build."""
     made: dict[Built, Path] = {}
 
     def make(built: Built) -> Path:
@@ -50,7 +50,7 @@ def gpus_python() -> Iterator[Path]:
 
 @pytest.fixture
 def play(built_libraries: Path, tmp_path: Path) -> Play:
-    """Return a function that plays a scenario for an interpreter, and fails where doctor does not say what it has to."""
+    """Return a function that plays a scenario, and fails where doctor's answer is wrong."""
 
     def played(scenario: Scenario, python: Path) -> None:
         if scenario.machine and unshare() is None:

@@ -1,4 +1,7 @@
-"""Plays a machine in a mount namespace: what the kernel shows in /proc, /sys and /dev, and files anywhere else."""
+"""Plays a machine in a mount namespace.
+
+What the kernel shows in /proc, /sys and /dev, and files anywhere else.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 REPLACED = ("/proc/driver", "/sys/module", "/sys/bus/pci/devices", "/sys/class", "/dev")
-"""Folders of which the played machine shows nothing but what it was given (and in /dev what every program needs)."""
+"""Folders of which the played machine shows only what it was given (and basics in /dev)."""
 FORBIDDEN = "forbidden"
 """The content of a device node that belongs to a group of which this user is no member."""
 LINK = "-> "
@@ -49,7 +52,7 @@ def unshare() -> tuple[str, ...] | None:
 
 
 def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -> list[str]:
-    """Return the command that runs a command on a machine of these files, by absolute path, which lie in `folder` meanwhile.
+    """Return the command that runs a command on a machine of these files.
 
     In /dev an empty content makes a device that opens, FORBIDDEN one that does not, any other a
     file; a path that
@@ -78,7 +81,7 @@ def on_machine(files: Mapping[str, str], command: Sequence[str], folder: Path) -
 
 
 def _another_root(folder: Path) -> list[str]:
-    """Show every folder of this machine, mounts included, and none of the files beside them, by which containers are known."""
+    """Show every folder of this machine, and hide the files by which containers are known."""
     link = f'if test -L "$each"; then cp -a "$each" {folder}/new/'
     mount = (
         f'elif test -d "$each"; then mkdir "{folder}/new$each"; mount --rbind "$each" '
@@ -130,7 +133,10 @@ def _devices(folder: Path) -> list[str]:
 
 
 def _elsewhere(folder: Path, path: str) -> list[str]:
-    """Show a file that is not under a folder that is replaced: over the one that is there, else over a layer of its nearest folder."""
+    """Show a file that is not under a folder that is replaced.
+
+    Over the one that is there, else over a layer of its nearest folder.
+    """
     top = "/" + path.split("/")[1]
     if top == path:
         return []

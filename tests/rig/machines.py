@@ -27,7 +27,9 @@ def nvidia(
     line = f"NVRM version: NVIDIA UNIX {kind}  {release}  Release Build  (dvs-builder@U22)"
     files = {
         "/proc/driver/nvidia/version": f"{line}\nGCC version:  gcc 12.3.0\n",
-        "/proc/driver/nvidia/params": "ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n",
+        "/proc/driver/nvidia/params": (
+            "ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\n"
+        ),
         "/sys/module/nvidia/version": f"{release}\n",
     }
     files.update({"/sys/module/nvidia_uvm/refcnt": "0\n"} if uvm else {})
@@ -93,7 +95,10 @@ def wsl(*, where: str = "/usr/lib/wsl/lib") -> dict[str, str]:
 
 
 def amd(*, gfx: int = 90402, gpus: int = 1, kfd: str = "", render: str = "") -> dict[str, str]:
-    """A machine with AMD's driver: the topology of kfd, the nodes of the CPU and of each GPU, and cards of DRM."""
+    """A machine with AMD's driver.
+
+    The topology of kfd, the nodes of the CPU and of each GPU, and cards of DRM.
+    """
     files = {"/sys/module/amdgpu/version": "6.12.12\n", "/dev/kfd": kfd}
     topology = "/sys/class/kfd/kfd/topology/nodes"
     files[f"{topology}/0/properties"] = "cpu_cores_count 64\nsimd_count 0\ngfx_target_version 0\n"
@@ -119,7 +124,7 @@ def amd(*, gfx: int = 90402, gpus: int = 1, kfd: str = "", render: str = "") -> 
 def intel(
     *, gpus: int = 1, render: str = "", driver: str = "xe", level_zero: bool = True
 ) -> dict[str, str]:
-    """A machine with a discrete GPU of Intel (Arc B580), with or without the Level Zero driver for it."""
+    """Make a machine with an Intel Arc B580, with or without its Level Zero driver."""
     files = {f"/sys/module/{driver}/refcnt": "3\n", "/usr/lib/libze_loader.so.1": "a library"}
     files.update({"/usr/lib/libze_intel_gpu.so.1": "a library"} if level_zero else {})
     for place in range(gpus):

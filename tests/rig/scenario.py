@@ -1,4 +1,7 @@
-"""A scenario: a machine, what its libraries and GPUs answer, and what doctor has to say about it."""
+"""A scenario.
+
+A machine, what its libraries and GPUs answer, and what doctor has to say about it.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     emptied: tuple[str, ...] = ()
     """Names of the driver's libraries that are there without content: `libcuda.so`."""
     compat: str | None = None
-    """Release of a forward-compatibility library, in a folder named compat that is searched first."""
+    """Release of a forward-compatibility library in a folder compat that is searched first."""
     cuinit: str = "100"
     """What cuInit gives; not asked where `gpus` play."""
     speaks: int = 13000
@@ -67,7 +70,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     code: int = 0
     first: tuple[str, ...] = ()
-    """Patterns of the rules of which one has to come first; none: nothing worse than `worst` may be found."""
+    """Patterns of the rules of which one has to come first; none.
+
+    Nothing worse than `worst` may be found.
+    """
     worst: str = "nothing"
     """Where no rule is expected: how bad a finding may be at most."""
     severity: str = ""
@@ -104,7 +110,7 @@ class Stage:
             script(folder / "tools" / name, body)
 
     def _lay(self, libraries: Path) -> None:
-        """Lay the libraries where the loader looks, under the names that a driver's package gives them."""
+        """Write the libraries where the loader looks, under the names of a driver's package."""
         played = self.scenario
         wanted = [("lib", "libcuda.so", played.libcuda), ("compat", "libcuda.so", played.compat)]
         wanted.append(("lib", "libnvidia-ptxjitcompiler.so", played.libcuda))
@@ -232,7 +238,11 @@ def torch_in_name(folder: Path, built: Built) -> Path:
 
 def _row(site: Path, path: str) -> str:
     content = (site / path).read_bytes()
-    return f"{path},sha256={urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip('=')},{len(content)}"
+    return (
+        f"{path},sha256="
+        f"{urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip('=')},"
+        f"{len(content)}"
+    )
 
 
 def play_by_hand(scenario: Scenario, folder: Path, command: Sequence[str]) -> int:
@@ -258,7 +268,7 @@ def play_by_hand(scenario: Scenario, folder: Path, command: Sequence[str]) -> in
 
 
 def _resolved(command: Sequence[str], python: Path) -> list[str]:
-    """Let `doctor …` be the doctor of this checkout about the played environment, and `python …` that environment's interpreter."""
+    """Define `doctor` as this checkout's doctor, and `python` as the played interpreter."""
     first, *rest = command
     if first == "doctor":
         return [

@@ -1,4 +1,7 @@
-"""Check scripts one by one on GPUs that the CPU plays: what each makes of an error of its device."""
+"""Check scripts one by one on GPUs that the CPU plays.
+
+What each makes of an error of its device.
+"""
 
 from __future__ import annotations
 

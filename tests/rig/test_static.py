@@ -1,4 +1,7 @@
-"""What files and NVML tell: the static check on machines that are played, without any torch but its name."""
+"""What files and NVML tell.
+
+The static check on machines that are played, without any torch but its name.
+"""
 
 from __future__ import annotations
 

@@ -58,11 +58,11 @@ _RUNTIME = """
 """
 _LEANING = """
     put(None, verdict="passed", data={"peers": os.environ["CANARY_PEERS"], "forked": "builtins.shared" in sys.modules})
-"""
+"""  # noqa: E501
 
 
 class Machine:
-    """Four GPUs that are played by a script in the place of torch-runtime, and one check that leans on it."""
+    """Make four played GPUs in the place of torch-runtime, and one check that needs it."""
 
     def __init__(self, folder: Path, **plays: str) -> None:
         self.starts = folder / "starts"

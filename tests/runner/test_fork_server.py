@@ -24,7 +24,7 @@ _SECOND = """
     told = {"shared": getattr(builtins, "shared", None), "pid": os.getpid(), "session": os.getsid(0), "folder": os.getcwd()}
     told.update(result=os.environ["CANARY_RESULT"], argv=sys.argv, main=__name__, path=sys.path)
     put(None, verdict="passed", data=told)
-"""
+"""  # noqa: E501
 
 
 def test_imports_are_shared_and_nothing_else_is(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ _SPAN = """
     begun = time.time()
     time.sleep(1.2)
     put(None, verdict="passed", data={"begun": begun, "ended": time.time(), "told": os.environ.get("CANARY_DEVICES")})
-"""
+"""  # noqa: E501
 _PLAN = Plan(
     command=(sys.executable,), target="interpreter", host=Host(), devices=("cpu", "cuda:0")
 )

@@ -122,11 +122,16 @@ def test_code_may_stand_in_prose() -> None:
 def test_a_page_says_all_that_an_entry_says() -> None:
     wrong = toy.issue(
         fixes=(
-            Recipe(title='Change <it>', use_if=('you must',), steps=(Action(sudo=True, edit=Edit(file='a.py', before='x = 1', after='x = 2')),), verify=('see',), ),
+            Recipe(
+                title="Change <it>",
+                use_if=("you must",),
+                steps=(Action(sudo=True, edit=Edit(file="a.py", before="x = 1", after="x = 2")),),
+                verify=("see",),
+            ),
         ),
         examples=(Example(name="one", expect=Expect.MATCH),),
         symptoms=("torch/other",),
-    )  # fmt: skip
+    )
     known = toy.catalog(
         torch__wrong_sum=wrong, torch__other=toy.issue(related=("torch/wrong-sum",))
     )

@@ -53,7 +53,9 @@ def test_star_imports_are_followed() -> None:
     files = {
         "pkg/__init__.py": "from .a import *\nfrom .b import *",
         "pkg/a.py": "__all__ = ['shown', '_shown']\nshown = _shown = hidden = 1",
-        "pkg/b.py": "from .c import *\nfrom . import c\n__all__ = c.__all__ + ['own']\nown = beside = 1",
+        "pkg/b.py": (
+            "from .c import *\nfrom . import c\n__all__ = c.__all__ + ['own']\nown = beside = 1"
+        ),
         "pkg/c.py": "__all__ = ['deep']\ndef deep(): ...\ndef unlisted(): ...",
     }
     assert _names(files) == {"shown", "_shown", "deep", "own"}
@@ -87,7 +89,7 @@ def test_lazy_structures_are_read() -> None:
                 from .config import Config
             else:
                 sys.modules[__name__] = _LazyModule(__name__, globals()["__file__"], _import_structure)
-        """,
+        """,  # noqa: E501
         "pkg/config.py": "class Config: ...",
         "pkg/models.py": "class Model: ...\nclass Other: ...",
         "pkg/more.py": "class More: ...",
@@ -156,10 +158,21 @@ def test_structures_of_folders_are_read() -> None:
             {"here"},
             {"left"},
         ),
-        ("for name in ('hann', 'boxcar'):\n    locals()[name] = deco(name)", {"hann", "boxcar"}, set()),
-        ("import lazy\n__getattr__, __dir__, __all__ = lazy.attach(__name__, {'sub'}, {'m': ['f']})", {"sub", "f"}, set()),
+        (
+            "for name in ('hann', 'boxcar'):\n    locals()[name] = deco(name)",
+            {"hann", "boxcar"},
+            set(),
+        ),
+        (
+            (
+                "import lazy\n__getattr__, __dir__, __all__ = lazy.attach(__name__, {'sub'}, "
+                "{'m': ['f']})"
+            ),
+            {"sub", "f"},
+            set(),
+        ),
     ],
-)  # fmt: skip
+)
 def test_names_that_a_module_answers(text: str, present: set[str], absent: set[str]) -> None:
     found = _names({"pkg/__init__.py": text})
     assert present <= found

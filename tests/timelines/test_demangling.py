@@ -16,18 +16,48 @@ from doctor.timelines.demangling import demangled
     [
         # As c++filt of binutils 2.40 writes them, but for the space between two closing brackets.
         ("_ZN3c104cuda9SetDeviceEa", "c10::cuda::SetDevice(signed char)"),
-        ("_ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv", "c10::StorageImpl::throw_data_ptr_access_error() const"),
+        (
+            "_ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv",
+            "c10::StorageImpl::throw_data_ptr_access_error() const",
+        ),
         ("_ZTVN5torch8autograd4NodeE", "vtable for torch::autograd::Node"),
-        ("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs", "c10::detail::torchCheckFail(char const*, char const*, unsigned int, std::string const&)"),
-        ("_ZN3c106ivalueplERKSt6vectorIlSaIlEE", "c10::ivalue::operator+(std::vector<long, std::allocator<long>> const&)"),
-        ("_ZN3c1017SetAPIUsageLoggerESt8functionIFvRKSsEE", "c10::SetAPIUsageLogger(std::function<void (std::string const&)>)"),
-        ("_ZNR5torch7Library4_defEON3c106eitherINS1_12OperatorNameENS1_14FunctionSchemaEEEONS_11CppFunctionE",
-         "torch::Library::_def(c10::either<c10::OperatorName, c10::FunctionSchema>&&, torch::CppFunction&&) &"),
-        ("_ZN6caffe28TypeMeta21_typeMetaDataInstanceIlEEPKNS_6detail12TypeMetaDataEv",
-         "caffe2::detail::TypeMetaData const* caffe2::TypeMeta::_typeMetaDataInstance<long>()"),
-        ("_ZNK2at10TensorBase8data_ptrIN3c108BFloat16EEEPT_v", "c10::BFloat16* at::TensorBase::data_ptr<c10::BFloat16>() const"),
-        ("_ZN2at4_ops19empty_memory_format4callEN3c108ArrayRefINS2_6SymIntEEESt8optionalINS2_10ScalarTypeEE",
-         "at::_ops::empty_memory_format::call(c10::ArrayRef<c10::SymInt>, std::optional<c10::ScalarType>)"),
+        (
+            "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
+            (
+                "c10::detail::torchCheckFail(char const*, char const*, unsigned int, std::string "
+                "const&)"
+            ),
+        ),
+        (
+            "_ZN3c106ivalueplERKSt6vectorIlSaIlEE",
+            "c10::ivalue::operator+(std::vector<long, std::allocator<long>> const&)",
+        ),
+        (
+            "_ZN3c1017SetAPIUsageLoggerESt8functionIFvRKSsEE",
+            "c10::SetAPIUsageLogger(std::function<void (std::string const&)>)",
+        ),
+        (
+            "_ZNR5torch7Library4_defEON3c106eitherINS1_12OperatorNameENS1_14FunctionSchemaEEEONS_11CppFunctionE",
+            (
+                "torch::Library::_def(c10::either<c10::OperatorName, c10::FunctionSchema>&&, "
+                "torch::CppFunction&&) &"
+            ),
+        ),
+        (
+            "_ZN6caffe28TypeMeta21_typeMetaDataInstanceIlEEPKNS_6detail12TypeMetaDataEv",
+            "caffe2::detail::TypeMetaData const* caffe2::TypeMeta::_typeMetaDataInstance<long>()",
+        ),
+        (
+            "_ZNK2at10TensorBase8data_ptrIN3c108BFloat16EEEPT_v",
+            "c10::BFloat16* at::TensorBase::data_ptr<c10::BFloat16>() const",
+        ),
+        (
+            "_ZN2at4_ops19empty_memory_format4callEN3c108ArrayRefINS2_6SymIntEEESt8optionalINS2_10ScalarTypeEE",
+            (
+                "at::_ops::empty_memory_format::call(c10::ArrayRef<c10::SymInt>, "
+                "std::optional<c10::ScalarType>)"
+            ),
+        ),
         ("_Z1fPFviE", "f(void (*)(int))"),
         ("_Z1fILb1ELi3ELm2EEvv", "void f<true, 3, 2ul>()"),
         ("_Z1fRA4_Ki", "f(int const (&) [4])"),
@@ -39,7 +69,7 @@ from doctor.timelines.demangling import demangled
         ("_Z1fv.cold", "f() [clone .cold]"),
         ("_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f()"),
     ],
-)  # fmt: skip
+)
 def test_a_readable_name(symbol: str, text: str) -> None:
     assert demangled(symbol) == text
 

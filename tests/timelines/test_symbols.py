@@ -97,7 +97,7 @@ def test_the_releases_of_the_other_abi_stand_beside() -> None:
 
 
 def test_a_tag_of_the_abi_counts_as_the_abi() -> None:
-    """A function that returns a text has a tag in the new ABI, and no trace of it in the old one."""
+    """A function that returns a string has a tag in the new ABI, and none in the old one."""
     old, new = (
         exporters("_ZNK2at10TensorBase8toStringEv"),
         exporters("_ZNK2at10TensorBase8toStringB5cxx11Ev"),
@@ -274,7 +274,8 @@ def test_a_damaged_file_is_refused_or_answers(noise: bytes, at: int, name: str) 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
     program = (
         "import sys, doctor.timelines.symbols\n"
-        "assert not any(name in sys.modules for name in ('elftools', 'remotezip', 'packaging', 'requests'))\n"
+        "assert not any(name in sys.modules for name in ('elftools', 'remotezip', 'packaging', "
+        "'requests'))\n"
         "from doctor.timelines.symbol_data import data\n"
         "assert data.cache_info().currsize == 0\n"
     )

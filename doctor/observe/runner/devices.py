@@ -1,4 +1,8 @@
-"""How torch is proved alive: the import and the processor first, then the search for devices, then each device in a process of its own."""
+"""How torch is proved alive.
+
+The import and the processor first, then the search for devices, then each device in a process of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,10 @@ def first_step(check: Check, plan: Plan) -> Unit:
 
 
 def next_steps(check: Check, plan: Plan, before: Unit, facts: Facts) -> tuple[Unit, ...]:
-    """Return what follows a step: the search where a driver has to be asked, then one unit for each device that was found."""
+    """Return what follows a step.
+
+    The search where a driver has to be asked, then one unit for each device that was found.
+    """
     if before.device is None and value_of(facts, "torch.cuda_available") is None:
         if value_of(facts, "torch.devices") is None:
             return ()  # torch was not imported

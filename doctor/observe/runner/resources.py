@@ -1,4 +1,7 @@
-"""Whether a check can run with what the machine grants, and whether it ended for want of that: then it says nothing about the patient."""
+"""Whether a check can run with what the machine grants, and whether it ended for want of that.
+
+Then it says nothing about the patient.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ _ROOM_FOR_BYTECODE, _NAMES_FOR_BYTECODE = 64 << 20, 2048
 Inductor's own parts double that.
 """
 _FILES = 64
-"""Descriptors of doctor, of its pipes to a fork server and of the fork server itself: with 32 the second fork fails."""
+"""Descriptors of doctor, of its pipes to a fork server and of the fork server itself.
+
+With 32 the second fork fails.
+"""
 _NEARLY_NOTHING, _NEARLY_NO_NAME = 4 << 20, 16
 _FEW_FILES = 256
 
@@ -42,16 +48,23 @@ _TOO_LARGE = _said("EFBIG")
 _NO_FILES = _said("EMFILE", "ENFILE")
 _NO_MEMORY = _said(
     "ENOMEM",
-    more=r"MemoryError|std::bad_alloc|failed to map segment|can't allocate memory|cannot allocate memory",
+    more=(
+        r"MemoryError|std::bad_alloc|failed to map segment|can't allocate memory"
+        r"|cannot allocate memory"
+    ),
 )
 _NO_PROCESS = re.compile(
-    rf"can't start new thread|pthread_create|[Tt]hread creation failed|fork: retry|\[Errno {errno.EAGAIN}\]"
+    r"can't start new thread|pthread_create|[Tt]hread creation failed|fork: retry|\[Errno "
+    rf"{errno.EAGAIN}\]"
     rf"|(?:fork|clone|thread|process)[^\n]{{0,80}}{re.escape(os.strerror(errno.EAGAIN))}"
 )
 
 
 def lacking(folder: Path, plan: Plan) -> str:
-    """Return why no check can be started in a folder: it has too little room or too few names, or too few files may be open."""
+    """Return why no check can be started in a folder.
+
+    It has too little room or too few names, or too few files may be open.
+    """
     allowed = process_limit("RLIMIT_NOFILE")
     if allowed is not None and allowed < _FILES:
         return refused("files", f"{allowed} may be open at once (ulimit -n), {_FILES} are needed")
@@ -105,7 +118,10 @@ def spared(outcome: Outcome, folder: Path) -> Outcome:
     elif _out_of_time(outcome):
         why = refused(
             "time",
-            f"{outcome.reason}{limit_words('RLIMIT_CPU', 'ulimit -t', lambda seconds: f'{seconds} s')}",
+            (
+                f"{outcome.reason}"
+                f"{limit_words('RLIMIT_CPU', 'ulimit -t', lambda seconds: f'{seconds} s')}"
+            ),
         )
     elif outcome.verdict is Verdict.FAILED:
         why = ""  # the check came to its end, and says something else
@@ -121,14 +137,17 @@ def spared(outcome: Outcome, folder: Path) -> Outcome:
 
 
 def _out_of_time(outcome: Outcome) -> bool:
-    """Say whether the kernel ended a process for the processor time that it took: SIGXCPU at the soft limit, SIGKILL at the hard one."""
+    """Say whether the kernel ended a process for the processor time that it took.
+
+    SIGXCPU at the soft limit, SIGKILL at the hard one.
+    """
     return outcome.signal == "SIGXCPU" or (
         outcome.signal == "SIGKILL" and process_limit("RLIMIT_CPU") is not None
     )
 
 
 def _skipped(outcome: Outcome, *, whole: bool) -> dict[str, Case]:
-    """Return the cases of a check with those skipped that say what was lacking, or all that are red."""
+    """Return the cases of a check, with those skipped that lacked a resource."""
     return {
         name: msgspec.structs.replace(case, verdict=Verdict.SKIPPED)
         if case.verdict in RED and (whole or _speaks_of(case.reason))
@@ -159,7 +178,7 @@ def _speaks_of(text: str) -> str:
 
 
 def _line(log: str) -> str:
-    """Return the last line of a log that says what is lacking, with the limit that stands behind it."""
+    """Return the last line of a log that names a missing resource, with its limit."""
     line = next((line for line in reversed(log.splitlines()) if _speaks_of(line)), "")
     return " ".join(line.split())[:300] + _limit_behind(_speaks_of(line))
 

@@ -1,4 +1,7 @@
-"""The line of units that wait: those without a common lane run side by side, those of one lane one after another."""
+"""The line of units that wait.
+
+Those without a common lane run side by side, those of one lane one after another.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +122,10 @@ def _given(unit: Unit, future: Future[Batch]) -> Batch:
 
 
 def failed(unit: Unit, error: Exception) -> Outcome:
-    """Return the outcome of a unit that an error cost: skipped where the machine refused something, else broken."""
+    """Return the outcome of a unit that an error cost.
+
+    Skipped where the machine refused something, else broken.
+    """
     if (no := refusal_of(error)) is not None:
         return unit.skipped(refused(*no))
     reason = f"{type(error).__name__}: {sanitize(str(error))[:500]}"

@@ -1,4 +1,4 @@
-"""Start one unit in the target interpreter, by itself or in the fork server, and say what it gave."""
+"""Start one unit in the target interpreter, alone or in the fork server, and read its result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from doctor.observe.runner.resources import lacking, spared
 from doctor.observe.runner.units import Unit
 from doctor.observe.runner.verdicts import Batch, judged
 
-_BOOT = "import runpy,sys;sys.path[:]=[p for p in sys.path if p];sys.argv=sys.argv[1:];runpy.run_path(sys.argv[0],run_name='__main__')"
+_BOOT = (
+    "import runpy,sys;sys.path[:]=[p for p in sys.path if "
+    "p];sys.argv=sys.argv[1:];runpy.run_path(sys.argv[0],run_name='__main__')"
+)
 _LOG_LIMIT = 256 << 10
 _UNTOLD = frozenset({Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.BROKEN})
 """Ends that a fork itself can bring about; a wrong number is not one of them."""
@@ -30,7 +33,10 @@ _STACK = 5.0
 A busy machine starts it late, and it counts from its own start.
 """
 _FIRST_SHARE = 0.4
-"""Of the bound, for the first fork on a kind of device: where it hangs, the rest goes to a start of its own. So a hang costs one bound."""
+"""Of the bound, for the first fork on a kind of device.
+
+Where it hangs, the rest goes to a start of its own. So a hang costs one bound.
+"""
 _OF_THE_FORK = "in forked subprocess"
 """What torch says of CUDA where the parent had touched it."""
 CACHES = {

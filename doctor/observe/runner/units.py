@@ -21,7 +21,11 @@ ALL_GPUS = "gpus"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How to run checks: with which command in front, for which target, on which devices, within which bounds (seconds, bytes)."""
+    """How to run checks.
+
+    With which command in front, for which target, on which devices, within which bounds (seconds,
+    bytes).
+    """
 
     command: tuple[str, ...]
     target: str
@@ -52,7 +56,10 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of its folder: unique within a run, since a check has one unit for each device."""
+        """The name of its folder.
+
+        Unique within a run, since a check has one unit for each device.
+        """
         return (
             self.check.id
             if self.device is None
@@ -83,7 +90,10 @@ def units(check: Check, plan: Plan) -> tuple[Unit, ...]:
 
 
 def lanes(check: Check, plan: Plan, device: str | None = None) -> frozenset[str]:
-    """Return what a start of a check has to itself: its device, and the others of that kind where it exchanges something with them."""
+    """Return what a start of a check has to itself.
+
+    Its device, and the others of that kind where it exchanges something with them.
+    """
     # A check of torch that knows no device computes on the processor.
     own = device or ("cpu" if "torch" in check.header.needs else HOST)
     kind = own.partition(":")[0]

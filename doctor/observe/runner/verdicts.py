@@ -146,7 +146,10 @@ def _unfinished(
 
 
 def _raised_elsewhere(log: str) -> str:
-    """Return what a script died of before it could begin, where a file of others raised it: one that hides a module of Python's."""
+    """Return what a script died of before it could begin, where a file of others raised it.
+
+    One that hides a module of Python's.
+    """
     files = [part.partition('"')[0] for part in log.split('  File "')[1:]]
     files = [file for file in files if not file.startswith("<")]
     ours = not files or files[-1] == files[0] or Path(files[-1]).is_relative_to(bundled("checks"))

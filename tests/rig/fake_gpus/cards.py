@@ -1,4 +1,7 @@
-"""The GPUs of the machine, and what they do wrong: errors of CUDA, texts of a library, a hang, a context that is slow or taken."""
+"""The GPUs of the machine, and what they do wrong.
+
+Errors of CUDA, texts of a library, a hang, a context that is slow or taken.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ ERRORS = {
     999: ("cudaErrorUnknown", "unknown error"),
 }
 STICKY = {214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719}
-"""After these the process has no CUDA any more (driver_types.h: "the process must be terminated and relaunched")."""
+"""Errors that end CUDA for the process (driver_types.h: "must be terminated and relaunched")."""
 IN_FORK = (
     "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you "
     "must use the 'spawn' start method"
@@ -54,7 +57,10 @@ KINDS = {
 
 
 class Card:
-    """One GPU; `fails` says where it goes wrong: context, properties, allocation, kernel, or the name of an operation, `bmm/float16`."""
+    """One GPU; `fails` says where it goes wrong.
+
+    Context, properties, allocation, kernel, or the name of an operation, `bmm/float16`.
+    """
 
     def __init__(self, place: int, said: dict[str, Any]) -> None:
         assert not set(said) - KINDS, f"a GPU has no {sorted(set(said) - KINDS)}"
@@ -71,7 +77,7 @@ class Card:
 
 
 class Machine:
-    """The GPUs that the environment lets CUDA see, in CUDA's order, and the state of this process."""
+    """The GPUs that CUDA sees in this environment, in CUDA's order, and the process's state."""
 
     def __init__(self) -> None:
         said = json.loads(_text(os.environ["FAKE_GPUS"]))
@@ -148,7 +154,10 @@ class Machine:
 
 
 def visible(installed: list[Card]) -> list[Card]:
-    """Choose and order GPUs as CUDA does: by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID, up to the first wrong entry."""
+    """Choose and order GPUs as CUDA does.
+
+    By speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID, up to the first wrong entry.
+    """
     cards = list(installed)
     if os.environ.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":
         fastest = max(cards, key=lambda card: (card.capability, -card.place), default=None)

@@ -1,4 +1,7 @@
-"""Tensors that say `cuda:N` and are computed by the CPU: a subclass that carries its place, and a mode that sees every call of torch."""
+"""Tensors that say `cuda:N` and are computed by the CPU.
+
+A subclass that carries its place, and a mode that sees every call of torch.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class OnGpu(torch.Tensor):
 
 
 class Watch(TorchDispatchMode):
-    """Sees the kernels of one call of torch, those within and those of a backward pass too, and fails where the GPU does."""
+    """Watch the kernels of one call of torch and its backward pass, and fail where the GPU does."""
 
     def __init__(self, machine: Machine, index: int) -> None:
         super().__init__()

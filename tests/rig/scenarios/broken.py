@@ -81,7 +81,9 @@ SCENARIOS = {
         "nvidia/module-blacklisted",
         machine={
             **machines.pci(machines.address(0), device="0x28e0"),
-            "/etc/modprobe.d/blacklist-nvidia.conf": "blacklist nvidia\nblacklist nvidia-drm\nalias nvidia off\n",
+            "/etc/modprobe.d/blacklist-nvidia.conf": (
+                "blacklist nvidia\nblacklist nvidia-drm\nalias nvidia off\n"
+            ),
         },
         tools={"prime-select": "echo intel"},
         says=("/etc/modprobe.d/blacklist-nvidia.conf", "0000:10:00.0", "prime-select nvidia"),
@@ -293,7 +295,9 @@ SCENARIOS = {
         "nvidia/module-missing-for-kernel",
         machine={
             **machines.pci(machines.address(0)),
-            f"/sys/bus/pci/devices/{machines.address(0)}/driver": f"{LINK}../../../../bus/pci/drivers/nouveau",
+            (f"/sys/bus/pci/devices/{machines.address(0)}/driver"): (
+                f"{LINK}../../../../bus/pci/drivers/nouveau"
+            ),
             "/proc/sys/kernel/osrelease": "6.8.0-88-generic\n",
             "/lib/modules/6.8.0-88-generic/modules.dep": "kernel/fs/ext4.ko:\n",
             "/lib/modules/6.8.0-85-generic/modules.dep": "updates/dkms/nvidia.ko.zst:\n",
@@ -359,7 +363,10 @@ SCENARIOS = {
             **_TWO,
             **machines.kernel_log(
                 "NVRM: Xid (PCI:0000:10:00): 43, pid=459, name=python, channel 0x00000018",
-                "NVRM: Xid (PCI:0000:11:00): 119, pid=77, name=python, Timeout after 6s of waiting for RPC response from GPU1 GSP!",
+                (
+                    "NVRM: Xid (PCI:0000:11:00): 119, pid=77, name=python, Timeout after 6s "
+                    "of waiting for RPC response from GPU1 GSP!"
+                ),
             ),
         },
     ),

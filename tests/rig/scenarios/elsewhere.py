@@ -1,4 +1,7 @@
-"""Machines that show their driver in another way, all of them well: nothing may be found, and the GPU has to be named."""
+"""Machines that show their driver in another way, all of them well.
+
+Nothing may be found, and the GPU has to be named.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +61,14 @@ SCENARIOS = {
             **machines.nvidia(),
             **machines.kernel_log(
                 "NVRM: Xid (PCI:0000:10:00): 43, pid=459, name=python, channel 0x00000018",
-                "NVRM: Xid (PCI:0000:10:00): 31, pid=653, name=python, channel 0x00000016, intr 00000000. MMU Fault: ENGINE GRAPHICS",
-                "NVRM: Xid (PCI:0000:10:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 4, SM 0): Misaligned Address",
+                (
+                    "NVRM: Xid (PCI:0000:10:00): 31, pid=653, name=python, channel "
+                    "0x00000016, intr 00000000. MMU Fault: ENGINE GRAPHICS"
+                ),
+                (
+                    "NVRM: Xid (PCI:0000:10:00): 13, Graphics SM Warp Exception on (GPC 1, "
+                    "TPC 4, SM 0): Misaligned Address"
+                ),
             ),
         },
     ),
@@ -88,7 +97,9 @@ SCENARIOS = {
     "jetson": Scenario(
         why="a Jetson with JetPack 5, whose driver counts otherwise",
         machine={
-            "/proc/driver/nvidia/version": f"{_JETPACK}  35.4.1  Release Build  (buildbrain@mobile)\n",
+            "/proc/driver/nvidia/version": (
+                f"{_JETPACK}  35.4.1  Release Build  (buildbrain@mobile)\n"
+            ),
             "/sys/module/nvidia/version": "35.4.1\n",
             "/etc/nv_tegra_release": (
                 "# R35 (release), REVISION: 4.1, GCID: 33958178, BOARD: t186ref, EABI: aarch64\n"

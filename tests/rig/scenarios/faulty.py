@@ -1,4 +1,7 @@
-"""GPUs with a fault: the one that has it is red, the others are green, and the cause comes first."""
+"""GPUs with a fault.
+
+The one that has it is red, the others are green, and the cause comes first.
+"""
 
 from __future__ import annotations
 

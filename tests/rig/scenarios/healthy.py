@@ -1,4 +1,7 @@
-"""GPUs with nothing wrong, with all canaries or those that the machine is about: nothing is red, nothing is found."""
+"""GPUs with nothing wrong, with all canaries or those that the machine is about.
+
+Nothing is red, nothing is found.
+"""
 
 from __future__ import annotations
 
