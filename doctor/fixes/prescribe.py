@@ -101,13 +101,16 @@ def _standing(command: Command | None, workspace: str) -> Command | None:
 
 def _use_if(recipe: Recipe, facts: Facts, captures: Captures) -> Iterator[str]:
     """Yield what has to hold and nobody could decide from the facts."""
-    if any(one.system for one in recipe.steps) and value_of(facts, "host.package_manager") is None:
+    by_system = any(one.system for one in recipe.steps)
+    if by_system and value_of(facts, "host.package_manager") is None:
         packages = next(one.system for one in recipe.steps if one.system)
         yield f"the system has {installer.likely(packages)}"
     for one in recipe.use_if:
         if isinstance(one, str):
             yield fill_known(one, facts, captures)
-        elif one.fact != "host.package_manager" and condition_holds(one, facts).truth is None:
+        elif by_system and one.fact == "host.package_manager":
+            pass  # said above
+        elif condition_holds(one, facts).truth is None:
             yield circumstance(one)
 
 
@@ -144,7 +147,7 @@ def write(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | None:
     if not effective or (recipe.snippet and snippet is None):
         return None
     verify = fill_each(recipe.verify, facts, captures)
-    asks = _asks(recipe, steps)
+    asks = _asks(recipe, steps, verify or ())
     return Fix(
         kind=kind_of(recipe),
         title=fill_known(recipe.title, facts, captures),
@@ -244,9 +247,9 @@ def _snippet(snippet: Snippet, facts: Facts, captures: Captures) -> Snippet | No
     return Snippet(where=fill_known(snippet.where, facts, captures), before=before, after=after)
 
 
-def _asks(recipe: Recipe, steps: Sequence[Step]) -> dict[str, str]:
+def _asks(recipe: Recipe, steps: Sequence[Step], verify: Sequence[str]) -> dict[str, str]:
     """Return each `<name>` of the commands and edits with what a reader has to put there."""
-    words = list[str]()
+    words = [*verify]
     for step in steps:
         if step.command is not None:
             words += (*step.command.argv, *step.command.env.values())

@@ -20,6 +20,7 @@ from doctor.facts.derive.health import health
 from doctor.facts.derive.making import SOURCE, made
 from doctor.facts.derive.pins import pins
 from doctor.facts.derive.reach import reach
+from doctor.facts.derive.system import system
 from doctor.facts.derive.wheels import driver_runs, wanted_tag
 from doctor.facts.derive.xid import xid
 from doctor.facts.placeholders import as_text
@@ -37,7 +38,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     What was observed is never overwritten, unless it is unknown.
     """
     known = dict(facts)
-    for step in (_torch, _packages, _gpus):
+    for step in (system, _torch, _packages, _gpus):
         _add(known, step(known))
     if (gpus := catalog.tables.get("gpu-arch")) is not None and known[
         "nvidia.capabilities"
