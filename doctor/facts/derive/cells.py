@@ -8,6 +8,7 @@ import msgspec
 
 from doctor.base.versions import in_range, parse, public
 from doctor.facts.conditions import all_hold, condition_holds, lookup, same
+from doctor.facts.families import NewerThanTable, TableCell
 from doctor.facts.placeholders import as_text
 from doctor.model.compat import Column, Newest, Table
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown
@@ -44,7 +45,7 @@ def table_facts(name: str, table: Table, facts: Facts) -> FactStream:
     row, why = selected(table, facts)
     if table.newest is not None:
         yield (
-            f"compat.{name}.beyond",
+            NewerThanTable.fact(name),
             _beyond(table, table.newest, facts, f"compat/{name}")
             if row is None
             else absent(f"compat/{name}"),
@@ -53,18 +54,18 @@ def table_facts(name: str, table: Table, facts: Facts) -> FactStream:
     for column_name, column in table.columns.items():
         if column.key:
             continue
-        fact_name = f"compat.{name}.{column_name}"
+        cell = TableCell(name, column_name)
         if row is None or column_name not in row:
-            yield fact_name, unknown(why, source) if why else absent(source)
+            yield cell.verdict, unknown(why, source) if why else absent(source)
             continue
-        yield f"{fact_name}.wanted", present(cell_text(row[column_name]), source)
+        yield cell.fact("wanted"), present(cell_text(row[column_name]), source)
         if column.judge:
-            yield fact_name, _judged(column, row[column_name], facts, source)
-            yield f"{fact_name}.seen", _as_told(lookup(column.fact, facts), source)
-            yield f"{fact_name}.by", present(_selectors(table, facts), source)
+            yield cell.verdict, _judged(column, row[column_name], facts, source)
+            yield cell.fact("seen"), _seen(lookup(column.fact, facts), source)
+            yield cell.fact("by"), present(_selectors(table, facts), source)
 
 
-def _as_told(fact: Fact, source: str) -> Fact:
+def _seen(fact: Fact, source: str) -> Fact:
     return (
         present(as_text(fact.value), source)
         if fact.state is State.PRESENT
@@ -92,7 +93,7 @@ def _read(row: dict[str, Any] | None, table: Table) -> str:
 
 
 def _beyond(table: Table, newest: Newest, facts: Facts, source: str) -> Fact:
-    """Say what is newer than a table knows: {of, here, ends, read}."""
+    """Say what is newer than a table knows."""
     applies = all_hold(condition_holds(condition, facts) for condition in table.applies)
     if applies.truth is False:
         return absent(source)
@@ -109,15 +110,10 @@ def _beyond(table: Table, newest: Newest, facts: Facts, source: str) -> Fact:
     )
     if here is None or end is None or here <= end:
         return absent(source)
-    return present(
-        {
-            "of": key,
-            "here": as_text(fact.value),
-            "ends": newest.release,
-            "read": newest.read.isoformat(),
-        },
-        source,
+    newer = NewerThanTable(
+        of=key, here=as_text(fact.value), ends=newest.release, read=newest.read.isoformat()
     )
+    return present(msgspec.to_builtins(newer), source)
 
 
 def selected(table: Table, facts: Facts) -> tuple[dict[str, Any] | None, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from doctor.base.versions import minor, parse
 from doctor.facts.derive.making import SOURCE, made
+from doctor.facts.families import requirements
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, FactStream, absent, present, unknown
 
@@ -15,11 +16,7 @@ def companions(facts: Facts, catalog: Catalog) -> FactStream:
     """Yield what is known of torchaudio beside this torch."""
     names = ("torchaudio.cuda_version", "torch.cuda_version")
     yield "torchaudio.fits_cuda", made(facts, *names, make=lambda one, torch: one == minor(torch))
-    asking = [
-        name.split(".")[1]
-        for name in facts
-        if name.startswith("requires.") and name.endswith(".torchaudio.met")
-    ]
+    asking = [one.package for one in requirements(facts) if one.wanted == "torchaudio"]
     nobody = (
         absent(SOURCE) if "packages" in facts else unknown("nobody could list the packages", SOURCE)
     )

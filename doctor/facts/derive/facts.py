@@ -23,6 +23,7 @@ from doctor.facts.derive.reach import reach
 from doctor.facts.derive.system import system
 from doctor.facts.derive.wheels import driver_runs, wanted_tag
 from doctor.facts.derive.xid import xid
+from doctor.facts.families import Requirement, TableCell, extension_facts
 from doctor.facts.placeholders import as_text
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
@@ -163,7 +164,7 @@ def _arch_list(facts: Facts) -> FactStream:
         "torch.arch_list",
         made(
             facts,
-            "compat.torch-archs.archs.wanted",
+            TableCell("torch-archs", "archs").fact("wanted"),
             make=lambda text: text.replace(",", " ").split(),
         ),
     )
@@ -205,12 +206,10 @@ def _coverage(facts: Facts) -> FactStream:
 
 
 def _extensions(facts: Facts) -> FactStream:
-    for name in [
-        name for name in facts if name.startswith("extension.") and name.endswith(".archs")
-    ]:
+    for one in [one for one in extension_facts(facts) if one.kind == "archs"]:
         yield (
-            name.removesuffix("archs") + "unsupported_gpus",
-            made(facts, name, "nvidia.capabilities", make=_unsupported),
+            one._replace(kind="unsupported_gpus").name,
+            made(facts, one.name, "nvidia.capabilities", make=_unsupported),
         )
 
 
@@ -294,11 +293,11 @@ def _host_compiler_fits(facts: Facts) -> Fact:
 def _triton(facts: Facts) -> FactStream:
     for package in ("triton", "pytorch-triton", "pytorch-triton-rocm"):
         if (
-            fact := facts.get(f"requires.torch.{package}.met")
+            fact := facts.get(Requirement("torch", package).fact("met"))
         ) is not None and fact.state is State.PRESENT:
             yield "triton.fits_torch", fact
             return
-    wanted = "compat.torch.triton.wanted"
+    wanted = TableCell("torch", "triton").fact("wanted")
     yield (
         "triton.fits_torch",
         made(facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin)),

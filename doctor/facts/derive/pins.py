@@ -8,6 +8,7 @@ from __future__ import annotations
 from doctor.base.versions import public
 from doctor.facts.conditions import all_hold, condition_holds
 from doctor.facts.derive.cells import accepts, cell_text, selected
+from doctor.facts.families import Requirement, requirement_of
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, FactStream, present, value_of
 
@@ -17,7 +18,7 @@ def pins(facts: Facts, catalog: Catalog) -> FactStream:
 
     Nothing where any metadata was read.
     """
-    if any(name.startswith("requires.") for name in facts):
+    if any(requirement_of(name) for name in facts):
         return
     for name, table in catalog.tables.items():
         for column_name, column in table.columns.items():
@@ -35,14 +36,14 @@ def pins(facts: Facts, catalog: Catalog) -> FactStream:
             ):
                 continue
             asked, wanted = _package(column.fact), cell_text(row[column_name])
-            pair, source = f"requires.{column.asked_by}.{asked}", f"compat/{name}"
-            yield f"{pair}.met", present(met, source)
+            pair, source = Requirement(column.asked_by, asked), f"compat/{name}"
+            yield pair.fact("met"), present(met, source)
             yield (
-                f"{pair}.specifier",
+                pair.fact("specifier"),
                 present(wanted if wanted[:1] in "<>=" else f"=={wanted}", source),
             )
             yield (
-                f"{pair}.installed",
+                pair.fact("installed"),
                 present(value_of(facts, f"package.{asked}.version") or here, source),
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from doctor.facts.conditions import lookup
-from doctor.facts.families import requirement_of
+from doctor.facts.families import extension_fact, requirement_of, table_cell
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Fact, Facts, value_of
 from doctor.model.findings import Evidence, EvidenceKind
@@ -46,10 +46,10 @@ def _violation(name: str, facts: Facts) -> str:
 
     Empty for any other fact.
     """
-    wanted = value_of(facts, f"{name}.wanted")
-    if not name.startswith("compat.") or value_of(facts, name) != "violated" or wanted is None:
+    cell = table_cell(name)
+    if cell is None or not cell.is_violated(facts) or cell.fact("wanted") not in facts:
         return ""
-    return f"{name.rpartition('.')[2]} {as_text(wanted)} is wanted"
+    return f"{cell.column} {cell.text('wanted', facts)} is wanted"
 
 
 _IN_VAIN = {
@@ -64,13 +64,9 @@ def _in_vain(name: str, fact: Fact) -> str:
 
     Empty for any other fact.
     """
-    kind = name.rpartition(".")[2]
-    if (
-        not name.startswith(("extension.", "libs."))
-        or kind not in _IN_VAIN
-        or not isinstance(fact.value, list | tuple)
-        or not fact.value
-    ):
+    of_package = extension_fact(name)
+    kind = of_package.kind if of_package else name.removeprefix("libs.")
+    if kind not in _IN_VAIN or not isinstance(fact.value, list | tuple) or not fact.value:
         return ""
     first, others = as_text(fact.value[0]), len(fact.value) - 1
     return f"{as_text(fact.source).rpartition('/')[2]} " + _IN_VAIN[kind].format(
@@ -80,7 +76,8 @@ def _in_vain(name: str, fact: Fact) -> str:
 
 def _built_for(name: str, shown: str) -> str:
     """Tell `extension.PACKAGE.built_for` as a sentence; empty for any other fact."""
-    if not name.startswith("extension.") or not name.endswith(".built_for"):
+    one = extension_fact(name)
+    if one is None or one.kind != "built_for":
         return ""
     return f"{shown} defines every symbol that it asks for"
 

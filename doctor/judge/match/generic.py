@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from doctor.facts.conditions import lookup
+from doctor.facts.families import Requirement, TableCell
 from doctor.facts.placeholders import as_text, fill_known
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.proofs import CaseRef, severity_of
@@ -216,14 +217,14 @@ def violated_tables(
     """
     for table_name, table in catalog.tables.items():
         for column_name, column in table.columns.items():
-            name = f"compat.{table_name}.{column_name}"
+            cell = TableCell(table_name, column_name)
             if (
                 column.judge
-                and name not in cited
-                and value_of(facts, name) == "violated"
+                and cell.verdict not in cited
+                and cell.is_violated(facts)
                 and not _asked(table, column, facts)
             ):
-                yield _violated(name, table, column, facts, target)
+                yield _violated(cell, table, column, facts, target)
 
 
 def _asked(table: Table, column: Column, facts: Facts) -> bool:
@@ -231,7 +232,7 @@ def _asked(table: Table, column: Column, facts: Facts) -> bool:
         _package(column.fact),
         [_package(other.fact) for other in table.columns.values() if other.key],
     )
-    return any(value_of(facts, f"requires.{key}.{wanted}.met") is not None for key in keys)
+    return any(value_of(facts, Requirement(key, wanted).fact("met")) is not None for key in keys)
 
 
 def _package(fact: str) -> str:
@@ -239,16 +240,18 @@ def _package(fact: str) -> str:
     return parts[1] if parts[0] == "package" else parts[0]
 
 
-def _violated(name: str, table: Table, column: Column, facts: Facts, target: str) -> Detection:
+def _violated(
+    cell: TableCell, table: Table, column: Column, facts: Facts, target: str
+) -> Detection:
     captures = {
         "seen": as_text(value_of(facts, column.fact)),
-        "wanted": as_text(value_of(facts, f"{name}.wanted")),
+        "wanted": cell.text("wanted", facts),
         **{key: as_text(value_of(facts, other.fact)) for key, other in table.columns.items()},
     }
     says = column.says or "{seen} stands where {wanted} is wanted"
     title = fill_known(says.replace("{", "{log."), {}, captures)
     return Detection(
-        id=name.replace(".", "/"),
+        id=f"compat/{cell.table}/{cell.column}",
         target=target,
         title=title,
         severity=column.severity,
@@ -259,7 +262,7 @@ def _violated(name: str, table: Table, column: Column, facts: Facts, target: str
             Evidence(
                 kind=EvidenceKind.COMPAT,
                 text=f"wanted: {captures['wanted']}",
-                source=lookup(f"{name}.wanted", facts).source,
+                source=lookup(cell.fact("wanted"), facts).source,
             ),
         ),
         recipes=column.fixes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from doctor.facts.families import table_cell
 from doctor.report.html.elements import Markup, el, folded, joined, line, row, table
 from doctor.report.view.compatibility import Fit, Row, by_asker
 
@@ -21,7 +22,7 @@ _MOST = 400
 def fits(rows: Sequence[Row]) -> Markup:
     """Return the picture and the tables below it."""
     shown = rows[:_MOST]
-    open_ = [one for one in shown if one.fit is not Fit.FITS or one.fact.startswith("compat.")]
+    open_ = [one for one in shown if one.fit is not Fit.FITS or table_cell(one.fact)]
     rest = [one for one in shown if one not in open_]
     more = el("p", f"and {len(rows) - _MOST} more") if len(rows) > _MOST else ""
     return joined(

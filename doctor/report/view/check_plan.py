@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.facts.families import requirements
 from doctor.fixes.shell import Shell, line
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
@@ -70,14 +71,8 @@ def _stays(plan: Plan, facts: Facts) -> Iterator[Paragraph]:
     listed = value_of(facts, "packages")
     here = listed if isinstance(listed, dict) else {}
     moved = {one.name for one in plan.changes}
-    names = [
-        "torch",
-        *(
-            name.split(".")[1]
-            for name in sorted(facts)
-            if name.startswith("requires.") and name.endswith(".torch.met")
-        ),
-    ]
+    asking = (one.package for one in requirements(facts) if one.wanted == "torch")
+    names = ["torch", *asking]
     kept = [f"{name} {here[name]}" for name in names if name in here and name not in moved]
     if kept:
         more = f" and {len(kept) - _MOST} more" if len(kept) > _MOST else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
+from doctor.facts.families import ExtensionFact, extension_facts, requirements, table_cells
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Fact, Facts, State, value_of
 
@@ -114,20 +115,17 @@ def _weight(group: list[Row]) -> list[int]:
 
 def _tables(facts: Facts) -> Iterator[Row]:
     """Yield the columns that judge, of the tables of which a row was selected."""
-    for name in sorted(facts):
-        verdict = facts.get(name.removesuffix(".wanted"))
-        if not name.startswith("compat.") or not name.endswith(".wanted") or verdict is None:
+    for cell in table_cells(facts):
+        if cell.fact("wanted") not in facts:
             continue
-        key = name.removesuffix(".wanted")
-        fit = Fit.NOT_HERE if verdict.state is State.ABSENT else _fit(verdict, ("fits",))
-        by = as_text(value_of(facts, f"{key}.by") or key.split(".")[1])
+        verdict = facts[cell.verdict]
         yield Row(
-            by,
-            key.rpartition(".")[2],
-            _text(facts, name),
-            _text(facts, f"{key}.seen"),
-            fit,
-            key,
+            cell.text("by", facts) or cell.table,
+            cell.column,
+            _text(facts, cell.fact("wanted")),
+            _text(facts, cell.fact("seen")),
+            Fit.NOT_HERE if verdict.state is State.ABSENT else _fit(verdict, ("fits",)),
+            cell.verdict,
             verdict.why,
         )
 
@@ -168,9 +166,9 @@ _LACKS = {
 
 def _extensions(facts: Facts) -> Iterator[Row]:
     """Yield what compiled files ask for in vain."""
-    for name in sorted(facts):
-        package, _, kind = name.removeprefix("extension.").rpartition(".")
-        if name.startswith("extension.") and kind in _LACKS and (lacks := value_of(facts, name)):
+    for package, kind in extension_facts(facts):
+        name = ExtensionFact(package, kind).name
+        if kind in _LACKS and (lacks := value_of(facts, name)):
             here = "not here" if kind != "unsupported_gpus" else "none"
             wanted = _few(lacks) if isinstance(lacks, list) else as_text(lacks)
             yield Row(f"{package}'s compiled files", _LACKS[kind], wanted, here, Fit.VIOLATED, name)
@@ -178,24 +176,21 @@ def _extensions(facts: Facts) -> Iterator[Row]:
 
 def _requirements(facts: Facts) -> Iterator[Row]:
     """Yield what packages of the stack ask of each other."""
-    for name in sorted(facts):
-        if (
-            not (name.startswith("requires.") and name.endswith(".met"))
-            or (met := facts[name]).state is State.ABSENT
-        ):
+    for one in requirements(facts):
+        met = facts[one.fact("met")]
+        if met.state is State.ABSENT:
             continue
-        pair = name.removeprefix("requires.").removesuffix(".met")
-        package, _, wanted = pair.partition(".")
-        installed = value_of(facts, f"package.{package}.version") or (
-            value_of(facts, "torch.version") if package == "torch" else ""
+        installed = value_of(facts, f"package.{one.package}.version") or (
+            value_of(facts, "torch.version") if one.package == "torch" else ""
         )
-        asked, here = (
-            _text(facts, f"requires.{pair}.specifier"),
-            as_text(value_of(facts, f"requires.{pair}.installed") or ""),
-        )
-        by = f"{package} {as_text(installed or '')}".strip()
         yield Row(
-            by, wanted, asked or "any", here or "not installed", _fit(met, (True,)), name, met.why
+            f"{one.package} {as_text(installed or '')}".strip(),
+            one.wanted,
+            _text(facts, one.fact("specifier")) or "any",
+            one.text("installed", facts) or "not installed",
+            _fit(met, (True,)),
+            one.fact("met"),
+            met.why,
         )
 
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from doctor.facts.placeholders import as_text
-from doctor.model.facts import Facts, value_of
+from doctor.facts.families import newer_than_tables
+from doctor.model.facts import Facts
 
 
 def beyond(facts: Facts) -> list[str]:
     """Say what the tables end before, those that end alike in one line."""
     tables: dict[str, list[str]] = {}
-    for name in sorted(facts):
-        told = (
-            value_of(facts, name)
-            if name.startswith("compat.") and name.endswith(".beyond")
-            else None
-        )
-        if isinstance(told, dict):
-            of, here, ends, read = (
-                as_text(told.get(part, "?")) for part in ("of", "here", "ends", "read")
-            )
-            where = f"at {of} {ends} (read on {read}); nothing is known of {here}"
-            tables.setdefault(where, []).append(name.split(".")[1])
+    for table, newer in newer_than_tables(facts):
+        where = f"at {newer.of} {newer.ends} (read on {newer.read}); "
+        where += f"nothing is known of {newer.here}"
+        tables.setdefault(where, []).append(table)
     return [f"the {_listed(sorted(names))} {where}" for where, names in tables.items()]
 
 
