@@ -4,6 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
+# role = "runs-candle"
 # summary = "Adds across handles of one device and the CPU, with the workspace's own candle"
 # target = "cargo"
 # needs = ["candle-core"]

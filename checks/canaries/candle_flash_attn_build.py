@@ -4,6 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
+# role = "runs-candle"
 # summary = "Compiles candle-flash-attn's build script; a kernel too with --tier deep"
 # target = "cargo"
 # needs = ["candle-flash-attn"]

@@ -4,6 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
+# role = "runs-candle"
 # summary = "Multiplies views of every layout with the workspace's candle, against float64"
 # target = "cargo"
 # needs = ["candle-core"]

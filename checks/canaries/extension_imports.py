@@ -4,6 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
+# role = "loads-extensions"
 # summary = "Loads every compiled extension of torch or CUDA, each package in its own process"
 # needs = []
 # tier = "quick"

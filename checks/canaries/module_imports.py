@@ -4,6 +4,7 @@
 #
 # [tool.doctor]
 # kind = "canary"
+# role = "imports-packages"
 # summary = "Imports the packages that programs use on top of torch, each in a process of its own"
 # needs = []
 # tier = "quick"

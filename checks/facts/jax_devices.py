@@ -4,6 +4,7 @@
 #
 # [tool.doctor]
 # kind = "facts"
+# role = "proves-jax"
 # summary = "Asks JAX for its devices, computes on each, and keeps the errors of plugins"
 # needs = ["jax"]
 # tier = "quick"

@@ -4,6 +4,7 @@
 #
 # [tool.doctor]
 # kind = "facts"
+# role = "proves-onnxruntime"
 # summary = "Runs a tiny model with ONNX Runtime's GPU provider, and sees if it fell back"
 # needs = ["onnxruntime"]
 # tier = "quick"

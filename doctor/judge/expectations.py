@@ -9,6 +9,7 @@ from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
 from doctor.model.observation import Observation, TargetKind
 from doctor.model.outcomes import Outcome, Verdict
+from doctor.model.roles import Role, has_role
 from doctor.model.scales import Confidence, Severity
 
 WORDS = ("cuda", "rocm", "xpu", "mps", "candle-cuda", "candle-metal")
@@ -61,7 +62,7 @@ def _candles(kind: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [
         each
         for each in outcomes
-        if each.id.startswith("candle-") and (each.device or "").partition(":")[0] == kind
+        if has_role(each.id, Role.RUNS_CANDLE) and (each.device or "").partition(":")[0] == kind
     ]
 
 
@@ -107,7 +108,7 @@ def _other_build(kind: str, facts: Facts) -> str:
 def _unseen(seen: Observation) -> str:
     return (
         ""
-        if any(each.id == "torch-runtime" for each in seen.outcomes)
+        if any(has_role(each.id, Role.PROVES_TORCH) for each in seen.outcomes)
         else "The check that asks torch for its devices did not run."
     )
 
@@ -116,7 +117,7 @@ def _of_candle(word: str, seen: Observation) -> Finding:
     tried = _candles(word.removeprefix("candle-"), seen.outcomes)
     why = next((each.reason for each in tried if each.reason), "")
     cases = [case.reason for each in tried for case in each.cases.values() if case.reason]
-    left = [check.id for check in seen.deselected if check.id.startswith("candle-")]
+    left = [check.id for check in seen.deselected if has_role(check.id, Role.RUNS_CANDLE)]
     if why or cases:
         said = why or cases[0]
     elif left:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from doctor.model.observation import TargetKind
+from doctor.model.roles import Role
 from doctor.model.scales import Tier
 
 Progress: TypeAlias = Callable[[str, float], None]
@@ -31,17 +32,6 @@ class Reach(Enum):
 
     EACH = "each"
     HOST = "host"
-
-
-class Role(Enum):
-    """What the engine asks of a script beyond its verdict.
-
-    The script that proves torch imports it and proves each device alive. It runs before everything
-    that needs torch, and the devices that answered are the devices of all later checks.
-    """
-
-    NONE = ""
-    PROVES_TORCH = "proves-torch"
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -15,10 +15,11 @@ import msgspec
 from doctor.facts.derive.devices import of_gpus, target_arch
 from doctor.host import Host
 from doctor.host.scratch import Scratch, ScratchError
-from doctor.model.checks import Check, Kind, Role
+from doctor.model.checks import Check, Kind
 from doctor.model.facts import Fact, Facts, State, absent, present, value_of
 from doctor.model.observation import Target, TargetKind
 from doctor.model.outcomes import RED, Outcome, refused
+from doctor.model.roles import Role
 from doctor.model.watching import Watcher
 from doctor.observe.cache import Store
 from doctor.observe.runner import (

@@ -9,10 +9,10 @@ from doctor.model.facts import Facts, State, value_of
 from doctor.model.findings import Finding
 from doctor.model.observation import Observation
 from doctor.model.outcomes import refused_what
+from doctor.model.roles import Role, has_role
 from doctor.model.scales import Severity
 from doctor.observe.observation import FRAMEWORKS, ran_anything
 
-_FIRST = "torch-runtime"
 _CANDLE = "crate.candle-core.version"
 _VERSIONS = (
     *("torch.version" if name == "torch" else f"package.{name}.version" for name in FRAMEWORKS),
@@ -66,7 +66,7 @@ def exit_code(
     if command in ("diagnose", "run"):
         return 0 if findings else 4
     outcomes, facts = observation.outcomes, observation.facts
-    if any(one.id == _FIRST and refused_what(one.reason) for one in outcomes):
+    if any(has_role(one.id, Role.PROVES_TORCH) and refused_what(one.reason) for one in outcomes):
         return 4
     by_facts = value_of(facts, _CANDLE) is not None or (not outcomes and has_framework(facts))
     return 0 if ran_anything(outcomes) or (by_facts and not selection.only_checks) else 4

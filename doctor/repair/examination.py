@@ -17,6 +17,7 @@ from doctor.host import Host, Termination
 from doctor.model.checks import Progress
 from doctor.model.plans import Change, Plan
 from doctor.model.report import Report
+from doctor.model.roles import Role, check_of
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.commands import Places, with_variables
@@ -27,7 +28,7 @@ from doctor.repair.reading import read_program, unmet
 from doctor.repair.requests import Original, actionable
 
 PROGRAM_SECONDS = 600.0
-_IMPORTS = "module-imports"
+_IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
 _LOG = 256 << 10
 

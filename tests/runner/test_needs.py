@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import doctor
 from doctor.catalog.check_headers import load_checks
-from doctor.model.checks import Role
 from doctor.model.facts import Fact, absent, present
-from doctor.observe import run_checks
+from doctor.model.roles import CHECKS, Role
 from doctor.observe.run_checks import concerns, unmet_need
 
 _CHECKS = load_checks()
@@ -40,8 +40,16 @@ def test_checks_of_torch_are_skipped_with_a_reason() -> None:
     assert unmet_need(_CHECKS[name], {}) == "torch is not installed in this interpreter"
 
 
-def test_one_script_proves_torch_and_says_so_in_its_header() -> None:
-    roles = {name: check.header.role for name, check in _CHECKS.items()}
-    assert [name for name, role in roles.items() if role is Role.PROVES_TORCH] == ["torch-runtime"]
-    source = Path(run_checks.__file__).read_text(encoding="utf-8")
-    assert not [name for name in roles if name in source]
+def test_headers_and_the_list_of_roles_agree() -> None:
+    of_headers = {name: check.header.role for name, check in _CHECKS.items()}
+    listed = {name: role for role, names in CHECKS.items() for name in names}
+    assert {name: role for name, role in of_headers.items() if role is not Role.NONE} == listed
+
+
+@pytest.mark.parametrize("folder", ["judge", "pipeline", "observe", "repair", "report/view"])
+def test_no_stage_knows_a_check_by_its_name(folder: str) -> None:
+    code = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (Path(doctor.__file__).parent / folder).rglob("*.py")
+    )
+    assert not [name for name in _CHECKS if f'"{name}"' in code]

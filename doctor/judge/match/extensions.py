@@ -15,9 +15,10 @@ from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome
+from doctor.model.roles import Role, check_of, has_role
 from doctor.model.scales import Confidence, Severity
 
-_CHECK = "extension-imports"
+_CHECK = check_of(Role.LOADS_EXTENSIONS)
 _RELEASE = re.compile(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\b")
 _GENERATION = re.compile(r"^(cupy-cuda)(\d\d)(x)$")
 
@@ -87,7 +88,10 @@ def accounted(observation: Observation, found: Sequence[Detection]) -> frozenset
     """
     told = {finding.id.partition("/")[2] for finding in found}
     cases = {
-        name for outcome in observation.outcomes if outcome.id == _CHECK for name in outcome.cases
+        name
+        for outcome in observation.outcomes
+        if has_role(outcome.id, Role.LOADS_EXTENSIONS)
+        for name in outcome.cases
     }
     rest = _failed(observation.outcomes) - cases
     return frozenset(
@@ -101,7 +105,11 @@ def _failed(outcomes: Sequence[Outcome]) -> frozenset[str]:
 
     What it says comes from another process, or a file.
     """
-    said = [outcome.data.get("failed") for outcome in outcomes if outcome.id == _CHECK]
+    said = [
+        outcome.data.get("failed")
+        for outcome in outcomes
+        if has_role(outcome.id, Role.LOADS_EXTENSIONS)
+    ]
     return frozenset(str(name) for failed in said if isinstance(failed, dict) for name in failed)
 
 

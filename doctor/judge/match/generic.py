@@ -22,9 +22,9 @@ from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Condition, Option, Recipe
 from doctor.model.observation import Observation, ProbeFailure
 from doctor.model.outcomes import RED, Outcome, Verdict, refused_what
+from doctor.model.roles import Role, has_role
 from doctor.model.scales import Confidence, Severity
 
-_IMPORT = "torch-runtime"
 _AGAIN = Recipe(
     title="Install torch again, the same release",
     use_if=(
@@ -97,7 +97,7 @@ def _failed_check(
         for text in cases or [outcome.reason]
         if text
     ]
-    in_import = outcome.id == _IMPORT and outcome.device is None
+    in_import = has_role(outcome.id, Role.PROVES_TORCH) and outcome.device is None
     what = "import torch" if in_import else where
     return Detection(
         id=f"canary/{outcome.id}",

@@ -16,9 +16,10 @@ from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.issues import Action, Recipe
 from doctor.model.observation import Observation
 from doctor.model.outcomes import RED
+from doctor.model.roles import Role, check_of, has_role
 from doctor.model.scales import Confidence, Severity
 
-_CHECK = "module-imports"
+_CHECK = check_of(Role.IMPORTS_PACKAGES)
 _SHOWN = 160
 _LOOK = Recipe(
     title="See this check alone",
@@ -65,7 +66,9 @@ def _failed(observation: Observation) -> dict[str, str]:
 
     What others stand on comes first.
     """
-    outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
+    outcomes = [
+        outcome for outcome in observation.outcomes if has_role(outcome.id, Role.IMPORTS_PACKAGES)
+    ]
     return {
         name: case.reason
         for outcome in outcomes
@@ -79,7 +82,9 @@ def _wanting_gpus(observation: Observation) -> frozenset[str]:
 
     No failure of their own where torch does not reach it either.
     """
-    outcomes = [outcome for outcome in observation.outcomes if outcome.id == _CHECK]
+    outcomes = [
+        outcome for outcome in observation.outcomes if has_role(outcome.id, Role.IMPORTS_PACKAGES)
+    ]
     return frozenset(name for outcome in outcomes for name in outcome.data.get("want_gpu") or ())
 
 

@@ -9,10 +9,10 @@ import msgspec
 
 from doctor.base.globs import matches_any
 from doctor.model.findings import Detection, EvidenceKind
+from doctor.model.roles import Role, has_role
 from doctor.model.scales import Severity
 
 _FAR = 1 << 30
-_FIRST = "torch-runtime"
 _BESIDE = 1
 """Lines around an owning failure that still count as its own."""
 
@@ -86,7 +86,9 @@ def _is_about_device(found: Detection) -> bool:
     """
     quotes = [each for each in found.evidence if each.kind is not EvidenceKind.FACT]
     return any(
-        text.partition(" ")[0] == _FIRST for each in quotes for text in (each.source, each.text)
+        has_role(text.partition(" ")[0], Role.PROVES_TORCH)
+        for each in quotes
+        for text in (each.source, each.text)
     )
 
 

@@ -28,6 +28,7 @@ from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation
 from doctor.model.outcomes import RED, Outcome
+from doctor.model.roles import check_of, has_role
 from doctor.model.scales import Confidence, Severity
 
 _AT_START = (
@@ -128,7 +129,7 @@ def _is_red(framework: Framework, outcomes: Sequence[Outcome]) -> bool:
     Then that is what is told.
     """
     return any(
-        each.id == framework.check and each.verdict in RED and each.device != "cpu"
+        has_role(each.id, framework.role) and each.verdict in RED and each.device != "cpu"
         for each in outcomes
     )
 
@@ -147,7 +148,7 @@ def _none_reached(
         Evidence(
             kind=EvidenceKind.FACT,
             text=text,
-            source=framework.check,
+            source=check_of(framework.role),
             fact=error_fact(framework, facts),
         )
         for framework, text in said.items()

@@ -14,6 +14,7 @@ from doctor.model.facts import value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation, TargetKind
 from doctor.model.outcomes import Outcome, Verdict
+from doctor.model.roles import Role, has_role
 from doctor.model.scales import Confidence, Severity
 
 _CLOSED = re.compile(r"the device does not open|there is no NVIDIA GPU on this machine")
@@ -36,7 +37,7 @@ def _missed(kind: str, has: str, observation: Observation) -> Iterator[Detection
     tried = [
         one
         for one in observation.outcomes
-        if one.id.startswith("candle-") and (one.device or "").partition(":")[0] == kind
+        if has_role(one.id, Role.RUNS_CANDLE) and (one.device or "").partition(":")[0] == kind
     ]
     if not tried or any(one.verdict is not Verdict.SKIPPED for one in tried):
         return

@@ -18,6 +18,7 @@ from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation
 from doctor.model.outcomes import Outcome, Verdict
+from doctor.model.roles import Role, has_role
 from doctor.model.scales import Confidence, Severity
 
 _WITHHELD = ("permission", "not permitted")
@@ -25,7 +26,6 @@ _WITHHELD = ("permission", "not permitted")
 
 A job of a cluster has the GPUs that it asked for.
 """
-_FIRST = "torch-runtime"
 _HOLDERS = 4
 
 
@@ -98,7 +98,7 @@ def _taken_from_torch(observation: Observation) -> Iterator[tuple[Outcome, str]]
         # Of a kind (`cuda`) that CUDA could not start for, the rule for GPUs that are not reached
         # speaks.
         if (
-            outcome.id == _FIRST
+            has_role(outcome.id, Role.PROVES_TORCH)
             and outcome.verdict is Verdict.SKIPPED
             and ":" in (outcome.device or "")
             and state in ("full", "busy")

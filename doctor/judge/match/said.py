@@ -9,21 +9,22 @@ from typing import NamedTuple
 from doctor.facts.devices import state_said, vendors
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Facts, value_of
+from doctor.model.roles import Role
 
 
 class Framework(NamedTuple):
-    """A framework: its spelling, the fact with its message about GPUs, and its check."""
+    """A framework: its spelling, the fact with its error about GPUs, its check's role."""
 
     name: str
     spelled: str
     error: str
-    check: str
+    role: Role
 
 
 FRAMEWORKS = (
-    Framework("torch", "torch", "torch.cuda_error", "torch-runtime"),
-    Framework("jax", "JAX", "jax.error", "jax-devices"),
-    Framework("onnxruntime", "ONNX Runtime", "onnxruntime.error", "onnxruntime-devices"),
+    Framework("torch", "torch", "torch.cuda_error", Role.PROVES_TORCH),
+    Framework("jax", "JAX", "jax.error", Role.PROVES_JAX),
+    Framework("onnxruntime", "ONNX Runtime", "onnxruntime.error", Role.PROVES_ONNXRUNTIME),
 )
 """Those that are asked for their devices."""
 
