@@ -11,7 +11,7 @@ from doctor.facts.derive import derive
 from doctor.judge.expectations import unmet
 from doctor.judge.match import diagnose
 from doctor.judge.match.unfinished import NOT_JUDGED, unfinished, without_texts
-from doctor.judge.suppressions import suppress
+from doctor.judge.suppressions import Suppressed, suppress
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts
 from doctor.model.findings import Detection, Finding, Suppression
@@ -21,6 +21,7 @@ from doctor.model.plans import Plan
 from doctor.model.report import CatalogStamp, Diagnosis, Report
 from doctor.model.scales import Severity
 from doctor.pipeline.policy import Policy, Selection, exit_code
+from doctor.pipeline.stages import Derived, Findings
 from doctor.redact.report import without_any_secrets
 
 _EVERYTHING = Selection()
@@ -62,9 +63,9 @@ def _assess(
     first: tuple[Detection, ...] = (),
 ) -> Report:
     selected = _selected(catalog, selection)
-    observation = without_any_secrets(observation)  # before evidence is cut out of it
-    facts = derive(observation.facts, selected)
-    seen = msgspec.structs.replace(observation, facts=facts)
+    # Secrets go before evidence is cut out of the texts.
+    derived = derive_facts(without_any_secrets(observation), selected)
+    seen = derived.observation
     diagnosis = diagnose(seen, selected)
     partial = command != "check" or selection.is_partial or seen.static or seen.interrupted
     is_idle = partial or not policy.suppressions
@@ -73,12 +74,7 @@ def _assess(
         policy.suppressions,
         open_ids=None if is_idle else _open_ids(seen, selected, diagnosis),
     )
-    planned = _planned(diagnosis.findings, facts, suppressed.decisions)
-    findings = (
-        *_planned(first, facts),
-        *unmet(policy.expect, seen),
-        *_in_order(planned, suppressed.remarks, selection),
-    )
+    findings = _findings(derived, diagnosis, suppressed, policy, selection, first)
     return Report(
         command=command,
         doctor_version=__version__,
@@ -86,13 +82,39 @@ def _assess(
             digest=catalog.digest, issues=len(catalog.issues), newest_source=catalog.newest_source
         ),
         observation=seen,
-        findings=findings,
+        findings=findings.shown,
         undecided=diagnosis.undecided,
         ruled_out=diagnosis.ruled_out,
         look_alikes=diagnosis.look_alikes,
+        fixed=findings.fixed,
+        plan=_plan(diagnosis, findings, derived, catalog) if command == "check" else None,
+        exit_code=exit_code(command, seen, findings.shown, policy, selection),
+    )
+
+
+def derive_facts(observation: Observation, catalog: Catalog) -> Derived:
+    """Return an observation with the facts that follow from it."""
+    facts = derive(observation.facts, catalog)
+    return Derived(observation=msgspec.structs.replace(observation, facts=facts))
+
+
+def _findings(
+    derived: Derived,
+    diagnosis: Diagnosis,
+    suppressed: Suppressed,
+    policy: Policy,
+    selection: Selection,
+    first: tuple[Detection, ...],
+) -> Findings:
+    """Plan the fixes of what was detected, and add what policy and suppressions say."""
+    planned = _planned(diagnosis.findings, derived.facts, suppressed.decisions)
+    return Findings(
+        shown=(
+            *_planned(first, derived.facts),
+            *unmet(policy.expect, derived.observation),
+            *_in_order(planned, suppressed.remarks, selection),
+        ),
         fixed=suppressed.fixed,
-        plan=_plan(diagnosis.findings, findings, facts, catalog) if command == "check" else None,
-        exit_code=exit_code(command, seen, findings, policy, selection),
     )
 
 
@@ -118,21 +140,19 @@ def _planned(
 
 
 def _plan(
-    detections: tuple[Detection, ...],
-    findings: tuple[Finding, ...],
-    facts: Facts,
-    catalog: Catalog,
+    diagnosis: Diagnosis, findings: Findings, derived: Derived, catalog: Catalog
 ) -> Plan | None:
     """Return one plan for the findings that count, where any of them has a fix."""
-    counted = {one.id for one in findings if one.suppressed is None}
+    counted = {one.id for one in findings.shown if one.suppressed is None}
     acting = {
-        one.id for one in findings if one.fixes and one.severity is not Severity.NOTE
+        one.id for one in findings.shown if one.fixes and one.severity is not Severity.NOTE
     } & counted
     if not acting:
         return None
     from doctor.planning.plan import plan  # a healthy machine does without
 
-    return plan([one for one in detections if one.id in counted], facts, catalog)
+    kept = [one for one in diagnosis.findings if one.id in counted]
+    return plan(kept, derived.facts, catalog)
 
 
 def _in_order(
