@@ -17,6 +17,7 @@ from doctor.base.errors import DoctorError
 from doctor.base.refusals import home_folder
 from doctor.environments.tree import Entry
 from doctor.host import Host
+from doctor.host.keeping import STATE_NAME
 from doctor.host.reading import read_whole
 
 _LIMIT = 1 << 30
@@ -61,7 +62,10 @@ class Store:
     def __init__(self, root: Path, host: Host) -> None:
         real = os.path.realpath(root)
         self.root, self._name = Path(real), f"{Path(real).name}-{_short(real)}"
-        self.state = _state_folder(host) / "doctor" / "snapshots" / self._name
+        state = _state_folder(host)
+        before = state / "doctor" / "snapshots" / self._name  # where the first releases put them
+        own = state / STATE_NAME / "snapshots" / self._name
+        self.state = before if before.is_dir() and not own.is_dir() else own
 
     @property
     def lock(self) -> Path:

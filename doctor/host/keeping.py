@@ -12,7 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-_NAME = "canary-doctor"
+STATE_NAME = "canary-doctor"
+"""The folder of doctor below those for caches and for state."""
 
 
 def cache_folder(env: Mapping[str, str]) -> Path | None:
@@ -34,14 +35,14 @@ def state_folder(env: Mapping[str, str]) -> Path | None:
     if (own := env.get("DOCTOR_CACHE_DIR")) is not None:
         return Path(own) if Path(own).is_absolute() else None
     if sys.platform == "win32" and Path(local := env.get("LOCALAPPDATA", "")).is_absolute():
-        return Path(local) / _NAME
+        return Path(local) / STATE_NAME
     return _below(env, "XDG_STATE_HOME", ".local/state")
 
 
 def _below(env: Mapping[str, str], variable: str, default: str) -> Path | None:
     named, home = env.get(variable, ""), env.get("HOME", "")
     root = Path(named) if Path(named).is_absolute() else Path(home) / default
-    return root / _NAME if root.is_absolute() else None
+    return root / STATE_NAME if root.is_absolute() else None
 
 
 def make_private(folder: Path) -> bool:

@@ -209,3 +209,16 @@ def test_a_folder_that_a_checkout_brings_is_no_snapshot(root: Path, tmp_path: Pa
     assert precious.read_text(encoding="utf-8") == "precious"
     assert list((tmp_path / "home").iterdir()) == [tmp_path / "home/12345"]
     assert restore(snapshot, host).changed == 0
+
+
+def test_a_snapshot_of_an_earlier_release_is_found_and_restored(root: Path, tmp_path: Path) -> None:
+    """The first releases kept manifests in $XDG_STATE_HOME/doctor."""
+    host = _host(tmp_path)
+    before = state(root)
+    take(environment(root), host)
+    (tmp_path / "state/canary-doctor").rename(tmp_path / "state/doctor")
+    (root / f"{_SITE}/p/__init__.py").write_text("two", encoding="utf-8")
+    snapshot = latest(environment(root), host)
+    assert snapshot is not None
+    restore(snapshot, host)
+    assert state(root) == before

@@ -24,6 +24,7 @@ from doctor.model.fleet import (
 from doctor.model.scales import Severity
 from doctor.report.fleet import words
 from doctor.report.html.elements import Markup, el, line, section
+from doctor.report.view.words import count
 
 _MOST_CELLS, _MOST_GROUPS, _MOST_FINDINGS = 20_000, 200, 300
 _LONGEST_NODES = 2000
@@ -53,7 +54,7 @@ def _head(style: str) -> Markup:
 def _body(report: FleetReport) -> Iterator[Markup]:
     place = f" on {report.engine}" if report.engine else ""
     yield el("h1", line(words.verdict(report), 500))
-    nodes = words.count(report.summary.nodes, "node")
+    nodes = count(report.summary.nodes, "node")
     yield el("p", f"{nodes}{place}: {words.states(report)}. {report.taken}")
     yield section("nodes", "Nodes", _grid(report))
     if report.groups:
@@ -63,7 +64,7 @@ def _body(report: FleetReport) -> Iterator[Markup]:
     if report.findings:
         yield section("findings", "Findings", *map(_finding, report.findings[:_MOST_FINDINGS]))
     if left := len(report.findings[_MOST_FINDINGS:]):
-        yield el("p", words.count(left, "more finding"))
+        yield el("p", count(left, "more finding"))
 
 
 def _grid(report: FleetReport) -> Markup:
@@ -131,7 +132,7 @@ def _finding(one: FleetFinding) -> Markup:
             el("span", one.severity.value, class_=f"mark-{one.severity.value}"),
             f" {line(one.title, 300)}",
         ),
-        el("p", f"{words.count(one.size, 'node')}: ", el("code", line(shorten(one.nodes, 4000)))),
+        el("p", f"{count(one.size, 'node')}: ", el("code", line(shorten(one.nodes, 4000)))),
     ]
     if one.message:
         parts.append(el("p", line(one.message, 2000)))

@@ -9,6 +9,7 @@ from doctor.fleet.nodesets import shorten
 from doctor.model.fleet import FleetReport
 from doctor.report.fleet import words
 from doctor.report.markdown.text import cell, code_block, code_cell, code_span, prose
+from doctor.report.view.words import count
 
 _MOST_GROUPS, _MOST_FINDINGS = 100, 100
 _LONGEST_NODES = 300
@@ -21,7 +22,7 @@ def render(report: FleetReport) -> str:
 
 def _lines(report: FleetReport) -> Iterator[str]:
     place = f" on {report.engine}" if report.engine else ""
-    yield f"## Fleet of {words.count(report.summary.nodes, 'node')}{place}"
+    yield f"## Fleet of {count(report.summary.nodes, 'node')}{place}"
     yield ""
     yield f"**{prose(words.verdict(report))}** {words.states(report)}."
     if report.groups:
@@ -48,7 +49,7 @@ def _lines(report: FleetReport) -> Iterator[str]:
 def _findings(report: FleetReport) -> Iterator[str]:
     for one in report.findings[:_MOST_FINDINGS]:
         yield from ("", f"### {one.severity.value}: {prose(one.title, 300)}", "")
-        yield f"{words.count(one.size, 'node')}: {code_span(shorten(one.nodes, 1000))}"
+        yield f"{count(one.size, 'node')}: {code_span(shorten(one.nodes, 1000))}"
         yield f"({code_span(one.id)})"
         if one.message:
             yield from ("", prose(one.message, 2000))
@@ -58,4 +59,4 @@ def _findings(report: FleetReport) -> Iterator[str]:
         if commands := "\n".join(words.commands(one)):
             yield from ("", "To take them out of service:", "", code_block(commands, "sh"))
     if left := len(report.findings[_MOST_FINDINGS:]):
-        yield from ("", words.count(left, "more finding"))
+        yield from ("", count(left, "more finding"))

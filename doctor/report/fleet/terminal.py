@@ -10,6 +10,7 @@ from doctor.fleet.nodesets import shorten
 from doctor.model.fleet import FleetFinding, FleetReport, NodeGroup
 from doctor.model.scales import Severity
 from doctor.report.fleet import words
+from doctor.report.view.words import count
 
 _MARKS = {Severity.ERROR: ("✗", "x"), Severity.WARNING: ("!", "!"), Severity.NOTE: ("i", "i")}
 _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}
@@ -67,7 +68,7 @@ def render(
 
 def _head(report: FleetReport, page: _Page) -> Iterator[str]:
     place = f" on {report.engine}" if report.engine else ""
-    nodes = words.count(report.summary.nodes, "node")
+    nodes = count(report.summary.nodes, "node")
     yield (
         f"canary-doctor {report.doctor_version} · fleet of {nodes}{place} · {words.states(report)}"
     )
@@ -92,8 +93,8 @@ def _groups(report: FleetReport, page: _Page, verbosity: int) -> Iterator[str]:
     for group in report.groups[:most]:
         yield from _group(group, page, verbosity)
     if left := report.groups[most:]:
-        nodes = words.count(sum(group.size for group in left), "node")
-        yield f"  {words.count(len(left), 'more group')} of {nodes}; -v shows them"
+        nodes = count(sum(group.size for group in left), "node")
+        yield f"  {count(len(left), 'more group')} of {nodes}; -v shows them"
 
 
 def _group(group: NodeGroup, page: _Page, verbosity: int) -> Iterator[str]:
@@ -101,7 +102,7 @@ def _group(group: NodeGroup, page: _Page, verbosity: int) -> Iterator[str]:
     start = f"  {group.number:>3}  "
     nodes = group.nodes if verbosity > 0 else shorten(group.nodes, 2 * page.width)
     more = ", the majority" if group.majority else ""
-    yield page.wrapped(f"{words.count(group.size, 'node')}{more}: {nodes}", start, " " * 7)
+    yield page.wrapped(f"{count(group.size, 'node')}{more}: {nodes}", start, " " * 7)
     yield page.wrapped(words.group_title(group), " " * 7)
     shown = group.differences if verbosity > 0 else words.split_differences(group)[0]
     for one in shown:
@@ -111,7 +112,7 @@ def _group(group: NodeGroup, page: _Page, verbosity: int) -> Iterator[str]:
             yield page.wrapped(one.why, " " * 9)
     if left := len(group.differences) - len(shown):
         matter = "" if words.matters(group) else ", none of which matters"
-        yield f"         {words.count(left, 'more difference')}{matter}; -v shows them"
+        yield f"         {count(left, 'more difference')}{matter}; -v shows them"
 
 
 def _network(report: FleetReport, page: _Page) -> Iterator[str]:
@@ -135,7 +136,7 @@ def _findings(report: FleetReport, page: _Page, verbosity: int) -> Iterator[str]
     for one in report.findings[:most]:
         yield from _finding(one, report, page, verbosity)
     if (left := len(report.findings) - most) > 0:
-        yield f"  {words.count(left, 'more finding')}; -v shows them"
+        yield f"  {count(left, 'more finding')}; -v shows them"
 
 
 def _finding(one: FleetFinding, report: FleetReport, page: _Page, verbosity: int) -> Iterator[str]:
@@ -143,7 +144,7 @@ def _finding(one: FleetFinding, report: FleetReport, page: _Page, verbosity: int
     yield page.wrapped(one.title, f"  {page.mark(one.severity)}  ", "     ")
     every = one.size == report.summary.answered == report.summary.nodes
     nodes = one.nodes if verbosity > 0 else shorten(one.nodes, 2 * page.width)
-    place = "all nodes" if every else f"{words.count(one.size, 'node')}: {nodes}"
+    place = "all nodes" if every else f"{count(one.size, 'node')}: {nodes}"
     yield page.wrapped(f"{place} ({one.id})", " " * 5)
     if one.message and (verbosity > 0 or not one.fixes):
         yield page.wrapped(one.message, " " * 5)
@@ -161,8 +162,8 @@ def _foot(report: FleetReport) -> Iterator[str]:
         yield f"not read: {problem}"
     summary = report.summary
     yield ", ".join(
-        words.count(number, noun)
+        count(number, noun)
         for number, noun in (
             (summary.error, "error"), (summary.warning, "warning"), (summary.note, "note"),
         )
-    ) + f" · {words.count(summary.groups, 'group')} · {report.taken}".rstrip(" ·")  # fmt: skip
+    ) + f" · {count(summary.groups, 'group')} · {report.taken}".rstrip(" ·")  # fmt: skip

@@ -16,6 +16,7 @@ from doctor.model.fleet import (
     NodeGroup,
 )
 from doctor.model.scales import Severity
+from doctor.report.view.words import count
 
 MOST_DIFFERENCES = 8
 
@@ -73,11 +74,6 @@ def split_differences(
 def is_important(one: Difference) -> bool:
     """Return whether a difference is a warning or an error."""
     return one.severity is not None and one.severity > Severity.NOTE
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 node`, `3 nodes`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def states(report: FleetReport) -> str:

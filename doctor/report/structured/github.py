@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.base.text import neutralize_commands
+from doctor.base.text import neutralize_commands, one_line, shorten
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.planning.line_edits import line_edits
 from doctor.report.structured.fingerprints import is_inside
-from doctor.report.structured.text import body, one_line, short
+from doctor.report.structured.text import body
 from doctor.report.view.assumptions import as_if
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -69,7 +69,7 @@ def _annotation(found: Finding, report: Report, *, windows: bool) -> str:
     if place is not None and is_inside(place.path):
         told = {"file": place.path, "line": str(max(place.line, 1)), **told}
     properties = ",".join(f"{name}={_property(text)}" for name, text in told.items())
-    return f"::{_COMMANDS[found.severity]} {properties}::{_data(short(text, 2 * _LONGEST))}"
+    return f"::{_COMMANDS[found.severity]} {properties}::{_data(shorten(text, 2 * _LONGEST))}"
 
 
 def _data(text: str) -> str:

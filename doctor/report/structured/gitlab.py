@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from doctor.base.text import one_line, shorten
 from doctor.model.findings import Finding
 from doctor.model.report import Report
 from doctor.model.scales import Severity
 from doctor.report.structured.encoding import encoded
 from doctor.report.structured.fingerprints import anchor, fingerprints
-from doctor.report.structured.text import body, one_line, short
+from doctor.report.structured.text import body
 from doctor.report.view.assumptions import as_if
 from doctor.report.view.detail import ANNOTATION
 from doctor.report.view.findings import on_windows
@@ -36,7 +37,7 @@ def render(report: Report) -> str:
 def _violation(found: Finding, mark: str, report: Report) -> dict[str, Any]:
     facts = report.observation.facts
     place = anchor(found, facts)
-    text = short(body(found, windows=on_windows(report), detail=_DETAIL), 2 * _LONGEST)
+    text = shorten(body(found, windows=on_windows(report), detail=_DETAIL), 2 * _LONGEST)
     return {
         "description": one_line(
             f"{found.title}. Fix: {found.fixes[0].title}" if found.fixes else found.title, 500

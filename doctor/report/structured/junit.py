@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from doctor.base.text import sanitize, spell_commands
+from doctor.base.text import one_line, sanitize, shorten, spell_commands
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding
 from doctor.model.outcomes import Outcome, Verdict
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.structured.text import body, one_line, short
+from doctor.report.structured.text import body
 from doctor.report.view.assumptions import as_if
 
 _UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -154,7 +154,7 @@ def _case(check: str, name: str, verdict: Verdict, reason: str, log: str) -> _Ca
 
 
 def _of_finding(found: Finding, failing: Severity, *, windows: bool) -> _Case:
-    text = short(body(found, windows=windows), 2 * _LONGEST)
+    text = shorten(body(found, windows=windows), 2 * _LONGEST)
     kind = f"{found.severity.value}, {found.confidence.value} confidence"
     if (why := found.suppressed) is not None:
         until = f" until {why.until}" if why.until else ""
@@ -204,7 +204,7 @@ def _add_case(suite: ET.Element, case: _Case) -> None:
     if case.element:
         kind, message = _line(case.kind, 250), _line(case.message, 1000)
         end = ET.SubElement(element, case.element, type=kind, message=message)
-        end.text = _fit(short(case.body, _LONGEST))
+        end.text = _fit(shorten(case.body, _LONGEST))
     if case.log:
         ET.SubElement(element, "system-out").text = _fit(_end(case.log))
 

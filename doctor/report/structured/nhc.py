@@ -6,10 +6,9 @@ Slurm's HealthCheckProgram acts on nothing by itself: a script around this line 
 
 from __future__ import annotations
 
-from doctor.base.text import neutralize_commands
+from doctor.base.text import neutralize_commands, one_line
 from doctor.model.report import Report
 from doctor.model.scales import Severity
-from doctor.report.structured.text import one_line
 from doctor.report.view.assumptions import as_if
 
 _LONGEST = 300

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from doctor.base.text import one_line, shorten
 from doctor.model.facts import value_of
 from doctor.model.findings import Finding, Suppression
 from doctor.model.outcomes import Verdict
@@ -21,7 +22,7 @@ from doctor.planning.line_edits import LineEdit, line_edits
 from doctor.report.markdown.blocks import blocks
 from doctor.report.structured.encoding import encoded
 from doctor.report.structured.fingerprints import anchor, fingerprints, is_inside
-from doctor.report.structured.text import body, one_line, seen, short
+from doctor.report.structured.text import body, seen
 from doctor.report.view.assumptions import as_if
 from doctor.report.view.detail import HELP
 from doctor.report.view.findings import finding
@@ -111,7 +112,7 @@ def _rule(found: Finding, *, windows: bool) -> dict[str, Any]:
         "shortDescription": {"text": one_line(found.title, _LONGEST_NAME)},
         "fullDescription": {"text": message},
         "help": {
-            "text": short(body(found, windows=windows, detail=_IN_HELP), _LONGEST_HELP),
+            "text": shorten(body(found, windows=windows, detail=_IN_HELP), _LONGEST_HELP),
             "markdown": _help(found, windows=windows),
         },
         "defaultConfiguration": {"level": found.severity.value},
@@ -142,7 +143,7 @@ def _message(found: Finding, *, windows: bool) -> str:
 
 def _literal(text: str) -> str:
     """Escape what a message would take for a placeholder (SARIF 3.11.5) or a link (3.11.6)."""
-    return short(text, 2 * _LONGEST).replace("{", "{{").replace("}", "}}").replace("](", "] (")
+    return shorten(text, 2 * _LONGEST).replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
 def _result(

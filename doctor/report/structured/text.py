@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import indent
 
-from doctor.base.text import sanitize
 from doctor.model.findings import Finding
 from doctor.report.view.blocks import (
     Block,
@@ -19,17 +18,6 @@ from doctor.report.view.blocks import (
 )
 from doctor.report.view.detail import ANNOTATION, Detail
 from doctor.report.view.findings import finding
-
-
-def short(text: str, most: int) -> str:
-    """Return foreign text without control characters, cut to `most` characters."""
-    whole = sanitize(text[: 2 * most])
-    return whole if len(whole) <= most and len(text) <= 2 * most else whole[: most - 2] + " …"
-
-
-def one_line(text: str, most: int) -> str:
-    """Return foreign text as one line."""
-    return " ".join(short(text, most).split())
 
 
 def body(found: Finding, *, windows: bool, detail: Detail = ANNOTATION) -> str:

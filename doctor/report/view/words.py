@@ -22,8 +22,8 @@ _OLD = 180
 
 
 def count(number: int, what: str) -> str:
-    """Say how many there are: `1 error`, `2 errors`, `2 fixes`."""
-    return f"{number} {what}" + ("" if number == 1 else "es" if what.endswith("x") else "s")
+    """Return a number with its noun: `1 error`, `2,000 errors`, `2 fixes`."""
+    return f"{number:,} {what}" + ("" if number == 1 else "es" if what.endswith("x") else "s")
 
 
 def flat(text: str, most: int = 4000) -> str:
