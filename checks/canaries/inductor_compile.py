@@ -29,7 +29,7 @@ wrong.
 
 In the deep tier, `cpp-wrapper` lets Inductor write the caller of its kernels in C++ too, and
 `compile-workers` lets processes of their own compile, as torch does by itself where Triton
-compiles; a killed one is told as such.
+compiles; a report names a killed one.
 
 The time of the first compile, with every tool that it starts, stands beside that of the same
 compile from its cache.

@@ -25,7 +25,7 @@ A case is a package, by the name that it is installed under (opencv and cupy hav
 one case each). Modules that load their parts late, as transformers does, are asked for the names
 that programs use. Each import is a fork: of a process that holds torch, where the package stands on
 it, and of one that holds nothing. What fails beside torch is tried again without it, and that try
-has the last word. A failure names the exception and the package that raised it. What fails for want
+counts. A failure names the exception and the package that raised it. What fails for want
 of a GPU or a driver is left out where the machine shows none, and so is what gives no answer in
 time. No network is used, and the home folder is a scratch folder.
 """

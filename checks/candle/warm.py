@@ -33,7 +33,7 @@ def linked(
 ) -> Path | None:
     """Compile a program against what the workspace has built.
 
-    None where there is nothing that can be trusted, or it does not link.
+    None without a library that can be trusted, or if it does not link.
     """
     library = found(whole, features)
     if library is None:

@@ -52,7 +52,7 @@ def check(
 
     Nothing is changed: doctor installs nothing, and opens no network connection without --network.
     """
-    format_, beside = reports.settled(context, format_, report or ())
+    format_, beside = reports.requested_reports(context, format_, report or ())
     request = CheckRequest(
         observe=ObserveRequest(
             python=_interpreter(context, target, python),

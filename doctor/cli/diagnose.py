@@ -47,7 +47,7 @@ def diagnose(
 
     This machine is not examined. The exit code is 4 if nothing is recognised.
     """
-    format_, beside = reports.settled(context, format_, report or ())
+    format_, beside = reports.requested_reports(context, format_, report or ())
     request = DiagnoseRequest(
         logs=tuple(logs),
         environment=env,

@@ -19,7 +19,7 @@ def tell(
     *,
     quiet: bool,
     verbose: bool,
-    beside: Sequence[reports.Wanted] = (),
+    beside: Sequence[reports.RequestedReport] = (),
     shown: object = None,
     keep: bool = False,
 ) -> int:

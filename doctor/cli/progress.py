@@ -179,9 +179,9 @@ class _Lines(View):
 
     def _targets(self, targets: Sequence[Target]) -> None:
         if not self._quiet:
-            from doctor.report.view.machine import named
+            from doctor.report.view.machine import target_name
 
-            self._say(f"doctor: examining {', '.join(map(named, targets)) or 'this machine'}")
+            self._say(f"doctor: examining {', '.join(map(target_name, targets)) or 'this machine'}")
 
     def first(self, report: Report, checks: Sequence[str]) -> None:
         """Show the titles of the errors and warnings that files and tools give."""

@@ -20,7 +20,7 @@ from doctor.report import Format
 STANDARD_OUTPUT = Path("-")
 
 
-class Wanted(NamedTuple):
+class RequestedReport(NamedTuple):
     """A report that is to be written: its format, and the file, or `-`.
 
     Without one, it goes where the runner of GitHub Actions looks.
@@ -30,9 +30,9 @@ class Wanted(NamedTuple):
     path: Path | None
 
 
-def settled(
+def requested_reports(
     context: typer.Context, kind: Format, asked: Sequence[str]
-) -> tuple[Format, tuple[Wanted, ...]]:
+) -> tuple[Format, tuple[RequestedReport, ...]]:
     """Return the format on standard output and the reports beside it.
 
     `--report json=-` means `--format json`.
@@ -53,7 +53,7 @@ def settled(
     return here[0].kind if here else kind, tuple(one for one in wanted if one not in here)
 
 
-def parsed(asked: Sequence[str]) -> tuple[Wanted, ...]:
+def parsed(asked: Sequence[str]) -> tuple[RequestedReport, ...]:
     """Read `FORMAT=PATH` of each `--report`.
 
     Raises UsageError for an unknown format, and for two reports in one file.
@@ -65,7 +65,7 @@ def parsed(asked: Sequence[str]) -> tuple[Wanted, ...]:
     return wanted
 
 
-def _parsed(text: str) -> Wanted:
+def _parsed(text: str) -> RequestedReport:
     name, _, path = text.partition("=")
     known = [kind.value for kind in Format]
     if name not in known:
@@ -74,13 +74,13 @@ def _parsed(text: str) -> Wanted:
             f"{suggest(name, known, '; choose from ' + ', '.join(known))}"
         )
     if text == Format.GITHUB.value:
-        return Wanted(Format.GITHUB, None)
+        return RequestedReport(Format.GITHUB, None)
     if not path:
         raise UsageError(f"--report {text}: say where to write it, {name}=PATH")
-    return Wanted(Format(name), Path(path))
+    return RequestedReport(Format(name), Path(path))
 
 
-def publish(report: Report, wanted: Sequence[Wanted]) -> list[str]:
+def publish(report: Report, wanted: Sequence[RequestedReport]) -> list[str]:
     """Write every report; return, for those that could not be written, why."""
     failed = []
     for one in wanted:

@@ -42,7 +42,7 @@ def show(
         return 0
     if number > len(found):
         raise UsageError(f"{number}: {count(len(found), 'report')} are there (doctor show --list)")
-    format_, beside = reports.settled(context, format_, report or ())
+    format_, beside = reports.requested_reports(context, format_, report or ())
     judged = history.read(found[number - 1], env).report
     tell(judged, format_, quiet=quiet, verbose=verbose, beside=beside)
     return 0

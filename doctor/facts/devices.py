@@ -120,7 +120,7 @@ def card(device: str, facts: Facts) -> str:
     return ", ".join(as_text(part) for part in parts if part)
 
 
-def named(device: str, facts: Facts) -> str:
+def device_name(device: str, facts: Facts) -> str:
     """Name a device with its card: `cuda:1 (RTX 3060, 0000:41:00.0, nvidia-smi 0)`."""
     which = card(device, facts)
     return f"{device} ({which})" if which else device

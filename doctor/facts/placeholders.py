@@ -35,7 +35,7 @@ def placeholders(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found for word in words for found in PLACEHOLDER.findall(word)))
 
 
-def seen(name: str, facts: Facts, captures: Mapping[str, str]) -> Any:
+def placeholder_value(name: str, facts: Facts, captures: Mapping[str, str]) -> Any:
     """Return what fills a placeholder.
 
     A value captured from a log (`log.NAME`) or the value of a fact; None where there is none.
@@ -73,7 +73,7 @@ def fill(
     """
     values: dict[str, Any] = {}
     for hole in HOLE.finditer(template):
-        value = seen(hole[1], facts, captures)
+        value = placeholder_value(hole[1], facts, captures)
         values[hole[0]] = hole[2] if value is None or value == [] else value
     if any(value is None for value in values.values()):
         return None
@@ -88,7 +88,7 @@ def fill_known(template: str, facts: Facts, captures: Mapping[str, str]) -> str:
     """
 
     def text(hole: re.Match[str]) -> str:
-        value = seen(hole[2], facts, captures)
+        value = placeholder_value(hole[2], facts, captures)
         shown = hole[3] if value is None else as_text(value)
         return hole[1] + shown if shown else ""
 
@@ -105,7 +105,7 @@ def fill_each(
     filled: list[str] = []
     for template in templates:
         whole = HOLE.fullmatch(template)
-        value = seen(whole[1], facts, captures) if whole else None
+        value = placeholder_value(whole[1], facts, captures) if whole else None
         if isinstance(value, list | tuple) and value:
             filled += [as_text(item) for item in value]
         elif (text := fill(template, facts, captures)) is None:

@@ -80,7 +80,7 @@ WORDS = frozenset(
 """What the lines hold that a log's facts are read from."""
 
 
-def bare(lines: Sequence[str]) -> tuple[str, ...]:
+def without_prefixes(lines: Sequence[str]) -> tuple[str, ...]:
     """Strip the prefixes that CI systems, containers and quotations put before lines.
 
     Line numbers stay.

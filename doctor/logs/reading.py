@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 from doctor.base.errors import InputError
 from doctor.base.text import sanitize
 from doctor.events.reading import words
-from doctor.logs.log import WORDS, bare
+from doctor.logs.log import WORDS, without_prefixes
 from doctor.model.observation import Log
 from doctor.redact import without_secrets
 
@@ -280,7 +280,9 @@ def _log(source: str, parts: Iterable[Part]) -> Log:
                 lines.append(piece)
                 numbers.append(number)
     counted = numbers == list(range(1, len(numbers) + 1))
-    return Log(source=source, lines=bare(lines), numbers=() if counted else tuple(numbers))
+    return Log(
+        source=source, lines=without_prefixes(lines), numbers=() if counted else tuple(numbers)
+    )
 
 
 def _pieces(text: str) -> Iterator[str]:

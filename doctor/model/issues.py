@@ -244,7 +244,7 @@ class KnownIssue(CatalogEntry, frozen=True, kw_only=True):
     `certain`: the facts of a row prove it. `conclusive`: its text can mean nothing else, so that it
     counts in a log of another machine too. `general`: many packages fail with its text, so that an
     issue that knows which of them it is comes before it. `gathers`: where so many of its symptoms
-    are found together it is told as their cause, though nothing else speaks for it.
+    are found together it is reported as their cause, even without other evidence.
     """
 
     title: str

@@ -95,7 +95,7 @@ def _names(data: bytes, needle: bytes) -> bool:
 
 
 def _compressed(data: bytes) -> Iterator[bytes]:
-    """Yield the names of version 4, each of which is told as its difference from the one before."""
+    """Yield the names of version 4, each of which is its difference from the one before."""
     at, name = _HEADER, b""
     for _ in range(int.from_bytes(data[8:12], "big")):
         if at + _ENTRY > len(data):

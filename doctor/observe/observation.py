@@ -205,7 +205,7 @@ def _with_checks(
     observation: Observation, request: Request, scene: Scene, deadline: float, watcher: Watcher
 ) -> Observation:
     # Threads, pipes, temporary folders and derived facts, which the static check does without here.
-    from doctor.facts.derive.reach import shown
+    from doctor.facts.derive.reach import vendors_shown
     from doctor.host.keeping import cache_folder
     from doctor.observe.cache import Store, fingerprint
     from doctor.observe.run_checks import check_all, concerns, plans_for, unmet_need
@@ -232,7 +232,11 @@ def _with_checks(
     where = cache_folder(request.host.env)
     before = fingerprint(scene, facts) if where else ""
     store = Store(
-        where, before, has_gpu=bool(shown(facts)), fresh=bounds.fresh, changed=bounds.changed
+        where,
+        before,
+        has_gpu=bool(vendors_shown(facts)),
+        fresh=bounds.fresh,
+        changed=bounds.changed,
     )
     done = check_all(pending, plans, facts, watcher, store)
     store.save(lambda: fingerprint(scene, facts))
@@ -262,7 +266,7 @@ def _in_tier(check: Check, tier: Tier, facts: Facts) -> bool:
     )
 
 
-def chosen(
+def selected_checks(
     checks: Mapping[str, Check], only: Sequence[str], skip: Sequence[str]
 ) -> tuple[Check, ...]:
     """Return the checks that the globs of `--only` and `--skip` leave.

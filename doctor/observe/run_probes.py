@@ -40,8 +40,8 @@ def run_probes(
 ) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
     """Run probes; those that wait for tools each have a thread, and the rest shares one.
 
-    Probes that read files hold the interpreter's lock. Parallel threads would only pass it to and
-    fro, some ten thousand times. `meanwhile` is called once the files are read, while tools may
+    Probes that read files hold the interpreter's lock. Parallel threads would only pass it on,
+    some ten thousand times. `meanwhile` is called once the files are read, while tools may
     still run. At the `deadline`, a time of the monotonic clock, running probes are abandoned.
     """
     chosen = probes() if modules is None else tuple(modules)

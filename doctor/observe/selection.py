@@ -18,7 +18,7 @@ NONE = ("",)
 """The globs of checks where `--only` names known issues alone."""
 
 
-def chosen(
+def selected_ids(
     only: Sequence[str], known: Catalog, checks: Mapping[str, Check], named: str = "--only"
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Sort the globs of `--only` into those of known issues and those of checks.

@@ -56,7 +56,7 @@ def check(
     catalog = loading.load(request.matrices) if asked else None
     logs = read_logs(request.logs, catalog) if catalog else ()
     issues, globs = (
-        selection.chosen(request.only, catalog, checks, name_option("only"))
+        selection.selected_ids(request.only, catalog, checks, name_option("only"))
         if catalog
         else ((), ())
     )
@@ -84,7 +84,7 @@ def check(
 
         observation = replay(request.snapshot, logs, declared)
     else:
-        chosen = observation_stage.chosen(checks, globs, request.skip)
+        chosen = observation_stage.selected_checks(checks, globs, request.skip)
         observation = observation_stage.observe(
             _to_observe(request.observe, chosen, logs, declared, host),
             msgspec.structs.replace(watcher, static=static) if first else watcher,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from doctor.environments.layout import CloneError
-from doctor.facts.derive.reach import shown
+from doctor.facts.derive.reach import vendors_shown
 from doctor.model.checks import Progress
 from doctor.model.facts import value_of
 from doctor.model.fixes import Step
@@ -177,6 +177,6 @@ def _open(original: Original) -> tuple[str, ...]:
     missing = []
     if not original.request.check.observe.canaries:
         missing.append("no canary ran: the proof is about files, versions and imports")
-    elif value_of(facts, "torch.version") and not shown(facts):
+    elif value_of(facts, "torch.version") and not vendors_shown(facts):
         missing.append("no GPU here: nothing ran on one")
     return tuple(missing)

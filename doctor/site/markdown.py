@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from doctor.facts.placeholders import HOLE
-from doctor.report.markdown.text import code_block, code_span, told
+from doctor.report.markdown.text import catalog_paragraph, code_block, code_span
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|])")
 _LEADING = re.compile(r"(?m)^([ \t]*(?:\d+(?=[.)]))?)([#+.)-])")
@@ -24,7 +24,7 @@ def plain(text: str) -> str:
 
 def prose(text: str) -> str:
     """Escape a text of the catalog, in which code stands between backticks."""
-    return told(text, _LONGEST, plain)
+    return catalog_paragraph(text, _LONGEST, plain)
 
 
 def closed(title: str) -> str:

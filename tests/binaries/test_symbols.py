@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.binaries.fatbins import architectures
-from doctor.observe.binaries.symbols import Exports, wanted
+from doctor.observe.binaries.symbols import Exports, required_symbols
 from tests.compiled import Build, builder
 
 pytestmark = pytest.mark.skipif(
@@ -76,16 +76,16 @@ def test_the_older_hash_table_gives_the_same_answers(build: Build, tmp_path: Pat
         symbols = list(elf.symbols())
         assert {name.encode() for name in names} <= {one.name for one in symbols if one.defined}
         assert not [one.name for one in symbols if exports.has(one.name) is not one.defined]
-        assert b"nobody_gives_this" in {one.name for one in wanted(elf)}
+        assert b"nobody_gives_this" in {one.name for one in required_symbols(elf)}
 
 
 def test_weak_symbols_are_not_wanted(made: Path) -> None:
     with opened(made) as elf:
-        names = {one.name for one in wanted(elf)}
+        names = {one.name for one in required_symbols(elf)}
         assert {b"nobody_gives_this", b"memcpy"} <= names
         assert b"nor_this" not in names
         owners = elf.version_owners()
-        assert {owners.get(one.version) for one in wanted(elf)} == {None, "libc.so.6"}
+        assert {owners.get(one.version) for one in required_symbols(elf)} == {None, "libc.so.6"}
 
 
 def test_a_library_that_gives_nothing_still_asks(build: Build, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_library_that_gives_nothing_still_asks(build: Build, tmp_path: Path) -
     )
     with opened(build(tmp_path / "silent.so", code=code, flags=["-fvisibility=hidden"])) as elf:
         assert not Exports(elf).tells_where_its_own_begin
-        assert b"asked_for" in {one.name for one in wanted(elf)}
+        assert b"asked_for" in {one.name for one in required_symbols(elf)}
 
 
 def test_code_for_gpus_is_read_from_headers(made: Path) -> None:
@@ -122,7 +122,7 @@ def test_mutations_raise_nothing_but_the_declared_error(made: Path, data: st.Dat
         body[place : place + 8] = data.draw(st.binary(min_size=8, max_size=8))
     cut = data.draw(st.one_of(st.just(len(body)), st.integers(0, len(body))))
     for ask in (
-        lambda elf: list(wanted(elf)),
+        lambda elf: list(required_symbols(elf)),
         lambda elf: Exports(elf).has(b"_ZN3c105name7Ev"),
         architectures,
         Elf.version_owners,

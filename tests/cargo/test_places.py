@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doctor.observe.cargo.places import bare, metal_places
+from doctor.observe.cargo.places import blank_comments, metal_places
 from tests.hosts import put
 
 _TWICE = """use candle_core::Device;
@@ -79,7 +79,7 @@ def test_tests_vendored_code_and_builds_are_not_the_program(tmp_path: Path) -> N
 
 def test_bare_code_keeps_its_lines() -> None:
     code = 'a /* x\n y */ b "s\n\\" t" c // d\n e'
-    assert bare(code) == "a \n b \n c \n e"
+    assert blank_comments(code) == "a \n b \n c \n e"
 
 
 @pytest.mark.parametrize(

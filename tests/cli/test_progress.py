@@ -68,14 +68,14 @@ def test_a_finding_that_the_checks_refute_is_taken_back(
 ) -> None:
     from doctor.report.terminal.changes import changed
     from doctor.report.terminal.document import shapes
-    from doctor.report.terminal.page import look, written
+    from doctor.report.terminal.page import look, rendered_lines
 
     how = look(width=100, unicode=True)
     healthy = msgspec.structs.replace(judged, findings=())
     before = shapes(judged, how)
-    lines = written(changed((), before, healthy, how), how)
+    lines = rendered_lines(changed((), before, healthy, how), how)
     assert f"{before[0].id} does not hold" in lines
-    assert written(changed(before, before, judged, how), how) == ""
+    assert rendered_lines(changed(before, before, judged, how), how) == ""
 
 
 def test_a_ci_job_sees_each_check_and_a_sign_of_life(

@@ -194,7 +194,7 @@ _QUESTIONS_TO_ELF: tuple[Callable[[Elf], object], ...] = (
     Elf.defined_versions,
     lambda file: sum(1 for _ in file.symbols()),
     lambda file: file.section(".rodata"),
-    lambda file: list(symbols.wanted(file)),
+    lambda file: list(symbols.required_symbols(file)),
     _definitions,
     architectures,
 )

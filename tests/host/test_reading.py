@@ -137,7 +137,7 @@ def test_a_record_that_cannot_be_read_is_unknown_and_never_absent(tmp_path: Path
     assert "RECORD is " in why
     told = dict(own_modules.probe(scene))
     assert told["modules.gone"].state is State.UNKNOWN
-    assert "RECORD is " in extension_files.brought(scene, {}).unread
+    assert "RECORD is " in extension_files.list_files(scene, {}).unread
     (site_of(tmp_path) / "torch/__init__.py").unlink()
     told, _ = _until_unread(files.probe(scene))
     assert [each["path"] for each in told["files.missing"].value] == [

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from doctor.events.reading import events_of
-from doctor.logs.log import bare, log_facts
+from doctor.logs.log import log_facts, without_prefixes
 from doctor.model.facts import State, value_of
 from doctor.model.observation import Log
 from doctor.model.vocabulary import is_known
@@ -41,7 +41,7 @@ def _facts(text: str) -> dict[str, object]:
     ],
 )
 def test_what_stands_before_a_line_is_taken_off(line: str, expected: str) -> None:
-    assert bare([line]) == (expected,)
+    assert without_prefixes([line]) == (expected,)
 
 
 def test_a_sentence_over_two_lines_tells_both_versions() -> None:
@@ -150,7 +150,7 @@ def test_a_report_in_a_log_counts() -> None:
 def test_hostile_logs_take_linear_time(piece: str) -> None:
     log = Log(source="log", lines=(piece * 30_000, *([piece] * 50_000)))
     started = time.process_time()
-    log_facts(log), events_of(log), bare(log.lines)
+    log_facts(log), events_of(log), without_prefixes(log.lines)
     assert time.process_time() - started < 3
 
 

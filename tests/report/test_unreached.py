@@ -85,7 +85,7 @@ def test_where_the_gpus_were_reached_nothing_is_added() -> None:
     ids=["no GPU", "a CPU build", "no torch", "an odd value"],
 )
 def test_nothing_is_missed_where_no_gpu_is_meant(changes: dict[str, Any]) -> None:
-    assert reached.missed({**toy.seen(SHOWN).facts, **facts(**changes)}, [CPU]) == ""
+    assert reached.unreached_gpus({**toy.seen(SHOWN).facts, **facts(**changes)}, [CPU]) == ""
 
 
 @pytest.mark.parametrize(

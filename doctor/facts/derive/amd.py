@@ -24,7 +24,7 @@ The Instincts of that generation have instructions of their own.
 """
 
 
-def chosen(facts: Facts) -> FactStream:
+def amd_choices(facts: Facts) -> FactStream:
     """Yield `amd.visible_error` and `amd.override_differs`.
 
     In words, where the first GPU that HIP is told to take is not among those that the runtime

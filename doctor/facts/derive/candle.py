@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from doctor.base.versions import in_range, minor
 from doctor.facts.conditions import lookup
 from doctor.facts.derive.arch import runs
-from doctor.facts.derive.making import SOURCE, made
+from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
 
 _HAVE_KERNELS = ("candle-nn", "candle-transformers")
@@ -21,13 +21,13 @@ _ASKS_NVCC = "cuda-version-from-build-system"
 def candle(facts: Facts) -> FactStream:
     """Yield what decides whether a build of candle with CUDA goes through and runs here."""
     yield "cuda.ahead_of_driver", _ahead_of_driver(facts)
-    yield "rust.too_old", made(facts, "rust.rustc", "cargo.rust_wanted", make=_is_older)
+    yield "rust.too_old", derived_fact(facts, "rust.rustc", "cargo.rust_wanted", make=_is_older)
     yield "cudarc.rejects_toolkit", _rejects_toolkit(facts)
     target = _target(facts)
     yield "candle.built_for", target
     yield (
         "candle.built_too_new_for",
-        made(
+        derived_fact(
             {**facts, "candle.built_for": target},
             "candle.built_for",
             "nvidia.capabilities",
@@ -36,7 +36,9 @@ def candle(facts: Facts) -> FactStream:
     )
     yield (
         "candle.without_kernels",
-        made(facts, "crate.candle-core.features", make=lambda on: _without_kernels(on, facts)),
+        derived_fact(
+            facts, "crate.candle-core.features", make=lambda on: _without_kernels(on, facts)
+        ),
     )
 
 
@@ -52,7 +54,7 @@ def _listed(facts: Facts, name: str) -> list[str]:
 def _ahead_of_driver(facts: Facts) -> Fact:
     if value_of(facts, "nvidia.forward_compatibility") is True:
         return absent(SOURCE)
-    return made(
+    return derived_fact(
         facts,
         "cuda.version",
         "nvidia.cuda_version",
@@ -77,7 +79,7 @@ def _rejects_toolkit(facts: Facts) -> Fact:
         or any(re.fullmatch(r"cuda-\d+", feature) for feature in features)
     ):
         return absent(SOURCE)
-    return made(
+    return derived_fact(
         facts,
         "cuda.nvcc_version",
         "cudarc.known_cuda",
@@ -100,7 +102,7 @@ def _built_for(facts: Facts) -> Fact:
     if said.value is not None:
         number = re.fullmatch(r"(\d{1,2})\.?(\d)[af]?", str(said.value))
         return present(f"{number[1]}.{number[2]}", SOURCE) if number else absent(SOURCE)
-    return made(facts, "nvidia.capabilities", make=lambda all_: all_[0])
+    return derived_fact(facts, "nvidia.capabilities", make=lambda all_: all_[0])
 
 
 def _older(built: str, here: Iterable[str]) -> list[str] | None:

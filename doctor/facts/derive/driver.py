@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.base.versions import major, parse
-from doctor.facts.derive.making import SOURCE, made
+from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.devices import texts
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, value_of
 
@@ -23,7 +23,7 @@ def halves(facts: Facts) -> FactStream:
     yield "nvidia.forward_compatibility", present(True, SOURCE) if stands_in else absent(SOURCE)
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
     yield "nvidia.compat_outdated", _outdated(facts)
-    yield "nvidia.l4t_driver", made(facts, "nvidia.driver_version", make=_l4t)
+    yield "nvidia.l4t_driver", derived_fact(facts, "nvidia.driver_version", make=_l4t)
     manager, kernel = (
         value_of(facts, f"nvidia.{name}") for name in ("fabric_manager", "driver_version")
     )

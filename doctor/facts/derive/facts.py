@@ -6,7 +6,7 @@ from functools import partial
 
 from doctor.base.versions import in_range, major, minor, public
 from doctor.facts.conditions import lookup
-from doctor.facts.derive.amd import chosen
+from doctor.facts.derive.amd import amd_choices
 from doctor.facts.derive.arch import beyond, uncovered
 from doctor.facts.derive.candle import candle
 from doctor.facts.derive.cards import cards
@@ -17,7 +17,7 @@ from doctor.facts.derive.devices import of_gpus
 from doctor.facts.derive.driver import halves, wants
 from doctor.facts.derive.gpus import capabilities
 from doctor.facts.derive.health import health
-from doctor.facts.derive.making import SOURCE, made
+from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.derive.pins import pins
 from doctor.facts.derive.reach import reach
 from doctor.facts.derive.system import system
@@ -44,7 +44,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     if (gpus := catalog.tables.get("gpu-arch")) is not None and known[
         "nvidia.capabilities"
     ].state is State.UNKNOWN:
-        known["nvidia.capabilities"] = made(
+        known["nvidia.capabilities"] = derived_fact(
             known, "nvidia.gpu_names", make=lambda names: capabilities(names, gpus)
         )
     _add(known, _stack(known))
@@ -59,7 +59,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
         _triton,
         _build,
         candle,
-        chosen,
+        amd_choices,
         reach,
         wants,
         _tuple,
@@ -77,21 +77,21 @@ def _add(known: dict[str, Fact], more: FactStream) -> None:
 
 
 def _torch(facts: Facts) -> FactStream:
-    yield "torch.release", made(facts, "torch.version", make=public)
-    yield "torch.minor", made(facts, "torch.version", make=minor)
+    yield "torch.release", derived_fact(facts, "torch.version", make=public)
+    yield "torch.minor", derived_fact(facts, "torch.version", make=minor)
     yield (
         "torch.local",
-        made(facts, "torch.version", make=lambda text: text.partition("+")[2] or None),
+        derived_fact(facts, "torch.version", make=lambda text: text.partition("+")[2] or None),
     )
     yield (
         "torch.cuda_major",
-        made(
+        derived_fact(
             facts, "torch.cuda_version", make=lambda text: str(major(text)) if major(text) else None
         ),
     )
     yield (
         "torch.cuda_tag",
-        made(
+        derived_fact(
             facts,
             "torch.cuda_version",
             make=lambda text: "cu" + (minor(text) or "").replace(".", ""),
@@ -99,22 +99,24 @@ def _torch(facts: Facts) -> FactStream:
     )
     yield (
         "torch.cxx11_abi_tag",
-        made(facts, "torch.cxx11_abi", make=lambda new: "TRUE" if new else "FALSE"),
+        derived_fact(facts, "torch.cxx11_abi", make=lambda new: "TRUE" if new else "FALSE"),
     )
 
 
 def _packages(facts: Facts) -> FactStream:
-    yield "package.torch.version", made(facts, "torch.version", make=str)
-    yield "python.minor", made(facts, "python.version", make=minor)
-    yield "triton.version", made(facts, "package.triton.version", make=str)
+    yield "package.torch.version", derived_fact(facts, "torch.version", make=str)
+    yield "python.minor", derived_fact(facts, "python.version", make=minor)
+    yield "triton.version", derived_fact(facts, "package.triton.version", make=str)
     built, abi = "package.flash-attn.wheel_torch", "package.flash-attn.wheel_abi"
     yield (
         "flash-attn.wheel_fits_torch",
-        made(facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here)),
+        derived_fact(
+            facts, built, "torch.version", make=lambda wheel, here: minor(wheel) == minor(here)
+        ),
     )
     yield (
         "flash-attn.wheel_fits_abi",
-        made(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here),
+        derived_fact(facts, abi, "torch.cxx11_abi", make=lambda wheel, here: wheel == here),
     )
 
 
@@ -139,7 +141,9 @@ def _gpus(facts: Facts) -> FactStream:
     )
     yield (
         "nvidia.driver_branch",
-        made(facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None),
+        derived_fact(
+            facts, "nvidia.driver_version", make=lambda text: str(major(text) or "") or None
+        ),
     )
 
 
@@ -147,7 +151,7 @@ def _stack(facts: Facts) -> FactStream:
     for name, pick in (("nvidia.capability_min", min), ("nvidia.capability_max", max)):
         yield (
             name,
-            made(
+            derived_fact(
                 facts,
                 "nvidia.capabilities",
                 make=lambda all_, pick=pick: pick(all_, key=_capability),
@@ -162,7 +166,7 @@ def _capability(text: str) -> tuple[int, ...]:
 def _arch_list(facts: Facts) -> FactStream:
     yield (
         "torch.arch_list",
-        made(
+        derived_fact(
             facts,
             TableCell("torch-archs", "archs").fact("wanted"),
             make=lambda text: text.replace(",", " ").split(),
@@ -181,11 +185,11 @@ def _coverage(facts: Facts) -> FactStream:
     names = ("torch.build", "torch.arch_list", "nvidia.capabilities")
     yield (
         "gpu.unsupported_by_torch",
-        made(facts, *names, make=missing) if judged else absent(SOURCE),
+        derived_fact(facts, *names, make=missing) if judged else absent(SOURCE),
     )
     yield (
         "gpu.newer_than_cuda",
-        made(
+        derived_fact(
             facts,
             "torch.cuda_version",
             "nvidia.capabilities",
@@ -194,10 +198,10 @@ def _coverage(facts: Facts) -> FactStream:
         if judged and lookup("torch.arch_list", facts).state is State.UNKNOWN
         else absent(SOURCE),
     )
-    yield "gpu.flash_attn_archs", made(facts, "nvidia.capabilities", make=_flash_attn_archs)
+    yield "gpu.flash_attn_archs", derived_fact(facts, "nvidia.capabilities", make=_flash_attn_archs)
     yield (
         "gpu.arch_list",
-        made(
+        derived_fact(
             facts,
             "nvidia.capabilities",
             make=lambda here: ";".join(sorted(set(here), key=_capability)),
@@ -209,7 +213,7 @@ def _extensions(facts: Facts) -> FactStream:
     for one in [one for one in extension_facts(facts) if one.kind == "archs"]:
         yield (
             one._replace(kind="unsupported_gpus").name,
-            made(facts, one.name, "nvidia.capabilities", make=_unsupported),
+            derived_fact(facts, one.name, "nvidia.capabilities", make=_unsupported),
         )
 
 
@@ -237,10 +241,13 @@ def _flash_attn_archs(capabilities: list[str]) -> str | None:
 
 
 def _toolkit(facts: Facts) -> FactStream:
-    yield "cuda.matches_torch", made(facts, "cuda.version", "torch.cuda_version", make=_difference)
+    yield (
+        "cuda.matches_torch",
+        derived_fact(facts, "cuda.version", "torch.cuda_version", make=_difference),
+    )
     yield (
         "cuda.compiler_fits_headers",
-        made(
+        derived_fact(
             facts,
             "cuda.version",
             "cuda.headers_version",
@@ -250,7 +257,9 @@ def _toolkit(facts: Facts) -> FactStream:
     parts = ("nvidia-cuda-nvcc", "nvidia-nvvm")
     yield (
         "cuda.mixed_packages",
-        made(facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts)),
+        derived_fact(
+            facts, *(f"package.{part}.version" for part in parts), make=partial(_mixed, parts)
+        ),
     )
     yield "cuda.host_compiler_fits", _host_compiler_fits(facts)
 
@@ -282,7 +291,7 @@ def _host_compiler_fits(facts: Facts) -> Fact:
             if "compiler.cuda_host_kind" in facts
             else unknown("not known: compiler.cuda_host_kind", SOURCE)
         )
-    return made(
+    return derived_fact(
         facts,
         f"cuda.{kind}_max",
         "compiler.cuda_host_major",
@@ -300,23 +309,27 @@ def _triton(facts: Facts) -> FactStream:
     wanted = TableCell("torch", "triton").fact("wanted")
     yield (
         "triton.fits_torch",
-        made(facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin)),
+        derived_fact(
+            facts, "triton.version", wanted, make=lambda here, pin: minor(here) == minor(pin)
+        ),
     )
 
 
 def _build(facts: Facts) -> FactStream:
     yield (
         "build.max_jobs",
-        made(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs),
+        derived_fact(facts, "host.cpu_count", "host.memory_available_bytes", make=_max_jobs),
     )
-    yield "cuda.pip_root", made(facts, "torch.path", "torch.cuda_version", make=_pip_root)
+    yield "cuda.pip_root", derived_fact(facts, "torch.path", "torch.cuda_version", make=_pip_root)
     if (
         value_of(facts, "torch.build") == "cuda"
         and lookup("torch.specializes_symbolic", facts).state is State.UNKNOWN
     ):
         yield (
             "torch.specializes_symbolic",
-            made(facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0")),
+            derived_fact(
+                facts, "torch.version", make=lambda text: in_range(text, introduced="2.6.0")
+            ),
         )
 
 
@@ -344,13 +357,15 @@ def _tag(facts: Facts, catalog: Catalog) -> FactStream:
     runs = partial(driver_runs, drivers=drivers)
     yield (
         "nvidia.runs_cuda_of_torch",
-        made(facts, "torch.cuda_version", "nvidia.driver_version", make=runs),
+        derived_fact(facts, "torch.cuda_version", "nvidia.driver_version", make=runs),
     )
     names = ("torch.release", "host.machine", "nvidia.driver_version", "nvidia.capabilities")
     pick = partial(wanted_tag, archs=archs, drivers=drivers)
     yield (
         "torch.wanted_tag",
-        made(facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3])),
+        derived_fact(
+            facts, *names, make=lambda *seen: pick(*map(str, seen[:3]), capabilities=seen[3])
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from doctor.model.facts import Fact, Facts, State, absent, present, unknown
 SOURCE = "derived"
 
 
-def made(facts: Facts, *names: str, make: Callable[..., Any]) -> Fact:
+def derived_fact(facts: Facts, *names: str, make: Callable[..., Any]) -> Fact:
     """Make a fact out of others.
 
     Absent if one of them is absent or `make` gives None, unknown if one of them is unknown.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doctor.facts.derive.making import SOURCE, made
+from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.devices import state_said, texts
 from doctor.facts.placeholders import as_text
 from doctor.model.facts import Fact, Facts, FactStream, absent, present, value_of
@@ -25,9 +25,9 @@ def reach(facts: Facts) -> FactStream:
     """Yield the GPUs of the machine, what hides them, and what each framework misses."""
     yield (
         "amd.unsupported_by_torch",
-        made(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered),
+        derived_fact(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered),
     )
-    here = shown(facts)
+    here = vendors_shown(facts)
     yield "gpu.vendors", present(list(here), SOURCE) if here else absent(SOURCE)
     hidden = {vendor: by for vendor in here if (by := _hidden_by(vendor, facts))}
     built = {
@@ -49,7 +49,7 @@ def reach(facts: Facts) -> FactStream:
         yield f"{name}.unreached", _fact(str(built[name]), is_missed=told)
 
 
-def shown(facts: Facts) -> tuple[str, ...]:
+def vendors_shown(facts: Facts) -> tuple[str, ...]:
     """Return the vendors whose GPUs this machine shows: amd, intel, nvidia."""
     return tuple(vendor for vendor in _HIDING if _is_shown(vendor, facts))
 

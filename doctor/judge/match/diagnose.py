@@ -30,7 +30,7 @@ from doctor.judge.match.open_questions import leaves_open
 from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.ranking import Lines, ranked
 from doctor.judge.match.reach import missed_gpus
-from doctor.judge.match.reach_some import some_missing, taken
+from doctor.judge.match.reach_some import gpus_in_use, some_missing
 from doctor.judge.match.refused import refused_runs
 from doctor.judge.match.requirements import unmet_requirements
 from doctor.judge.match.signatures import looked_through, texts
@@ -178,7 +178,11 @@ def _generic(
     # Where a known issue cannot name the package to move, the failed import is reported as well:
     # it names the package.
     naming = [one for one in explaining if not leaves_open(one.issue.fixes, observation.facts)]
-    reached = (*missed_gpus(observation, issues), *some_missing(observation), *taken(observation))
+    reached = (
+        *missed_gpus(observation, issues),
+        *some_missing(observation),
+        *gpus_in_use(observation),
+    )
     imports = tuple(
         broken_imports(observation, _cases(naming), (*issues, *extensions, *reached), main)
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from doctor.facts.conditions import Truth, all_hold, any_holds, condition_holds, row_holds
-from doctor.facts.devices import named
+from doctor.facts.devices import device_name
 from doctor.facts.placeholders import fill, fill_known
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.fix_signs import confirmed_first
@@ -259,7 +259,7 @@ def _evidence(evaluation: Evaluation, facts: Facts) -> tuple[Evidence, ...]:
         Evidence(
             kind=EvidenceKind.OUTCOME,
             text=f"{ref.check} {ref.case}".strip() + " failed",
-            source=named(ref.device, facts) if ref.device else "",
+            source=device_name(ref.device, facts) if ref.device else "",
         )
         for ref in sorted(
             evaluation.failed, key=lambda ref: (ref.check, ref.device or "", ref.case)

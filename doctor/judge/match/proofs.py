@@ -20,7 +20,7 @@ class CaseRef(NamedTuple):
 
 
 def failed_cases(outcomes: Iterable[Outcome]) -> frozenset[CaseRef]:
-    """Return the failed cases of all checks; a check that failed without one stands for itself."""
+    """Return the failed cases of all checks; a check without cases counts as one."""
     return frozenset(
         ref for outcome in outcomes if outcome.verdict in RED for ref in _failed_in(outcome)
     )

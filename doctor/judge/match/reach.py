@@ -15,14 +15,14 @@ from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.reach_candle import candle_missed
 from doctor.judge.match.reach_fixes import FIXES
 from doctor.judge.match.reach_some import all_taken, states_of_torch
-from doctor.judge.match.reach_words import known_of, shown
+from doctor.judge.match.reach_words import gpus_of_build, known_of
 from doctor.judge.match.said import (
     FRAMEWORKS,
     Framework,
     blames_driver,
     error_fact,
+    gpu_obstacle,
     names_of,
-    taken,
 )
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
@@ -50,7 +50,7 @@ def missed_gpus(observation: Observation, told: Sequence[Detection]) -> Iterator
         build = str(value_of(facts, f"{framework.name}.unreached"))
         if build not in _SPELLED or _is_red(framework, observation.outcomes):
             continue
-        if state := taken(framework, facts):
+        if state := gpu_obstacle(framework, facts):
             held.setdefault(state, []).append(framework)
         elif not _is_explained(framework, build, told, facts):
             joins = build == "cuda" and "torch" in unexplained and blames_driver(framework, facts)
@@ -159,7 +159,7 @@ def _none_reached(
         target=observation.targets[0].name if observation.targets else "",
         title=f"{but}: {as_text(chosen)}"
         if chosen
-        else f"{but}, though this machine has {shown(build, facts)}",
+        else f"{but}, though this machine has {gpus_of_build(build, facts)}",
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
         message=_message(said),

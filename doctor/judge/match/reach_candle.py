@@ -9,7 +9,7 @@ from doctor.facts.devices import texts, vendors
 from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.reach_fixes import FIXES
-from doctor.judge.match.reach_words import known_of, shown
+from doctor.judge.match.reach_words import gpus_of_build, known_of
 from doctor.model.facts import value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation, TargetKind
@@ -26,7 +26,7 @@ def candle_missed(observation: Observation) -> Iterator[Detection]:
     facts = observation.facts
     features, wanted = texts(facts, "candle.features"), texts(facts, "nvidia.wanted_by")
     if "cuda" in features and "candle" in wanted and "nvidia" in vendors(facts):
-        yield from _missed("cuda", f"this machine has {shown('cuda', facts)}", observation)
+        yield from _missed("cuda", f"this machine has {gpus_of_build('cuda', facts)}", observation)
     if "metal" in features and value_of(facts, "metal.chip"):
         yield from _missed(
             "metal", f"this Mac has {as_text(value_of(facts, 'metal.chip'))}", observation

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from doctor.facts.devices import cards, is_same, named, of_nvml, seen_by_nvml
+from doctor.facts.devices import cards, device_name, is_same, of_nvml, seen_by_nvml
 from doctor.facts.placeholders import as_text
 from doctor.judge.match.evidence import fact_evidence
 from doctor.judge.match.reach_fixes import FIXES
 from doctor.judge.match.said import FRAMEWORKS, Framework, names_of
-from doctor.judge.match.said import taken as state_of
+from doctor.judge.match.said import gpu_obstacle as state_of
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection, Evidence, EvidenceKind
 from doctor.model.observation import Observation
@@ -78,7 +78,7 @@ def some_missing(observation: Observation) -> Iterator[Detection]:
     )
 
 
-def taken(observation: Observation) -> Iterator[Detection]:
+def gpus_in_use(observation: Observation) -> Iterator[Detection]:
     """Yield a warning for each GPU that torch finds and cannot use for now.
 
     Its memory is full, or another process has it for itself.
@@ -148,7 +148,7 @@ def _taken(outcome: Outcome, device: str, state: str, facts: Facts) -> Detection
     return Detection(
         id=f"reach/cuda-{state}",
         target=outcome.target,
-        title=f"{named(device, facts)} {what}",
+        title=f"{device_name(device, facts)} {what}",
         severity=Severity.ERROR if barred else Severity.WARNING,
         confidence=Confidence.HIGH,
         message=(
@@ -178,7 +178,8 @@ def _unavailable(outcome: Outcome, device: str, facts: Facts) -> Detection:
     return Detection(
         id="reach/cuda-unavailable",
         target=outcome.target,
-        title=f"{named(device, facts)} does not take a process, though its compute mode allows it",
+        title=f"{device_name(device, facts)} does not take a process, "
+        "though its compute mode allows it",
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
         message="CUDA calls it busy or unavailable, and in compute mode Default no other process "

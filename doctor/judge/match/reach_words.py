@@ -51,7 +51,7 @@ def known_of(build: str) -> tuple[str, ...]:
     return _KNOWN[build]
 
 
-def shown(build: str, facts: Facts) -> str:
+def gpus_of_build(build: str, facts: Facts) -> str:
     """Name the GPUs that the machine shows for a build: `2 x NVIDIA H100`, or `an NVIDIA GPU`."""
     vendor, spelled = _VENDORS[build]
     names = [

@@ -58,7 +58,7 @@ def error_fact(framework: Framework, facts: Facts) -> str:
     )
 
 
-def taken(framework: Framework, facts: Facts) -> str:
+def gpu_obstacle(framework: Framework, facts: Facts) -> str:
     """Return what keeps a framework from GPUs that are well.
 
     "busy" or "full", where it says so and NVML sees the same of each.
@@ -76,7 +76,7 @@ def said_facts(facts: Facts) -> tuple[str, ...]:
     missed = [
         error_fact(one, facts)
         for one in FRAMEWORKS
-        if value_of(facts, f"{one.name}.unreached") and not taken(one, facts)
+        if value_of(facts, f"{one.name}.unreached") and not gpu_obstacle(one, facts)
     ]
     wanted = (
         "nvidia" in vendors(facts)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from doctor.base.literals import literals_in, required_literals
 from doctor.base.patterns import PatternMatch, compile_pattern
-from doctor.facts.devices import named
+from doctor.facts.devices import device_name
 from doctor.judge.match.said import said_facts
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, value_of
@@ -105,7 +105,7 @@ def label(outcome: Outcome, facts: Facts) -> str:
 
     `inductor-compile on cuda:1 (RTX 3060, 0000:41:00.0, nvidia-smi 0)`.
     """
-    return f"{outcome.id} on {named(outcome.device, facts)}" if outcome.device else outcome.id
+    return f"{outcome.id} on {device_name(outcome.device, facts)}" if outcome.device else outcome.id
 
 
 def telling(catalog: Catalog) -> Iterator[str]:

@@ -35,7 +35,7 @@ def elf_hash(name: bytes) -> int:
     return value
 
 
-class Wanted(NamedTuple):
+class RequiredSymbol(NamedTuple):
     """A symbol that a file cannot do without.
 
     `version` is the index of its version, 0 or 1 for none.
@@ -54,7 +54,7 @@ def gnu_hash(name: bytes) -> int:
     return value
 
 
-def wanted(elf: Elf, versions: Container[int] | None = None) -> Iterator[Wanted]:
+def required_symbols(elf: Elf, versions: Container[int] | None = None) -> Iterator[RequiredSymbol]:
     """Yield the symbols that a file asks of others and cannot do without, of these versions only.
 
     Weak ones may stay unresolved.
@@ -84,7 +84,7 @@ def wanted(elf: Elf, versions: Container[int] | None = None) -> Iterator[Wanted]
             and info >> 4 == _GLOBAL
             and (versions is None or version in versions)
         ):
-            yield Wanted(elf.name(name), version)
+            yield RequiredSymbol(elf.name(name), version)
 
 
 class Exports:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from doctor.observe.binaries.elf import Elf, ElfError, opened
 from doctor.observe.binaries.library_names import is_cuda, is_torch
 from doctor.observe.binaries.linking import Resolved
-from doctor.observe.binaries.symbols import Exports, wanted
+from doctor.observe.binaries.symbols import Exports, required_symbols
 
 _MOST_UNDEFINED = 200
 # Names that only torch defines: what lies in its namespaces, their vtables and type descriptions,
@@ -74,7 +74,7 @@ class Scope:
         if not owners and not on_torch:
             return
         try:
-            names = list(wanted(elf, None if on_torch else owners))
+            names = list(required_symbols(elf, None if on_torch else owners))
         except ElfError:
             return
         told = 0
@@ -100,7 +100,7 @@ class Scope:
     def asked_of_torch(self, elf: Elf) -> Iterator[str]:
         """Yield the symbols that a file asks of torch, defined here or not."""
         try:
-            for name, version in wanted(elf):
+            for name, version in required_symbols(elf):
                 if version < 2 and _OF_TORCH.match(name):
                     yield name.decode("utf-8", "replace")
         except ElfError:

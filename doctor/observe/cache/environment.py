@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from doctor.facts.derive.reach import shown
+from doctor.facts.derive.reach import vendors_shown
 from doctor.host import Host
 from doctor.model.facts import Facts
 from doctor.observe.scene import Distribution, Interpreter, Scene
@@ -111,7 +111,7 @@ def _variables(host: Host) -> Iterator[str]:
 
 
 def _facts(facts: Facts) -> Iterator[str]:
-    vendors = shown(facts)
+    vendors = vendors_shown(facts)
     yield ",".join(vendors)
     left_out = _GPU_FACTS if vendors else ()
     for name in sorted(facts):

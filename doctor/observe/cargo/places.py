@@ -91,7 +91,7 @@ def _holding(words: Iterable[bytes], files: Iterable[_File]) -> Iterator[_File]:
 
 @lru_cache(maxsize=64)
 def _code(data: bytes) -> str:
-    return bare(data.decode("utf-8", "replace"))
+    return blank_comments(data.decode("utf-8", "replace"))
 
 
 def _rust_files(folder: Path) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _rust_files(folder: Path) -> Iterator[str]:
             return
 
 
-def bare(code: str) -> str:
+def blank_comments(code: str) -> str:
     """Blank out comments, strings and characters of Rust code, keeping its lines.
 
     Each character is looked at a bounded number of times.

@@ -34,7 +34,7 @@ class Compiled(NamedTuple):
         return Path(self.owner.folder.parent, self.name)
 
 
-class Brought(NamedTuple):
+class ExtensionFiles(NamedTuple):
     """The files to look at, and the file names of every library that lies in the environment.
 
     `unread` says why that is not all: a RECORD that could not be read.
@@ -45,7 +45,7 @@ class Brought(NamedTuple):
     unread: str = ""
 
 
-def brought(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) -> Brought:
+def list_files(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) -> ExtensionFiles:
     """List what the distributions brought.
 
     `torch` is its version and its CUDA, by which packages choose among builds side by side.
@@ -69,7 +69,7 @@ def brought(scene: Scene, torch: Mapping[str, str], *, bundled: bool = False) ->
                 for name in listed
                 if _is_loaded(name, scene.interpreter, torch, bundled=bundled)
             ]
-    return Brought(tuple(files[:_MOST_FILES]), frozenset(names), unread)
+    return ExtensionFiles(tuple(files[:_MOST_FILES]), frozenset(names), unread)
 
 
 def _libraries(record: bytes) -> Iterator[str]:

@@ -57,7 +57,7 @@ def start(unit: Unit, scratch: Scratch, tick: Callable[[float], None]) -> Batch:
     """Run a unit.
 
     Where torch is shared and the end could be the fork's doing, run it again by itself: its own
-    start has the last word.
+    start decides.
 
     A check about the machine starts tools, not kernels: it has little from a torch that is imported
     already.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from doctor.model.scales import Severity
-from doctor.report.html.elements import Markup, el, folded, joined, link, told
+from doctor.report.html.elements import Markup, catalog_paragraph, el, folded, joined, link
 from doctor.report.view.blocks import (
     Block,
     Change,
@@ -134,7 +134,7 @@ def _class(pieces: Sequence[Piece]) -> str | None:
 def _piece(piece: Piece) -> Markup:
     match piece.style:
         case Style.PROSE:
-            return told(piece.text)
+            return catalog_paragraph(piece.text)
         case Style.CODE:
             return el("code", piece.text)
         case Style.STRONG:

@@ -72,7 +72,7 @@ def _check(alike: tuple[Outcome, ...]) -> Markup:
         class_=f"verdict {kind}",
     )
     because = ends.because(first)
-    told = [el("p", line(text, 1000)) for text in (because, *ends.told(alike)) if text]
+    told = [el("p", line(text, 1000)) for text in (because, *ends.remarks(alike)) if text]
     cells = (mark, line(ends.devices(alike), 80), seconds, joined(*told, _cases(first, because)))
     return row(line(first.id, 60), *cells, class_=kind)
 

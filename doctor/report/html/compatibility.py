@@ -26,7 +26,7 @@ def fits(rows: Sequence[Row]) -> Markup:
     rest = [one for one in shown if one not in open_]
     more = el("p", f"and {len(rows) - _MOST} more") if len(rows) > _MOST else ""
     return joined(
-        el("p", said(rows), class_="quiet"),
+        el("p", verdict_counts(rows), class_="quiet"),
         _picture(shown),
         _detail("What does not fit, what is not known, and what tables say", open_)
         if open_
@@ -38,7 +38,7 @@ def fits(rows: Sequence[Row]) -> Markup:
     )
 
 
-def said(rows: Sequence[Row]) -> str:
+def verdict_counts(rows: Sequence[Row]) -> str:
     """Count how things stand to each other: `2 violated, 31 fit`."""
     words = {
         Fit.VIOLATED: "violated",
@@ -61,7 +61,7 @@ def _picture(rows: Iterable[Row]) -> Markup:
 
 
 def _asker(by: str, group: Sequence[Row]) -> Markup:
-    return row(line(by, 80), el("ul", *map(_chip, group), class_="chips"), said(group))
+    return row(line(by, 80), el("ul", *map(_chip, group), class_="chips"), verdict_counts(group))
 
 
 def _chip(one: Row) -> Markup:

@@ -23,7 +23,7 @@ from doctor.report.view.detail import PAGE
 from doctor.report.view.findings import findings, on_windows
 from doctor.report.view.findings import suppressed as not_counted
 from doctor.report.view.newer_tables import beyond
-from doctor.report.view.size_limit import Part, fitted, named
+from doctor.report.view.size_limit import Part, fitted, names_of_lost
 from doctor.report.view.summary import summary
 
 _MOST = 260_000
@@ -85,7 +85,7 @@ def _cut(lost: list[str]) -> Markup:
     return el(
         "p",
         el("strong", "This page is cut."),
-        f" Left out: {named(lost)}. ",
+        f" Left out: {names_of_lost(lost)}. ",
         whole,
         " holds everything.",
         class_="banner",
@@ -94,7 +94,7 @@ def _cut(lost: list[str]) -> Markup:
 
 def _top(report: Report, sections: Iterable[str]) -> Markup:
     seen = report.observation
-    targets = ", ".join(line(machine.named(target), 300) for target in seen.targets[:4])
+    targets = ", ".join(line(machine.target_name(target), 300) for target in seen.targets[:4])
     what = f"canary-doctor {line(report.doctor_version, 40)}, {line(report.command, 40)}" + (
         f" of {targets}" if targets else ""
     )

@@ -52,7 +52,7 @@ def line(text: str, most: int = 4000) -> str:
     return flat(text, most)
 
 
-def told(text: str, most: int = 4000) -> Markup:
+def catalog_paragraph(text: str, most: int = 4000) -> Markup:
     """Write a paragraph in which what stands in backticks is code, as the catalog has it."""
     pieces = flat(text, most).split("`")
     if len(pieces) % 2 == 0:

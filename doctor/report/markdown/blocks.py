@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from textwrap import indent
 
 from doctor.model.scales import Severity
-from doctor.report.markdown.text import code, fenced, folded, in_html, link, prose, told
+from doctor.report.markdown.text import (
+    catalog_paragraph,
+    code,
+    fenced,
+    folded,
+    in_html,
+    link,
+    prose,
+)
 from doctor.report.view.blocks import (
     Block,
     Change,
@@ -80,7 +88,7 @@ def _piece(piece: Piece) -> str:
         case Style.CODE:
             return code(piece.text)
         case Style.PROSE:
-            return told(piece.text)
+            return catalog_paragraph(piece.text)
         case Style.STRONG if piece.text:
             return f"**{prose(piece.text)}**"
         case Style.WARNING if piece.text:

@@ -24,7 +24,7 @@ from doctor.report.view.deselected import deselected
 from doctor.report.view.detail import ISSUE
 from doctor.report.view.findings import findings, on_windows, suppressed
 from doctor.report.view.newer_tables import beyond
-from doctor.report.view.size_limit import Part, fitted, named
+from doctor.report.view.size_limit import Part, fitted, names_of_lost
 from doctor.report.view.summary import summary
 
 _MOST = 60_000
@@ -54,7 +54,7 @@ def _fitted(parts: list[Part], most: int) -> str:
     if lost:
         texts.insert(
             1,
-            f"> **Cut to fit into an issue.** Left out: {named(lost)}. "
+            f"> **Cut to fit into an issue.** Left out: {names_of_lost(lost)}. "
             "`doctor check --format json` holds everything.",
         )
     return "\n\n".join(texts) + "\n"
@@ -100,7 +100,7 @@ def _head(report: Report) -> Iterator[str]:
         yield "> **Interrupted**: this is not complete."
     if declared := as_if(seen.facts):
         yield f"> **Assumed**: {prose(declared, 500)}."
-    targets = ", ".join(code(machine.named(target), 300) for target in seen.targets[:4])
+    targets = ", ".join(code(machine.target_name(target), 300) for target in seen.targets[:4])
     checks = f"{total.checked} checked, {total.skipped} skipped, {total.broken} broken"
     what = prose(f"canary-doctor {report.doctor_version}, {report.command}", 200)
     yield f"{what}{f' of {targets}' if targets else ''}: {checks}"
@@ -156,7 +156,7 @@ def _check(alike: tuple[Outcome, ...]) -> str:
         if first.verdict is Verdict.SKIPPED
         else f"{sum(outcome.seconds for outcome in alike):.1f}"
     )
-    why = "; ".join(filter(None, [ends.why(first), *ends.told(alike)]))
+    why = "; ".join(filter(None, [ends.why(first), *ends.remarks(alike)]))
     mark = MARKS[first.verdict]
     cells = (mark, code_cell(first.id, 60), cell(ends.devices(alike), 60), seconds, cell(why, 400))
     return f"| {' | '.join(cells)} |"

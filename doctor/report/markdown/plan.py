@@ -25,7 +25,7 @@ def render(
     """Return a plan as GitHub's Markdown; `told` are titles of findings that are gone, by id."""
     seen = report.observation
     windows = value_of(seen.facts, "host.os") == "windows"
-    targets = ", ".join(machine.named(target) for target in seen.targets)
+    targets = ", ".join(machine.target_name(target) for target in seen.targets)
     parts = [
         f"## Plan for {prose(targets)}",
         prose(", ".join(machine.wheel_tuple(seen.facts))),

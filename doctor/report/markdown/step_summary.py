@@ -15,7 +15,7 @@ from doctor.report.view.blocks import Finding
 from doctor.report.view.check_plan import at_end
 from doctor.report.view.detail import SUMMARY
 from doctor.report.view.findings import findings, on_windows
-from doctor.report.view.unreached import missed
+from doctor.report.view.unreached import unreached_gpus
 from doctor.report.view.words import count
 
 LIMIT = 1 << 20
@@ -74,7 +74,7 @@ def _table(found: Sequence[Finding]) -> list[str]:
 
 
 def _nothing(report: Report) -> str:
-    gpus = missed(report.observation.facts, report.observation.outcomes)
+    gpus = unreached_gpus(report.observation.facts, report.observation.outcomes)
     return f"nothing to act on, but {prose(gpus)}" if gpus else "nothing to act on"
 
 

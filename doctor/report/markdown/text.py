@@ -49,7 +49,9 @@ def prose(text: str, most: int = 4000) -> str:
     return _BEGINS.sub(_begun, _MARKS.sub(r"\\\1", in_html(text, most)))
 
 
-def told(text: str, most: int = 4000, write: Callable[[str], str] | None = None) -> str:
+def catalog_paragraph(
+    text: str, most: int = 4000, write: Callable[[str], str] | None = None
+) -> str:
     """Write a paragraph of the catalog: what stands between backticks is code.
 
     `write` escapes the rest, as `prose` does where it is left out.

@@ -14,16 +14,16 @@ from doctor.report.terminal.page import (
     Lines,
     Look,
     blank,
+    code_line,
     glyph,
-    kept,
     look,
     paragraph,
-    said,
+    paragraph_text,
+    rendered_lines,
     span,
     url,
     verbatim,
     without_placeholders,
-    written,
 )
 from doctor.report.view.words import flags
 
@@ -31,25 +31,25 @@ from doctor.report.view.words import flags
 def render(id_: str, issue: KnownIssue, *, width: int, colour: bool, unicode: bool) -> str:
     """Return what is known about one issue; placeholders such as `{torch.version}` stay open."""
     how = look(width=width, unicode=unicode, colour=colour, verbosity=1)
-    return written(_issue(id_, issue, how), how)
+    return rendered_lines(_issue(id_, issue, how), how)
 
 
 def render_check(check: Check, *, width: int, colour: bool, unicode: bool) -> str:
     """Return what one check does, what it needs and what its failure means."""
     how = look(width=width, unicode=unicode, colour=colour, verbosity=1)
-    return written(_check(check, how), how)
+    return rendered_lines(_check(check, how), how)
 
 
 def _issue(id_: str, issue: KnownIssue, how: Look) -> Lines:
     word = f"{glyph(issue.severity.value, how)} {issue.severity.value}"
     yield from paragraph(
-        span(how, (said(without_placeholders(issue.title, how), how), "bold")),
+        span(how, (paragraph_text(without_placeholders(issue.title, how), how), "bold")),
         how,
         indent=0,
         label=(word, STYLES[issue.severity]),
         column=11,
     )
-    yield from paragraph(span(how, (said(id_, how), QUIET)), how, indent=11)
+    yield from paragraph(span(how, (paragraph_text(id_, how), QUIET)), how, indent=11)
     yield blank()
     yield from paragraph(issue.cause, how)
     yield from _recognised(issue, how)
@@ -71,7 +71,11 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
     for number, signature in enumerate(issue.signatures):
         also = f" with {' and '.join(signature.also)}" if signature.also else ""
         unless = f" but not with {' or '.join(signature.unless)}" if signature.unless else ""
-        text = span(how, said(signature.pattern, how), (" " + said(also + unless, how), QUIET))
+        text = span(
+            how,
+            paragraph_text(signature.pattern, how),
+            (" " + paragraph_text(also + unless, how), QUIET),
+        )
         yield from paragraph(text, how, label=(" " if number else "in a log", QUIET))
     for number, proof in enumerate(issue.proofs):
         devices = f" on {', '.join(proof.devices)}" if proof.devices else ""
@@ -83,22 +87,22 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
 
 def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
     conditions = [one if isinstance(one, str) else condition_text(one) for one in recipe.use_if]
-    when = f"if {said(' and '.join(conditions), how)}: " if conditions else ""
+    when = f"if {paragraph_text(' and '.join(conditions), how)}: " if conditions else ""
     title = span(
         how,
         (when, QUIET),
-        said(recipe.title, how),
+        paragraph_text(recipe.title, how),
         (f" ({noted})" if (noted := flags(recipe)) else "", "yellow"),
     )
     yield from paragraph(title, how, label=(label, "bold"))
     for each in recipe_lines(recipe):
         shown = f"in {each.text}:" if each.kind is LineKind.FILE else each.marked
-        yield from verbatim(kept(shown, how), how, indent=6, style=COMMAND)
+        yield from verbatim(code_line(shown, how), how, indent=6, style=COMMAND)
     if recipe.note:
-        yield from paragraph(said(recipe.note, how), how, indent=6)
+        yield from paragraph(paragraph_text(recipe.note, how), how, indent=6)
     for effect, patterns in (("comes first with", recipe.shown), ("not with", recipe.unless)):
         if patterns:
-            text = said(f"{effect} {' or '.join(patterns)} in the log", how)
+            text = paragraph_text(f"{effect} {' or '.join(patterns)} in the log", how)
             yield from paragraph(span(how, (text, QUIET)), how, indent=6)
 
 
@@ -114,7 +118,9 @@ def _background(issue: KnownIssue, how: Look) -> Lines:
     for reference in issue.references:
         yield from paragraph(
             span(
-                how, said(reference.what, how), (f" (opened {reference.opened.isoformat()})", QUIET)
+                how,
+                paragraph_text(reference.what, how),
+                (f" (opened {reference.opened.isoformat()})", QUIET),
             ),
             how,
             label=("source", QUIET),
@@ -134,7 +140,7 @@ def _check(check: Check, how: Look) -> Lines:
     yield from paragraph(
         span(
             how,
-            (said(check.id, how), "bold"),
+            (paragraph_text(check.id, how), "bold"),
             (f"  {header.kind.value}, {header.tier.value}", QUIET),
         ),
         how,

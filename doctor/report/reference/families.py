@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from doctor.base.own_name import own
-from doctor.report.terminal.page import QUIET, Lines, Look, blank, look, paragraph, span, written
+from doctor.report.terminal.page import (
+    QUIET,
+    Lines,
+    Look,
+    blank,
+    look,
+    paragraph,
+    rendered_lines,
+    span,
+)
 
 
 class Family(NamedTuple):
@@ -103,7 +112,7 @@ FAMILIES: Mapping[str, Family] = {
 def render(id_: str, *, width: int, colour: bool, unicode: bool) -> str:
     """Return what an id of a generic rule means."""
     how = look(width=width, unicode=unicode, colour=colour, verbosity=1)
-    return written(_family(id_, FAMILIES[id_.partition("/")[0]], how), how)
+    return rendered_lines(_family(id_, FAMILIES[id_.partition("/")[0]], how), how)
 
 
 def _family(id_: str, family: Family, how: Look) -> Lines:

@@ -18,10 +18,10 @@ from doctor.report.terminal.page import (
     glyph,
     look,
     paragraph,
-    said,
+    paragraph_text,
+    rendered_lines,
     span,
     without_placeholders,
-    written,
 )
 from doctor.report.view.words import count
 
@@ -40,7 +40,7 @@ def render(
     lines = (
         _overview(catalog, checks, how) if found is None else _found(found, catalog, checks, how)
     )
-    return written(lines, how)
+    return rendered_lines(lines, how)
 
 
 def _overview(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines:
@@ -54,7 +54,9 @@ def _overview(catalog: Catalog, checks: Mapping[str, Check], how: Look) -> Lines
         indent=0,
     )
     numbers = Counter(name.partition("/")[0] for name in catalog.issues)
-    text = ", ".join(f"{said(name, how)} {number}" for name, number in sorted(numbers.items()))
+    text = ", ".join(
+        f"{paragraph_text(name, how)} {number}" for name, number in sorted(numbers.items())
+    )
     yield from paragraph(text, how)
     yield blank()
     yield from paragraph(
@@ -86,9 +88,9 @@ def _found(found: Matches, catalog: Catalog, checks: Mapping[str, Check], how: L
                 else ""
             )
             yield from paragraph(
-                span(how, said(table.title, how), (ends, QUIET)),
+                span(how, paragraph_text(table.title, how), (ends, QUIET)),
                 how,
-                label=(said(name, how), ""),
+                label=(paragraph_text(name, how), ""),
                 column=min(column, 30),
             )
 
@@ -98,9 +100,9 @@ def _checks(checks: Mapping[str, Check], how: Look) -> Lines:
     for name, check in checks.items():
         cost = f"  {check.header.tier.value}, {check.header.timeout:.0f} s at most"
         yield from paragraph(
-            span(how, said(check.header.summary, how), (cost, QUIET)),
+            span(how, paragraph_text(check.header.summary, how), (cost, QUIET)),
             how,
-            label=(said(name, how), ""),
+            label=(paragraph_text(name, how), ""),
             column=column,
         )
 
@@ -110,7 +112,7 @@ def _issues(names: Sequence[str], catalog: Catalog, how: Look) -> Lines:
     for name in names:
         issue = catalog.issues[name]
         mark = glyph(issue.severity.value, how)
-        title = said(without_placeholders(issue.title, how), how)
-        text = span(how, title, (f"  {said(name, how)}", QUIET))
+        title = paragraph_text(without_placeholders(issue.title, how), how)
+        text = span(how, title, (f"  {paragraph_text(name, how)}", QUIET))
         label = (f"{mark:<2} {issue.severity.value}", STYLES[issue.severity])
         yield from paragraph(text, how, label=label, column=column)

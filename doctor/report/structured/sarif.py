@@ -22,7 +22,7 @@ from doctor.planning.line_edits import LineEdit, line_edits
 from doctor.report.markdown.blocks import blocks
 from doctor.report.structured.encoding import encoded
 from doctor.report.structured.fingerprints import anchor, fingerprints, is_inside
-from doctor.report.structured.text import body, seen
+from doctor.report.structured.text import body, evidence_lines
 from doctor.report.view.assumptions import as_if
 from doctor.report.view.detail import HELP
 from doctor.report.view.findings import finding
@@ -167,7 +167,7 @@ def _result(
         "properties": {
             "confidence": found.confidence.value,
             "target": one_line(found.target, 250),
-            "evidence": seen(found, 10),
+            "evidence": evidence_lines(found, 10),
         },
     }
     edits = line_edits(found, report.observation.facts, report.plan)

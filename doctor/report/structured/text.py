@@ -27,7 +27,7 @@ def body(found: Finding, *, windows: bool, detail: Detail = ANNOTATION) -> str:
     return "\n".join(_blocks(shown))
 
 
-def seen(found: Finding, most: int) -> list[str]:
+def evidence_lines(found: Finding, most: int) -> list[str]:
     """Return the evidence, a line each."""
     view = finding(found, ANNOTATION._replace(evidence=most))
     return [

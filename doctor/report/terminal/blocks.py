@@ -16,7 +16,7 @@ from doctor.report.terminal.page import (
     elided,
     glyph,
     paragraph,
-    said,
+    paragraph_text,
     span,
     url,
     verbatim,
@@ -51,12 +51,12 @@ def finding(found: Finding, how: Look) -> Lines:
     """Yield one finding."""
     yield blank()
     word = f"{glyph(found.severity.value, how)} {found.severity.value}"
-    title = span(how, (said(found.title, how), "bold"))
+    title = span(how, (paragraph_text(found.title, how), "bold"))
     label = (word, STYLES[found.severity])
     yield from paragraph(title, how, indent=0, label=label, column=_INDENT)
     if how.wordy:
         about = f", about the {found.about}" if found.about else ""
-        rest = said(f"{found.id}, {found.confidence} confidence{about}", how)
+        rest = paragraph_text(f"{found.id}, {found.confidence} confidence{about}", how)
         yield from paragraph(span(how, (rest, QUIET)), how, indent=_INDENT)
     if found.place:
         yield from _labelled("-->", [Piece(found.place)], how)
@@ -94,7 +94,7 @@ def _labelled(label: str, pieces: Iterable[Piece], how: Look, between: str = " "
 def _parts(pieces: Iterable[Piece], how: Look, between: str) -> list[Part]:
     parts: list[Part] = []
     for piece in pieces:
-        text = said(piece.text, how)
+        text = paragraph_text(piece.text, how)
         if piece.style is not Style.CODE:  # a command or a name is there to be copied
             text = elided(text, how)
         parts += [between] if parts else []
@@ -133,7 +133,7 @@ def _step(number: int, step: Step, how: Look) -> Lines:
     mark = f"{number}. "
     if step.title:
         label = (mark, QUIET)
-        text = span(how, said(step.title, how))
+        text = span(how, paragraph_text(step.title, how))
         yield from paragraph(text, how, indent=_INDENT, label=label, column=len(mark))
     for place, block in enumerate(step.blocks):
         first = "" if step.title or place else mark
@@ -157,7 +157,7 @@ def _commands(block: Commands, how: Look, indent: int, mark: str = "") -> Lines:
 
 def _change(block: Change, how: Look, indent: int, mark: str = "") -> Lines:
     if block.where:
-        where = span(how, (mark, QUIET), ("in ", QUIET), said(block.where, how))
+        where = span(how, (mark, QUIET), ("in ", QUIET), paragraph_text(block.where, how))
         yield from paragraph(where, how, indent=indent - len(mark))
     for line in block.lines:
         yield from verbatim(line, how, indent=indent, style=_CHANGES.get(line[0], QUIET))

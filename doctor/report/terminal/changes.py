@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from doctor.model.report import Report
 from doctor.report.terminal.blocks import finding
-from doctor.report.terminal.page import QUIET, Lines, Look, blank, glyph, paragraph, said, span
+from doctor.report.terminal.page import (
+    QUIET,
+    Lines,
+    Look,
+    blank,
+    glyph,
+    paragraph,
+    paragraph_text,
+    span,
+)
 from doctor.report.view.blocks import Block, Evidence, Finding, Fix
 
 
@@ -22,7 +31,7 @@ def changed(found: Sequence[Finding], shown: Sequence[Finding], report: Report, 
     for one in shown:
         if _key(one) not in kept and one.id not in folded:
             yield blank()
-            because = f": {said(why[one.id], how)}" if one.id in why else ""
+            because = f": {paragraph_text(why[one.id], how)}" if one.id in why else ""
             text = span(how, (f"{one.id} does not hold{because}", QUIET))
             yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
 

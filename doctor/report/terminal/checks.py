@@ -15,11 +15,11 @@ from doctor.report.terminal.page import (
     Lines,
     Look,
     blank,
+    code_line,
     elided,
     glyph,
-    kept,
     paragraph,
-    said,
+    paragraph_text,
     span,
     verbatim,
 )
@@ -32,7 +32,7 @@ from doctor.report.view.outcomes import (
     grouped,
     innermost,
     partly,
-    told,
+    remarks,
 )
 from doctor.report.view.phrases import first_sentence
 from doctor.report.view.unreached import unreached
@@ -74,10 +74,12 @@ def checks(
     )
     yield from _together([alike for alike in quiet if alike[0].verdict is Verdict.PASSED], how)
     groups = [alike for alike in groups if alike not in quiet]
-    names = max((len(said(alike[0].id, how, most=60)) for alike in groups), default=0)
+    names = max((len(paragraph_text(alike[0].id, how, most=60)) for alike in groups), default=0)
     wide = max((len(_devices(alike, how)) for alike in groups), default=0)
     for alike in groups:
-        name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{wide}}"
+        name = (
+            f"{paragraph_text(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{wide}}"
+        )
         yield from _check(
             alike, name, how, more=likewise[_shared(alike)] - 1 if _shared(alike) in first else 0
         )
@@ -96,19 +98,20 @@ def check_line(outcomes: Sequence[Outcome], facts: Facts, names: int, how: Look)
     `names` is the width of the column of names.
     """
     for alike in grouped(outcomes, facts):
-        name = f"{said(alike[0].id, how, most=60):<{names}}  {_devices(alike, how):<{_DEVICES}}"
+        name = f"{paragraph_text(alike[0].id, how, most=60):<{names}}  "
+        name += f"{_devices(alike, how):<{_DEVICES}}"
         yield from _check(alike, name, how)
 
 
 def _is_quiet(alike: Sequence[Outcome]) -> bool:
     """Return whether a check passed or was skipped, and tells nothing beside."""
     first = alike[0]
-    return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not told(alike)
+    return first.verdict in (Verdict.PASSED, Verdict.SKIPPED) and not remarks(alike)
 
 
 def _named(alike: Sequence[Outcome], how: Look) -> str:
     where = _devices(alike, how)
-    return said(alike[0].id, how, most=60) + (f" on {where}" if where else "")
+    return paragraph_text(alike[0].id, how, most=60) + (f" on {where}" if where else "")
 
 
 def _together(quiet: Sequence[Sequence[Outcome]], how: Look) -> Lines:
@@ -116,7 +119,7 @@ def _together(quiet: Sequence[Sequence[Outcome]], how: Look) -> Lines:
     for where in dict.fromkeys(_devices(alike, how) for alike in quiet):
         same = [alike for alike in quiet if _devices(alike, how) == where]
         seconds = f"{sum(outcome.seconds for alike in same for outcome in alike):.1f} s"
-        text = ", ".join(said(alike[0].id, how, most=60) for alike in same)
+        text = ", ".join(paragraph_text(alike[0].id, how, most=60) for alike in same)
         text += f"; {where}, {seconds}" if where else f"; {seconds}"
         yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
 
@@ -141,7 +144,7 @@ def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> 
     )
     mark = glyph("red" if first.verdict in RED else first.verdict.value, how)
     why = (f"and {count(more, 'more check')}: " if more else "") + _why(first, how)
-    lines = [said(line, how, most=200) for line in told(alike)]
+    lines = [paragraph_text(line, how, most=200) for line in remarks(alike)]
     if first.verdict is Verdict.PASSED and not why and len(lines) == 1:
         why, lines = lines[0], []
     head = span(
@@ -154,10 +157,13 @@ def _check(alike: Sequence[Outcome], name: str, how: Look, *, more: int = 0) -> 
     for line in lines:
         yield from paragraph(span(how, (line, QUIET)), how, indent=5)
     for case_name, case in first.cases.items() if how.wordy else ():
-        reason = said(case.reason, how)
+        reason = paragraph_text(case.reason, how)
         if case.verdict is not Verdict.PASSED and not (reason and reason in why):
             yield from paragraph(
-                span(how, (f"{said(case_name, how)} {WORDS[case.verdict]}: {reason}", QUIET)),
+                span(
+                    how,
+                    (f"{paragraph_text(case_name, how)} {WORDS[case.verdict]}: {reason}", QUIET),
+                ),
                 how,
                 indent=5,
             )
@@ -183,16 +189,18 @@ def _beside(head: Text, why: Text, how: Look, *, brief: bool) -> Lines:
 def _why(outcome: Outcome, how: Look) -> str:
     if outcome.verdict is Verdict.PASSED:
         return partly(outcome)
-    ended = WORDS[outcome.verdict] + (f" by {said(outcome.signal, how)}" if outcome.signal else "")
+    ended = WORDS[outcome.verdict] + (
+        f" by {paragraph_text(outcome.signal, how)}" if outcome.signal else ""
+    )
     reason = innermost(outcome)
     if outcome.verdict is Verdict.SKIPPED and not how.wordy:
         ended, reason = "", first_sentence(reason)
-    reason = elided(said(reason, how, most=2000 if how.wordy else 240), how)
+    reason = elided(paragraph_text(reason, how, most=2000 if how.wordy else 240), how)
     return ": ".join(part for part in (ended, reason) if part)
 
 
 def _devices(alike: Sequence[Outcome], how: Look) -> str:
-    return said(devices(alike), how, most=40)
+    return paragraph_text(devices(alike), how, most=40)
 
 
 def not_checked(report: Report, how: Look) -> Lines:
@@ -202,7 +210,7 @@ def not_checked(report: Report, how: Look) -> Lines:
     rows = [
         *cached(seen),
         *unreached(seen.facts, seen.outcomes),
-        *(said(row, how) for row in beyond(seen.facts)),
+        *(paragraph_text(row, how) for row in beyond(seen.facts)),
         *less,
     ]
     if how.wordy:
@@ -227,8 +235,8 @@ def logs(outcomes: Sequence[Outcome], how: Look) -> Lines:
         if outcome.log.strip() and (outcome.verdict in RED or outcome.verdict is Verdict.BROKEN):
             yield blank()
             where = f"{outcome.id} on {outcome.device}" if outcome.device else outcome.id
-            yield from paragraph(span(how, ("Log of " + said(where, how), "bold")), how)
-            lines = [kept(line, how) for line in outcome.log.splitlines() if line.strip()]
+            yield from paragraph(span(how, ("Log of " + paragraph_text(where, how), "bold")), how)
+            lines = [code_line(line, how) for line in outcome.log.splitlines() if line.strip()]
             if len(lines) > _LOG_LINES:
                 yield from verbatim(
                     f"{glyph('bar', how)} {glyph('more', how)} "

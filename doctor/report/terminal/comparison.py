@@ -19,10 +19,10 @@ from doctor.report.terminal.page import (
     glyph,
     look,
     paragraph,
-    said,
+    paragraph_text,
+    rendered_lines,
     span,
     verbatim,
-    written,
 )
 from doctor.report.view.words import count
 
@@ -37,7 +37,7 @@ def render(found: Comparison, *, verbosity: int, width: int, colour: bool, unico
     `verbosity` -1 is the findings and the last line, 1 is everything.
     """
     how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity)
-    return written(_page(found, how), how)
+    return rendered_lines(_page(found, how), how)
 
 
 def _page(found: Comparison, how: Look) -> Lines:
@@ -91,7 +91,7 @@ def _change(change: Change, how: Look) -> Lines:
     before, after = (elided(_value(value, how), how) for value in (change.before, change.after))
     if before == after:
         before, after = (_value(value, how) for value in (change.before, change.after))
-    label = (said(_name(change.fact), how, most=120), QUIET)
+    label = (paragraph_text(_name(change.fact), how, most=120), QUIET)
     yield from paragraph(
         span(how, f"{before} {arrow} {after}"), how, indent=4, label=label, column=_COLUMN
     )
@@ -118,7 +118,7 @@ def _value(value: Any, how: Look, depth: int = 0) -> str:
     if isinstance(value, list | tuple | dict) and depth > _DEEPEST:
         return glyph("more", how)
     if isinstance(value, dict):
-        return said(
+        return paragraph_text(
             " ".join(
                 f"{key}={_value(each, how, depth + 1)}" for key, each in [*value.items()][:_MOST]
             ),
@@ -126,10 +126,10 @@ def _value(value: Any, how: Look, depth: int = 0) -> str:
             most=400,
         )
     if isinstance(value, list | tuple):
-        return said(
+        return paragraph_text(
             ", ".join(_value(each, how, depth + 1) for each in value[:_MOST]), how, most=400
         )
-    return said(str(value), how, most=400)
+    return paragraph_text(str(value), how, most=400)
 
 
 def _came(one: FindingDocument, found: Comparison, how: Look) -> Lines:
@@ -138,14 +138,18 @@ def _came(one: FindingDocument, found: Comparison, how: Look) -> Lines:
     word = "came" if before is None else f"worse, was {before.value}"
     label = (f"{glyph(one.severity.value, how)} {one.severity.value}", STYLES[one.severity])
     yield from paragraph(
-        span(how, (said(one.title, how), "bold"), (f" ({said(one.id, how)}, {word})", QUIET)),
+        span(
+            how,
+            (paragraph_text(one.title, how), "bold"),
+            (f" ({paragraph_text(one.id, how)}, {word})", QUIET),
+        ),
         how,
         indent=0,
         label=label,
         column=11,
     )
     for fix in one.fixes[:1]:
-        yield from paragraph(span(how, said(fix.title, how)), how, label=("fix", "bold"))
+        yield from paragraph(span(how, paragraph_text(fix.title, how)), how, label=("fix", "bold"))
         for command in fix.commands:
             yield from verbatim(command, how, indent=6, style=COMMAND)
 
@@ -154,5 +158,7 @@ def _went(found: Comparison, how: Look) -> Lines:
     if found.went:
         yield blank()
     for one in found.went:
-        text = span(how, said(one.title, how), (f" ({said(one.id, how)}, went)", QUIET))
+        text = span(
+            how, paragraph_text(one.title, how), (f" ({paragraph_text(one.id, how)}, went)", QUIET)
+        )
         yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)

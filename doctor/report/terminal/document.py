@@ -26,10 +26,10 @@ from doctor.report.terminal.page import (
     glyph,
     look,
     paragraph,
-    said,
+    paragraph_text,
+    rendered_lines,
     span,
     verbatim,
-    written,
 )
 from doctor.report.view import words
 from doctor.report.view.assumptions import assumed
@@ -86,8 +86,8 @@ def render(
     """
     how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity, links=links)
     if shown is not None:
-        return written(page(report, how, shown=shown), how)
-    return written(dropwhile(lambda line: not line, page(report, how)), how)
+        return rendered_lines(page(report, how, shown=shown), how)
+    return rendered_lines(dropwhile(lambda line: not line, page(report, how)), how)
 
 
 def page(report: Report, how: Look, *, catalog: bool = True, shown: Screen | None = None) -> Lines:
@@ -168,7 +168,7 @@ def suppressed(report: Report, how: Look) -> Lines:
             yield blank()
             listed = each if how.wordy else each[:_FEW_IDS]
             more = f", and {len(each) - len(listed)} more (-v)" if len(each) > len(listed) else ""
-            text = f"{what}: {', '.join(said(one, how) for one in listed)}{more}"
+            text = f"{what}: {', '.join(paragraph_text(one, how) for one in listed)}{more}"
             yield from paragraph(span(how, (text, QUIET)), how)
 
 
@@ -206,15 +206,18 @@ def facts_of_interest(report: Report, how: Look) -> Lines:
     for name, fact in shown.items():
         value = f"unknown: {fact.why}" if fact.state is State.UNKNOWN else value_text(fact.value)
         yield from paragraph(
-            span(how, said(value, how, most=400)),
+            span(how, paragraph_text(value, how, most=400)),
             how,
-            label=(said(name, how, most=200), QUIET),
+            label=(paragraph_text(name, how, most=200), QUIET),
             column=column,
         )
     if isinstance(packages, dict):
         listed = ", ".join(f"{name} {version}" for name, version in packages.items())
         yield from paragraph(
-            span(how, said(listed, how, most=20000)), how, label=("packages", QUIET), column=column
+            span(how, paragraph_text(listed, how, most=20000)),
+            how,
+            label=("packages", QUIET),
+            column=column,
         )
 
 
@@ -226,8 +229,8 @@ def ruled_out(report: Report, how: Look) -> Lines:
     for issue in report.ruled_out:
         text = span(
             how,
-            said(issue.title, how),
-            (f"  ({said(issue.id, how)}: {said(issue.why, how)})", QUIET),
+            paragraph_text(issue.title, how),
+            (f"  ({paragraph_text(issue.id, how)}: {paragraph_text(issue.why, how)})", QUIET),
         )
         yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
 
@@ -243,8 +246,8 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
             yield from paragraph(
                 span(
                     how,
-                    (said(first.fixes[0].title, how), "bold"),
-                    (f" ({said(first.id, how)})", QUIET),
+                    (paragraph_text(first.fixes[0].title, how), "bold"),
+                    (f" ({paragraph_text(first.id, how)})", QUIET),
                 ),
                 how,
                 indent=0,
@@ -255,7 +258,9 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
                 yield from verbatim(command, how, indent=10, style=COMMAND)
         if catalog:
             yield from paragraph(
-                span(how, (said(glyph("dot", how).join(words.catalog(report)), how), QUIET)),
+                span(
+                    how, (paragraph_text(glyph("dot", how).join(words.catalog(report)), how), QUIET)
+                ),
                 how,
                 indent=0,
             )
@@ -309,7 +314,9 @@ def _counts(report: Report, how: Look) -> Sequence[Part]:
     if seen.recording:
         parts.append((f"{glyph('dot', how)}a recording", "bold magenta"))
     if declared := assumed(seen.facts):
-        parts.append((said(f"{glyph('dot', how)}as if {', '.join(declared)}", how), "bold magenta"))
+        parts.append(
+            (paragraph_text(f"{glyph('dot', how)}as if {', '.join(declared)}", how), "bold magenta")
+        )
     return parts
 
 

@@ -15,7 +15,7 @@ from doctor.report.terminal.page import (
     blank,
     glyph,
     paragraph,
-    said,
+    paragraph_text,
     span,
 )
 from doctor.report.view import machine as told
@@ -33,12 +33,12 @@ def head(report: Report, how: Look) -> Lines:
         )
     if seen.interrupted:
         yield from interrupted(how)
-    targets = ", ".join(told.named(target) for target in seen.targets)
+    targets = ", ".join(told.target_name(target) for target in seen.targets)
     doing = f"{report.command} of {targets}" if targets else report.command
     parts: list[Part] = [
         (f"canary-doctor {report.doctor_version}", "bold"),
         glyph("dot", how),
-        said(doing, how),
+        paragraph_text(doing, how),
     ]
     yield from paragraph(span(how, *parts), how, indent=0)
 
@@ -52,12 +52,16 @@ def interrupted(how: Look) -> Lines:
 def ended(told: Mapping[str, Any], owner: Any, how: Look) -> Lines:
     """Yield how a command ended: its status, what that means, and the line that says why."""
     means = f", {told['means']}" if told.get("means") else ""
-    status = span(how, (f"exit status {told.get('status')}{said(means, how)}", "bold"))
+    status = span(how, (f"exit status {told.get('status')}{paragraph_text(means, how)}", "bold"))
     yield blank()
-    yield from paragraph(said(str(told.get("command", "")), how, most=300), how, label="command")
+    yield from paragraph(
+        paragraph_text(str(told.get("command", "")), how, most=300), how, label="command"
+    )
     yield from paragraph(status, how, label="ended")
     if isinstance(owner, dict) and owner.get("source") == "the output":
-        line = said(f"{owner.get('text', '')} (line {owner.get('line')} of its output)", how)
+        line = paragraph_text(
+            f"{owner.get('text', '')} (line {owner.get('line')} of its output)", how
+        )
         yield from paragraph(line, how, label="because")
 
 
@@ -65,7 +69,7 @@ def wheel_tuple(facts: Facts, how: Look) -> Lines:
     """Yield what decides which wheels fit, broken between its entries only."""
     dot, line = glyph("dot", how), ""
     entries = told.wheel_tuple(facts)
-    for entry in (said(entry, how) for entry in entries):
+    for entry in (paragraph_text(entry, how) for entry in entries):
         longer = f"{line}{dot}{entry}" if line else entry
         if line and len(longer) > how.width:
             yield from paragraph(span(how, (line, "bold")), how, indent=0)

@@ -85,7 +85,7 @@ def look(
     return Look(width=width, unicode=unicode, verbosity=verbosity, links=links, console=console)
 
 
-def written(lines: Iterable[Text], how: Look) -> str:
+def rendered_lines(lines: Iterable[Text], how: Look) -> str:
     """Return lines as text that ends in a line feed."""
     file = StringIO()
     how.console.file = file
@@ -99,12 +99,12 @@ def glyph(name: str, how: Look) -> str:
     return _GLYPHS[name][0 if how.unicode else 1]
 
 
-def said(text: str, how: Look, *, most: int = _LONGEST) -> str:
+def paragraph_text(text: str, how: Look, *, most: int = _LONGEST) -> str:
     """Make foreign text fit for a paragraph: one line, no control characters, `most` characters."""
     return _spelled(one_line(text, most, glyph("more", how)), how)
 
 
-def kept(text: str, how: Look, *, most: int = 500) -> str:
+def code_line(text: str, how: Look, *, most: int = 500) -> str:
     """Make a line of a log or of code fit to be shown, its spaces as they are."""
     flat = sanitize(text[: 4 * most]).replace("\n", " ").expandtabs(8).rstrip()
     return _spelled(flat if len(flat) <= most else flat[:most] + glyph("more", how), how)
@@ -142,7 +142,7 @@ def paragraph(
 
     A bare string may be foreign: it is flattened to one line first.
     """
-    body = span(how, said(body, how)) if isinstance(body, str) else body
+    body = span(how, paragraph_text(body, how)) if isinstance(body, str) else body
     column = COLUMN if label and column is None else column or 0
     head = span(how, " " * indent, label)
     head.pad_right(max(indent + column - head.cell_len, 0))
@@ -165,7 +165,7 @@ def verbatim(text: str, how: Look, *, indent: int, style: str = "", mark: str = 
 
 def url(address: str, how: Look, *, indent: int, label: Part = "") -> Lines:
     """Yield an address, whole, and as a link where the terminal knows links."""
-    address = said(address, how)
+    address = paragraph_text(address, how)
     head = span(how, " " * indent, label)
     head.pad_right(max(indent + COLUMN - head.cell_len, 0))
     yield _harmless(

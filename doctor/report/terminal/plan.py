@@ -11,7 +11,7 @@ from doctor.model.plans import Plan
 from doctor.model.report import Report
 from doctor.report.terminal.blocks import block as written_block
 from doctor.report.terminal.machine import head, wheel_tuple
-from doctor.report.terminal.page import Lines, Look, blank, look, paragraph, span, written
+from doctor.report.terminal.page import Lines, Look, blank, look, paragraph, rendered_lines, span
 from doctor.report.view.detail import GLANCE, WHOLE
 from doctor.report.view.plan import plan as blocks_of
 
@@ -32,7 +32,9 @@ def render(
     `told` are titles of findings that the report does not have any more, by id.
     """
     how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity)
-    return written(dropwhile(lambda line: not line, _page(report, plan, remarks, told, how)), how)
+    return rendered_lines(
+        dropwhile(lambda line: not line, _page(report, plan, remarks, told, how)), how
+    )
 
 
 def _page(

@@ -20,10 +20,10 @@ from doctor.report.terminal.page import (
     glyph,
     look,
     paragraph,
-    said,
+    paragraph_text,
+    rendered_lines,
     span,
     verbatim,
-    written,
 )
 from doctor.report.view.words import count
 
@@ -44,7 +44,7 @@ def render(
     """Return an answer as text; `verbosity` 1 lists every package."""
     how = look(width=width, unicode=unicode, colour=colour, verbosity=verbosity)
     shell = Shell.POWERSHELL if windows else Shell.POSIX
-    return written(_page(found, how, shell), how)
+    return rendered_lines(_page(found, how, shell), how)
 
 
 def _page(found: Requested, how: Look, shell: Shell) -> Lines:
@@ -102,7 +102,7 @@ def _body(plan: Plan, how: Look, shell: Shell) -> Lines:
     for step in plan.steps:
         yield blank() if step is plan.steps[0] else span(how, "")
         if step.title:
-            yield from paragraph(said(step.title, how), how, indent=4)
+            yield from paragraph(paragraph_text(step.title, how), how, indent=4)
         yield from verbatim(command_line(step, shell), how, indent=4, style=COMMAND)
 
 

@@ -11,7 +11,7 @@ from doctor.model.fixes import Fix as ModelFix
 from doctor.model.fixes import Step as ModelStep
 from doctor.report.view.blocks import Change, Commands, Fix, Paragraph, Piece, Step, Steps, Style
 from doctor.report.view.detail import CHANGED_LINES, PLACE, STEPS, TITLE, Detail
-from doctor.report.view.words import cut, flags, flat
+from doctor.report.view.words import code_text, flags, flat
 
 _NAMING = re.compile(r"^(?:the name of )?(?:(?:the|a|an|your) )?")
 """How an explanation begins that may say no more than the word itself: the name of the image."""
@@ -46,7 +46,7 @@ def _body(
     if found.verify and detail.verify:
         yield Paragraph((Piece("Then check:", Style.QUIET),))
         for shell in _shells(windows=windows)[:1]:
-            yield Commands((cut(line(found.verify, shell), detail.command),), shell.value)
+            yield Commands((code_text(line(found.verify, shell), detail.command),), shell.value)
 
 
 def _step(step: ModelStep, detail: Detail, *, windows: bool) -> Step:
@@ -65,7 +65,8 @@ def _commands(step: ModelStep, detail: Detail, *, windows: bool) -> list[Command
     On Windows it is written for PowerShell, and for cmd.exe as well where that reads it otherwise.
     """
     lines = {
-        shell: cut(command_line(step, shell), detail.command) for shell in _shells(windows=windows)
+        shell: code_text(command_line(step, shell), detail.command)
+        for shell in _shells(windows=windows)
     }
     if len(set(lines.values())) == 1:
         shell, text = next(iter(lines.items()))
@@ -88,7 +89,7 @@ def _in_order(steps: list[Step]) -> Iterator[Steps | Commands | Change]:
 def changed(before: str, after: str, most: int) -> tuple[str, ...]:
     """Return the lines that a change takes away and adds, each behind its mark."""
     lines = [
-        f"{mark} {cut(each, most)}"
+        f"{mark} {code_text(each, most)}"
         for mark, text in (("-", before), ("+", after))
         for each in text.splitlines()
     ]

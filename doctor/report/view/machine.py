@@ -20,7 +20,7 @@ def rows(facts: Facts) -> list[tuple[str, str]]:
     return [(label, text) for label, tell in _ROWS if (text := tell(facts))]
 
 
-def named(target: Target) -> str:
+def target_name(target: Target) -> str:
     """Name what is examined, and how it was found."""
     what = (
         target.path

@@ -105,7 +105,7 @@ def log_tail(log: str, most: int) -> tuple[list[str], int]:
     return tail, max(len(lines) - most, 0)
 
 
-def told(alike: Sequence[Outcome]) -> list[str]:
+def remarks(alike: Sequence[Outcome]) -> list[str]:
     """Return what checks tell beside their verdict, `data.told`.
 
     Where devices differ in it, with the device.

@@ -30,6 +30,6 @@ def fitted(
     return [part for number, part in enumerate(parts) if number in kept and part.text], lost
 
 
-def named(lost: Sequence[str], most: int = 10) -> str:
+def names_of_lost(lost: Sequence[str], most: int = 10) -> str:
     """Name what was left out in few words."""
     return ", ".join(lost[:most]) + (f" and {len(lost) - most} more" if len(lost) > most else "")

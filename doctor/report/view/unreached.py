@@ -40,7 +40,7 @@ def _row(called: str, kind: str, why: str, outcomes: Sequence[Outcome]) -> str:
     return f"no check ran on {called}" + (f": {first_sentence(why)}" if why and not told else "")
 
 
-def missed(facts: Facts, outcomes: Sequence[Outcome]) -> str:
+def unreached_gpus(facts: Facts, outcomes: Sequence[Outcome]) -> str:
     """Name the GPUs that a framework was built for and did not reach; empty for none."""
     shown, reached = vendors(facts), _reached(outcomes)
     if not shown or not reached:

@@ -14,7 +14,7 @@ from doctor.model.outcomes import refused_what
 from doctor.model.report import Report
 from doctor.model.vocabulary import FACTS
 from doctor.report.view.summary import summary
-from doctor.report.view.unreached import missed
+from doctor.report.view.unreached import unreached_gpus
 from doctor.report.view.unrecognised import not_recognised
 
 _OLD = 180
@@ -31,7 +31,7 @@ def flat(text: str, most: int = 4000) -> str:
     return one_line(text, most)
 
 
-def cut(text: str, most: int) -> str:
+def code_text(text: str, most: int) -> str:
     """Make a command or a line of code fit to be shown: it keeps its blanks and its lines."""
     return shorten(text, most)
 
@@ -65,7 +65,7 @@ def nothing(report: Report) -> str:
         )
     if report.observation.interrupted:
         return "Nothing found so far; the examination was interrupted."
-    gpus = missed(report.observation.facts, report.observation.outcomes)
+    gpus = unreached_gpus(report.observation.facts, report.observation.outcomes)
     if gpus:
         return f"Nothing found that counts on what was reached, but {gpus}."
     if report.findings:
@@ -102,7 +102,7 @@ def counts(report: Report) -> str:
     """Count what was found, as a headline does: `2 errors, 1 note`."""
     total = summary(report)
     found = {"error": total.error, "warning": total.warning, "note": total.note}
-    gpus = missed(report.observation.facts, report.observation.outcomes)
+    gpus = unreached_gpus(report.observation.facts, report.observation.outcomes)
     none = (
         "nothing to judge"
         if report.exit_code == 4

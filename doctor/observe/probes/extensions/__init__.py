@@ -14,7 +14,7 @@ from doctor.observe.binaries.fatbins import architectures
 from doctor.observe.binaries.library_names import is_cuda, is_torch
 from doctor.observe.binaries.linking import Resolved, Search, follow, read, search_of
 from doctor.observe.binaries.undefined_symbols import Scope, Undefined
-from doctor.observe.installed.extension_files import Compiled, brought
+from doctor.observe.installed.extension_files import Compiled, list_files
 from doctor.observe.installed.modules import constants, folder_of
 from doctor.observe.probes.libraries import torch_objects
 from doctor.observe.scene import Scene
@@ -56,7 +56,7 @@ def probe(scene: Scene) -> FactStream:
         told = {}  # which the probe of torch says
     search = search_of(scene.host, interpreter.executable, interpreter.machine)
     with _Examination(search, torch) as examination:
-        listed = brought(
+        listed = list_files(
             scene,
             {
                 name: str(told[key])

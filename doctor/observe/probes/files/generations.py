@@ -17,7 +17,7 @@ from doctor.host import UnreadableFile
 from doctor.model.facts import Fact, FactStream, absent, present
 from doctor.observe.binaries.elf import ElfError, opened
 from doctor.observe.installed.distributions import extras_of, record_of, requirements
-from doctor.observe.installed.extension_files import Compiled, brought
+from doctor.observe.installed.extension_files import Compiled, list_files
 from doctor.observe.probes.files.owners import Wrong
 from doctor.observe.probes.files.records import kind_of, rows
 from doctor.observe.scene import Distribution, Interpreter, Scene
@@ -137,7 +137,7 @@ def _libraries(one: Distribution) -> list[str]:
 
 def _asking(scene: Scene) -> Sequence[Compiled]:
     torch = next((one.version for one in scene.distributions if one.name == "torch"), "")
-    return brought(scene, {"torch": torch}, bundled=True).files[:_MOST_READ]
+    return list_files(scene, {"torch": torch}, bundled=True).files[:_MOST_READ]
 
 
 def _named(file: Compiled, names: Iterable[str]) -> list[str]:
