@@ -71,7 +71,7 @@ def test_each_fault_is_found(catalog: Catalog, change: dict[str, object], fault:
     assert any(fault in one for one in rendering.faults(worse, catalog))
 
 
-def test_a_log_of_windows_gets_no_command_of_a_linux_package_manager(catalog: Catalog) -> None:
+def test_a_log_of_windows_gets_no_command_of_linux(catalog: Catalog) -> None:
     log = 'File "C:\\venv\\lib\\site-packages\\x.py"\nRuntimeError: Could not load libtorchcodec. '
     report = rendering.judged(f"{log}Likely causes", catalog)
     (found,) = [one for one in report.findings if one.id == "torchcodec/libraries-not-loaded"]
