@@ -2,8 +2,9 @@
 
 `doctor fleet --all-reduce` starts it on each node, in the target's interpreter. Its settings are
 environment variables: CANARY_RANK, CANARY_WORLD, CANARY_ADDRESS and CANARY_PORT of rank 0,
-CANARY_PEER (the host towards which the path is told), CANARY_SECONDS, CANARY_BACKEND (gloo, nccl, or auto: nccl where there is a GPU). It prints one
-document of JSON. `local` is true where the rank failed before it needed another one.
+CANARY_PEER (the host towards which the path is told), CANARY_SECONDS, CANARY_BACKEND (gloo, nccl,
+or auto: nccl where there is a GPU). It prints one document of JSON. `local` is true where the rank
+failed before it needed another one.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def alone(distributed: Any) -> None:
 
 
 def path() -> dict[str, Any]:
-    """Return the interface towards the peer, its address and its MTU, as far as the system tells."""
+    """Return the interface towards the peer, its address and its MTU, if known."""
     try:
         target = socket.getaddrinfo(os.environ["CANARY_PEER"], 9, type=socket.SOCK_DGRAM)[0]
         with socket.socket(target[0], socket.SOCK_DGRAM) as probe:

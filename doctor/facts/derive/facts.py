@@ -15,6 +15,7 @@ from doctor.facts.derive.choices import choices
 from doctor.facts.derive.companions import companions
 from doctor.facts.derive.devices import of_gpus
 from doctor.facts.derive.driver import halves, wants
+from doctor.facts.derive.extensions import extensions
 from doctor.facts.derive.gpus import capabilities
 from doctor.facts.derive.health import health
 from doctor.facts.derive.making import SOURCE, derived_fact
@@ -23,7 +24,7 @@ from doctor.facts.derive.reach import reach
 from doctor.facts.derive.system import system
 from doctor.facts.derive.wheels import driver_runs, wanted_tag
 from doctor.facts.derive.xid import xid
-from doctor.facts.families import Requirement, TableCell, extension_facts
+from doctor.facts.families import Requirement, TableCell
 from doctor.facts.placeholders import as_text
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Fact, Facts, FactStream, State, absent, present, unknown, value_of
@@ -54,7 +55,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
     for step in (
         _arch_list,
         _coverage,
-        _extensions,
+        extensions,
         _toolkit,
         _triton,
         _build,
@@ -207,22 +208,6 @@ def _coverage(facts: Facts) -> FactStream:
             make=lambda here: ";".join(sorted(set(here), key=_capability)),
         ),
     )
-
-
-def _extensions(facts: Facts) -> FactStream:
-    for one in [one for one in extension_facts(facts) if one.kind == "archs"]:
-        yield (
-            one._replace(kind="unsupported_gpus").name,
-            derived_fact(facts, one.name, "nvidia.capabilities", make=_unsupported),
-        )
-
-
-def _unsupported(archs: list[str], here: list[str]) -> list[str] | None:
-    """Return what none of the code runs on.
-
-    A file does not say by which CUDA it was compiled, so the milder rule holds for Orin.
-    """
-    return uncovered(archs, here, unified=True) or None
 
 
 def _flash_attn_archs(capabilities: list[str]) -> str | None:

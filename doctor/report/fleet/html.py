@@ -111,7 +111,7 @@ def _differences(group: NodeGroup) -> Iterator[Markup]:
     shown, rest = words.split_differences(group)
     yield from map(_difference, shown)
     if rest:
-        more = el("summary", words.count(len(rest), "more difference"))
+        more = el("summary", count(len(rest), "more difference"))
         yield el("details", more, *map(_difference, rest))
 
 
@@ -122,7 +122,7 @@ def _difference(one: Difference) -> Markup:
 
 def _path(one: NetworkPath) -> Markup:
     nodes = el("code", line(shorten(one.nodes, _LONGEST_NODES), _LONGEST_NODES + 2))
-    return el("p", f"{words.count(one.size, 'node')}: ", nodes, f": {line(words.path(one), 200)}")
+    return el("p", f"{count(one.size, 'node')}: ", nodes, f": {line(words.path(one), 200)}")
 
 
 def _finding(one: FleetFinding) -> Markup:

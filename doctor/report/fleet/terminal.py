@@ -123,7 +123,7 @@ def _network(report: FleetReport, page: _Page) -> Iterator[str]:
     yield ""
     for one in report.network[:_MOST_GROUPS]:
         nodes = shorten(one.nodes, 2 * page.width)
-        title = f"{words.count(one.size, 'node')}: {nodes}: {words.path(one)}"
+        title = f"{count(one.size, 'node')}: {nodes}: {words.path(one)}"
         yield page.wrapped(title, "       ", " " * 7)
 
 
