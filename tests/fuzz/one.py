@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 import atheris
 
 with atheris.instrument_imports(include=["doctor"]):
-    from tests.fuzz.targets import TARGETS
+    from tests.fuzz.targets import TARGETS, corpus
 
 _LONGEST = 5.0
 """Seconds of processor time.
@@ -28,6 +29,11 @@ class TooLongError(Exception):
 def fuzz(name: str, arguments: Sequence[str]) -> None:
     """Fuzz a target until the options of libFuzzer say that it is enough, and end the process."""
     target = TARGETS[name]
+    # Modules that are imported where they are used have to come now: libFuzzer sees no later ones.
+    with atheris.instrument_imports(include=["doctor"]):
+        for path in corpus(name):
+            with contextlib.suppress(Exception):  # the same file is the first that is fuzzed
+                target(path.read_bytes())
 
     def bounded(data: bytes) -> None:
         begun = time.process_time()
