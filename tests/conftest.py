@@ -54,8 +54,8 @@ class Healthy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than there are cores: many tests wait for something to hang or end."""
-    return (os.cpu_count() or 1) + 1
+    """Return two workers more than there are cores: many tests wait for something to hang or end."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

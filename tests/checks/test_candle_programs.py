@@ -42,7 +42,31 @@ TAKES_HANDLES_FOR_ONE = (
     "std::mem::discriminant(self) == std::mem::discriminant(other)\n",
 )
 
+# One build has all of these, and the variable FAULTS names those that it shows.
+SWITCHED = (
+    (
+        "pub struct Error(String);",
+        'fn has(fault: &str) -> bool { std::env::var("FAULTS").is_ok_and(|all| all.contains(fault)) }\n\npub struct Error(String);',
+    ),
+    (
+        CALLS_ONE_HEAD_CONTIGUOUS[0],
+        f'(if has("one-head") {{ {CALLS_ONE_HEAD_CONTIGUOUS[1]} }} else {{ {CALLS_ONE_HEAD_CONTIGUOUS[0]} }})',
+    ),
+    (
+        READS_NO_STRIDES[0],
+        'let (left, right) = if has("no-strides") { (self.values.to_vec(), other.values.to_vec()) } else { (self.read(), other.read()) };',
+    ),
+    (
+        REFUSES_ITS_STRIDES[0],
+        """assert!(!has("panics") || rank != 3, "no batches today");
+        let odd = |one: &Self| has("refuses") && rank == 4 && one.strides[0] != one.strides[1] * one.shape[1];
+        if rank > 4 || odd(self) || odd(other) {
+            if has("dies") { std::process::abort(); }""",
+    ),
+)
+
 Run = Callable[..., dict[str, Any]]
+Shown = Callable[[str], dict[str, Any]]
 
 
 def faulty(*faults: tuple[str, str]) -> str:
@@ -105,10 +129,29 @@ def test_a_right_candle_passes_and_tells_what_it_refuses(run: Run, tmp_path: Pat
     assert {path.name for path in (tmp_path / "run").iterdir()} == {"boot.py", "result.json"}
 
 
-def test_the_founding_fault_is_refused_although_made_contiguous(run: Run, tmp_path: Path) -> None:
-    result = only_result(
-        run(MATMUL, by_path(tmp_path, faulty(CALLS_ONE_HEAD_CONTIGUOUS, REFUSES_ITS_STRIDES)))
-    )
+@pytest.fixture(scope="module")
+def switched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a workspace whose candle-core has the switched faults, and with a place for its build."""
+    folder = tmp_path_factory.mktemp("switched")
+    by_path(folder, faulty(*SWITCHED))
+    (folder / "shared").mkdir()
+    return folder
+
+
+@pytest.fixture
+def shown(run: Run, switched: Path) -> Shown:
+    """Return a function that gives the result of the check of products with some of the faults."""
+
+    def result(faults: str) -> dict[str, Any]:
+        shared = str(switched / "shared")
+        document = run(MATMUL, switched / "workspace", CANARY_SHARED=shared, FAULTS=faults)
+        return only_result(document)
+
+    return result
+
+
+def test_the_founding_fault_is_refused_although_made_contiguous(shown: Shown) -> None:
+    result = shown("one-head refuses")
     assert set(reasons(result)) == {"contiguous-copy"}
     assert (
         "F32 [1, 1, 4, 4] x [1, 4, 1, 2].transpose(1, 2).contiguous(): MatMulUnexpectedStriding"
@@ -116,31 +159,24 @@ def test_the_founding_fault_is_refused_although_made_contiguous(run: Run, tmp_pa
     )
 
 
-def test_its_refusals_alone_are_told_and_not_red(run: Run, tmp_path: Path) -> None:
-    result = only_result(run(MATMUL, by_path(tmp_path, faulty(REFUSES_ITS_STRIDES))))
+def test_its_refusals_alone_are_told_and_not_red(shown: Shown) -> None:
+    result = shown("refuses")
     assert result["verdict"] == "passed"
     assert "batched" in result["data"]["told"][0]
 
 
-def test_wrong_numbers_are_red_in_every_layout_that_has_them(run: Run, tmp_path: Path) -> None:
-    said = reasons(only_result(run(MATMUL, by_path(tmp_path, faulty(READS_NO_STRIDES)))))
+def test_wrong_numbers_are_red_in_every_layout_that_has_them(shown: Shown) -> None:
+    said = reasons(shown("no-strides"))
     assert set(said) == {"transposed", "sliced", "batched", "thin"}
     assert "expected" in said["transposed"]
 
 
-def test_a_panic_is_red(run: Run, tmp_path: Path) -> None:
-    panics = faulty(
-        ("if rank > 4 {", 'assert!(rank != 3, "no batches today");\n        if rank > 4 {')
-    )
-    assert (
-        "it panicked: no batches today"
-        in reasons(only_result(run(MATMUL, by_path(tmp_path, panics))))["plain"]
-    )
+def test_a_panic_is_red(shown: Shown) -> None:
+    assert "it panicked: no batches today" in reasons(shown("panics"))["plain"]
 
 
-def test_a_program_that_dies_is_red_where_it_died(run: Run, tmp_path: Path) -> None:
-    dies = faulty(("if rank > 4 {", "if rank > 4 {\n            std::process::abort();"))
-    result = only_result(run(MATMUL, by_path(tmp_path, dies)))
+def test_a_program_that_dies_is_red_where_it_died(shown: Shown) -> None:
+    result = shown("dies")
     assert reasons(result) == {"rank-5": "the program died of SIGABRT"}
     assert result["cases"]["sliced"]["verdict"] == "passed"
 
