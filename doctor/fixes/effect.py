@@ -68,6 +68,8 @@ def pinned_by(recipe: Recipe, facts: Facts, captures: Mapping[str, str]) -> tupl
             name = normalize_name(line.name) if line else ""
             if name in here and _moves(one, action.options, here):
                 moved[name] = here[name]
+    if not moved:
+        return ()
     return tuple(
         f"{wish.package} asks for {wish.wanted}=={moved[wish.wanted]} and has to move as well"
         for wish in requirements(facts, "specifier")
