@@ -139,6 +139,13 @@ def test_a_link_within_the_project_is_followed(tmp_path: Path) -> None:
     assert _seen(tmp_path)["manifest.torch"] == _at("requirements.txt", 1)
 
 
+@pytest.mark.parametrize("members", ['["."]', '["", "./", "..", "*"]', '["/", "a/../../*", "**"]'])
+def test_a_workspace_may_be_its_own_member(tmp_path: Path, members: str) -> None:
+    text = f'[workspace]\nmembers = {members}\n[dependencies]\ncandle-core = "0.9.1"\n'
+    put(tmp_path / "Cargo.toml", text)
+    assert _seen(tmp_path, workspace=tmp_path)["manifest.candle-core"] == _at("Cargo.toml", 4)
+
+
 def test_members_without_end_cost_their_length(tmp_path: Path) -> None:
     put(tmp_path / "Cargo.toml", "[workspace]\n" + "members=[\n" * 100_000)
     begun = time.process_time()
