@@ -96,7 +96,7 @@ def test_an_engine_that_hangs_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> N
     assert found["n1"].state is NodeState.ANSWERED
     assert found["n2"].state is NodeState.SILENT
     assert engine.cancelled.is_set()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15  # the other node hangs for 20
 
 
 def test_what_arrived_is_not_asked_again(tmp_path: Path) -> None:

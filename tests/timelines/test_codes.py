@@ -160,10 +160,10 @@ def test_no_text_raises(text: str) -> None:
 def test_a_hostile_text_is_read_in_linear_time() -> None:
     texts = ["an illegal memory access was " * 40_000, "exit code " * 100_000, "0xc" * 400_000]
     codes_in("warm")
-    start = time.perf_counter()
+    start = time.process_time()
     for text in texts:
         assert len(codes_in(text)) <= 20
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_every_table_is_large_enough_and_without_fault() -> None:

@@ -195,11 +195,11 @@ def test_no_text_raises(text: str) -> None:
 
 def test_hostile_names_cost_little() -> None:
     texts = ["libx.so" + ".1" * 100_000, "a/" * 200_000, "GLIBC_" * 100_000, "f<" * 100_000]
-    start = time.perf_counter()
+    start = time.process_time()
     for text in texts:
         for read in (library, header, gone_name, symbol_version):
             read(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))

@@ -224,9 +224,9 @@ def test_the_data_stay_small() -> None:
 
 def test_an_answer_takes_milliseconds() -> None:
     names._file.cache_clear()
-    started = time.perf_counter()
+    started = time.process_time()
     assert importable("transformers", "AdamW")
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
 
 def test_a_lookup_takes_milliseconds() -> None:
     exporters(SET_DEVICE)
-    start = time.perf_counter()
+    start = time.process_time()
     for number in range(1000):
         exporters(f"_ZN3c104cuda9SetDevice{number}Ea")
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
