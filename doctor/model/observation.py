@@ -21,13 +21,15 @@ class TargetKind(Enum):
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """One thing under examination.
 
-    `chosen_by` says how it was found (`--python`, `VIRTUAL_ENV`, `./.venv` …).
+    `chosen_by` says how it was found (`--python`, `VIRTUAL_ENV`, `./.venv` …), `project` is the
+    folder of `--project` where that is not the current one.
     """
 
     name: str
     kind: TargetKind
     path: str
     chosen_by: str = ""
+    project: str = ""
 
 
 class Log(msgspec.Struct, frozen=True, kw_only=True):

@@ -110,7 +110,8 @@ def observe(
     """
     started = time.monotonic()
     scene, choice, why = _scene(request, first)
-    watcher.targets(_targets(scene, choice))
+    targets = _targets(scene, choice, _elsewhere(request))
+    watcher.targets(targets)
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
     facts, failures = run_probes(scene, meanwhile=meanwhile, deadline=deadline)
     facts = with_assumed(facts, request.assumed)
@@ -119,7 +120,7 @@ def observe(
     observation = Observation(
         doctor_version=__version__,
         taken=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        targets=_targets(scene, choice),
+        targets=targets,
         facts=facts,
         logs=tuple(request.logs),
         probe_failures=failures,
@@ -178,7 +179,13 @@ def _described(host: Host, path: Path, first: Callable[[], object]) -> Interpret
     return said[""]
 
 
-def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
+def _elsewhere(request: Request) -> str:
+    """Return the project folder where it is not the current folder."""
+    folder = (request.host.cwd / request.project).resolve()
+    return "" if folder == request.host.cwd.resolve() else str(folder)
+
+
+def _targets(scene: Scene, choice: Choice | None, project: str) -> tuple[Target, ...]:
     found = []
     if scene.interpreter and choice:
         found.append(
@@ -187,6 +194,7 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
                 kind=TargetKind.INTERPRETER,
                 path=scene.interpreter.executable,
                 chosen_by=choice.chosen_by,
+                project=project,
             )
         )
     if scene.workspace:
@@ -196,6 +204,7 @@ def _targets(scene: Scene, choice: Choice | None) -> tuple[Target, ...]:
                 kind=TargetKind.CARGO,
                 path=str(scene.workspace),
                 chosen_by="--project",
+                project=project,
             )
         )
     return tuple(found)

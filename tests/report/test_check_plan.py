@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from doctor.catalog import loading
@@ -37,6 +38,17 @@ def test_a_check_ends_in_the_plan(width: int) -> None:
     assert "changes  torch 2.15.0 → 2.5.1" in end
     assert "keeps    torchaudio 2.5.1, torchvision 0.20.1, xformers 0.0.28.post3" in end
     assert "doctor fix --prove --python" in end
+
+
+def test_the_command_at_the_end_is_about_the_target_of_the_check() -> None:
+    report = _report()
+    target = msgspec.structs.replace(
+        report.observation.targets[0], chosen_by=".venv", project="/srv/other project"
+    )
+    seen = msgspec.structs.replace(report.observation, targets=(target,))
+    elsewhere = msgspec.structs.replace(report, observation=seen)
+    text = render(elsewhere, verbosity=0, width=80, colour=False, unicode=True)
+    assert "doctor fix --prove --project '/srv/other project'" in text
 
 
 def test_the_fixes_that_a_plan_takes_the_place_of_are_shown_with_v_only() -> None:

@@ -5,6 +5,7 @@ A red check that nothing explains, a package whose wishes are not met, a table t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -25,6 +26,8 @@ from doctor.model.outcomes import RED, Outcome, Verdict, refused_what
 from doctor.model.roles import Role, has_role
 from doctor.model.scales import Confidence, Severity
 
+_IMPORT = "torch-runtime"
+_OWN_MODULE = re.compile(r"No module named 'torch\.")
 _AGAIN = Recipe(
     title="Install torch again, the same release",
     use_if=(
@@ -111,15 +114,22 @@ def _failed_check(
         severity=severity_of(outcome, unexplained),
         confidence=Confidence.MEDIUM,
         message=(
-            "What this check stands for was done on this machine, and it "
-            f"{_ENDED[outcome.verdict]}. No known issue explains it."
+            f"doctor tried it here in a process of its own, and it {_ENDED[outcome.verdict]}. "
+            "No known issue explains it."
         ),
         evidence=tuple(seen),
         recipes=(
-            *((_AGAIN,) if in_import and outcome.verdict is not Verdict.TIMED_OUT else ()),
+            *((_again(outcome),) if in_import and outcome.verdict is not Verdict.TIMED_OUT else ()),
             _look_again(outcome),
         ),
     )
+
+
+def _again(outcome: Outcome) -> Recipe:
+    """Return how torch is installed again, on no condition where its own module is gone."""
+    if not _OWN_MODULE.search(outcome.reason):
+        return _AGAIN
+    return msgspec.structs.replace(_AGAIN, use_if=_AGAIN.use_if[:1])
 
 
 def _with_explanation(

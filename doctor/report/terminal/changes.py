@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from doctor.model.report import Report
 from doctor.report.terminal.blocks import finding
-from doctor.report.terminal.page import (
-    QUIET,
-    Lines,
-    Look,
-    blank,
-    glyph,
-    paragraph,
-    paragraph_text,
-    span,
-)
-from doctor.report.view.blocks import Block, Evidence, Finding, Fix
+from doctor.report.terminal.page import QUIET, Lines, Look, blank, glyph, paragraph, said, span
+from doctor.report.view.blocks import Block, Evidence, Finding, Fix, Observed
 
 
 def changed(found: Sequence[Finding], shown: Sequence[Finding], report: Report, how: Look) -> Lines:
@@ -28,12 +19,23 @@ def changed(found: Sequence[Finding], shown: Sequence[Finding], report: Report, 
     kept = {_key(one) for one in found}
     why = {issue.id: issue.why for issue in report.ruled_out}
     folded = {symptom for one in report.counted for symptom in one.symptoms}
+    now = {item.text for one in found for item in _items(one)}
     for one in shown:
-        if _key(one) not in kept and one.id not in folded:
+        if _key(one) in kept or one.id in folded:
+            continue
+        # What a finding rests on may stand in another one by now.
+        rests_on = {item.text for item in _items(one)}
+        if not rests_on or not rests_on <= now:
             yield blank()
             because = f": {paragraph_text(why[one.id], how)}" if one.id in why else ""
             text = span(how, (f"{one.id} does not hold{because}", QUIET))
             yield from paragraph(text, how, label=(glyph("passed", how), "green"), column=3)
+
+
+def _items(one: Finding) -> Iterator[Observed]:
+    for block in one.blocks:
+        if isinstance(block, Evidence):
+            yield from block.items
 
 
 def _key(one: Finding) -> tuple[str, str]:

@@ -49,8 +49,9 @@ def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
                 if isinstance(block, Paragraph) and block.label == "changes":
                     yield from _stays(plan, report.observation.facts)
     shell = Shell.POWERSHELL if windows else Shell.POSIX
+    what = "fix above" if is_fix(report) else "plan"
     yield Paragraph(
-        (Piece("try the plan in a copy of this environment, and check it there:"),), "next"
+        (Piece(f"try the {what} in a copy of this environment, and check it there:"),), "next"
     )
     yield Commands((line(_prove(report), shell),), shell.value)
 
@@ -82,6 +83,9 @@ def _stays(plan: Plan, facts: Facts) -> Iterator[Paragraph]:
 def _prove(report: Report) -> Command:
     """Return the command that proves the plan for the target of this check."""
     target = next(iter(report.observation.targets), None)
-    named = target is not None and target.chosen_by == "--python"
-    where = ("--python", target.path) if named and target is not None else ()
+    where: tuple[str, ...] = ()
+    if target is not None and target.chosen_by == "--python":
+        where = ("--python", target.path)
+    if target is not None and target.project:
+        where += ("--project", target.project)
     return Command(argv=("doctor", "fix", "--prove", *where))
