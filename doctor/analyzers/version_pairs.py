@@ -25,6 +25,9 @@ from doctor.timelines import names
 
 _TORCH = frozenset({"torch", "torchvision", "torchaudio", "triton", "cuda", "python", "nvcc"})
 
+_DTYPE_OF_1, _DTYPE_OF_2 = 96, 88
+"""Bytes of numpy.dtype in NumPy 1 and in NumPy 2, by `numpy.dtype.__basicsize__`."""
+
 _PROGRAMS = frozenset({"cuda", "cmake", "gcc", "g++", "nvcc", "driver", "rustc", "python", "node"})
 
 
@@ -168,23 +171,43 @@ def _newer_numpy() -> tuple[Recipe, ...]:
 
 
 def _size(case: Case, event: Event) -> Explanation | None:
-    """Explain a changed size of NumPy's type: the numbers say which side is newer."""
-    if "numpy" not in event.objects["type"] and "ufunc" not in event.objects["type"]:
+    """Explain a changed size of one of NumPy's types: the numbers say which side is newer."""
+    kind = event.objects["type"]
+    if "numpy" not in kind and "ufunc" not in kind:
         return None
     built, installed = int(event.objects["built"]), int(event.objects["installed"])
     caller = caller_of(case, event, "numpy")
     who = caller.name if caller and caller.kind == "package" else ""
-    newer = built > installed
+    # NumPy 2 took fields out of this one type; in all others a newer release only adds some.
+    # https://numpy.org/doc/2.0/numpy_2_0_migration_guide.html#the-pyarray-descr-struct-has-been-changed
+    generations = kind.endswith("dtype") and {built, installed} == {_DTYPE_OF_1, _DTYPE_OF_2}
+    newer = built == _DTYPE_OF_2 if generations else built > installed
+    message = f"Its type {kind} has {built} bytes there and {installed} bytes here."
+    recipes = _newer_numpy() if newer else _move("numpy<2")
+    if generations:
+        made, here = (2, 1) if newer else (1, 2)
+        message = f"It was compiled for NumPy {made}, and NumPy {here} is installed. {message}"
+        recipes = _again(who) if newer else (*_move("numpy<2"), *_newer_release(who))
     return explanation(
         event,
         f"{who or 'A compiled module'} was compiled for {'a newer' if newer else 'an older'} NumPy "
         f"than the installed one",
-        "It was compiled for NumPy 2, whose type is larger (96 bytes), and NumPy 1 is installed."
-        if newer
-        else "It was compiled for NumPy 1, whose type is smaller (88 bytes), and NumPy 2 is "
-        "installed.",
-        _again(who) if newer else _move("numpy<2"),
+        message,
+        recipes,
         name="numpy-differs",
+    )
+
+
+def _newer_release(who: str) -> tuple[Recipe, ...]:
+    """Return how a package moves to a release for NumPy 2; nothing where it is not known."""
+    distribution = names.distribution_of(who)
+    if not distribution or distribution in _TORCH:
+        return ()
+    return (
+        Recipe(
+            title=f"Take a release of {distribution} for NumPy 2",
+            steps=(Action(install=(distribution,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+        ),
     )
 
 

@@ -43,8 +43,8 @@ from tests.analyzers.packages import explained, hostile, installs, told
                 "Expected 96 "
                 "from C header, got 88 from PyObject"
             ),
-            "A compiled module was compiled for a newer NumPy than the installed one",
-            "numpy>=2",
+            "A compiled module was compiled for a older NumPy than the installed one",
+            "numpy<2",
         ),
         (
             (
@@ -52,7 +52,15 @@ from tests.analyzers.packages import explained, hostile, installs, told
                 "Expected 88 "
                 "from C header, got 96 from PyObject"
             ),
-            "A compiled module was compiled for a older NumPy than the installed one",
+            "A compiled module was compiled for a newer NumPy than the installed one",
+            "numpy>=2",
+        ),
+        (
+            (
+                "ValueError: numpy.ndarray size changed, may indicate binary incompatibility. "
+                "Expected 88 from C header, got 80 from PyObject"
+            ),
+            "A compiled module was compiled for a newer NumPy than the installed one",
             "numpy<2",
         ),
     ],
@@ -74,7 +82,7 @@ def test_the_module_of_the_traceback_is_named() -> None:
         "C header, got 88 from PyObject"
     )
     assert told("version_pairs", text).detection.title.startswith(
-        "sklearn was compiled for a newer"
+        "sklearn was compiled for an older"
     )
 
 
