@@ -17,7 +17,7 @@ _UV = {
     Option.NO_CACHE: "--no-cache",
     Option.PRE: "--prerelease=allow",
 }
-_PIP = {
+PIP_FLAGS = {
     Option.NO_DEPS: "--no-deps",
     Option.NO_BUILD_ISOLATION: "--no-build-isolation",
     Option.NO_CACHE: "--no-cache-dir",
@@ -25,7 +25,7 @@ _PIP = {
     Option.UPGRADE: "--upgrade",
     Option.REINSTALL: "--force-reinstall",
 }
-_SYSTEM = {
+SYSTEM_COMMANDS = {
     "apt": ("apt-get", "install", "-y"),
     "dnf": ("dnf", "install", "-y"),
     "zypper": ("zypper", "install", "-y"),
@@ -73,7 +73,7 @@ def install(
                 (*flags, *_uv_choices(requirements, options), *where, *requirements, *held),
             ),
         )
-    flags = [_PIP[option] for option in options if option in _PIP]
+    flags = [PIP_FLAGS[option] for option in options if option in PIP_FLAGS]
     return (*_pip_first(facts), _pip(facts, "install", (*flags, *where, *requirements, *held)))
 
 
@@ -137,7 +137,11 @@ def system(packages: dict[str, tuple[str, ...]], facts: Facts) -> Command | None
             return None  # a log of Windows asks for no apt
     kind = likely(packages) if fact is None or fact.state is State.UNKNOWN else str(fact.value)
     wanted = packages.get(kind)
-    return Command(argv=(*_SYSTEM[kind], *wanted)) if wanted and kind in _SYSTEM else None
+    return (
+        Command(argv=(*SYSTEM_COMMANDS[kind], *wanted))
+        if wanted and kind in SYSTEM_COMMANDS
+        else None
+    )
 
 
 def likely(packages: dict[str, tuple[str, ...]]) -> str:

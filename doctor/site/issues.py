@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from doctor.fixes.lines import LineKind, recipe_lines
+from doctor.fixes.shell import line
 from doctor.model.catalog import Catalog
 from doctor.model.checks import Check
-from doctor.model.issues import KnownIssue, Proof, Recipe, Signature
+from doctor.model.fixes import Command
+from doctor.model.issues import Expect, KnownIssue, Proof, Recipe, Signature
 from doctor.report.reference.conditions import VERIFIED, condition_text, row_text
 from doctor.report.view.words import flags
+from doctor.site.commands import commands, filled
 from doctor.site.markdown import (
     between,
     block,
@@ -22,6 +25,16 @@ from doctor.site.markdown import (
     page,
     plain,
     prose,
+)
+
+_MESSAGES, _LINES = 3, 6
+"""How many messages a page shows, and how many lines at the end of each."""
+
+
+_HOW_TO_READ = (
+    "Best first. `doctor check` puts in what stands between `<` and `>` where it can find it out, "
+    "and uses the installer of the environment (with uv, `uv pip` takes the place of "
+    "`python -m pip`)."
 )
 
 
@@ -37,16 +50,51 @@ def issue_page(id_: str, catalog: Catalog, checks: Mapping[str, Check]) -> str:
     parts = [
         f"{code(id_)} · **{issue.severity.value}** · "
         + link(plain(component), between(path(id_), f"issues/{component}/index.md")),
+        *_seen(issue),
+        "## Why",
         prose(issue.cause),
-        "## How it is recognised",
+        *_fixes(issue),
+        *_prevention(id_, issue),
+        "## How doctor recognises it",
         *_facts(issue),
         *_texts(issue.signatures),
         _proofs(issue.proofs, path(id_), checks),
-        *_fixes(issue),
         *_relatives(id_, catalog),
         *_sources(issue),
     ]
     return page(closed(issue.title), parts, issue.cause)
+
+
+def _seen(issue: KnownIssue) -> list[str]:
+    """Return messages that people met, out of the examples."""
+    logs = {
+        "\n".join(example.log.strip().splitlines()[-_LINES:]): None
+        for example in issue.examples
+        if example.expect is Expect.MATCH and example.log and example.log.strip()
+    }
+    shown = sorted(logs, key=len)[:_MESSAGES]
+    return ["## What you see", *(block(text.splitlines()) for text in shown)] if shown else []
+
+
+def _prevention(id_: str, issue: KnownIssue) -> list[str]:
+    """Return how the issue is met early, as far as its entry tells."""
+    ci, run, plan = (between(path(id_), name) for name in ("ci.md", "logs.md", "plan.md"))
+    lines = []
+    if issue.fixes and any(step.install for step in issue.fixes[0].steps):
+        lines.append(
+            f"Before you install or upgrade, {link('`doctor plan`', plan)} names releases that go "
+            "together on your machine. Pin them in the project."
+        )
+    if issue.affected or issue.proofs:
+        how = "files and tools alone" if issue.affected else "its canaries"
+        lines.append(
+            f"{link('`doctor check` in CI', ci)} finds it by {how}, before a program fails."
+        )
+    if issue.signatures:
+        lines.append(
+            f"{link('`doctor run -- COMMAND`', run)} recognises it in the output of a command."
+        )
+    return ["## How to prevent it", bullets(lines)] if lines else []
 
 
 def _facts(issue: KnownIssue) -> list[str]:
@@ -102,10 +150,10 @@ def _fixes(issue: KnownIssue) -> list[str]:
         return []
     parts = [
         "## What to do",
-        "Best first. doctor replaces each name in braces by what it finds on the machine.",
+        _HOW_TO_READ,
     ]
     for number, recipe in enumerate(issue.fixes, 1):
-        parts += [f"### {number}\\. {prose(recipe.title)}", *_recipe(recipe)]
+        parts += [f"### {number}\\. {prose(closed(recipe.title))}", *_recipe(recipe)]
     return parts
 
 
@@ -117,13 +165,18 @@ def _recipe(recipe: Recipe) -> list[str]:
     parts = ([f"If {' and '.join(conditions)}."] if conditions else []) + (
         [f"*{plain(noted)}*"] if noted else []
     )
+    for label, shown in commands(recipe):
+        parts += [f"{plain(label)}:"] if label else []
+        parts.append(block(shown, "powershell" if label == "PowerShell" else "sh"))
     lines = list(recipe_lines(recipe))
-    commands = [one.text for one in lines if one.kind is LineKind.COMMAND]
-    parts += [block(commands)] if commands else []
     change = [one.marked for one in lines if one.kind in (LineKind.REMOVED, LineKind.ADDED)]
     parts += [block(change, "diff")] if change else []
     parts += [prose(recipe.note)] if recipe.note else []
-    return parts + (["Check:", block([" ".join(recipe.verify)])] if recipe.verify else [])
+    return parts + (
+        ["Check:", block([line(Command(argv=tuple(map(filled, recipe.verify))))], "sh")]
+        if recipe.verify
+        else []
+    )
 
 
 def _relatives(id_: str, catalog: Catalog) -> list[str]:

@@ -69,6 +69,8 @@ COPIES = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "checks/README.md": "check-scripts.md",
+    "docs/site.css": "site.css",
+    "docs/site.js": "site.js",
     "docs/terminal.svg": "terminal.svg",
     "docs/decisions/README.md": "decisions/index.md",
     "fixtures/cases/README.md": "cases.md",
@@ -88,7 +90,7 @@ def site(catalog: Catalog, checks: Mapping[str, Check], texts: Mapping[str, str]
     `texts` are the files of `COPIES` by their path in the repository.
     """
     pages = {
-        COPIES[name]: text if name.endswith(".svg") else relinked(name, text)
+        COPIES[name]: text if name.endswith((".css", ".js", ".svg")) else relinked(name, text)
         for name, text in texts.items()
     }
     pages |= {issues.path(id_): issues.issue_page(id_, catalog, checks) for id_ in catalog.issues}

@@ -80,6 +80,7 @@ def test_mkdocs_has_nothing_to_say_against_it(tmp_path: Path) -> None:
         missing("mkdocs is not installed; it comes with the development dependencies")
     assert generate.main(["site", str(tmp_path / "docs" / "site")]) == 0
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    shutil.copytree(ROOT / "docs" / "theme", tmp_path / "docs" / "theme")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
