@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -37,9 +38,9 @@ def time_limit(seconds: float, what: str) -> Iterator[None]:
     """Raise TimeLimitExceeded where the body takes longer; `what` begins the sentence that says so.
 
     Python interrupts its main thread only: in another one, where a program may call doctor, the
-    body is left alone.
+    body is left alone. A browser has neither clock nor thread: there the page ends its worker.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or sys.platform == "emscripten":
         yield
         return
     alarm = _alarm if hasattr(signal, "setitimer") else _interrupt

@@ -31,6 +31,7 @@ _PAGES = (
     "logs",
     "masking",
     "mcp",
+    "paste",
     "plan",
     "processes",
     "reports",
@@ -69,6 +70,10 @@ COPIES = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "checks/README.md": "check-scripts.md",
+    "docs/paste/doctor.js": "paste/doctor.js",
+    "docs/paste/page.js": "paste/page.js",
+    "docs/paste/stand_ins.py": "paste/stand_ins.py",
+    "docs/paste/worker.js": "paste/worker.js",
     "docs/site.css": "site.css",
     "docs/site.js": "site.js",
     "docs/terminal.svg": "terminal.svg",
@@ -90,7 +95,9 @@ def site(catalog: Catalog, checks: Mapping[str, Check], texts: Mapping[str, str]
     `texts` are the files of `COPIES` by their path in the repository.
     """
     pages = {
-        COPIES[name]: text if name.endswith((".css", ".js", ".svg")) else relinked(name, text)
+        COPIES[name]: text
+        if name.endswith((".css", ".js", ".py", ".svg"))
+        else relinked(name, text)
         for name, text in texts.items()
     }
     pages |= {issues.path(id_): issues.issue_page(id_, catalog, checks) for id_ in catalog.issues}

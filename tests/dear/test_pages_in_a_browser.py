@@ -23,6 +23,7 @@ import pytest
 from doctor.model.fleet import NodeAnswer, NodeState
 from doctor.report.fleet import html as fleet_html
 from doctor.site import generate
+from integrations import browser_runtime
 from tests.conftest import missing
 from tests.fleet.reports import answered, gpus, merged, report
 from tests.promises.sources import ROOT
@@ -37,6 +38,7 @@ _PAGES = (
     "issues/torch/",
     "issues/torchvision/other-torch/",
     "ci/",
+    "paste/",
     "?search=operator%20torchvision%20nms%20does%20not%20exist",
 )
 
@@ -66,26 +68,38 @@ def _fleet() -> str:
     return fleet_html.render(merged(*equal, odd, silent))
 
 
-def test_nothing_is_wrong_in_a_browser(tmp_path: Path) -> None:
+def _installed(folder: Path) -> tuple[str, str]:
+    """Bring the packages of npm into a folder; return the browser and node."""
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     npm, program = shutil.which("npm"), shutil.which("node")
     if not (browser and npm and program):
         missing("a browser, node and npm")
     subprocess.run(
         [npm, "install", "--silent", "--no-audit", "--no-fund", *_PACKAGES],
-        cwd=tmp_path,
+        cwd=folder,
         check=True,
         capture_output=True,
     )
-    assert generate.main(["site", str(tmp_path / "docs" / "site")]) == 0
-    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    shutil.copytree(ROOT / "docs" / "theme", tmp_path / "docs" / "theme")
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"], cwd=tmp_path, check=True
-    )
-    site = tmp_path / "build" / "site"
-    report = site / "report.html"
-    with report.open("wb") as file:
+    return browser, program
+
+
+def _built(folder: Path, *, runtime: bool = False) -> Path:
+    """Return the folder of the built site; `runtime` is what the page for a pasted error loads."""
+    pages = folder / "docs" / "site"
+    assert generate.main(["site", str(pages)]) == 0
+    if runtime:
+        browser_runtime.bring(pages / "paste")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    shutil.copytree(ROOT / "docs" / "theme", folder / "docs" / "theme")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "build" / "site"
+
+
+def test_nothing_is_wrong_in_a_browser(tmp_path: Path) -> None:
+    browser, program = _installed(tmp_path)
+    site = _built(tmp_path)
+    with (site / "report.html").open("wb") as file:
         demo = [sys.executable, "-m", "doctor", "demo", "--format", "html"]
         subprocess.run(demo, stdout=file, check=True)
     (site / "fleet.html").write_text(_fleet(), encoding="utf-8")
@@ -102,3 +116,26 @@ def test_nothing_is_wrong_in_a_browser(tmp_path: Path) -> None:
         )
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == []
+
+
+def test_a_pasted_error_is_explained_without_a_server(tmp_path: Path) -> None:
+    browser, program = _installed(tmp_path)
+    site = _built(tmp_path, runtime=True)
+    texts = ("RuntimeError: operator torchvision::nms does not exist", "hello")
+    with _served(site) as address:
+        ran = subprocess.run(
+            [program, str(ROOT / "tests/site/paste.mjs"), browser, f"{address}paste/", *texts],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=590,
+        )
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert told["elsewhere"] == []
+    known, unknown = told["answers"]
+    assert known["summary"] == "1 finding."
+    assert "torchvision/other-torch" in known["report"]
+    assert "pip install --upgrade torch torchvision" in known["report"]
+    assert unknown["summary"] == "Nothing recognised."
