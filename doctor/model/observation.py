@@ -31,6 +31,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     chosen_by: str = ""
     project: str = ""
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Return the options with which another command of doctor takes the same target."""
+        where = ("--python", self.path) if self.chosen_by == "--python" else ()
+        return (*where, "--project", self.project) if self.project else where
+
 
 class Log(msgspec.Struct, frozen=True, kw_only=True):
     """A text that somebody handed in: where it came from, and its lines without control characters.

@@ -11,6 +11,7 @@ import msgspec
 from doctor.environments.installer import installed
 from doctor.environments.snapshots import Snapshot, restore, take
 from doctor.environments.variables import variables
+from doctor.fixes.shell import line
 from doctor.host import Host, run
 from doctor.host.scratch import Scratch
 from doctor.model.checks import Progress
@@ -184,7 +185,9 @@ def _checked(plan: Plan, original: Original, snapshot: Snapshot, progress: Progr
         _restore(snapshot, original)
         told = f"Restored: after the plan doctor still finds {', '.join(dict.fromkeys(left))}."
         return Repair(report=original.report, plan=plan, remarks=(told,))
-    remarks = ["Applied, and checked again. `doctor fix --undo` restores what was there before."]
+    target = next(iter(report.observation.targets), None)
+    undo = Command(argv=("doctor", "fix", "--undo", *(target.options if target else ())))
+    remarks = [f"Applied, and checked again. `{line(undo)}` restores what was there before."]
     remarks += _to_be_set(plan)
     titles = {found.id: found.title for found in original.report.findings}
     return Repair(report=report, plan=plan, applied=True, remarks=tuple(remarks), titles=titles)

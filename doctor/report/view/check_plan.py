@@ -83,9 +83,4 @@ def _stays(plan: Plan, facts: Facts) -> Iterator[Paragraph]:
 def _prove(report: Report) -> Command:
     """Return the command that proves the plan for the target of this check."""
     target = next(iter(report.observation.targets), None)
-    where: tuple[str, ...] = ()
-    if target is not None and target.chosen_by == "--python":
-        where = ("--python", target.path)
-    if target is not None and target.project:
-        where += ("--project", target.project)
-    return Command(argv=("doctor", "fix", "--prove", *where))
+    return Command(argv=("doctor", "fix", "--prove", *(target.options if target else ())))
