@@ -76,6 +76,7 @@ COPIES = {
     "docs/paste/worker.js": "paste/worker.js",
     "docs/site.css": "site.css",
     "docs/site.js": "site.js",
+    "docs/terminal-live.svg": "terminal-live.svg",
     "docs/terminal.svg": "terminal.svg",
     "docs/decisions/README.md": "decisions/index.md",
     "fixtures/cases/README.md": "cases.md",

@@ -42,6 +42,22 @@ def test_a_picture_is_the_same_at_every_call_and_loads_nothing() -> None:
     ET.fromstring(picture)
 
 
+def test_the_moving_picture_shows_the_check_in_its_order() -> None:
+    """Each line has a time, no line comes before the one above it, and without motion all stand there."""
+    moving = generate.live()
+    ET.fromstring(moving)
+    times = [float(one) for one in re.findall(r'style="--at: ([\d.]+)s"', moving)]
+    assert times == sorted(times)
+    assert (times[0], times[-1]) == (0.0, 10.0)
+    assert "prefers-reduced-motion: no-preference" in moving
+    assert "url(http" not in moving
+    words = terminal_picture.words(moving)
+    order = [
+        words.index(one) for one in ("machine", "other-torch", "inductor-compile", "recording")
+    ]
+    assert order == sorted(order)
+
+
 def test_the_picture_breaks_long_lines_and_loses_nothing() -> None:
     """A terminal would break them, too."""
     words = re.sub(
