@@ -166,6 +166,7 @@ class _Lines(View):
         self._last = self._begun = time.monotonic()
         self._doing = "reading files, asking tools"
         self._count = ""
+        self._names = 0
         self._ended = threading.Event()
         self._lock = threading.Lock()
         with contextlib.suppress(RuntimeError):  # no thread can be started: the run matters more
@@ -192,6 +193,7 @@ class _Lines(View):
 
     def _static(self, _seen: Observation, checks: Sequence[str]) -> None:
         self._count = f"0/{len(checks)}"
+        self._names = max(map(len, checks), default=0)
 
     def _running(self, names: Sequence[str], seconds: float) -> None:
         self._doing = f"{', '.join(names)}, {seconds:.0f} s"
@@ -205,7 +207,7 @@ class _Lines(View):
 
         # No colour, and no wrapping: these lines are read in logs.
         how = look(width=200, unicode=self._style.unicode)
-        for line in check_line(ended, {}, 0, how):
+        for line in check_line(ended, {}, self._names, how):
             self._say(f"{self._count:>5} {line.plain}")
 
     def _beat(self) -> None:

@@ -94,12 +94,15 @@ def test_a_ci_job_sees_each_check_and_a_sign_of_life(
 ) -> None:
     monkeypatch.setattr(progress, "_SILENCE", 0.1)
     with progress.display(Format.JSON) as view:
-        view.watcher.static(judged.observation, ["check-one", "check-two"])
+        view.watcher.static(judged.observation, ["check-one", "check-two-longer"])
         view.watcher.check([_passed("check-one")], 1, 2)
         view.watcher.running(["check-two"], 20.0)
         _wait_for_silence()
+        view.watcher.check([_passed("check-two-longer")], 2, 2)
     said = capsys.readouterr()
     assert said.out == ""
+    columns = {line.index(" s") for line in said.err.splitlines() if " ✓ " in line}
+    assert len(columns) == 1, "the checks stand in columns"
     assert "  1/2" in said.err
     assert "still running after" in said.err
     assert "check-two, 20 s" in said.err

@@ -97,7 +97,8 @@ def page(report: Report, how: Look, *, catalog: bool = True, shown: Screen | Non
     """
     facts, quiet = report.observation.facts, how.verbosity < 0
     if shown is not None:
-        yield from checks(report.observation.outcomes, facts, how, shown=shown.checks)
+        lines = checks(report.observation.outcomes, facts, how, shown=shown.checks)
+        yield from dropwhile(lambda line: not line, lines)  # a blank line stands there already
         if report.observation.interrupted:
             yield blank()
             yield from interrupted(how)
