@@ -54,7 +54,7 @@ class Healthy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return two workers more than there are cores: many tests wait for something to hang or end."""
+    """Return the cores plus two: many tests wait for something to hang or end."""
     return (os.cpu_count() or 1) + 2
 
 

@@ -13,11 +13,11 @@ POETRY = """
   RuntimeError
 
   Hash for torch (2.1.2) from archive torch-2.1.2-cp311-cp311-win_amd64.whl not found in known hashes (was: sha256:7ff8)
-"""
+"""  # noqa: E501
 RECORD = """
   _WheelFileValidationError
   ["In /home/ada/.cache/pypoetry/torch-1.11.0-cp310-cp310-manylinux1_x86_64.whl, hash / size of torch-1.11.0.dist-info/METADATA didn't match RECORD"]
-"""
+"""  # noqa: E501
 LOCK = """
 error: Failed to parse `uv.lock`
   Caused by: TOML parse error at line 5537, column 1
@@ -32,11 +32,11 @@ DEVICE_LINK = """
 [ 39%] Linking CXX executable solver
 /usr/bin/ld: solver_link.o: in function `__cudaRegisterLinkedBinary_38_cuda_device_runtime':
 link.stub:(.text+0xad): undefined reference to `__fatbinwrap_38_cuda_device_runtime_compute_86_cpp1_ii_8b1a5d37'
-"""
+"""  # noqa: E501
 NEEDED = """
 /usr/bin/ld: warning: libnvidia-fatbinaryloader.so.418.67, needed by /usr/lib/x86_64-linux-gnu/libcuda.so, not found (try using -rpath or -rpath-link)
 /usr/lib/x86_64-linux-gnu/libcuda.so: undefined reference to `elfLink_Finish'
-"""
+"""  # noqa: E501
 APPLE = """
 ld: warning: ignoring file 'metal_xpc.o': found architecture 'x86_64', required architecture 'arm64'
 Undefined symbols for architecture arm64:
@@ -49,14 +49,14 @@ CMake Error at rotate_generated_rotateKernel.cu.o.cmake:280 (message):
 """
 TWO_TOOLKITS = """
 /usr/local/cuda/include/texture_indirect_functions.h(146): error: identifier "__nv_tex_surf_handler" is undefined
-"""
+"""  # noqa: E501
 FERMI = "nvcc fatal   : Unsupported gpu architecture 'compute_20'"
 BLAS = (
     "ImportError: /home/ada/.local/lib/python3.6/site-packages/torch/lib/libtorch_cpu.so: "
     "undefined symbol: sgesdd"
 )
 FINITE = (
-    "ImportError: /usr/local/lib/python3.11/site-packages/chonkie/savgol.cpython-311-x86_64-linux-gnu.so: "
+    "ImportError: /usr/local/lib/python3.11/site-packages/chonkie/savgol.cpython-311-x86_64-linux-gnu.so: "  # noqa: E501
     "undefined symbol: __pow_finite"
 )
 BUILDS = """
@@ -86,13 +86,13 @@ The following packages are incompatible
    │  └─ pytorch-cuda 11.7.* , which conflicts with any installable versions previously reported;
    └─ torchaudio 2.0.2 would require
       └─ pytorch-cuda 11.8.* , which conflicts with any installable versions previously reported.
-"""
+"""  # noqa: E501
 PIXI = """
 $ pixi add "jaxlib=*=*cuda*" jax
 Error: × failed to solve the conda requirements of 'default' 'linux-64'
 ╰─▶ Cannot solve the request because of: jaxlib * cuda cannot be installed because there are no viable options:
 └─ jaxlib 0.4.35 would require __cuda *, for which no candidates were found.
-"""
+"""  # noqa: E501
 EXTRAS = """
   × No solution found when resolving dependencies:
   ╰─▶ Because mineru[pipeline-old-linux] depends on rapid-table==1.0.3 and mineru[all] depends on
@@ -105,7 +105,7 @@ Collecting scipy<=1.10.1 (from deepparse[app])
 Requirement already satisfied: torch in /opt/anaconda3/lib/python3.12/site-packages (from deepparse[app]) (2.4.1)
 Collecting scipy<=1.10.1 (from deepparse[app])
       ../../meson.build:57:0: ERROR: Unknown compiler(s): [['gfortran'], ['flang'], ['nvfortran']]
-"""
+"""  # noqa: E501
 NOTFOUND = """
 CMake Error: The following variables are used in this project, but they are set to NOTFOUND.
 Please set them or make sure they are set and tested correctly in the CMake files:
@@ -139,7 +139,7 @@ Traceback (most recent call last):
   File "/home/ada/lib/python3.8/site-packages/transformers/modeling_utils.py", line 2024, in from_pretrained
     model = cls(config, *model_args, **model_kwargs)
 TypeError: __init__() got an unexpected keyword argument 'device_map'
-"""
+"""  # noqa: E501
 INDEX = """
 !pip install mmcv-full==1.3.13 -f https://download.openmmlab.com/mmcv/dist/cu102/torch1.9.0/index.html
 - torch version: 1.9.0+cu111

@@ -10,7 +10,7 @@ LINES = (
     ("ValueError: Unknown quantization method: mxfp4. Must be one of ['awq', 'gptq'].", "mxfp4"),
     (
         (
-            "ValueError: As of transformers v4.44, default chat template is no longer allowed, so you "
+            "ValueError: As of transformers v4.44, default chat template is no longer allowed, so you "  # noqa: E501
             "must provide a chat template if the tokenizer does not define one."
         ),
         "no chat template",
@@ -47,7 +47,7 @@ LINES = (
         "never has what is asked for: {'GPU': 1.0}",
     ),
     (
-        "srun: error: Unable to create step for job 12345: More processors requested than permitted",
+        "srun: error: Unable to create step for job 12345: More processors requested than permitted",  # noqa: E501
         "More processors requested",
     ),
     (
@@ -162,7 +162,7 @@ Traceback (most recent call last):
   File "/opt/venv/lib/python3.12/site-packages/transformers/training_args.py", line 1283, in <module>
     parallelism_config: Optional["ParallelismConfig"] = field(
 NameError: name 'ParallelismConfig' is not defined. Did you mean: 'parallelism_config'?
-"""
+"""  # noqa: E501
 
 
 def test_a_name_that_a_package_takes_from_a_newer_one() -> None:

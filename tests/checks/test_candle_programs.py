@@ -46,22 +46,22 @@ TAKES_HANDLES_FOR_ONE = (
 SWITCHED = (
     (
         "pub struct Error(String);",
-        'fn has(fault: &str) -> bool { std::env::var("FAULTS").is_ok_and(|all| all.contains(fault)) }\n\npub struct Error(String);',
+        'fn has(fault: &str) -> bool { std::env::var("FAULTS").is_ok_and(|all| all.contains(fault)) }\n\npub struct Error(String);',  # noqa: E501
     ),
     (
         CALLS_ONE_HEAD_CONTIGUOUS[0],
-        f'(if has("one-head") {{ {CALLS_ONE_HEAD_CONTIGUOUS[1]} }} else {{ {CALLS_ONE_HEAD_CONTIGUOUS[0]} }})',
+        f'(if has("one-head") {{ {CALLS_ONE_HEAD_CONTIGUOUS[1]} }} else {{ {CALLS_ONE_HEAD_CONTIGUOUS[0]} }})',  # noqa: E501
     ),
     (
         READS_NO_STRIDES[0],
-        'let (left, right) = if has("no-strides") { (self.values.to_vec(), other.values.to_vec()) } else { (self.read(), other.read()) };',
+        'let (left, right) = if has("no-strides") { (self.values.to_vec(), other.values.to_vec()) } else { (self.read(), other.read()) };',  # noqa: E501
     ),
     (
         REFUSES_ITS_STRIDES[0],
         """assert!(!has("panics") || rank != 3, "no batches today");
         let odd = |one: &Self| has("refuses") && rank == 4 && one.strides[0] != one.strides[1] * one.shape[1];
         if rank > 4 || odd(self) || odd(other) {
-            if has("dies") { std::process::abort(); }""",
+            if has("dies") { std::process::abort(); }""",  # noqa: E501
     ),
 )
 
@@ -131,7 +131,7 @@ def test_a_right_candle_passes_and_tells_what_it_refuses(run: Run, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def switched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a workspace whose candle-core has the switched faults, and with a place for its build."""
+    """Return a folder with a workspace of a candle-core with switched faults, and its build."""
     folder = tmp_path_factory.mktemp("switched")
     by_path(folder, faulty(*SWITCHED))
     (folder / "shared").mkdir()

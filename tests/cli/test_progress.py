@@ -81,12 +81,12 @@ def test_a_finding_that_the_checks_refute_is_taken_back(
 def test_a_finding_whose_evidence_another_one_takes_over_is_not_taken_back(judged: Report) -> None:
     from doctor.report.terminal.changes import changed
     from doctor.report.terminal.document import shapes
-    from doctor.report.terminal.page import look, written
+    from doctor.report.terminal.page import look, rendered_lines
 
     how = look(width=100, unicode=True)
     before = shapes(judged, how)
     after = tuple(one._replace(id="import/other") for one in before)
-    assert "does not hold" not in written(changed(after, before, judged, how), how)
+    assert "does not hold" not in rendered_lines(changed(after, before, judged, how), how)
 
 
 def test_a_ci_job_sees_each_check_and_a_sign_of_life(

@@ -43,7 +43,7 @@ def test_a_picture_is_the_same_at_every_call_and_loads_nothing() -> None:
 
 
 def test_the_moving_picture_shows_the_check_in_its_order() -> None:
-    """Each line has a time, no line comes before the one above it, and without motion all stand there."""
+    """Lines appear from top to bottom; without motion all of them stand there."""
     moving = generate.live()
     ET.fromstring(moving)
     times = [float(one) for one in re.findall(r'style="--at: ([\d.]+)s"', moving)]

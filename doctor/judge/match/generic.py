@@ -26,7 +26,6 @@ from doctor.model.outcomes import RED, Outcome, Verdict, refused_what
 from doctor.model.roles import Role, has_role
 from doctor.model.scales import Confidence, Severity
 
-_IMPORT = "torch-runtime"
 _OWN_MODULE = re.compile(r"No module named 'torch\.")
 _AGAIN = Recipe(
     title="Install torch again, the same release",

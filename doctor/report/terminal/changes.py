@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from doctor.model.report import Report
 from doctor.report.terminal.blocks import finding
-from doctor.report.terminal.page import QUIET, Lines, Look, blank, glyph, paragraph, said, span
+from doctor.report.terminal.page import (
+    QUIET,
+    Lines,
+    Look,
+    blank,
+    glyph,
+    paragraph,
+    paragraph_text,
+    span,
+)
 from doctor.report.view.blocks import Block, Evidence, Finding, Fix, Observed
 
 
