@@ -15,6 +15,9 @@ from doctor.model.fixes import Command
 _VARIABLE = re.compile(r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME)\b")
 """Variables that a recipe may build on; any other dollar sign is quoted."""
 
+_IN_DOUBLE_QUOTES = re.compile(r"[$`\"!\n]|\\\\")
+"""What keeps a meaning between double quotes (POSIX.1-2024, Shell Command Language, 2.2.3)."""
+
 _PLAIN_IN_POWERSHELL = re.compile(
     r"-{0,2}[A-Za-z0-9_][A-Za-z0-9_/\\=-]*(?:[.:][A-Za-z0-9_/\\.:=-]*)?"
 )
@@ -73,11 +76,21 @@ def quoted(word: str, home: str = "") -> str:
         return f'"$HOME"{shlex.quote(rest)}'
     parts = _VARIABLE.split(word)
     if len(parts) == 1:
-        return shlex.quote(word)
+        return _in_quotes(word)
     return "".join(
         f'"${part}"' if number % 2 else shlex.quote(part) if part else ""
         for number, part in enumerate(parts)
     )
+
+
+def _in_quotes(word: str) -> str:
+    """Quote a word in double quotes where single ones stand in it: nobody can read '"'"'.
+
+    Between double quotes a POSIX shell acts on dollar signs, backquotes, double quotes, and on a
+    backslash before one of them; an interactive one on exclamation marks as well.
+    """
+    acted_on = _IN_DOUBLE_QUOTES.search(word) or word.endswith("\\")
+    return f'"{word}"' if "'" in word and not acted_on else shlex.quote(word)
 
 
 def _posix(command: Command, home: str, *, source: bool) -> str:

@@ -51,7 +51,11 @@ def _usable(wishes: Sequence[Wish], here: Mapping[str, str]) -> tuple[Wish, ...]
 
     Of what needs one, first what brings no new package, then what removes none.
     """
-    usable = [one for one in wishes if not one.is_for_human and one.fix.safe and _mends(one)]
+    usable = [
+        one
+        for one in wishes
+        if not one.is_for_human and one.fix.safe and _mends(one) and not _is_a_bet(one)
+    ]
 
     def order(wish: Wish) -> tuple[bool, bool, int, int]:
         wanted = {normalize_name(line.name) for part in wish.parts for line, _ in lines(part)}
@@ -61,6 +65,15 @@ def _usable(wishes: Sequence[Wish], here: Mapping[str, str]) -> tuple[Wish, ...]
         return not wish.fix.lasting, unsure, new, removed
 
     return tuple(sorted(usable, key=order))
+
+
+def _is_a_bet(wish: Wish) -> bool:
+    """Say whether a wish changes the machine or a variable under a condition that facts left open.
+
+    Where the condition does not hold, such a step hides the fault or takes something away that
+    worked, and no dry run of an installer stops it. The finding shows it behind its condition.
+    """
+    return bool(wish.fix.use_if) and not any(part.wanted or part.unwanted for part in wish.parts)
 
 
 def _mends(wish: Wish) -> bool:

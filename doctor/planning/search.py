@@ -159,12 +159,30 @@ class Search:
         if found is None:
             facts = laid_over(facts, draft.changes, self._around.catalog)
             found = self._around.judged(facts).get(name)
-        is_symptom = found is not None and bool(self._around.damage_of(found))
+        is_symptom = found is not None and (
+            bool(self._around.damage_of(found)) or self._is_consequence(found, facts)
+        )
         goal_ = None if found is None or is_symptom else self._goal(found, facts)
         if goal_ is None or not goal_.wishes or name in self._without:
             self._given_up[name] = None
         else:
             self._goals[name] = goal_
+
+    def _is_consequence(self, found: Detection, facts: Facts) -> bool:
+        """Say whether a finding follows from another, and only the machine itself could mend it.
+
+        A GPU is not reset for errors of a memory that has to be exchanged.
+        """
+        wishes = self._goal(found, facts).wishes
+        return bool(wishes) and is_opaque(wishes[0]) and bool(self._causes_of(found))
+
+    def _causes_of(self, found: Detection) -> list[str]:
+        """Return the ids of the other findings that explain one."""
+        return [
+            other.id
+            for other in self._around.findings
+            if other.id != found.id and matches_any(found.id, other.symptoms)
+        ]
 
     def _goal(self, found: Detection, facts: Facts) -> Goal:
         return Goal(found, facts, less_likely=self._less_likely)
@@ -263,7 +281,8 @@ class Search:
         changes: Changes,
         wishes: Mapping[str, Wish],
     ) -> bool:
-        if one.id in wishes and is_opaque(wishes[one.id]):
+        mended = {name for name, wish in wishes.items() if is_opaque(wish)}
+        if one.id in mended or mended.intersection(self._causes_of(one)):
             return True
         if one.id in found:
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from doctor.facts.families import requirements
 from doctor.fixes.shell import Shell, line
@@ -18,6 +18,7 @@ from doctor.report.view.detail import Detail
 from doctor.report.view.words import flat
 
 _MOST = 6
+_PROVE = ("fix", "--prove")
 _TITLES_ABOVE = "solves"
 """The label of what a plan ends; in the report of a check that stands above it."""
 
@@ -38,7 +39,7 @@ def is_fix(report: Report) -> bool:
 
 
 def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
-    """Yield the plan for all findings, and how to have it proved; nothing where there is none."""
+    """Yield the plan for all findings, and what comes after it; nothing where there is none."""
     plan = report.plan
     if plan is None or not plan.steps:
         return
@@ -49,11 +50,18 @@ def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
                 if isinstance(block, Paragraph) and block.label == "changes":
                     yield from _stays(plan, report.observation.facts)
     shell = Shell.POWERSHELL if windows else Shell.POSIX
-    what = "fix above" if is_fix(report) else "plan"
-    yield Paragraph(
-        (Piece(f"try the {what} in a copy of this environment, and check it there:"),), "next"
-    )
-    yield Commands((line(_prove(report), shell),), shell.value)
+    what = "this fix" if is_fix(report) else "the plan"
+    text, words = f"try {what} in a copy of this environment, and check it there:", _PROVE
+    if _is_for_the_machine(plan):
+        restart = ", restart the machine" if plan.cost.reboot else ""
+        text, words = f"carry {what} out{restart}, and check again:", ("check",)
+    yield Paragraph((Piece(text),), "next")
+    yield Commands((line(_own(words, report), shell),), shell.value)
+
+
+def _is_for_the_machine(plan: Plan) -> bool:
+    """Say whether a plan changes the machine and no package: a copy would show nothing of it."""
+    return not plan.changes and any(step.sudo or step.reboot for step in plan.steps)
 
 
 def _repeats(block: Block, counted: tuple[Finding, ...], plan: Plan) -> bool:
@@ -80,7 +88,9 @@ def _stays(plan: Plan, facts: Facts) -> Iterator[Paragraph]:
         yield Paragraph((Piece(flat(", ".join(kept[:_MOST]) + more)),), "keeps")
 
 
-def _prove(report: Report) -> Command:
-    """Return the command that proves the plan for the target of this check."""
+def _own(words: Sequence[str], report: Report) -> Command:
+    """Return a command of doctor for the target of this check."""
     target = next(iter(report.observation.targets), None)
-    return Command(argv=("doctor", "fix", "--prove", *(target.options if target else ())))
+    named = target is not None and target.chosen_by == "--python"
+    where = ("--python", target.path) if named and target is not None else ()
+    return Command(argv=("doctor", *words, *where))
