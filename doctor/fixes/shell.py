@@ -12,7 +12,9 @@ import msgspec
 from doctor.base.own_name import own_words
 from doctor.model.fixes import Command
 
-_VARIABLE = re.compile(r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME)\b")
+_VARIABLE = re.compile(
+    r"\$(PATH|LIBRARY_PATH|LD_LIBRARY_PATH|CPATH|CPLUS_INCLUDE_PATH|HOME|USER)\b"
+)
 """Variables that a recipe may build on; any other dollar sign is quoted."""
 
 _IN_DOUBLE_QUOTES = re.compile(r"[$`\"!\n]|\\\\")

@@ -11,7 +11,7 @@ import pytest
 from doctor.catalog.loading import load
 from doctor.facts.derive import derive
 from doctor.model.facts import State
-from doctor.observe.probes.nvidia.xid import xids
+from doctor.observe.probes.nvidia.xid import kernel_log
 from tests import toy
 from tests.hosts import made_host
 
@@ -31,7 +31,7 @@ _SEEN = """\
 
 
 def test_the_reports_are_counted_by_gpu_and_number(tmp_path: Path) -> None:
-    fact = xids(made_host(tmp_path, {"/dev/kmsg": _SEEN}))
+    fact = kernel_log(made_host(tmp_path, {"/dev/kmsg": _SEEN})).xids
     assert fact.state is State.PRESENT
     assert fact.value == [
         {
@@ -61,22 +61,24 @@ def test_the_reports_are_counted_by_gpu_and_number(tmp_path: Path) -> None:
 
 
 def test_a_log_without_reports_and_a_log_that_is_not_shown(tmp_path: Path) -> None:
-    assert xids(made_host(tmp_path)).state is State.UNKNOWN
-    assert xids(made_host(tmp_path, {"/dev/kmsg": "6,1,1,-;hello\n"})).state is State.ABSENT
+    assert kernel_log(made_host(tmp_path)).xids.state is State.UNKNOWN
+    assert (
+        kernel_log(made_host(tmp_path, {"/dev/kmsg": "6,1,1,-;hello\n"})).xids.state is State.ABSENT
+    )
     odd = "6,1,1,-;NVRM: Xid (PCI:" + "0" * 100_000 + "\n" + "NVRM: Xid\n" * 1000
-    assert xids(made_host(tmp_path, {"/dev/kmsg": odd})).state is State.ABSENT
+    assert kernel_log(made_host(tmp_path, {"/dev/kmsg": odd})).xids.state is State.ABSENT
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every log")
 def test_a_log_that_may_not_be_read_is_unknown(tmp_path: Path) -> None:
     host = made_host(tmp_path, {"/dev/kmsg": _SEEN})
     (tmp_path / "root/dev/kmsg").chmod(0)
-    assert xids(host).state is State.UNKNOWN
+    assert kernel_log(host).xids.state is State.UNKNOWN
 
 
 def test_many_kinds_of_reports_are_bounded(tmp_path: Path) -> None:
     lines = (f"6,1,{code},-;NVRM: Xid (PCI:0000:00:06): {code}, x\n" for code in range(1000))
-    assert len(xids(made_host(tmp_path, {"/dev/kmsg": "".join(lines)})).value) == 64
+    assert len(kernel_log(made_host(tmp_path, {"/dev/kmsg": "".join(lines)})).xids.value) == 64
 
 
 _GPU = {"index": 2, "name": "NVIDIA H100", "pci_bus_id": "0000:00:06.0"}
@@ -134,3 +136,22 @@ def test_odd_values_of_a_replayed_snapshot_are_no_reports() -> None:
     assert _sorts({"code": "x"}, {"code": 119, "last_seconds": "x", "pci_bus_id": 4}) == {
         "reset": 1
     }
+
+
+def test_a_start_that_failed_and_firmware_that_is_missing(tmp_path: Path) -> None:
+    log = kernel_log(
+        made_host(
+            tmp_path,
+            {
+                "/dev/kmsg": (
+                    "3,1,1,-;nvidia 0000:10:00.0: Direct firmware load for "
+                    "nvidia/580.95.05/gsp_ga10x.bin failed with error -2\n"
+                    "3,2,2,-;NVRM: GPU 0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)\n"
+                    "3,3,3,-;NVRM: GPU 0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)\n"
+                )
+            },
+        )
+    )
+    assert log.firmware_missing.value == ["nvidia/580.95.05/gsp_ga10x.bin"]
+    assert log.start_failed.value == ["0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)"]
+    assert log.xids.state is State.ABSENT

@@ -15,7 +15,19 @@ from tests.rig.scenarios import SCENARIOS
 
 NOT_YET: frozenset[str] = frozenset()
 # Two GPUs run all canaries at every push, four a few of them.
-DEAR = frozenset({"eight-gpus"})
+DEAR = frozenset(
+    {
+        "eight-gpus",
+        # The examples of their rules run at every push; these play the machine as well.
+        "k80-and-its-last-driver",
+        "fabric-manager-stopped",
+        "torch-for-cuda-on-an-mi300x",
+        "kept-for-a-virtual-machine",
+        "graphics-of-the-processor",
+        "new-torch-of-cuda-12-on-gb10",
+        "prime-select-intel",
+    }
+)
 
 
 def parameters(wanted: Callable[[Scenario], bool]) -> list[ParameterSet]:

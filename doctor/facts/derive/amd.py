@@ -17,6 +17,13 @@ _ABOVE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 """What HIP reads, the first that is set."""
 _VERSION = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{1,2})")
 _CHIP = re.compile(r"gfx([0-9]{1,2})([0-9a-f])([0-9a-f])")
+_SERVED = frozenset(
+    "gfx90a gfx942 gfx950 gfx1030 gfx1100 gfx1101 gfx1200 gfx1201".split()  # noqa: SIM905
+)
+"""Chips of cards for computing that the wheels of torch for ROCm hold code for.
+
+A processor's own graphics are none of them: nobody misses those.
+"""
 _VEGA = {"gfx900", "gfx902", "gfx909", "gfx90c"}
 """The chips of generation 9 that run each other's code.
 
@@ -32,6 +39,9 @@ def amd_choices(facts: Facts) -> FactStream:
     """
     differs = _override(facts)
     yield "amd.override_differs", present(differs, SOURCE) if differs else absent(SOURCE)
+    served = [gpu["gfx"] for gpu in cards(facts, "amd.gpus") if gpu.get("gfx") in _SERVED]
+    served = list(dict.fromkeys(served))
+    yield "amd.for_rocm", present(served, SOURCE) if served else absent(SOURCE)
     said = _wrong(facts)
     yield "amd.visible_error", present(said, SOURCE) if said else absent(SOURCE)
 

@@ -18,6 +18,7 @@ GPUS: dict[str, str] = {
         "in words, where HIP_VISIBLE_DEVICES names a GPU that is not there, or that "
         "ROCR_VISIBLE_DEVICES took away"
     ),
+    "amd.for_rocm": "chips of the AMD GPUs here that torch's builds for ROCm serve: gfx942",
     "amd.unsupported_by_torch": (
         "targets (gfx1036) of the AMD GPUs, where this torch has code for none of them"
     ),

@@ -66,6 +66,14 @@ NVIDIA: dict[str, str] = {
         "the driver's error reports in the kernel's log, by GPU and number: {code, pci_bus_id, "
         "count, last_seconds (since the start of the machine), text, process}"
     ),
+    "nvidia.start_failed": (
+        "GPUs that the driver could not start, from the kernel's log: 0000:10:00.0: RmInitAdapter "
+        "failed! (0x61:0x56:1852)"
+    ),
+    "nvidia.firmware_missing": (
+        "files of firmware that the driver did not find, from the kernel's log: "
+        "nvidia/580.95.05/gsp_ga10x.bin"
+    ),
     "nvidia.xid_restart": "visible GPUs whose last Xids call for a restart of the machine",
     "nvidia.xid_reset": "visible GPUs whose last Xids call for a reset of the GPU",
     "nvidia.xid_watch": "visible GPUs with Xids that call for attention",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from doctor.facts.families import requirements
@@ -18,6 +19,11 @@ from doctor.report.view.detail import Detail
 from doctor.report.view.words import flat
 
 _MOST = 6
+_OF_ENVIRONMENT = re.compile(
+    r"(?:^|[/\\])(?:python[\d.]*|pip[\d.]*|uv|conda|mamba|micromamba|poetry|cargo|rm|powershell|env"
+    r"|unset)(?:\.exe)?$"
+)
+"""Programs that change an environment or variables; every other one changes the machine."""
 _PROVE = ("fix", "--prove")
 _TITLES_ABOVE = "solves"
 """The label of what a plan ends; in the report of a check that stands above it."""
@@ -61,7 +67,8 @@ def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
 
 def _is_for_the_machine(plan: Plan) -> bool:
     """Say whether a plan changes the machine and no package: a copy would show nothing of it."""
-    return not plan.changes and any(step.sudo or step.reboot for step in plan.steps)
+    programs = [step.command.argv[0] for step in plan.steps if step.command and step.command.argv]
+    return not plan.changes and not all(_OF_ENVIRONMENT.search(one) for one in programs)
 
 
 def _repeats(block: Block, counted: tuple[Finding, ...], plan: Plan) -> bool:

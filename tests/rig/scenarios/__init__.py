@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tests.rig.scenario import Scenario
-from tests.rig.scenarios import broken, elsewhere, faulty, healthy, refusing
+from tests.rig.scenarios import broken, causes, elsewhere, faulty, healthy, refusing
 
 SCENARIOS: dict[str, Scenario] = {
     **healthy.SCENARIOS,
     **refusing.SCENARIOS,
     **broken.SCENARIOS,
+    **causes.SCENARIOS,
     **elsewhere.SCENARIOS,
     **faulty.SCENARIOS,
 }

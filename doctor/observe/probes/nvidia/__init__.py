@@ -10,10 +10,10 @@ import msgspec
 from doctor.host import Host, Termination
 from doctor.host.nvml import Gpu, NvmlAnswer, ask_nvml
 from doctor.host.threads import run_in_threads
-from doctor.model.facts import Fact, FactStream, absent, present, unknown
+from doctor.model.facts import FactStream, absent, present, unknown
 from doctor.observe.probes.nvidia import files
 from doctor.observe.probes.nvidia.modules import of_modules
-from doctor.observe.probes.nvidia.xid import xids
+from doctor.observe.probes.nvidia.xid import KernelLog, kernel_log
 from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
 
@@ -51,14 +51,14 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     # A library alone is no driver: images and runners carry it for machines that have one.
     library = files.nvml_library(host) if not shown else None
     if not shown and library is None:
-        yield "nvidia.xid", absent(_NO_DRIVER)
+        yield from _logged(None)
         yield from _nothing()
         return
     if kernel:
         # Given before NVML is asked: this much stays, whatever a broken driver does to the child.
         yield from _driver(*kernel)
-    nvml, xid = _asked(host, patience, loaded=kernel is not None)
-    yield "nvidia.xid", xid
+    nvml, log = _asked(host, patience, loaded=kernel is not None)
+    yield from _logged(log)
     if not shown and not nvml.gpus:
         yield from _nothing(nvml.error if there.value else "")
         return
@@ -82,17 +82,26 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     yield from of_gpus(host, answer, source)
 
 
-def _asked(host: Host, patience: float, *, loaded: bool) -> tuple[NvmlAnswer, Fact]:
-    """Return what NVML says, and the Xids of the kernel's log.
+def _logged(log: KernelLog | None) -> FactStream:
+    """Yield what the driver wrote into the kernel's log; nothing where none is loaded."""
+    nothing = absent(_NO_DRIVER)
+    found = log or KernelLog(nothing, nothing, nothing)
+    yield "nvidia.xid", found.xids
+    yield "nvidia.start_failed", found.start_failed
+    yield "nvidia.firmware_missing", found.firmware_missing
+
+
+def _asked(host: Host, patience: float, *, loaded: bool) -> tuple[NvmlAnswer, KernelLog | None]:
+    """Return what NVML says, and what the driver wrote into the kernel's log.
 
     The log is read while NVML's child starts, so that it costs no time.
     """
     answers: list[NvmlAnswer] = []
     logs = run_in_threads(
-        {"xid": partial(xids, host)} if loaded else {},
+        {"log": partial(kernel_log, host)} if loaded else {},
         lambda: answers.append(ask_nvml(host, timeout=patience)),
     )
-    return answers[0], logs.get("xid", absent(_NO_DRIVER))
+    return answers[0], logs.get("log")
 
 
 def _nothing(said: str = "") -> FactStream:

@@ -1,4 +1,4 @@
-"""Read the driver's error reports (Xid) from the kernel's log.
+"""Read the driver's error reports (Xid) and failed starts from the kernel's log.
 
 The form of the records of /dev/kmsg is in
 https://www.kernel.org/doc/Documentation/ABI/testing/dev-kmsg, that of the lines in
@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.host import Host
 from doctor.model.facts import Fact, absent, present, unknown
@@ -23,19 +23,48 @@ _MOST_BYTES = 4 << 20
 _MOST_KINDS = 64
 _PATIENCE = 0.15
 """Seconds: NVML, which is asked at the same time, takes no less."""
-_MARK = b"NVRM: Xid"
+_MARKS = (b"NVRM: Xid", b"RmInitAdapter failed", b"irmware load for nvidia/")
 _XID = re.compile(
     r"^\d{1,6},\d{1,20},(?P<at>\d{1,20}),[^;\n]{0,80};NVRM: Xid "
     r"\(PCI:(?P<place>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[^)\n]{0,40}\): "
     r"(?P<code>\d{1,4}),(?P<text>.{0,400})",
     re.MULTILINE,
 )
+_FAILED = re.compile(
+    r";NVRM: GPU (?P<place>[0-9a-fA-F:.]{7,16}): "
+    r"(?P<text>RmInitAdapter failed! \([0-9a-fx:]{1,40}\))"
+)
+_FIRMWARE = re.compile(r"irmware load for (?P<file>nvidia/[\w./-]{1,80}) failed with error -2\b")
+_MOST_STARTS = 16
 _PROCESS = re.compile(r"\bname=([^,]{1,64})")
 _KEPT = 160
 
 
-def xids(host: Host) -> Fact:
-    """Return the Xids of each GPU by their number, in the order of their first report."""
+class KernelLog(NamedTuple):
+    """What the driver wrote into the kernel's log.
+
+    `xids` are the Xids of each GPU by their number, in the order of their first report;
+    `start_failed` the GPUs that the driver could not start, in its words; `firmware_missing` the
+    files that it asked for in vain (error -2, ENOENT).
+    """
+
+    xids: Fact
+    start_failed: Fact
+    firmware_missing: Fact
+
+
+def kernel_log(host: Host) -> KernelLog:
+    """Return what the driver wrote into the kernel's log since the start of the machine."""
+    text = _text(host)
+    if isinstance(text, Fact):
+        return KernelLog(text, text, text)
+    failed = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _FAILED.finditer(text))
+    files = dict.fromkeys(one["file"] for one in _FIRMWARE.finditer(text))
+    found = (_collected(text), list(failed)[:_MOST_STARTS], list(files)[:_MOST_STARTS])
+    return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
+
+
+def _text(host: Host) -> str | Fact:
     try:
         opened = os.open(host.at(_LOG), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
@@ -43,17 +72,15 @@ def xids(host: Host) -> Fact:
     except OSError as error:
         return unknown(f"the kernel's log may not be read: {error.strerror}", _LOG)
     try:
-        text = _read(opened)
+        return _read(opened)
     except OSError as error:
         return unknown(f"the kernel's log may not be read: {error.strerror}", _LOG)
     finally:
         os.close(opened)
-    found = _collected(text)
-    return present(found, _LOG) if found else absent(_LOG)
 
 
 def _read(opened: int) -> str:
-    """Return the records about Xids; of a file that is no device, all of it."""
+    """Return the records of the driver; of a file that is no device, all of it."""
     whole = not stat.S_ISCHR(os.fstat(opened).st_mode)
     end, size = time.monotonic() + _PATIENCE, 0
     kept: list[bytes] = []
@@ -68,7 +95,7 @@ def _read(opened: int) -> str:
         if not record:
             break
         size += len(record)
-        if whole or _MARK in record:
+        if whole or any(mark in record for mark in _MARKS):
             kept.append(record)
     return b"".join(kept).decode("utf-8", "replace")
 
