@@ -43,6 +43,13 @@ from doctor.model.fixes import Command
             "\"$HOME\"'/my venv/bin/python'",
         ),
         (Command(argv=("$HOME/v/bin/python",)), "", '"$HOME"/v/bin/python'),
+        (Command(argv=("usermod", "-aG", "video", "$USER")), "", 'usermod -aG video "$USER"'),
+        (
+            Command(argv=("sh", "-c", r"printf 'blacklist nouveau\n' > /etc/x")),
+            "",
+            "sh -c \"printf 'blacklist nouveau\\n' > /etc/x\"",
+        ),
+        (Command(argv=("echo", "it's $5")), "", """echo 'it'"'"'s $5'"""),
     ],
 )
 def test_lines_for_a_posix_shell(command: Command, home: str, expected: str) -> None:

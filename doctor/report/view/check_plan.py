@@ -24,7 +24,7 @@ _OF_ENVIRONMENT = re.compile(
     r"|unset)(?:\.exe)?$"
 )
 """Programs that change an environment or variables; every other one changes the machine."""
-_PROVE = ("fix", "--prove")
+_PROVE, _CHECK = ("fix", "--prove"), ("check",)
 _TITLES_ABOVE = "solves"
 """The label of what a plan ends; in the report of a check that stands above it."""
 
@@ -57,10 +57,11 @@ def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
                     yield from _stays(plan, report.observation.facts)
     shell = Shell.POWERSHELL if windows else Shell.POSIX
     what = "this fix" if is_fix(report) else "the plan"
-    text, words = f"try {what} in a copy of this environment, and check it there:", _PROVE
+    text = f"try {what} in a copy of this environment, and check it there:"
+    words: tuple[str, ...] = _PROVE
     if _is_for_the_machine(plan):
         restart = ", restart the machine" if plan.cost.reboot else ""
-        text, words = f"carry {what} out{restart}, and check again:", ("check",)
+        text, words = f"carry {what} out{restart}, and check again:", _CHECK
     yield Paragraph((Piece(text),), "next")
     yield Commands((line(_own(words, report), shell),), shell.value)
 
