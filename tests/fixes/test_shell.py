@@ -108,4 +108,4 @@ def test_a_shell_hears_what_was_said_and_runs_nothing_else(words: list[str]) -> 
 
 
 def test_other_dollars_are_not_expanded() -> None:
-    assert line(Command(argv=("echo", "$(id) $USER `id`"))) == "echo '$(id) $USER `id`'"
+    assert line(Command(argv=("echo", "$(id) $SHELL `id`"))) == "echo '$(id) $SHELL `id`'"
