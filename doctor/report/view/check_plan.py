@@ -56,7 +56,7 @@ def at_end(report: Report, detail: Detail, *, windows: bool) -> Iterator[Block]:
                 if isinstance(block, Paragraph) and block.label == "changes":
                     yield from _stays(plan, report.observation.facts)
     shell = Shell.POWERSHELL if windows else Shell.POSIX
-    what = "this fix" if is_fix(report) else "the plan"
+    what = "the fix above" if is_fix(report) else "the plan"
     text = f"try {what} in a copy of this environment, and check it there:"
     words: tuple[str, ...] = _PROVE
     if _is_for_the_machine(plan):
@@ -99,6 +99,4 @@ def _stays(plan: Plan, facts: Facts) -> Iterator[Paragraph]:
 def _own(words: Sequence[str], report: Report) -> Command:
     """Return a command of doctor for the target of this check."""
     target = next(iter(report.observation.targets), None)
-    named = target is not None and target.chosen_by == "--python"
-    where = ("--python", target.path) if named and target is not None else ()
-    return Command(argv=("doctor", *words, *where))
+    return Command(argv=("doctor", *words, *(target.options if target else ())))

@@ -40,7 +40,8 @@ SCENARIOS = {
                 if not path.startswith("/proc/driver/nvidia/gpus")
             },
             **machines.kernel_log(
-                "nvidia 0000:10:00.0: Direct firmware load for nvidia/580.95.05/gsp_ga10x.bin failed with error -2",
+                "nvidia 0000:10:00.0: Direct firmware load for nvidia/580.95.05/gsp_ga10x.bin "
+                "failed with error -2",
                 "NVRM: GPU 0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)",
             ),
         },
