@@ -7,6 +7,7 @@ needs one takes it from here and not out of the names of its facts.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -120,7 +121,8 @@ def newer_than_tables(facts: Facts) -> Iterator[tuple[str, NewerThanTable]]:
         if family != "compat" or name != NewerThanTable.fact(table):
             continue
         value = value_of(facts, name)
-        if isinstance(value, dict):
+        # A saved report may hold anything under this name.
+        with suppress(msgspec.ValidationError):
             yield table, msgspec.convert(value, NewerThanTable, strict=False)
 
 

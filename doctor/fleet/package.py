@@ -6,7 +6,7 @@ The archive itself is made by doctor.fleet.archive.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from doctor.base.errors import UsageError
 from doctor.fleet import nodesets
@@ -16,7 +16,6 @@ from doctor.redact.secrets import without_secrets
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 _EXPRESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._,\[\]-]{0,65535}")
-_WORD = re.compile(r",(?![^\[\]]*\])")
 _BRACKET = re.compile(r"\[([0-9,-]*)\]")
 _MOST_NODES = 100_000
 
@@ -63,12 +62,23 @@ def listed_names(text: str) -> tuple[str, ...]:
     if "[" in words:
         checked_expression(words)
     # Ranges are counted before anything makes a list of them.
-    if sum(map(_count, _WORD.split(words))) > _MOST_NODES:
+    if sum(map(_count, _split(words))) > _MOST_NODES:
         raise UsageError(f"{text[:80]!r} has more than {_MOST_NODES:,} nodes")
     try:
         return tuple(dict.fromkeys(nodesets.unfold(words)))
     except ValueError as error:
         raise UsageError(f"{text[:80]!r} is no list of nodes: {error}") from None
+
+
+def _split(words: str) -> Iterator[str]:
+    """Yield the words between the commas that stand outside of brackets."""
+    start, depth = 0, 0
+    for at, letter in enumerate(words):
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            yield words[start:at]
+            start = at + 1
+    yield words[start:]
 
 
 def _count(word: str) -> int:
