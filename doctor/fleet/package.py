@@ -62,7 +62,7 @@ def listed_names(text: str) -> tuple[str, ...]:
     if "[" in words:
         checked_expression(words)
     # Ranges are counted before anything makes a list of them.
-    if sum(map(_count, _split(words))) > _MOST_NODES:
+    if sum(map(_count, _words(words))) > _MOST_NODES:
         raise UsageError(f"{text[:80]!r} has more than {_MOST_NODES:,} nodes")
     try:
         return tuple(dict.fromkeys(nodesets.unfold(words)))
@@ -70,15 +70,16 @@ def listed_names(text: str) -> tuple[str, ...]:
         raise UsageError(f"{text[:80]!r} is no list of nodes: {error}") from None
 
 
-def _split(words: str) -> Iterator[str]:
-    """Yield the words between the commas that stand outside of brackets."""
-    start, depth = 0, 0
-    for at, letter in enumerate(words):
-        depth += (letter == "[") - (letter == "]")
-        if letter == "," and depth == 0:
-            yield words[start:at]
-            start = at + 1
-    yield words[start:]
+def _words(text: str) -> Iterator[str]:
+    """Yield what stands between the commas outside brackets."""
+    begin, inside = 0, False
+    for at, letter in enumerate(text):
+        if letter in "[]":
+            inside = letter == "["
+        elif letter == "," and not inside:
+            yield text[begin:at]
+            begin = at + 1
+    yield text[begin:]
 
 
 def _count(word: str) -> int:
