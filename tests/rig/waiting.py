@@ -5,7 +5,7 @@ Whoever mends one takes its name away, for a strict mark tells.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -30,11 +30,13 @@ DEAR = frozenset(
 )
 
 
-def parameters(wanted: Callable[[Scenario], bool]) -> list[ParameterSet]:
+def parameters(
+    wanted: Callable[[Scenario], bool], scenarios: Mapping[str, Scenario] = SCENARIOS
+) -> list[ParameterSet]:
     """Return the names of the scenarios that are wanted, marked where doctor is not there yet."""
     return [
         pytest.param(name, marks=_marks(name), id=name)
-        for name, scenario in SCENARIOS.items()
+        for name, scenario in scenarios.items()
         if wanted(scenario)
     ]
 

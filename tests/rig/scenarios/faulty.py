@@ -206,3 +206,8 @@ SCENARIOS = {
         green=(*_alive(1), *_alive(1, check="noncontiguous-ops")),
     ),
 }
+
+
+def cards(scenario: Scenario) -> int:
+    """Return how many GPUs the machine of a scenario has."""
+    return len(scenario.gpus["gpus"]) if scenario.gpus else 0
