@@ -164,6 +164,13 @@ PLACES = (
         r"microsoft-standard-WSL|/usr/lib/wsl/|\bWSL ?2\b|" + _START + r"/mnt/[a-z]/",
         ("microsoft-standard-wsl", "/usr/lib/wsl/", "wsl2", "wsl 2", "/mnt/"),
     ),
+    # Windows names a new machine so, and WSL takes its name over into the prompt of bash.
+    Sign(
+        "wsl",
+        "yes",
+        r"^(?:\([\w.-]{1,40}\) ?)?[\w.-]{1,40}@(?:DESKTOP|LAPTOP)-[A-Z0-9]{7,8}:[~/]",
+        ("@desktop-", "@laptop-"),
+    ),
     Sign(
         "jetson",
         "",
