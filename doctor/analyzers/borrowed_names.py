@@ -72,6 +72,66 @@ _GONE_BEFORE = {
 """Names that were gone before the first release of the timeline."""
 
 
+_BEFORE_TORCH = {
+    "torch.legacy": "0.4.1",
+    "torch.utils.ffi": "0.4.1",
+    "torch.utils.serialization": "0.4.1",
+    **dict.fromkeys(("torch.btrifact", "torch.gesv", "torch.potrf", "torch.trtrs"), "1.1.0"),
+}
+"""The last release with a name that is older than the timeline (the release notes of torch)."""
+
+
+def explain_unheard(
+    event: Event, module: str, name: str, caller: Caller | None
+) -> Explanation | None:
+    """Explain a name that no release of the timeline has."""
+    history = names.module_history(module)
+    if history is None or not history.releases:
+        return None
+    distribution, first, last = history.distribution, history.releases[0], history.releases[-1]
+    until = _BEFORE_TORCH.get(f"{module}.{name}", "")
+    packaged = caller is not None and caller.kind == "package" and NAME.fullmatch(caller.name)
+    if not until and not packaged:
+        return None  # a misspelled name is likelier in a program's own code
+    recipes: tuple[Recipe, ...] = ()
+    if caller and packaged:
+        asking = names.distribution_of(caller.name) or caller.name
+        recipes = (
+            Recipe(
+                title=f"Update {caller.name}, which asks for it",
+                steps=(Action(install=(asking,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+            ),
+        )
+    if until:
+        python = "3.7" if until.startswith("1.") else "3.6"
+        where = ("-c", "pytorch", f"python={python}", f"pytorch={until}")
+        recipes += (
+            Recipe(
+                title=f"Run it with torch {until}, the last that has it, in an environment of its "
+                "own",
+                use_if=("a GPU of that time, or the CPU, will do",),
+                steps=(Action(run=("conda", "create", "-y", "-n", f"torch-{until}", *where)),),
+            ),
+        )
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT if until else Precision.FAMILY,
+        detection=detection(
+            event,
+            f"{module}.{name} is gone since before {distribution} {first}: {until} was the last "
+            "with it"
+            if until
+            else f"No release of {distribution} from {first} to {last} has {module}.{name}",
+            f"The code that asks for it is written for a {distribution} that is older."
+            if until
+            else f"The code that asks for it is written for a {distribution} before {first}, for "
+            "one that came later, or for another build of it.",
+            recipes=recipes,
+            name="name-not-in-release",
+        ),
+    )
+
+
 def as_old_as(found: Fit, caller: Caller, module: str, name: str) -> tuple[Recipe, ...]:
     """Return what helps where no known release has a name."""
     names_, requirement, (before, after) = _GONE_BEFORE.get(

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.c_library import glibc_of_conda
 from doctor.analyzers.case import Case, Explanation
+from doctor.analyzers.conda_pins import explain_pins, explain_tree
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import distinct
 from doctor.model.events import Event
@@ -24,10 +25,14 @@ def explain(case: Case) -> Iterator[Explanation]:
     """Yield what the system lacks, or else what conda says of packages."""
     systems = list(_systems(case))
     yield from systems
-    for event in () if systems else distinct(case, *_EXPLAINED, most=4):
-        if event.speaker != "conda":
-            continue
-        if (found := _EXPLAINED[event.kind](case, event)) is not None:
+    if systems:
+        return
+    events = [event for event in distinct(case, *_EXPLAINED, most=4) if event.speaker == "conda"]
+    # The classic solver prints the specifications below its error, and no more.
+    events = events or [event for event in case.of("resolver-failed") if event.speaker == "conda"]
+    for event in events[:4]:
+        explain_one = _EXPLAINED.get(event.kind, explain_pins)
+        if (found := explain_one(case, event)) is not None:
             yield found
 
 
@@ -182,7 +187,7 @@ def _tree(case: Case, event: Event) -> Explanation | None:
 
 def _conda(case: Case, event: Event) -> Explanation | None:
     """Explain a package of conda whose requirement nothing fulfils."""
-    if (found := _tree(case, event)) is not None:
+    if (found := _tree(case, event) or explain_tree(case, event)) is not None:
         return found
     package, requirement = event.objects.get("package"), event.objects.get("requirement")
     if not package or not requirement:
@@ -215,7 +220,8 @@ def _conda(case: Case, event: Event) -> Explanation | None:
 
 def _provided(case: Case, event: Event) -> Explanation | None:
     """Explain what no channel of conda has."""
-    del case
+    if (found := explain_tree(case, event)) is not None:
+        return found
     requirement, package = event.objects["requirement"].strip(), event.objects.get("package", "")
     if requirement.startswith("__"):
         return None

@@ -13,13 +13,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
 from packaging.utils import canonicalize_name
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inside_packages import explain_addon
 from doctor.analyzers.inventory import NAME, Caller, Inventory, caller_of, distinct
-from doctor.analyzers.name_findings import explain_hidden, explain_release, explain_standard
-from doctor.analyzers.python_names import is_passing
+from doctor.analyzers.name_findings import (
+    explain_hidden,
+    explain_inconsistent,
+    explain_release,
+    explain_standard,
+)
+from doctor.analyzers.python_names import frames_inside, is_passing
 from doctor.analyzers.releases import TORCH, fit
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -178,6 +184,9 @@ def _inner(
         return _part(event, module, caller)
     name = module.rpartition(".")[2]
     own = caller_of(case, event, package)
+    if own is None and frames_inside(case, event, package):
+        one, denied = explain_inconsistent(event, found, package, module), ("*/name-removed",)
+        return msgspec.structs.replace(one, precision=Precision.EXACT, contradicts=denied)
     return explain_release(
         event,
         found,

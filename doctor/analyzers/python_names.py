@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.analyzers.borrowed_names import explain_borrowed
+from doctor.analyzers.borrowed_names import explain_borrowed, explain_unheard
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import (
     NAME,
@@ -96,7 +96,9 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     if history is None and names.module_history(module) is None:
         return _stranger(event, package, name, caller)
     if history is None:
-        return explain_borrowed(event, module, name, caller)
+        return explain_borrowed(event, module, name, caller) or explain_unheard(
+            event, module, name, caller
+        )
     version = inventory.release(history.distribution)
     found = narrowed(fit(history, version), history, _beside(case, event, module, name))
     if caller is None and frames_inside(case, event, package):
@@ -163,8 +165,12 @@ _SOME = 12
 
 def frames_inside(case: Case, event: Event, package: str) -> bool:
     """Say whether only code of a package itself stands in the traceback."""
-    owners = [package_of(path) for path in frames(case, event) if not path.startswith("<frozen")]
-    return bool(owners) and set(owners) == {package}
+    owners = {
+        package_of(path)
+        for path in frames(case, event)
+        if package_of(path) is not None or not is_library(path)
+    }
+    return owners == {package}
 
 
 def _stranger(event: Event, package: str, name: str, caller: Caller | None) -> Explanation | None:

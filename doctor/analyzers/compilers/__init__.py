@@ -25,6 +25,7 @@ from doctor.analyzers.compilers.hosts import host_compiler
 from doctor.analyzers.compilers.names import header_or_name
 from doctor.analyzers.compilers.options import option
 from doctor.analyzers.compilers.places import by_place
+from doctor.analyzers.compilers.refused_hosts import refused_host
 from doctor.analyzers.compilers.resources import resources
 from doctor.analyzers.compilers.standards import standard
 from doctor.model.events import Event
@@ -33,6 +34,7 @@ _MOST = 3
 _RULES: tuple[Callable[[Case, Event], Explanation | None], ...] = (
     resources,
     standard,
+    refused_host,
     host_compiler,
     device_name,
     architecture,

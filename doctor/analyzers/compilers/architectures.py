@@ -6,6 +6,7 @@ notes of the toolkits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -226,8 +227,58 @@ def _empty(case: Case, event: Event, words: str) -> Explanation:
     )
 
 
+_ARCH_SPECIFIC = re.compile(
+    r"tensormap\.replace|wgmma|setmaxnreg|tcgen05|multimem|cp\.async\.bulk\.tensor.{0,40}gather"
+)
+"""Instructions of sm_90a, sm_100a and the like, which plain architectures do not have (PTX ISA)."""
+
+
+def _of_one_gpu(event: Event, feature: str, on: str) -> Explanation:
+    """Explain an instruction that only an architecture with the letter a has."""
+    own = "90a" if re.search(r"sm_?90", event.text) or "wgmma" in feature else f"{on}a"
+    other = own != f"{on}a"
+    dotted = f"{own[:-2]}.{own[-2:]}"
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{feature} is an instruction of sm_{own}, and the file is compiled for plain sm_{on}",
+            "Such instructions belong to one GPU generation, and only the architecture with the "
+            "letter a has them. "
+            + (
+                f"The file is written for sm_{own} and has no place in a build for sm_{on}: a "
+                "release of the package that knows this GPU leaves it out."
+                if other
+                else "The GPU has them; the letter is missing in the list of the build."
+            ),
+            recipes=(
+                Recipe(
+                    title=f"Compile these files for sm_{own}",
+                    use_if=() if not other else (f"the GPU has compute capability {dotted[:-1]}",),
+                    steps=(Action(env={"TORCH_CUDA_ARCH_LIST": dotted}),),
+                    note=f"CMake projects take -DCMAKE_CUDA_ARCHITECTURES={own}.",
+                ),
+                Recipe(
+                    title="Take the newest state of the package, which knows this GPU",
+                    use_if=("it is built from a git checkout",),
+                    steps=(
+                        Action(run=("git", "pull", "--ff-only")),
+                        Action(run=("git", "submodule", "update", "--init", "--recursive")),
+                    ),
+                    note="Then build in an empty folder.",
+                ),
+            ),
+            name="architecture-without-letter",
+            captures={"arch": own},
+        ),
+    )
+
+
 def _feature(event: Event, groups: Mapping[str, str]) -> Explanation:
     least, on, feature = groups.get("least"), groups.get("on"), groups["feature"]
+    if on and on.isdigit() and int(on) >= 90 and _ARCH_SPECIFIC.search(feature):
+        return _of_one_gpu(event, feature, on)
     needs = f"sm_{least} or newer" if least else f"more than sm_{on} has"
     return Explanation(
         event=event,

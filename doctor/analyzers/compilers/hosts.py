@@ -29,6 +29,10 @@ _HEADER = re.compile(
     r"(?:/usr/(?:local/)?(?:include/c\+\+|lib/gcc/[\w-]{1,40})/(?P<release>\d{1,2})(?:\.[\d.]{1,8})?/"
     r"|/(?:include/c\+\+|lib/gcc/[\w-]{1,60})/(?P<other>\d{1,2})(?:\.[\d.]{1,8})?/)"
 )
+_MISREAD = re.compile(
+    r"parameter packs not expanded|wrong number of template arguments|not a return-statement"
+)
+"""What gcc says of its own headers after an nvcc that does not know them has rewritten them."""
 _LIBC = re.compile(
     r"/usr/include/(?:[\w-]{1,40}-gnu/)?(?:bits|sys)/|/usr/include/(?:stdlib|math)\.h"
 )
@@ -52,7 +56,7 @@ def host_compiler(case: Case, event: Event) -> Explanation | None:
         return _old_visual_studio(event, match.groups["wanted"])
     file = event.objects.get("file", "")
     reads = event.speaker == "nvcc" and compile_pattern(_UNKNOWN).search(message)
-    if not reads and "parameter packs not expanded" not in message:
+    if not reads and not _MISREAD.search(message):
         return None
     if (found := _HEADER.search(file)) or _LIBC.search(file):
         return _headers(case, event, (found["release"] or found["other"]) if found else "")
@@ -80,14 +84,15 @@ def _refused(case: Case, event: Event, kind: str, most: str) -> Explanation:
             event,
             title,
             cause,
-            recipes=_older(name, most),
+            recipes=older(name, most),
             name="host-compiler-too-new",
             captures={"most": most},
         ),
     )
 
 
-def _older(name: str, most: str) -> tuple[Recipe, ...]:
+def older(name: str, most: str) -> tuple[Recipe, ...]:
+    """Return the recipes for an older host compiler."""
     program = "g++" if name == "gcc" else "clang++"
     package = f"{program}-{most}" if name == "gcc" else f"clang-{most}"
     return (
@@ -107,7 +112,7 @@ def _older(name: str, most: str) -> tuple[Recipe, ...]:
     )
 
 
-def _newer(later: str) -> Recipe:
+def newer_toolkit(later: str) -> Recipe:
     """Return the recipe for a toolkit that reads the headers of this system."""
     which = f"CUDA {later} or newer" if later else "a CUDA release as new as this system"
     return Recipe(
@@ -141,7 +146,8 @@ def _toolkit_for(case: Case, name: str, release: str) -> str:
     return ""
 
 
-def _newest_for(case: Case, name: str, toolkit: str) -> str:
+def newest_for(case: Case, name: str, toolkit: str) -> str:
+    """Return the newest release of a host compiler that a toolkit takes; empty if unknown."""
     for row in table_rows(case.catalog, f"cuda-{name}"):
         if row.get("cuda") == toolkit:
             return str(row.get("newest", ""))
@@ -151,7 +157,7 @@ def _newest_for(case: Case, name: str, toolkit: str) -> str:
 def _headers(case: Case, event: Event, release: str) -> Explanation | None:
     toolkit = toolkit_of(case, event)
     release = release or _host_release(case, event, "gcc")
-    newest = _newest_for(case, "gcc", toolkit)
+    newest = newest_for(case, "gcc", toolkit)
     accepted = release and newest and int(release) <= int(newest)
     if accepted and "_Float" not in event.text:
         return None  # then the error is another one
@@ -165,7 +171,7 @@ def _headers(case: Case, event: Event, release: str) -> Explanation | None:
         + (f"It takes gcc up to {newest}. " if newest else "")
         + (f"CUDA {later} is the first that takes gcc {release}." if later else "")
     ).strip()
-    recipes = (*(_older("gcc", newest) if newest else ()), _newer(later))
+    recipes = (*(older("gcc", newest) if newest else ()), newer_toolkit(later))
     return Explanation(
         event=event,
         precision=Precision.EXACT if release and newest else Precision.FAMILY,

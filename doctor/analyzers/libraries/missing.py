@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.libraries.other_vendor import of_other_vendor
 from doctor.analyzers.libraries.packages import ways_to_install
 from doctor.analyzers.machine import fact_text, system_of
 from doctor.analyzers.recipes import LINUX, command, container_with_gpus
@@ -54,6 +55,8 @@ def missing(case: Case, event: Event) -> Explanation | None:
         return _module(event)
     if _ATTEMPT.search(event.text):
         return None
+    if one := of_other_vendor(case, event, name):
+        return one
     found = library(name)
     if found is None:
         return _unknown(case, event, name)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import lines_around
+from doctor.analyzers.recipes import LINUX
 from doctor.analyzers.undefined_symbols.owners import library_of
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe, Snippet
+from doctor.model.issues import Action, Condition, Recipe, Snippet
 from doctor.timelines.c_library import symbol_version
 from doctor.timelines.symbols import owner_of
 
@@ -34,6 +35,8 @@ _NEEDED = re.compile(
     r"warning: (?P<needed>lib[\w.+-]{1,80}), needed by (?P<by>\S{1,200}), not found"
 )
 _VERSIONED = re.compile(r"@{1,2}(GLIBC_[\d.]{3,8}|GLIBCXX_[\d.]{3,10}|CXXABI_[\d.]{3,10})")
+_FORTRAN = re.compile(r"[a-z]\w{3,8}_$")
+"""A function of BLAS or LAPACK: some wheels of torch export these as well."""
 _CUBLAS_LT = re.compile(r"^_?cublasLt")
 
 
@@ -61,7 +64,7 @@ def _owner(symbol: str) -> str:
     )
     if _TORCH.search(plain):
         return "torch"
-    return owner_of(plain) or library_of(plain)
+    return library_of(plain) if _FORTRAN.match(plain) else owner_of(plain) or library_of(plain)
 
 
 def _explain(owner: str, found: list[tuple[Event, str]]) -> Explanation | None:
@@ -285,6 +288,50 @@ def _standard_library(event: Event, name: str) -> Explanation:
     )
 
 
+_DEVELOPERS: dict[str, tuple[str, str, str, str]] = {
+    "BLAS or LAPACK": ("libopenblas-dev", "openblas-devel", "openblas", "openblas"),
+    "libffi": ("libffi-dev", "libffi-devel", "libffi", "ffi"),
+    "OpenSSL": ("libssl-dev", "openssl-devel", "openssl", "ssl"),
+    "zlib": ("zlib1g-dev", "zlib-devel", "zlib", "z"),
+    "zstd": ("libzstd-dev", "libzstd-devel", "zstd", "zstd"),
+    "libjpeg": ("libjpeg-dev", "libjpeg-turbo-devel", "libjpeg-turbo", "jpeg"),
+    "libpng": ("libpng-dev", "libpng-devel", "libpng", "png"),
+    "HDF5": ("libhdf5-dev", "hdf5-devel", "hdf5", "hdf5"),
+    "MPI": ("libopenmpi-dev", "openmpi-devel", "openmpi", "mpi"),
+    "libnuma": ("libnuma-dev", "numactl-devel", "libnuma", "numa"),
+    "libibverbs": ("libibverbs-dev", "rdma-core-devel", "rdma-core", "ibverbs"),
+    "protobuf": ("libprotobuf-dev", "protobuf-devel", "libprotobuf", "protobuf"),
+    "OpenCV": ("libopencv-dev", "opencv-devel", "libopencv", "opencv_core"),
+    "TBB": ("libtbb-dev", "tbb-devel", "tbb-devel", "tbb"),
+    "fmt": ("libfmt-dev", "fmt-devel", "fmt", "fmt"),
+}
+"""Packages for apt, dnf and conda-forge with the link names of libraries, and one such name."""
+
+
+def _for_developers(owner: str) -> tuple[Recipe, ...]:
+    """Return what brings a library to the linker."""
+    if owner not in _DEVELOPERS:
+        return ()
+    apt, dnf, conda, flag = _DEVELOPERS[owner]
+    return (
+        Recipe(
+            title=f"Install {owner} for developers, then configure and build in an empty folder",
+            use_if=(LINUX,),
+            steps=(Action(system={"apt": (apt,), "dnf": (dnf,)}),),
+            note=f"Makefiles of your own link it by -l{flag}, behind the objects that use it.",
+        ),
+        Recipe(
+            title=f"Install {owner} from conda-forge, then build in an empty folder",
+            use_if=(Condition(fact="python.conda", present=True),),
+            steps=(
+                Action(
+                    run=("conda", "install", "-p", "{python.conda}", "-c", "conda-forge", conda)
+                ),
+            ),
+        ),
+    )
+
+
 def _other_library(event: Event, name: str, owner: str) -> Explanation:
     return Explanation(
         event=event,
@@ -293,6 +340,7 @@ def _other_library(event: Event, name: str, owner: str) -> Explanation:
             f"The linker does not find {name}, which belongs to {owner}",
             f"{owner} is not among the libraries of the link command, stands before the objects "
             "that use it, or is there in another release than its headers.",
+            recipes=_for_developers(owner),
             name="library-not-linked",
         ),
     )

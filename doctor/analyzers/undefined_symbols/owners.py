@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.base.patterns import compile_pattern
+from doctor.timelines.names import distribution_of
 from doctor.timelines.symbols import owner_of, readable
 
 _FEW = 3
@@ -29,7 +30,9 @@ _LIBRARIES: tuple[tuple[str, str], ...] = (
     (
         (
             r"(?:cblas_\w|LAPACKE_\w|openblas_\w|[sdcz](?:gemm|gemv|dot|axpy|scal|getrf|gesdd|gesv|syev"
-            r"|potrf|geqrf|gels\w?|heevd|trsm)_?(?:64_)?$)"
+            r"|potrf|geqrf|gels\w?|heevd|trsm)_?(?:64_)?$"
+            r"|[sdcz](?:ge|gb|gt|po|pp|pb|pt|sy|he|sp|hp|st|tr|tp|tb|tg|or|un|op|up|la|bd|hs)"
+            r"[a-z0-9]{1,4}_$)"
         ),
         "BLAS or LAPACK",
     ),
@@ -87,6 +90,15 @@ def file_name(path: str) -> str:
     inside = [at for at, part in enumerate(parts) if part in ("site-packages", "dist-packages")]
     below = parts[inside[-1] + 1 :] if inside else parts[-1:]
     return "/".join(below if len(below) <= _FEW else parts[-1:]) or "A compiled file"
+
+
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w{2,60})(?:[/\\.])")
+
+
+def distribution_at(path: str) -> str:
+    """Return the known distribution whose installed file a path is; empty where none is known."""
+    inside = _INSTALLED.search(path)
+    return (distribution_of(inside[1]) or "") if inside else ""
 
 
 def owner(symbol: str) -> str:

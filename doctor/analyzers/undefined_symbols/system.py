@@ -6,7 +6,8 @@ import re
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text, system_of
-from doctor.analyzers.undefined_symbols.owners import file_name, short
+from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.undefined_symbols.owners import distribution_at, file_name, short
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
 from doctor.timelines.c_library import symbol_version
@@ -53,21 +54,37 @@ def of_python(case: Case, event: Event, path: str, symbol: str) -> Explanation:
             f"{short(symbol)} belongs to Python itself. Names with an underscore in front come and "
             "go with each Python release, and some exist only in a Python that was built as a "
             "shared library. The package has to be installed for the Python that runs it.",
-            recipes=(
-                Recipe(
-                    title="Install the package again with the Python that runs it",
-                    steps=(
-                        Action(
-                            install=("<package>",),
-                            options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
-                        ),
-                    ),
-                    ask={"package": "the package of the file, with its release: name==release"},
-                ),
-            ),
+            recipes=_for_this_python(path),
             name="built-for-other-python",
         ),
     )
+
+
+_OWN_BUILD = Recipe(
+    title="Build it again with the Python that runs it",
+    use_if=("the file was built in the project's own folder",),
+    steps=(
+        Action(run=("{python.executable|python}", "setup.py", "build_ext", "--inplace", "--force")),
+    ),
+    note="Run it in the folder of the project's setup.py.",
+)
+
+
+def _for_this_python(path: str) -> tuple[Recipe, ...]:
+    """Return what makes a compiled file fit the Python that loads it."""
+    package = distribution_at(path)
+    again = Recipe(
+        title=f"Install {package or 'the package'} again with the Python that runs it",
+        steps=(
+            Action(
+                install=(package or "<package>",),
+                options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+            ),
+        ),
+        ask={} if package else {"package": "the package of the file, with its release"},
+    )
+    installed = "site-packages" in path or "dist-packages" in path
+    return (again,) if installed else (_OWN_BUILD, again)
 
 
 def of_libc(event: Event, path: str, symbol: str) -> Explanation | None:
@@ -178,6 +195,48 @@ def _finite(event: Event, file: str, name: str) -> Explanation:
     )
 
 
+_BASE = re.compile(r"_ZTVN10__cxxabiv1|__gxx_personality_v0|_ZdlPv$|_Znwm$|_ZSt\d|_ZNSt8ios_base")
+"""Names that each libstdc++ of the last fifteen years has."""
+
+
+def _not_linked(event: Event, path: str, symbol: str) -> Explanation:
+    file = file_name(path)
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        detection=detection(
+            event,
+            f"{file} was linked without the C++ standard library: {short(symbol)} is missing",
+            "Each libstdc++ has this name. The file was linked by a C compiler (gcc, cc, nvcc with "
+            "a C linker) in the place of g++, so that it does not ask for libstdc++ at all.",
+            recipes=(
+                Recipe(
+                    title="Load libstdc++ beforehand",
+                    use_if=(LINUX,),
+                    steps=(Action(env={"LD_PRELOAD": "libstdc++.so.6"}),),
+                    lasting=False,
+                ),
+                Recipe(
+                    title="Build it again, linked with the C++ library",
+                    use_if=("it is built from its sources",),
+                    steps=(
+                        Action(
+                            install=("<package>",),
+                            options=(
+                                *(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
+                                *(Option.NO_BINARY, Option.NO_BUILD_ISOLATION),
+                            ),
+                            env={"LDFLAGS": "-lstdc++"},
+                        ),
+                    ),
+                    ask={"package": "the folder of its sources, or its name"},
+                ),
+            ),
+            name="cxx-library-not-linked",
+        ),
+    )
+
+
 def of_libstdcxx(case: Case, event: Event, path: str, symbol: str) -> Explanation | None:
     """Explain a symbol of the C++ standard library."""
     file = file_name(path)
@@ -195,7 +254,7 @@ def of_libstdcxx(case: Case, event: Event, path: str, symbol: str) -> Explanatio
     version = symbol.partition(", version ")[2]
     found = symbol_version(version) if version else None
     if found is None:
-        return None
+        return _not_linked(event, path, symbol) if _BASE.match(symbol) else None
     return Explanation(
         event=event,
         precision=Precision.EXACT,

@@ -74,6 +74,11 @@ VOICES = (
             ),
             Form(
                 "compile-error",
+                r"ERROR: (?P<message>No supported gcc/g\+\+ host compiler found)",
+                ("host compiler found",),
+            ),
+            Form(
+                "compile-error",
                 r"(?P<compiler>ptxas|nvlink|fatbinary|cicc) "
                 r"(?:\S{1,300}, line \d{1,9}; )?(?:fatal|error)\s{0,4}: "
                 r"(?P<message>[^P\s].{0,600}|P[^t].{0,600})",
