@@ -35,7 +35,8 @@ def explanations(case: Case, *, strict: bool = False) -> Iterator[Explanation]:
             known = best.get(one.event.at)
             if known is None or _worth(one) > _worth(known):
                 best[one.event.at] = one
-    yield from (best[at] for at in sorted(best))
+    every = [best[at] for at in sorted(best)]
+    yield from [one for one in every if one.precision is not Precision.GUESS] or every
 
 
 def _of(explain: Analyzer, case: Case, *, strict: bool) -> tuple[Explanation, ...]:

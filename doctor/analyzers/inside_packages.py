@@ -260,6 +260,7 @@ def _addon(case: Case, event: Event) -> Explanation | None:
     name = found[2]
     return Explanation(
         event=event,
+        precision=Precision.GUESS,
         detection=detection(
             event,
             f"The add-on {name} fails in its own code: {event.text.strip()[:120]}",
@@ -284,6 +285,7 @@ def _addon(case: Case, event: Event) -> Explanation | None:
                 ),
             ),
             name="addon-fails",
+            severity=Severity.NOTE,
             confidence=Confidence.LOW,
         ),
     )
@@ -299,29 +301,31 @@ def _engine(case: Case, event: Event) -> Explanation | None:
     if package not in _ENGINES:
         return None
     named = _ENGINES[package]
-    others = ("unsloth_zoo",) if named == "unsloth" else ()
     at = inner.replace("\\", "/").rpartition("/")[2]
     return Explanation(
         event=event,
+        precision=Precision.GUESS,
         detection=detection(
             event,
             f"{package} stops in its own code, in {at}: {event.text.strip()[:100]}",
-            f"No setting of the machine is named. It is a fault of this release of {package}, or "
-            "one that it does not know of the model or of the options that it was given.",
+            f"That is all that this log shows: the cause may be this release of {package}, the "
+            "model, or an option. Lines above the traceback, and the command, tell more.",
             recipes=(
                 Recipe(
-                    title=f"Take the newest {named}",
+                    title=f"Take the newest {named}, if it is not here yet",
+                    use_if=("it may move torch: try it in an environment of its own",),
                     steps=(
                         Action(
-                            install=(named, *others), options=(Option.UPGRADE, Option.HOLD_TORCH)
+                            install=(named, "unsloth_zoo") if named == "unsloth" else (named,),
+                            options=(Option.UPGRADE, Option.HOLD_TORCH),
                         ),
                     ),
-                    note="In an environment of its own: it pins torch and others. Images have a "
-                    "newer tag. Where the newest release fails alike, start it with as few options "
-                    "as possible.",
+                    note="Images have a newer tag. Where the newest release fails alike, start it "
+                    "with as few options as possible.",
                 ),
             ),
             name="engine-fails",
+            severity=Severity.NOTE,
             confidence=Confidence.LOW,
         ),
     )
@@ -339,13 +343,26 @@ def _between(case: Case, event: Event) -> Explanation | None:
         return None
     return Explanation(
         event=event,
+        precision=Precision.GUESS,
         detection=detection(
             event,
-            f"{outer} and {inner} do not go together: {event.text.strip()[:160]}",
-            f"{outer} calls {inner}, whose code then asks for something that is not there. Where "
-            "nobody changed either, one of them is newer than what the other one was written for.",
-            recipes=(_newest(outer, inner),),
+            f"{outer} calls {inner}, which fails: {event.text.strip()[:160]}",
+            "That is all that this log shows. Where it ran before, either of the two is newer "
+            "than the other one was written for; else the program hands in something that they "
+            "do not expect.",
+            recipes=(
+                command(
+                    "See whether the installed releases fit each other by what they declare",
+                    "{python.executable}",
+                    "-m",
+                    "pip",
+                    "check",
+                    look=True,
+                    note=f"Compare {outer} and {inner} with what the program's requirements name.",
+                ),
+            ),
             name="packages-do-not-fit",
+            severity=Severity.NOTE,
             confidence=Confidence.LOW,
         ),
     )
