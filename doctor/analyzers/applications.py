@@ -22,7 +22,9 @@ def explain(case: Case) -> Iterator[Explanation]:
         if any(package_of(path) in _GRADIO for path in frames(case, event))
         or "gradio_client" in "".join(case.log.lines[max(0, event.at - 3) : event.at + 4])
     )
-    others = tuple(event for event in case.events if event.kind != "gradio-schema")
+    # The page that Gradio asks for itself fails where its schema does.
+    left = {"gradio-schema", "gradio-localhost"} if of_gradio else {"gradio-schema"}
+    others = tuple(event for event in case.events if event.kind not in left)
     yield from explained(case._replace(events=(*others, *of_gradio)), _TABLE)
 
 

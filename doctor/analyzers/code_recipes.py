@@ -119,6 +119,17 @@ _FOR_THIS_GPU = (
 )
 _RECIPES: dict[str, tuple[Recipe, ...]] = {
     "cudaErrorInvalidDeviceFunction": _FOR_THIS_GPU,
+    "cudaErrorInsufficientDriver": (
+        command(
+            "See the driver, and the newest CUDA that it serves",
+            "nvidia-smi",
+            note="Where it shows none, install the driver (in a cluster: on the node; a container "
+            "has to be started with the GPUs). Where it shows an older CUDA than the program's, "
+            "install a newer driver, or take the program's build for that CUDA.",
+            look=True,
+        ),
+        _IN_CONTAINER,
+    ),
     "cudaErrorNoDevice": (_LOOK, _VISIBLE, _IN_CONTAINER, _DEVICE_FILES),
     "cudaErrorInvalidDevice": (
         command("See the numbers of the GPUs that are there", "nvidia-smi", "-L", look=True),

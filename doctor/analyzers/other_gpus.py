@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.recipes import LINUX, MACOS, code, command, variables
 from doctor.analyzers.texts import Text, explained, explanation, objects_of
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
 
 _OVERRIDES = {
@@ -253,6 +253,34 @@ _TABLE: dict[str, Text] = {
             ),
         ),
         severity=Severity.ERROR,
+    ),
+    "metal-language-too-new": Text(
+        "The compiled Metal code is of language version {version}, and this macOS is older",
+        "Metal 3.0 came with macOS 13, 3.1 with 14, 3.2 with 15 and 4.0 with 26. The wheel or the "
+        "program was made for a newer macOS than the one that runs.",
+        (
+            Recipe(
+                title="Take the wheels of MLX for this macOS",
+                use_if=(MACOS, "MLX comes from pip, and not with a finished program"),
+                steps=(
+                    Action(
+                        install=("mlx", "mlx-metal"),
+                        options=(Option.UPGRADE, Option.REINSTALL, Option.NO_CACHE),
+                    ),
+                ),
+                note="pip takes the wheel for the macOS on which it runs. A finished program needs "
+                "a release for this macOS, or a newer macOS.",
+            ),
+            command(
+                "See which macOS this machine can run",
+                "softwareupdate",
+                "--list-full-installers",
+                use_if=(MACOS,),
+                look=True,
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
     ),
     "metal-library": Text(
         "The Metal library of the program was not found or does not compile",

@@ -23,13 +23,15 @@ _EXCEPTIONS = {"access violation": "0xC0000005", "stack overflow": "0xC00000FD"}
 """What Python's faulthandler calls the exceptions of Windows (Python/faulthandler.c)."""
 _CONSEQUENCES = {"SIGTERM", "SIGABRT", "SIGINT", "SIGHUP", "SIGPIPE"}
 """Signals that follow another failure, where the log shows one."""
+_POSSIBLE = "some potential root causes"
+"""What Ray says before its list (src/ray/core_worker/core_worker.cc)."""
 _GENERAL_KINDS = {"exit-status", "windows-status", "killed-by-signal", "ranks-ended"}
 
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what ended each process, the same thing once."""
     yield from explained(case, _TABLE)
-    if not any(event.level is Level.FAILURE for event in case.events):
+    if all(event.level is not Level.FAILURE or _POSSIBLE in event.text for event in case.events):
         yield from explained(case, {"ray-worker-died": _RAY})
     failed = any(
         event.level is Level.FAILURE and not event.general and event.kind not in _GENERAL_KINDS
@@ -40,8 +42,8 @@ def explain(case: Case) -> Iterator[Explanation]:
         names.add("SIGSEGV")
     of_compilers = {event.at for event in case.of("compile-error")}
     for event in case.of("killed-by-signal", "exit-status", "windows-status"):
-        if event.at in of_compilers:
-            continue  # the compilers' analyzer knows why they crash
+        if event.at in of_compilers or _POSSIBLE in event.text:
+            continue  # the compilers' analyzer knows why they crash; Ray only lists what may be
         found = code_of(event)
         if found is None or not found.means or found.number in REPEATED:
             continue

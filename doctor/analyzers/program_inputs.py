@@ -213,19 +213,4 @@ _TABLE: dict[str, Text] = {
         "of another format (safetensors, GGUF, an older GGML).",
         (command("See its size", "ls", "-lL", "<file>", ask={"file": "the file"}, look=True),),
     ),
-    "gguf-architecture": Text(
-        "This llama.cpp does not know the architecture {architecture}",
-        "The model is newer than this build of llama.cpp, Ollama or LM Studio, or the model "
-        "was made for a fork.",
-        (
-            command(
-                "See the release of llama.cpp, then take the newest one",
-                "llama-cli",
-                "--version",
-                note="Ollama and LM Studio bring their own: update the program itself. For Python "
-                "it is the package llama-cpp-python.",
-            ),
-        ),
-        severity=Severity.ERROR,
-    ),
 }

@@ -48,7 +48,8 @@ from doctor.timelines.standard_library import (
 
 _PASSING = re.compile(
     r"\bwarn|not available|will not be|will be disabled|optional|Error caught was|falling back"
-    r"|fall back|skipp|disabl|could not be imported, so|\bINFO\b|\bDEBUG\b",
+    r"|fall back|skipp|disabl|could not be imported, so"
+    r"|Unable to initialize backend|\bINFO\b|\bDEBUG\b",
     re.IGNORECASE,
 )
 """What a line says that only reports that a program goes on without something."""

@@ -57,7 +57,10 @@ def _known(case: Case, event: Event, inventory: Inventory, *, wanted: bool) -> E
                 continue
             found.append((signature, one))
     if len({(one.distribution, one.way, one.since, one.gone) for _, one in found}) != 1:
-        return None
+        # Classes of one name, in several modules, may have lost the parameter together.
+        lost = {(one.distribution, one.gone) for _, one in found if one.gone}
+        if not wanted or len(lost) != 1 or not all(one.gone for _, one in found):
+            return None
     signature, one = found[0]
     caller = _caller(case, event, signature.module.partition(".")[0])
     name = f"the parameter {parameter} of {signature.name}"

@@ -62,7 +62,7 @@ def fit(history: History, version: str | None) -> Fit:
                 break
     first, last = history.present[at]
     since = None if first == releases[0] else _minor(first)
-    gone = None if last == releases[-1] else _minor(releases[releases.index(last) + 1])
+    gone = None if last == releases[-1] else _bound(last, releases[releases.index(last) + 1])
     if version:
         way = "old" if Version(version) < Version(first) else "new"
     elif len(history.present) > 1 or (since and gone):
@@ -70,6 +70,15 @@ def fit(history: History, version: str | None) -> Fit:
     else:
         way = "new" if gone else ("old" if since else "present")
     return Fit(way, since, gone, version, distribution)
+
+
+def _bound(last: str, absent: str) -> str:
+    """Return below which release a name surely is: releases between two of the data are not known.
+
+    Where a major release lies between them, that is the bound: 4 for 3.50.2 and 4.1.2.
+    """
+    major = Version(absent).major
+    return str(major) if Version(last).major < major else _minor(absent)
 
 
 def narrowed(found: Fit, history: History, beside: list[History]) -> Fit:

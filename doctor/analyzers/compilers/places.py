@@ -6,7 +6,9 @@ import re
 
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.machine import excerpt, fact_text, lines_around
+from doctor.analyzers.recipes import command
 from doctor.model.events import Event
+from doctor.model.issues import Recipe
 from doctor.model.scales import Severity
 
 _TORCH = re.compile(r"[/\\]torch[/\\]include[/\\]")
@@ -21,7 +23,10 @@ _STACK = re.compile(
     r"(?i)torch|cuda|nvcc|triton|hipcc|rocm|sycl|\bpip3? |\buv |setup\.py|building wheel|tensorflow"
     r"|onnx|candle|llama|ggml|cudarc"
 )
-_PLACE = re.compile(r"^\s{0,12}--> (?P<file>[^\s:]{1,300}):\d")
+_PLACE = re.compile(r"^\s{0,12}--> (?P<file>(?:[A-Za-z]:)?[^\s:]{1,300}):\d")
+_CRATE = re.compile(
+    r"registry[/\\]src[/\\][^/\\]{1,80}[/\\]([a-z][\w-]{1,60}?)-(\d[\w.+-]{2,30})[/\\]"
+)
 _NUMPY = re.compile(r"[/\\]numpy[/\\]")
 
 
@@ -101,6 +106,7 @@ def _rust(case: Case, event: Event, code: str, message: str) -> Explanation:
         "",
     )
     # The compiler shows a crate from an index by its full path, one's own by a relative one.
+    crate = _CRATE.search(place)
     own = bool(place) and not _OF_SOMEBODY.search(place) and not place.startswith("/")
     return Explanation(
         event=event,
@@ -112,7 +118,30 @@ def _rust(case: Case, event: Event, code: str, message: str) -> Explanation:
             + ". In a crate from crates.io it mostly means that a "
             "dependency moved on without it (`cargo update` took a newer one), or that the Rust "
             "release is another one than the crate was written for.",
+            recipes=_newer_crate(crate[1], crate[2]) if crate else (),
             severity=Severity.NOTE if own else Severity.ERROR,
             name="compile-error",
+        ),
+    )
+
+
+def _newer_crate(name: str, version: str) -> tuple[Recipe, ...]:
+    """Return the recipes for a crate of an index that does not compile."""
+    return (
+        command(
+            f"Take a newer {name} of the same line than {version}",
+            "cargo",
+            "update",
+            "-p",
+            f"{name}@{version}",
+            note="Where Cargo.toml pins it, raise the pin.",
+        ),
+        command(
+            f"See which crate asks for {name} {version}, and take a newer one of that",
+            "cargo",
+            "tree",
+            "-i",
+            f"{name}@{version}",
+            look=True,
         ),
     )

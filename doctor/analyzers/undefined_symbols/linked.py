@@ -225,6 +225,7 @@ def _torch(event: Event, name: str, symbols: list[str]) -> Explanation:
             recipes=(
                 Recipe(
                     title="Let CMake take torch from the Python that runs",
+                    use_if=("CMake builds it",),
                     steps=(
                         Action(
                             run=(

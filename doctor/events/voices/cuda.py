@@ -88,6 +88,11 @@ VOICES = (
             ),
             Form(
                 "cuda-error",
+                r"\bCUDA_(?:CALL|CHECK|SAFE_CALL)\b\D{1,20}(?P<number>[1-9]\d{0,2})\b",
+                ("cuda_call", "cuda_check", "cuda_safe_call"),
+            ),
+            Form(
+                "cuda-error",
                 r"\bError (?P<number>[1-9]\d{0,2}): (?P<said>[^\n]{3,200})",
                 (
                     "cudagetdevicecount",
