@@ -21,12 +21,13 @@ from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
+from doctor.repair.examination import OFFLINE
 from doctor.repair.merging import install_of
 from doctor.repair.new_environment import making, tasks_of
 from doctor.repair.project import edited, put_back, remember
 from doctor.repair.prove import Attempted
 from doctor.repair.requests import Original, Repair, actionable
-from doctor.repair.trial import OFFLINE, removed, why_not
+from doctor.repair.trial import removed, why_not
 
 _SECONDS, _SILENCE, _LOG = 3600.0, 600.0, 256 << 10
 PROJECT_FILES = ".project"

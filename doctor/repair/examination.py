@@ -22,15 +22,17 @@ from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.commands import Places, with_variables
 from doctor.repair.modules import Import, concerned, failures, try_imports
+from doctor.repair.nearest import nearest, standing_of
 from doctor.repair.new_environment import NewEnvironment, unchanged
 from doctor.repair.own_fixes import plans_of_fixes
-from doctor.repair.reading import read_program, unmet
+from doctor.repair.reading import Unmet, packages_in, read_program, unmet
 from doctor.repair.requests import Original, actionable
 
 PROGRAM_SECONDS = 600.0
 _IMPORTS = check_of(Role.IMPORTS_PACKAGES)
 """The canary that imports the packages which programs use on top of a framework."""
 _LOG = 256 << 10
+OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,6 +173,7 @@ class Examination:
         self._wrong: list[str] = []
         self._remarks: list[str] = []
         self._problems: tuple[str, ...] = ()
+        self._asked_for: tuple[Unmet, ...] = ()
 
     def of(self, plan: Plan, changes: Sequence[Change]) -> Trial:
         """Return what is wrong and what is left after a plan."""
@@ -188,6 +191,8 @@ class Examination:
             self._wrong.append(f"the plan wrote into {changed[0]} of the original")
         planned = (report.plan,) if report.plan is not None and report.plan.steps else ()
         follow = (*planned, *plans_of_fixes(report, self._copy.environment))
+        if (program is not None and not program.ok) or self._asked_for:
+            follow = (*self._nearest(report), *follow)
         return Trial(
             plan=plan,
             seconds=0.0,
@@ -269,14 +274,29 @@ class Examination:
         )
         text = "" if program is None or program.ok else program.text
         known, watched = set(self._original.problems), self._original.watched
-        asked_for = [
+        named = {one.name for one in packages_in(text, self._copy.environment)} if text else set()
+        self._asked_for = tuple(
             one
             for one in unmet(self._problems)
-            if one.text not in known or watched & {one.package, one.wanted}
-        ]
-        if not text and not asked_for:
+            if one.text not in known or (watched | named) & {one.package, one.wanted}
+        )
+        if not text and not self._asked_for:
             return report
-        return read_program(report, text, asked, self._copy.environment, asked_for)
+        return read_program(report, text, asked, self._copy.environment, self._asked_for)
+
+    def _nearest(self, report: Report) -> tuple[Plan, ...]:
+        """Return the plan of the shortest moves out of the clone; none where there is none."""
+        times = standing_of(self._original.environment).times
+        env = {**self._copy.host.env, **(OFFLINE if self._original.request.offline else {})}
+        found = nearest(
+            report,
+            self._asked_for,
+            unmet(self._problems),
+            self._copy.environment,
+            Host(env=env, cwd=self._copy.host.cwd),
+            times=times,
+        )
+        return () if found is None else (found,)
 
 
 def _for_original(plan: Plan, places: Places) -> Plan:

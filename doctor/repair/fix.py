@@ -17,14 +17,14 @@ from doctor.model.plans import Plan, Proof, ProofVerdict
 from doctor.model.report import Report
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
-from doctor.repair.examination import Bench, Ending
+from doctor.repair.examination import OFFLINE, Bench, Ending
 from doctor.repair.merging import install_of
+from doctor.repair.nearest import nearest
 from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.prove import Attempted, prove
-from doctor.repair.reading import packages_in, packages_of, read_program, unmet
+from doctor.repair.reading import Unmet, packages_in, packages_of, read_program, unmet
 from doctor.repair.requests import FixRequest, Original, Repair, actionable, original_of
 from doctor.repair.resolve import confirm
-from doctor.repair.trial import OFFLINE
 
 _MOST_LET_BE = 3
 
@@ -66,6 +66,10 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     report, plan = original.report, plan_of(original.report)
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
     several = (plan, *plan.alternatives)
+    progress("asking the installer for the nearest releases", 0.0)
+    concerned = [one for one in unmet(original.problems) if _is_watched(one, original)]
+    shortest = nearest(report, concerned, unmet(original.problems), original.environment, asked)
+    several = (shortest, *several) if shortest is not None else several
     if text:  # what the program needs may be another way than that of the fewest changes
         several += plans_of_fixes(report, original.environment)
     several = _distinct(several)
@@ -114,6 +118,10 @@ def _read(original: Original, text: str) -> tuple[Original, tuple[str, ...]]:
         told.append(f"Let be: {more} more unmet requirements.")
     original = msgspec.structs.replace(original, report=report, watched=watched)
     return original, tuple(told)
+
+
+def _is_watched(one: Unmet, original: Original) -> bool:
+    return bool(original.watched & {one.package, one.wanted})
 
 
 def _distinct(plans: Sequence[Plan]) -> tuple[Plan, ...]:

@@ -21,7 +21,7 @@ from doctor.model.plans import Change, Plan
 from doctor.redact import without_secrets
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task
-from doctor.repair.examination import Bench, Examination, Trial
+from doctor.repair.examination import OFFLINE, Bench, Examination, Trial
 from doctor.repair.merging import install_of, name_in
 from doctor.repair.new_environment import place_of
 from doctor.repair.project import copy_project, edited
@@ -36,7 +36,6 @@ _AGAIN = "--reinstall-package="
 _BARE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _LOG = 256 << 10
 _ERROR = re.compile(r"× |\berror:|\bERROR:")
-OFFLINE = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
 
 
 def attempt(

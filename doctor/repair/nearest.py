@@ -1,0 +1,359 @@
+"""The plan that moves the fewest packages, and each of them no farther than it has to go.
+
+The installer gets every package that stays as a requirement, at the release that is here. So its
+answer suits all of them. What came last is what departed, so it moves first. Downwards the newest
+release that fits is the nearest; upwards it is the last patch of the lowest line that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import msgspec
+from packaging.version import Version
+
+from doctor.base.requirements import InvalidRequirement, meets, normalize_name, read_line
+from doctor.base.versions import parse, public
+from doctor.environments.answers import Resolution
+from doctor.environments.environment import Environment
+from doctor.environments.installer import dry_run
+from doctor.fixes import installer
+from doctor.fixes.environments import above, closed
+from doctor.host import Host
+from doctor.model.facts import Facts, value_of
+from doctor.model.findings import Finding
+from doctor.model.fixes import Command, Step
+from doctor.model.plans import Plan
+from doctor.model.report import Report
+from doctor.observe.installed import distributions
+from doctor.repair import commands
+from doctor.repair.commands import Kind
+from doctor.repair.merging import combined, install_of
+from doctor.repair.reading import Unmet, packages_of
+from doctor.repair.requests import actionable
+
+_MOST_EDGES, _MOST_TRIES, _MOST_HELD = 10, 5, 1000
+_AGAINST_TIME = 1.5
+"""What it costs to move a package that came before the one that it does not fit."""
+_TOGETHER = 1.0
+"""Seconds between two packages of one installation."""
+_SECONDS = 60.0
+
+
+class Standing(NamedTuple):
+    """What is installed: releases and times by name, and what no index need know."""
+
+    here: Mapping[str, str]
+    times: Mapping[str, float]
+    own: frozenset[str]
+
+
+class Demand(NamedTuple):
+    """What a fix wants of versions: specifiers by name; `newer` are to leave their release."""
+
+    specifiers: Mapping[str, str]
+    newer: frozenset[str]
+
+
+def standing_of(environment: Environment) -> Standing:
+    """Return what is installed in an environment; reads files alone."""
+    found = distributions.installed([str(folder) for folder in environment.folders])
+    return Standing(
+        here={one.name: one.version for one in found},
+        times={one.name: one.installed_at for one in found},
+        own=frozenset(one.name for one in found if one.direct_url or "+" in one.version),
+    )
+
+
+def nearest(
+    report: Report,
+    concerned: Sequence[Unmet],
+    problems: Sequence[Unmet],
+    environment: Environment,
+    host: Host,
+    *,
+    times: Mapping[str, float] | None = None,
+) -> Plan | None:
+    """Return the plan of the fewest and shortest moves; None where there is none without torch.
+
+    `concerned` are the requirements to meet, `problems` all that are not met. `times` say when
+    packages were installed, where the environment itself cannot tell.
+    """
+    standing = standing_of(environment)
+    if times:
+        standing = standing._replace(times={**standing.times, **times})
+    search = _Nearest(report, concerned, problems, environment, host, standing)
+    return search.plan()
+
+
+class _Nearest:
+    def __init__(
+        self,
+        report: Report,
+        concerned: Sequence[Unmet],
+        problems: Sequence[Unmet],
+        environment: Environment,
+        host: Host,
+        standing: Standing,
+    ) -> None:
+        self._report, self._environment, self._host = report, environment, host
+        self._standing = standing
+        self._edges = tuple(concerned)[:_MOST_EDGES]
+        apart = {one.text for one in concerned}
+        self._loose = {one.package for one in problems if one.text not in apart}
+        self._found = actionable(report)
+        self._facts: Facts = report.observation.facts
+        self._asked = _of_project(self._facts, standing.here)
+
+    def plan(self) -> Plan | None:
+        """Return the first set of moves that the installer can carry out."""
+        other, solved = self._without_moves()
+        for cover in self._covers():
+            demands = self._demands(cover)
+            if demands is None:
+                continue
+            movers = cover | demands.specifiers.keys()
+            if not movers:
+                break
+            releases = self._releases(movers, demands)
+            if releases is not None:
+                return self._written(releases, movers, other, solved)
+        return None
+
+    def _covers(self) -> Sequence[frozenset[str]]:
+        """Return sets of packages that meet every requirement if they move, the cheapest first."""
+        ways = [
+            (edge.package, edge.wanted) if edge.here else (edge.wanted,) for edge in self._edges
+        ]
+        found = {frozenset(chosen) for chosen in product(*ways)}
+        priced = {one: self._price(one) for one in found}
+        ordered = sorted(found, key=lambda one: (priced[one], sorted(one)))
+        return ordered[:_MOST_TRIES]
+
+    def _price(self, cover: frozenset[str]) -> float:
+        return sum(1.0 + (0.0 if self._is_late(name) else _AGAINST_TIME) for name in cover)
+
+    def _is_late(self, name: str) -> bool:
+        """Say whether a package came after one that it does not fit, or is not here."""
+        times, pairs = self._standing.times, [(one.package, one.wanted) for one in self._edges]
+        if name not in self._standing.here or name in self._asked:
+            return True
+        return any(
+            times.get(name, 0.0) > times.get(pair[1 - pair.index(name)], 0.0) + _TOGETHER
+            for pair in pairs
+            if name in pair
+        )
+
+    def _demands(self, cover: frozenset[str]) -> Demand | None:
+        """Return what the findings want of versions, beside a cover; None where they disagree."""
+        wanted: dict[str, str] = {}
+        newer = set[str]()
+        for found in self._found:
+            if found.id.startswith("requires/"):
+                continue
+            certain, unsure = self._options(found)
+            options = certain or (() if packages_of(found) & (cover | wanted.keys()) else unsure)
+            if not options:
+                continue
+            best = min(options, key=lambda one: self._age(one, cover))
+            for name, specifier in best.specifiers.items():
+                wanted[name] = _both(wanted.get(name, ""), specifier)
+            newer |= best.newer
+        heavy = any(_is_heavy(name) for name in (*wanted, *cover))
+        return None if heavy else Demand(wanted, frozenset(newer))
+
+    def _age(self, option: Demand, cover: frozenset[str]) -> tuple[int, float]:
+        """Return an order: what moves no further package, then what moves what came last."""
+        times = self._standing.times
+        latest = max((times.get(name, 0.0) for name in option.specifiers), default=0.0)
+        return len(option.specifiers.keys() - cover), -latest
+
+    def _options(self, found: Finding) -> tuple[tuple[Demand, ...], tuple[Demand, ...]]:
+        """Return what the fixes of a finding want of versions: for certain, and on a condition."""
+        certain, unsure = list[Demand](), list[Demand]()
+        for fix in found.fixes:
+            tasks = [commands.task(step, self._environment) for step in fix.steps]
+            if not fix.safe or not tasks or any(one.kind is not Kind.INSTALL for one in tasks):
+                continue
+            demand = self._demand(fix.steps)
+            if demand is None:
+                continue
+            if not demand.specifiers:
+                return (), ()  # it is met by the releases that are here: their files are the matter
+            (unsure if fix.use_if else certain).append(demand)
+        return tuple(certain[:1]), tuple(unsure)
+
+    def _demand(self, steps: Sequence[Step]) -> Demand | None:
+        wanted: dict[str, str] = {}
+        newer = set[str]()
+        for step in steps:
+            install = install_of(step)
+            if install is None:
+                return None
+            upgrade = any(word.startswith("--upgrade") for word in install.head)
+            for text in install.requirements:
+                try:
+                    line = read_line(text)
+                except InvalidRequirement:
+                    return None
+                name = normalize_name(line.name)
+                here = public(self._standing.here.get(name, ""))
+                if line.address:
+                    return None
+                if upgrade and here and not line.specifier.startswith("=="):
+                    newer.add(name)
+                    wanted[name] = _both(line.specifier, f">{here}")
+                elif not here or not _meets(here, line.specifier):
+                    wanted[name] = line.specifier
+        return Demand(wanted, frozenset(newer))
+
+    def _releases(self, movers: frozenset[str], demands: Demand) -> Mapping[str, str] | None:
+        """Return the nearest release of each package that moves, by the word of the installer."""
+        texts = {name: demands.specifiers.get(name, "") for name in movers}
+        if movers & self._asked.keys():
+            locked = {name: f"=={self._asked[name]}" for name in movers & self._asked.keys()}
+            if (chosen := self._ask({**texts, **locked})) is not None:
+                return chosen
+        newest = self._ask(texts)
+        if newest is None:
+            return None
+        here = self._standing.here
+        up = {
+            name: release
+            for name, release in newest.items()
+            if name in here and name not in demands.newer and _is_later(release, here[name])
+        }
+        if not up or not self._has_uv():
+            return newest
+        fixed = {name: f"=={newest[name]}" for name in newest.keys() - up.keys()}
+        lowest = self._ask({**fixed, **{name: texts[name] for name in up}}, "lowest-direct")
+        if lowest is None:
+            return newest
+        lines = {name: ",".join(filter(None, (texts[name], _line_of(lowest[name])))) for name in up}
+        return self._ask({**fixed, **lines}) or lowest
+
+    def _has_uv(self) -> bool:
+        return self._host.which("uv") is not None
+
+    def _ask(self, movers: Mapping[str, str], order: str = "") -> Mapping[str, str] | None:
+        """Return what the installer chooses for movers while everything else stays."""
+        standing = self._standing
+        held = [
+            f"{name}=={version}"
+            for name, version in standing.here.items()
+            if name not in movers and name not in self._loose | standing.own and name != "pip"
+        ][:_MOST_HELD]
+        texts = [f"{name}{specifier}" for name, specifier in movers.items()]
+        python = installer.python(self._facts)
+        if self._has_uv():
+            flags = ["--break-system-packages", *(("--resolution", order) if order else ())]
+            head = ("uv", "pip", "install", "--python", python, *flags)
+        else:
+            head = (python, "-m", "pip", "install", "--break-system-packages")
+        command = Command(argv=(*head, *held, *texts))
+        answer = dry_run(command, self._host, sizes=False, timeout=_SECONDS)
+        if not isinstance(answer, Resolution) or answer.builds:
+            return None
+        moved = {one.name: one.after for one in answer.changes if one.after}
+        if any(name in standing.here and name not in movers for name in moved):
+            return None
+        # What does not move although it should is no way out.
+        return {name: moved.get(name) or public(standing.here.get(name, "")) for name in movers}
+
+    def _written(
+        self,
+        releases: Mapping[str, str],
+        movers: frozenset[str],
+        other: Plan,
+        solved: frozenset[str],
+    ) -> Plan | None:
+        here = self._standing.here
+        texts = [
+            f"{name}=={release}"
+            for name, release in sorted(releases.items())
+            if release and release != public(here.get(name, ""))
+        ]
+        if not texts:
+            return None
+        facts, first = self._facts, tuple[Step, ...]()
+        if closed(facts):
+            facts, make = above(facts)
+            first = (Step(command=make),)
+        steps = tuple(Step(command=one) for one in installer.install_set(texts, facts))
+        ended = [one.id for one in self._found if one.id in solved or packages_of(one) & movers]
+        plan = Plan(
+            title="",
+            steps=(*first, *steps),
+            solves=tuple(dict.fromkeys(ended)),
+            leaves=tuple(dict.fromkeys(one.id for one in self._found if one.id not in ended)),
+        )
+        return combined(plan, other) if other.steps else plan
+
+    def _without_moves(self) -> tuple[Plan, frozenset[str]]:
+        """Return the fixes that move no version, as a plan, and the findings that they end."""
+        plan, ended = Plan(title=""), set[str]()
+        if closed(self._facts):
+            return plan, frozenset()
+        last = list[Step]()
+        for found in self._found:
+            for fix in found.fixes:
+                kinds = {commands.task(step, self._environment).kind for step in fix.steps}
+                if not fix.safe or fix.use_if or not kinds:
+                    continue
+                demand = self._demand(fix.steps) if kinds == {Kind.INSTALL} else None
+                if demand is not None and not demand.specifiers:
+                    plan = combined(plan, Plan(title="", steps=fix.steps))
+                elif kinds <= {Kind.REMOVE, Kind.VARIABLES} and not _uninstalls(fix.steps):
+                    last += [step for step in fix.steps if step not in last]
+                else:
+                    continue
+                ended.add(found.id)
+                break
+        # What an interrupted installer set aside is often the only whole copy: it goes last.
+        return msgspec.structs.replace(plan, steps=(*plan.steps, *last)), frozenset(ended)
+
+
+def _both(one: str, other: str) -> str:
+    return ",".join(dict.fromkeys(text for text in (one, other) if text))
+
+
+def _of_project(facts: Facts, here: Mapping[str, str]) -> dict[str, str]:
+    """Return the releases that the project locks or pins, of packages that left them."""
+    asked: dict[str, str] = {}
+    for name in ("project.locked", "project.pinned"):
+        listed = value_of(facts, name)
+        asked |= (
+            {str(key): str(one) for key, one in listed.items()} if isinstance(listed, dict) else {}
+        )
+    return {name: one for name, one in asked.items() if name in here and here[name] != one}
+
+
+def _uninstalls(steps: Sequence[Step]) -> bool:
+    return any("uninstall" in (step.command.argv if step.command else ()) for step in steps)
+
+
+def _is_heavy(name: str) -> bool:
+    """Say whether a package is torch or comes with it; these are moved by the tables alone."""
+    return name == "torch" or name.startswith("nvidia-")
+
+
+def _meets(version: str, specifier: str) -> bool:
+    try:
+        return not specifier or meets(version, specifier)
+    except InvalidRequirement:
+        return True
+
+
+def _is_later(release: str, here: str) -> bool:
+    first, second = parse(release), parse(public(here))
+    return first is not None and second is not None and first > second
+
+
+def _line_of(release: str) -> str:
+    """Return the range from a release to the end of its line: `>=4.25.1,<4.26`."""
+    version: Version | None = parse(release)
+    if version is None:
+        return f"=={release}"
+    return f">={release},<{version.major}.{version.minor + 1}"
