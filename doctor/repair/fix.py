@@ -49,12 +49,11 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     """
     deadline = time.monotonic() + request.seconds
     host = Host()
-    report = pipeline.check(
-        request.check,
-        of_progress(lambda what, passed: progress(f"checking: {what}", passed)),
-        host=host,
-    )
-    original = original_of(request, host, report, deadline)
+    # A program that fails says more than canaries do, which may take minutes; they come where it
+    # runs, or where there is none.
+    first = request if not (request.prove and request.program) else _without_canaries(request)
+    report = _checked(first, host, progress)
+    original = original_of(first, host, report, deadline)
     if original is None:
         if request.prove:
             raise UsageError("--prove: there is no interpreter to prove anything in")
@@ -62,6 +61,9 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     bench = Bench(original, progress)
     ended, impossible = _ran(original, bench)
     text = ended.text if ended is not None and not ended.ok else ""
+    if first is not request and not text:
+        report = _checked(request, host, progress)
+        original = msgspec.structs.replace(original, request=request, report=report)
     original, others = _read(original, text)
     report, plan = original.report, plan_of(original.report)
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
@@ -77,12 +79,13 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         confirm(several, original.environment, asked, progress) if several[0].steps else None
     )
     plans = tuple(alone(one) for one in (confirmed.plans if confirmed else several))
-    remarks = (*(confirmed.remarks if confirmed else ()), *others)
+    remarks = confirmed.remarks if confirmed else ()
     if not plans:
         left = tuple(found.id for found in actionable(report))
         plans = (Plan(title="No plan of doctor's changes anything here", leaves=left),)
     if request.prove and plans[0].steps:
         attempted = prove([one for one in plans if one.steps], original, bench, progress)
+        remarks = (*remarks, *_let_be(others, attempted.plan))
         repair = Repair(report=report, plan=attempted.plan, remarks=remarks)
         return Outcome(repair, original, attempted)
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
@@ -90,11 +93,27 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         plan = _unproved(plan, ProofVerdict.NOT_POSSIBLE, impossible)
     elif ended is not None:
         plan = _beside(plan, ended)
+    remarks = (*remarks, *_let_be(others, plan))
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
 
 
-def _read(original: Original, text: str) -> tuple[Original, tuple[str, ...]]:
-    """Return the original with what a failed program says, and sentences about what is let be.
+def _without_canaries(request: FixRequest) -> FixRequest:
+    observe = msgspec.structs.replace(request.check.observe, canaries=False)
+    return msgspec.structs.replace(
+        request, check=msgspec.structs.replace(request.check, observe=observe)
+    )
+
+
+def _checked(request: FixRequest, host: Host, progress: Progress) -> Report:
+    return pipeline.check(
+        request.check,
+        of_progress(lambda what, passed: progress(f"checking: {what}", passed)),
+        host=host,
+    )
+
+
+def _read(original: Original, text: str) -> tuple[Original, tuple[Unmet, ...]]:
+    """Return the original with what a failed program says, and requirements that are let be.
 
     An unmet requirement counts where the program, a finding or the plan names one of the two
     packages; many environments live with others.
@@ -112,12 +131,18 @@ def _read(original: Original, text: str) -> tuple[Original, tuple[str, ...]]:
     if concerned:
         report = read_program(report, "", asked, environment, concerned)
     watched = frozenset(name for one in concerned for name in (one.package, one.wanted))
-    others = [one.text for one in problems if one not in concerned]
-    told = [f"Let be, for nothing here speaks of it: {one}" for one in others[:_MOST_LET_BE]]
-    if more := len(others) - len(told):
-        told.append(f"Let be: {more} more unmet requirements.")
     original = msgspec.structs.replace(original, report=report, watched=watched)
-    return original, tuple(told)
+    return original, tuple(one for one in problems if one not in concerned)
+
+
+def _let_be(others: Sequence[Unmet], plan: Plan) -> tuple[str, ...]:
+    """Return sentences about the requirements that are not met and that a plan does not touch."""
+    moved = {normalize_name(one.name) for one in plan.changes}
+    apart = [one.text for one in others if not moved & {one.package, one.wanted}]
+    told = [f"Let be, for nothing here speaks of it: {one}" for one in apart[:_MOST_LET_BE]]
+    if more := len(apart) - len(told):
+        told.append(f"Let be: {more} more unmet requirements.")
+    return tuple(told)
 
 
 def _is_watched(one: Unmet, original: Original) -> bool:

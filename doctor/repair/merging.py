@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +12,7 @@ from doctor.base.requirements import InvalidRequirement, Line, normalize_name, r
 from doctor.base.text import enumerate_words
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
+from doctor.repair.commands import variables
 
 _WITH_VALUE = frozenset(
     {
@@ -75,7 +77,7 @@ def combined(first: Plan, second: Plan) -> Plan:
     for step in second.steps:
         if step not in steps:
             _add(steps, step)
-    return instead(first, second, tuple(steps))
+    return remains_last(instead(first, second, tuple(steps)))
 
 
 def instead(first: Plan, second: Plan, steps: tuple[Step, ...] | None = None) -> Plan:
@@ -97,18 +99,45 @@ def titled(plan: Plan) -> Plan:
         return plan
     named = _named(plan)
     moves = [one for one in plan.changes if normalize_name(one.name) in named and one.after]
-    words = [f"{one.name} {one.after}" for one in moves[:_SHOWN]]
+    words = [
+        f"{one.name} {one.after}{' again' if one.before == one.after else ''}"
+        for one in moves[:_SHOWN]
+    ]
     more = len(moves) - len(words)
     words += [f"{more} more"] if more else []
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
-    text = f"Install {_listed(words)}" if words else f"Remove {_listed(gone[:_SHOWN])}"
-    return msgspec.structs.replace(plan, title=text)
+    changed = [name for step in plan.steps for name in variables(step) or {}]
+    parts = [
+        f"{verb} {_listed(names)}"
+        for verb, names in (
+            ("install", words),
+            ("remove", gone[:_SHOWN]),
+            ("change", list(dict.fromkeys(changed))),
+        )
+        if names
+    ]
+    text = enumerate_words(parts) if parts else "remove what is left over"
+    return msgspec.structs.replace(plan, title=text[:1].upper() + text[1:])
 
 
 def _listed(words: Sequence[str]) -> str:
-    if not words:
-        return "what is left over"
     return enumerate_words(words)
+
+
+def remains_last(plan: Plan) -> Plan:
+    """Return a plan that removes what an installer set aside (`~umpy`) after its installations.
+
+    That is often the only whole copy, and a download may fail.
+    """
+    late = [step for step in plan.steps if _is_sweep(step)]
+    steps = (*(step for step in plan.steps if step not in late), *late)
+    return msgspec.structs.replace(plan, steps=steps)
+
+
+def _is_sweep(step: Step) -> bool:
+    argv = step.command.argv if step.command is not None else ()
+    paths = [word for word in argv[1:] if not word.startswith("-")]
+    return argv[:1] == ("rm",) and all(PurePath(path).name.startswith("~") for path in paths)
 
 
 def _add(steps: list[Step], step: Step) -> None:

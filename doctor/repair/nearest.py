@@ -30,7 +30,7 @@ from doctor.model.report import Report
 from doctor.observe.installed import distributions
 from doctor.repair import commands
 from doctor.repair.commands import Kind
-from doctor.repair.merging import combined, install_of
+from doctor.repair.merging import combined, install_of, name_in
 from doctor.repair.reading import Unmet, packages_of
 from doctor.repair.requests import actionable
 
@@ -104,19 +104,25 @@ class _Nearest:
         apart = {one.text for one in concerned}
         self._loose = {one.package for one in problems if one.text not in apart}
         self._found = actionable(report)
+        self._again = frozenset[str]()
         self._facts: Facts = report.observation.facts
         self._asked = _of_project(self._facts, standing.here)
 
     def plan(self) -> Plan | None:
         """Return the first set of moves that the installer can carry out."""
         other, solved = self._without_moves()
+        self._again = frozenset(
+            normalize_name(name_in(text))
+            for install in map(install_of, other.steps)
+            for text in (install.requirements if install else ())
+        )
         for cover in self._covers():
             demands = self._demands(cover)
             if demands is None:
                 continue
             movers = cover | demands.specifiers.keys()
             if not movers:
-                break
+                return self._written({}, movers, other, solved) if other.steps else None
             releases = self._releases(movers, demands)
             if releases is not None:
                 return self._written(releases, movers, other, solved)
@@ -151,7 +157,7 @@ class _Nearest:
         wanted: dict[str, str] = {}
         newer = set[str]()
         for found in self._found:
-            if found.id.startswith("requires/"):
+            if found.id.startswith("requires/") or packages_of(found) <= self._again:
                 continue
             certain, unsure = self._options(found)
             options = certain or (() if packages_of(found) & (cover | wanted.keys()) else unsure)
@@ -175,9 +181,11 @@ class _Nearest:
         certain, unsure = list[Demand](), list[Demand]()
         for fix in found.fixes:
             tasks = [commands.task(step, self._environment) for step in fix.steps]
-            if not fix.safe or not tasks or any(one.kind is not Kind.INSTALL for one in tasks):
+            kinds = {one.kind for one in tasks}
+            if not fix.safe or Kind.INSTALL not in kinds or kinds - {Kind.INSTALL, Kind.REMOVE}:
                 continue
-            demand = self._demand(fix.steps)
+            installs = [one.step for one in tasks if one.kind is Kind.INSTALL]
+            demand = None if _uninstalls(fix.steps) else self._demand(installs)
             if demand is None:
                 continue
             if not demand.specifiers:
@@ -228,10 +236,12 @@ class _Nearest:
         if not up or not self._has_uv():
             return newest
         fixed = {name: f"=={newest[name]}" for name in newest.keys() - up.keys()}
-        lowest = self._ask({**fixed, **{name: texts[name] for name in up}}, "lowest-direct")
+        # An old release that asks for less than a later one does is no way out.
+        later = {name: _both(texts[name], f">{public(here[name])}") for name in up}
+        lowest = self._ask({**fixed, **later}, "lowest-direct")
         if lowest is None:
             return newest
-        lines = {name: ",".join(filter(None, (texts[name], _line_of(lowest[name])))) for name in up}
+        lines = {name: _both(texts[name], _line_of(lowest[name])) for name in up}
         return self._ask({**fixed, **lines}) or lowest
 
     def _has_uv(self) -> bool:
@@ -275,13 +285,14 @@ class _Nearest:
             for name, release in sorted(releases.items())
             if release and release != public(here.get(name, ""))
         ]
-        if not texts:
+        if not texts and not other.steps:
             return None
         facts, first = self._facts, tuple[Step, ...]()
         if closed(facts):
             facts, make = above(facts)
             first = (Step(command=make),)
-        steps = tuple(Step(command=one) for one in installer.install_set(texts, facts))
+        made = installer.install_set(texts, facts) if texts else ()
+        steps = tuple(Step(command=one) for one in made)
         ended = [one.id for one in self._found if one.id in solved or packages_of(one) & movers]
         plan = Plan(
             title="",
@@ -291,6 +302,9 @@ class _Nearest:
         )
         return combined(plan, other) if other.steps else plan
 
+    def _kind(self, step: Step) -> Kind:
+        return commands.task(step, self._environment).kind
+
     def _without_moves(self) -> tuple[Plan, frozenset[str]]:
         """Return the fixes that move no version, as a plan, and the findings that they end."""
         plan, ended = Plan(title=""), set[str]()
@@ -299,10 +313,14 @@ class _Nearest:
         last = list[Step]()
         for found in self._found:
             for fix in found.fixes:
-                kinds = {commands.task(step, self._environment).kind for step in fix.steps}
+                kinds = {self._kind(step) for step in fix.steps}
                 if not fix.safe or fix.use_if or not kinds:
                     continue
                 demand = self._demand(fix.steps) if kinds == {Kind.INSTALL} else None
+                removals = [step for step in fix.steps if self._kind(step) is Kind.REMOVE]
+                if kinds == {Kind.INSTALL, Kind.REMOVE} and not _uninstalls(fix.steps):
+                    last += [step for step in removals if step not in last]
+                    break
                 if demand is not None and not demand.specifiers:
                     plan = combined(plan, Plan(title="", steps=fix.steps))
                 elif kinds <= {Kind.REMOVE, Kind.VARIABLES} and not _uninstalls(fix.steps):

@@ -11,7 +11,7 @@ from doctor.model.plans import Plan
 from doctor.model.report import Report
 from doctor.repair import commands
 from doctor.repair.commands import Kind
-from doctor.repair.merging import combined
+from doctor.repair.merging import combined, remains_last
 from doctor.repair.requests import actionable
 
 _KINDS = (Kind.INSTALL, Kind.REMOVE, Kind.VARIABLES)
@@ -58,4 +58,6 @@ def _plan(chosen: Sequence[tuple[Finding, Fix]], stay: tuple[str, ...]) -> Plan:
         f"{fix.title}: only if {' and '.join(fix.use_if)}." for _, fix in chosen if fix.use_if
     )
     solves = tuple(dict.fromkeys(found.id for found, _ in chosen))
-    return Plan(title=title, steps=plan.steps, solves=solves, leaves=stay, notes=notes)
+    return remains_last(
+        Plan(title=title, steps=plan.steps, solves=solves, leaves=stay, notes=notes)
+    )

@@ -176,7 +176,8 @@ def _open(original: Original) -> tuple[str, ...]:
     facts = original.report.observation.facts
     missing = []
     if not original.request.check.observe.canaries:
-        missing.append("no canary ran: the proof is about files, versions and imports")
+        known = "your program, " if original.request.program else ""
+        missing.append(f"no canary ran: the proof is about {known}files, versions and imports")
     elif value_of(facts, "torch.version") and not vendors_shown(facts):
         missing.append("no GPU here: nothing ran on one")
     return tuple(missing)

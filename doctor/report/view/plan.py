@@ -62,6 +62,8 @@ def plan(
         yield _steps(other, detail, label="or", windows=windows)
         if other.proof is not None:
             yield from proof(other.proof, _place(other))
+        elif found.proof is not None:
+            yield Paragraph((Piece("not tried", Style.QUIET),), "open")
     hidden = len(found.alternatives) - detail.fixes
     if hidden > 0:
         text = f"{count(hidden, 'other plan')} (-v)"
