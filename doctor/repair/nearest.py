@@ -130,13 +130,16 @@ class _Nearest:
 
     def _covers(self) -> Sequence[frozenset[str]]:
         """Return sets of packages that meet every requirement if they move, the cheapest first."""
-        ways = [
-            (edge.package, edge.wanted) if edge.here else (edge.wanted,) for edge in self._edges
-        ]
-        found = {frozenset(chosen) for chosen in product(*ways)}
+        ways = [(edge.package, edge.wanted) for edge in self._edges if edge.here]
+        found = {self._with_absent(frozenset(chosen)) for chosen in product(*ways)}
         priced = {one: self._price(one) for one in found}
         ordered = sorted(found, key=lambda one: (priced[one], sorted(one)))
         return ordered[:_MOST_TRIES]
+
+    def _with_absent(self, cover: frozenset[str]) -> frozenset[str]:
+        """Return a cover with what is missing, but for packages whose other release may not ask."""
+        missing = [edge for edge in self._edges if not edge.here and edge.package not in cover]
+        return cover | {edge.wanted for edge in missing}
 
     def _price(self, cover: frozenset[str]) -> float:
         return sum(1.0 + (0.0 if self._is_late(name) else _AGAINST_TIME) for name in cover)
