@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import PurePath
 
@@ -35,6 +35,7 @@ SOURCE = "your program"
 _MOST, _LINES = 50, 20_000
 _PATH = re.compile(r"(?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
 _MODULE = re.compile(r"No module named ['\"](\w{1,100})")
+_NO_FILE = "FileNotFoundError"
 _HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
 """Endings of files that no program reads; people delete them to make an image smaller."""
 _SPARED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "__pycache__"})
@@ -177,8 +178,16 @@ def _paths(one: Distribution) -> Iterator[str]:
 
 def _missing_files(text: str, environment: Environment) -> dict[str, Fact]:
     """Return facts about files that RECORDs list and that are not there; existence alone counts."""
+    found = _gone_of(packages_in(text, environment))
+    if found["program.gone"].value is None and _NO_FILE in text:
+        # Who opens a file may have left no frame: `ssl` reads the certificates of certifi.
+        found = _gone_of(installed([str(folder) for folder in environment.folders]))
+    return found
+
+
+def _gone_of(packages: Iterable[Distribution]) -> dict[str, Fact]:
     rows, owners = [], dict[str, None]()
-    for one in packages_in(text, environment):
+    for one in packages:
         site = one.folder.parent
         gone = [path for path in _paths(one) if _matters(path) and not (site / path).exists()]
         owners |= {one.requirement: None} if gone else {}

@@ -73,6 +73,17 @@ def test_a_module_that_went_with_a_release_is_no_calm(calm: House) -> None:
     assert [(one["name"], one["to"]) for one in plan["changes"]] == [("setuptools", "69.5.1")]
 
 
+def test_a_data_file_is_written_again_that_no_frame_speaks_of(calm: House) -> None:
+    code = (
+        "import pathlib, small\n"
+        "site = pathlib.Path(small.__file__).parents[1]\n"
+        "if not (site / 'reader' / 'words.txt').exists(): raise FileNotFoundError(2, 'gone')"
+    )
+    with _aside(calm.packages / "reader" / "words.txt"):
+        plan, _ = _prove(calm, code, ends=0)
+    assert [one["name"] for one in plan["changes"]] == ["reader"]
+
+
 def test_a_data_file_that_is_gone_is_written_again(calm: House) -> None:
     with _aside(calm.packages / "reader" / "words.txt"):
         plan, _ = _prove(calm, "import reader", ends=0)
