@@ -29,6 +29,7 @@ from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import read_log
 from doctor.pipeline.policy import Policy
 from doctor.pipeline.requests import CheckRequest
+from doctor.repair.hiding import hiding
 from doctor.repair.merging import install_of
 
 SOURCE = "your program"
@@ -83,7 +84,7 @@ def read_program(
     logs = seen.logs
     if text:
         logs = (*logs, read_log(SOURCE, _Stream(text), catalog))
-        facts |= _missing_files(text, environment)
+        facts |= _missing_files(text, environment) | hiding(facts, environment)
     for one in problems:
         name = f"requires.{one.package}.{one.wanted}"
         if value_of(facts, f"{name}.met") is None:

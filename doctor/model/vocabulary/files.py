@@ -76,6 +76,13 @@ FILES: dict[str, str] = {
         "files that RECORD lists and that are not there, of packages in the traceback of a program "
         "that failed: {path, package, requirement}"
     ),
+    "program.hiding": (
+        "copies of packages that come before the installed ones, of releases that another package "
+        "refuses, with the folder and who refuses it"
+    ),
+    "program.hidden_by": "the variable that puts such a folder first: PYTHONPATH",
+    "program.pythonpath_rest": "PYTHONPATH without these folders, where any others are left",
+    "program.hiding_files": ".pth files that do nothing but put such a folder first",
     "program.gone_packages": "packages that these belong to, as certifi==2026.11.12",
     "libs.resolved": "CUDA library names and the file each would resolve to: {path, how, by}",
     "libs.shadowed": (

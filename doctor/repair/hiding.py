@@ -1,0 +1,116 @@
+"""Find copies of packages that come before the installed ones and do not suit what is installed.
+
+Python searches PYTHONPATH before site-packages, and a line of a `.pth` file that begins with
+`import` may put any folder first: https://docs.python.org/3/library/site.html
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from doctor.base.requirements import InvalidRequirement, meets, normalize_name
+from doctor.environments.environment import Environment
+from doctor.host import Host, UnreadableFile, read_regular
+from doctor.model.facts import Fact, Facts, absent, present, value_of
+from doctor.observe.installed.distributions import Requirement, installed, requirements
+from doctor.observe.scene import Distribution, Interpreter
+from doctor.observe.targets import describe
+
+_NAMES = ("program.hiding", "program.hiding_files", "program.pythonpath_rest", "program.hidden_by")
+_INSERTS = re.compile(r"sys\.path\.insert\(\s*0\s*,\s*r?['\"]([^'\"\n]{1,1000})['\"]\s*\)")
+_MOST, _PTH_LIMIT = 50, 1 << 16
+
+
+def hiding(facts: Facts, environment: Environment) -> dict[str, Fact]:
+    """Return facts about copies of packages that do not meet what an installed package asks for.
+
+    Only copies count in whose place the installed release would meet it.
+    """
+    here = {one.name: one for one in installed([str(folder) for folder in environment.folders])}
+    asked = _asked(here, describe(Host(), environment.python))
+    separator = ";" if value_of(facts, "host.os") == "windows" else ":"
+    listed = [one for one in str(value_of(facts, "env.PYTHONPATH") or "").split(separator) if one]
+    rows = {folder: _unfit(folder, here, asked, environment) for folder in listed}
+    guilty = {folder: found for folder, found in rows.items() if found}
+    files = dict[str, list[str]]()
+    for path, folder in _files(environment):
+        if found := _unfit(folder, here, asked, environment):
+            files[str(path)] = found
+    told = {name: absent("sys.path") for name in _NAMES}
+    every = [row for found in (*guilty.values(), *files.values()) for row in found]
+    if every:
+        told["program.hiding"] = present(every[:_MOST], "sys.path")
+    if guilty:
+        rest = separator.join(folder for folder in listed if folder not in guilty)
+        told["program.hidden_by"] = present("PYTHONPATH", "sys.path")
+        told["program.pythonpath_rest"] = (
+            present(rest, "env.PYTHONPATH") if rest else absent("env.PYTHONPATH")
+        )
+    if files:
+        told["program.hiding_files"] = present(list(files), "sys.path")
+    return told
+
+
+def _asked(
+    here: Mapping[str, Distribution], interpreter: Interpreter
+) -> dict[str, list[tuple[str, str]]]:
+    """Return who asks for each package, and for which releases of it."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for one in here.values():
+        for asked in _requirements(one, interpreter):
+            name = normalize_name(asked.name)
+            found.setdefault(name, []).append((one.name, asked.specifier))
+    return found
+
+
+def _requirements(one: Distribution, interpreter: Interpreter) -> tuple[Requirement, ...]:
+    with suppress(UnreadableFile):
+        return requirements(one, interpreter)
+    return ()
+
+
+def _unfit(
+    folder: str,
+    here: Mapping[str, Distribution],
+    asked: Mapping[str, list[tuple[str, str]]],
+    environment: Environment,
+) -> list[str]:
+    """Return the copies in a folder that do not suit, unless it belongs to the environment."""
+    place = os.path.realpath(folder)
+    if any(place == os.path.realpath(one) for one in environment.folders):
+        return []
+    found = []
+    for copy in installed([folder]):
+        own = here.get(copy.name)
+        by = next(
+            (
+                f"{who} asks for {copy.name}{specifier}"
+                for who, specifier in asked.get(copy.name, ())
+                if own and _fits(own.version, specifier) and not _fits(copy.version, specifier)
+            ),
+            "",
+        )
+        if by:
+            found.append(f"{copy.name} {copy.version} in {folder}, while {by}")
+    return found
+
+
+def _fits(version: str, specifier: str) -> bool:
+    with suppress(InvalidRequirement):
+        return not specifier or meets(version, specifier)
+    return True
+
+
+def _files(environment: Environment) -> Iterator[tuple[Path, str]]:
+    """Yield `.pth` files whose only line puts a folder first, and that folder."""
+    for site in environment.own_folders:
+        for path in sorted(site.glob("*.pth"))[:_MOST]:
+            text = (read_regular(path, _PTH_LIMIT) or b"").decode("utf-8", "replace")
+            lines = [line for line in text.splitlines() if line.strip()]
+            match = _INSERTS.search(lines[0][:2000]) if len(lines) == 1 else None
+            if match and lines[0].startswith("import") and Path(match[1]).is_dir():
+                yield path, match[1]
