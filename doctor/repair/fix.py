@@ -49,8 +49,8 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     """
     deadline = time.monotonic() + request.seconds
     host = Host()
-    # A program that fails says more than canaries do, which may take minutes; they come where it
-    # runs, or where there is none.
+    # The program is the proof. Canaries take minutes and try what it may never use, so that they
+    # come only where there is none, or where it cannot run here.
     first = request if not (request.prove and request.program) else _without_canaries(request)
     report = _checked(first, host, progress)
     original = original_of(first, host, report, deadline)
@@ -61,7 +61,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     bench = Bench(original, progress)
     ended, impossible = _ran(original, bench)
     text = ended.text if ended is not None and not ended.ok else ""
-    if first is not request and not text:
+    if first is not request and ended is None:
         report = _checked(request, host, progress)
         original = msgspec.structs.replace(original, request=request, report=report)
     original, others = _read(original, text)

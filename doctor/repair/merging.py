@@ -58,6 +58,13 @@ def contradict(first: Plan, second: Plan) -> bool:
     return any(one[name] != other[name] for name in one.keys() & other.keys())
 
 
+def moved_names(plan: Plan) -> frozenset[str]:
+    """Return the packages that a plan moves, or names where no installer resolved it."""
+    if plan.resolved:
+        return frozenset(normalize_name(one.name) for one in plan.changes)
+    return frozenset(_named(plan))
+
+
 def _named(plan: Plan) -> dict[str, str]:
     found = {}
     for step in plan.steps:

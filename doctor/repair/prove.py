@@ -16,10 +16,19 @@ from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan, Proof, ProofVerdict
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
-from doctor.repair.merging import combined, contradict, instead, is_idle, pinned, titled
+from doctor.repair.merging import (
+    combined,
+    contradict,
+    instead,
+    is_idle,
+    moved_names,
+    pinned,
+    titled,
+)
 from doctor.repair.new_environment import followed, making, tasks_of, with_start
 from doctor.repair.project import ProjectError
 from doctor.repair.requests import Original
+from doctor.repair.resolve import compiles
 from doctor.repair.trial import attempt
 
 _ROUNDS, _PLANS = 4, 6
@@ -62,7 +71,19 @@ def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Pro
     if best is None:
         raise ValueError("no plan to prove")
     others = tuple(one for one in others if one.steps != best.plan.steps)
+    others = tuple(one for one in others if is_other_way(one, best.plan)) if best.ok else others
     return best._replace(plan=msgspec.structs.replace(best.plan, alternatives=_alone(others)))
+
+
+def is_other_way(plan: Plan, proved: Plan) -> bool:
+    """Return whether a plan is worth showing beside a proved one: it ends as much, by other moves.
+
+    One that compiles, or moves what the proved one moves and more, is worse than what is proved.
+    """
+    if compiles(plan) or not {*proved.solves} <= {*plan.solves}:
+        return False
+    here, there = moved_names(proved), moved_names(plan)
+    return not (here <= there or there <= here)
 
 
 def _alone(plans: Sequence[Plan]) -> tuple[Plan, ...]:

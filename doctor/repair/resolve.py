@@ -32,6 +32,7 @@ _TEXT, _NAMED = 400, 3
 _BLAMED = re.compile(r"Wheels are required for `([\w.-]{1,200})`")
 _SIDES = 2
 _PYTHON = re.compile(r"python(\d+\.\d+)")
+_COMPILED = "it would be compiled"
 _ASKED = (Kind.INSTALL, Kind.PROJECT)
 
 
@@ -90,7 +91,12 @@ def without_wheels(answer: Answer | None, step: Step, environment: Environment) 
         return ""
     versions = [found[1] for one in environment.folders if (found := _PYTHON.search(str(one)))]
     python = f"Python {versions[0]}" if versions else "this Python"
-    return f"no wheel of {named} for {python}: it would be compiled"
+    return f"no wheel of {named} for {python}: {_COMPILED}"
+
+
+def compiles(plan: Plan) -> bool:
+    """Return whether an installer said that a plan compiles something."""
+    return any(_COMPILED in note for note in plan.notes)
 
 
 def _answer(each: Task, host: Host, *, sizes: bool) -> Answer | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from doctor.model.fixes import Command, Step
 from doctor.model.plans import Change, Plan
 from doctor.repair.merging import combined, contradict, instead, is_idle, pinned, titled
+from doctor.repair.prove import is_other_way
 
 
 def _plan(*lines: str, title: str = "A plan", solves: tuple[str, ...] = ("a",)) -> Plan:
@@ -31,6 +34,20 @@ def test_installations_with_other_options_stay_apart() -> None:
     first = _plan("P -m pip install --no-deps a")
     second = _plan("P -m pip install --index-url https://example.org b")
     assert len(combined(first, second).steps) == 2
+
+
+def test_beside_a_proved_plan_stand_other_ways_alone() -> None:
+    proved = _plan("uv pip install --python P wire==4 graph==2")
+    assert is_other_way(_plan("uv pip install --python P small==1"), proved)
+    assert not is_other_way(_plan("uv pip install --python P wire==4"), proved)
+    assert not is_other_way(_plan("uv pip install --python P wire==5 graph==2 small==1"), proved)
+    assert not is_other_way(_plan("uv pip install --python P small==1", solves=()), proved)
+    assert not is_other_way(proved, _plan("export LD_LIBRARY_PATH="))
+    slow = msgspec.structs.replace(
+        _plan("uv pip install --python P small==1"),
+        notes=("No wheel of small for Python 3.11: it would be compiled.",),
+    )
+    assert not is_other_way(slow, proved)
 
 
 def test_plans_contradict_each_other_over_a_release() -> None:
