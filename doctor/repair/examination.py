@@ -186,7 +186,7 @@ class Examination:
             report = self._checked(program, canaries=True)
             left = _left(plan, self._original.report, report)
         if not left:
-            self._import([change.name for change in changes if change.after], report)
+            self._import(changes, report)
         if changed := self._copy.disturbed():
             self._wrong.append(f"the plan wrote into {changed[0]} of the original")
         planned = (report.plan,) if report.plan is not None and report.plan.steps else ()
@@ -205,13 +205,15 @@ class Examination:
             follow_ups=tuple(_for_original(one, self._places) for one in follow),
         )
 
-    def _import(self, moved: Sequence[str], report: Report) -> None:
+    def _import(self, changes: Sequence[Change], report: Report) -> None:
         """Import what the plan moved and what builds on that, but for what a canary imported."""
         imported = [one for one in report.observation.outcomes if one.id == _IMPORTS]
         known = {name for one in imported for name in (*one.cases, "torch")}
-        modules = [
-            pair for pair in concerned(self._copy.environment, moved) if pair[0] not in known
-        ]
+        moved = [change.name for change in changes if change.after]
+        # What is removed may take libraries along that another package owns as well.
+        libraries = bool(self._env) or len(moved) < len(changes)
+        pairs = concerned(self._copy.environment, moved, libraries=libraries)
+        modules = [pair for pair in pairs if pair[0] not in known]
         tried = try_imports(
             _with_host(self._copy, host_of(self._copy, self._env)),
             modules,

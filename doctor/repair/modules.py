@@ -1,4 +1,4 @@
-"""Import the modules of packages in an environment, each in a process of its own."""
+"""Import the modules of packages in an environment, away from doctor's own process."""
 
 from __future__ import annotations
 
@@ -67,13 +67,18 @@ def modules_of(distribution: Distribution) -> tuple[str, ...]:
     return tuple(found)
 
 
-def concerned(environment: Environment, moved: Collection[str]) -> tuple[tuple[str, str], ...]:
+def concerned(
+    environment: Environment, moved: Collection[str], *, libraries: bool = False
+) -> tuple[tuple[str, str], ...]:
     """Return (package, module) of what a plan may have broken.
 
-    That is what it moved, what asks for that, and every package that builds on a framework.
+    That is what it moved and what asks for that. Where a framework or the shared libraries of one
+    may have changed (`libraries`), it is every package that builds on a framework as well.
     """
     here = installed([str(folder) for folder in environment.folders])
-    wanted = {normalize_name(name) for name in moved} | FRAMEWORKS
+    wanted = {normalize_name(name) for name in moved}
+    if libraries or any(name in FRAMEWORKS or name.startswith("nvidia-") for name in wanted):
+        wanted |= FRAMEWORKS
     found: dict[tuple[str, str], None] = {}
     for distribution in here:
         if distribution.name in wanted or wanted & _asked_by(distribution):
@@ -101,7 +106,7 @@ def try_imports(
     seconds: float,
     env: Mapping[str, str] | None = None,
 ) -> tuple[Import, ...]:
-    """Import modules in a clone, each in a process of its own, and say what came of it."""
+    """Import modules in a clone, and say what came of each."""
     if not modules:
         return ()
     home = copy.scratch.folder / "imports"
