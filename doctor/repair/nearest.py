@@ -173,11 +173,12 @@ class _Nearest:
         heavy = any(_is_heavy(name) for name in (*wanted, *cover))
         return None if heavy else Demand(wanted, frozenset(newer))
 
-    def _age(self, option: Demand, cover: frozenset[str]) -> tuple[int, float]:
-        """Return an order: what moves no further package, then what moves what came last."""
+    def _age(self, option: Demand, cover: frozenset[str]) -> tuple[int, float, int]:
+        """Return an order: no further package, then what came last, then a range, not a release."""
         times = self._standing.times
         latest = max((times.get(name, 0.0) for name in option.specifiers), default=0.0)
-        return len(option.specifiers.keys() - cover), -latest
+        fixed = sum(one.startswith("==") for one in option.specifiers.values())
+        return len(option.specifiers.keys() - cover), -latest, fixed
 
     def _options(self, found: Finding) -> tuple[tuple[Demand, ...], tuple[Demand, ...]]:
         """Return what the fixes of a finding want of versions: for certain, and on a condition."""
