@@ -41,14 +41,14 @@ Traceback (most recent call last):
   File "/home/ada/miniconda3/lib/python3.9/site-packages/transformers/generation/utils.py", line 27, in <module>
     from ..deepspeed import is_deepspeed_zero3_enabled
 ModuleNotFoundError: No module named 'transformers.deepspeed'
-"""
+"""  # noqa: E501
 LAPACK = """
 /usr/bin/ld: /home/ada/pytorch/build/lib/libtorch_cuda.so: undefined reference to `slaed2_'
 collect2: error: ld returned 1 exit status
 """
 LETTER = """
 ptxas /tmp/tmpxft_00001af0_00000000-6_sm90_q64n32.ptx, line 10531; error   : Instruction 'tensormap.replace' not supported on .target 'sm_120'
-"""
+"""  # noqa: E501
 CLANG = """
 nvcc fatal   : The version ('7.0') of the host compiler ('clang') is not supported
 """
@@ -60,7 +60,7 @@ MSVC = r"""
 command: ['C:\\Program', 'Files\\NVIDIA', 'Toolkit\\CUDA\\v12.1\\bin\\nvcc.EXE', '--ptx', 'preprocess.cu']
 Microsoft (R) C/C++ Optimizing Compiler Version 19.40.33811 for x64
 nvcc fatal   : Host compiler targets unsupported OS.
-"""
+"""  # noqa: E501
 ROCM = """
 pip install torch torchvision --index-url https://download.pytorch.org/whl/rocm6.2
 OSError: libtorch_cuda.so: cannot open shared object file: No such file or directory
