@@ -118,3 +118,20 @@ def test_nothing_is_shown_without_standard_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stderr", None)
     with progress.display(Format.JSON) as view:
         assert type(view) is View
+
+
+def test_new_evidence_of_a_finding_refers_to_its_first_place(judged: Report) -> None:
+    from doctor.report.terminal.changes import changed
+    from doctor.report.terminal.document import shapes
+    from doctor.report.terminal.page import look, rendered_lines
+    from doctor.report.view.blocks import Evidence
+
+    how = look(width=100, unicode=True)
+    now = shapes(judged, how)
+    before = tuple(
+        one._replace(blocks=tuple(b for b in one.blocks if not isinstance(b, Evidence)))
+        for one in now
+    )
+    lines = rendered_lines(changed(now, before, judged, how), how)
+    assert f"{now[0].title} (see above)" in lines
+    assert "fix" not in lines

@@ -61,7 +61,9 @@ def _new(one: Finding, before: Finding | None) -> Finding | None:
     alike = (one.severity, one.title) == (before.severity, before.title)
     if alike and not any(isinstance(block, (Evidence, Fix)) for block in blocks):
         return None  # a sentence about confidence alone is no reason to show a finding again
-    return one._replace(blocks=blocks, place="" if one.place == before.place else one.place)
+    title = f"{one.title} (see above)" if alike else one.title
+    place = "" if one.place == before.place else one.place
+    return one._replace(title=title, blocks=blocks, place=place)
 
 
 def _new_block(block: Block, before: Sequence[Block]) -> Block | None:
