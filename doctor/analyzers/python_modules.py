@@ -51,8 +51,7 @@ _PARTS_OF_PYTHON = {
 }
 """Modules that are left out where Python was built without a library, and its packages."""
 _SYSTEM_PARTS = {
-    "tkinter": ("python3-tk", "python3-tkinter"),
-    "_tkinter": ("python3-tk", "python3-tkinter"),
+    **dict.fromkeys(("tkinter", "_tkinter"), ("python3-tk", "python3-tkinter")),
     "ensurepip": ("python3-venv", "python3-pip"),
     "lib2to3": ("python3-lib2to3", "python3-libs"),
 }
@@ -78,7 +77,7 @@ _ELSEWHERE = {
     "apex": ("NVIDIA's Apex", "git+https://github.com/NVIDIA/apex.git"),
 }
 """Modules whose name on the package index belongs to somebody else, or to nobody."""
-_COMPILED_ELSEWHERE = frozenset({"detectron2", "tinycudann", "pytorch3d", "nvdiffrast", "apex"})
+_COMPILED_ELSEWHERE = _ELSEWHERE.keys() - {"clip", "segment_anything", "sam2"}
 _NO_WHEEL = frozenset({"flash_attn", "mamba_ssm", "causal_conv1d", "xformers", "apex", "vllm"})
 _SAME_PLACE = re.compile(r" in (\S{1,300}?[/\\](?:site|dist)-packages)\b")
 
@@ -96,7 +95,7 @@ def _explained(case: Case, event: Event, inventory: Inventory) -> Explanation | 
     package = module.partition(".")[0]
     caller = caller_of(case, event, "")
     if parent := event.objects.get("parent"):
-        return _no_package(case, event, parent)
+        return _no_package(event, parent)
     if package in _PARTS_OF_PYTHON or package in _SYSTEM_PARTS:
         return _left_out(event, package)
     if any(_BUILDS.search(line) for line in case.log.lines[max(event.at - 60, 0) : event.at]):
@@ -107,17 +106,16 @@ def _explained(case: Case, event: Event, inventory: Inventory) -> Explanation | 
         return _installed_elsewhere(case, event, "torch")
     if "." in module:
         return _inner(case, event, inventory, module, caller)
-    distribution = names.distribution_of(package)
-    elsewhere = _installed_elsewhere(case, event, distribution or package)
-    return elsewhere or _absent(event, package, distribution, caller)
+    name = names.distribution_of(package)
+    elsewhere = _installed_elsewhere(case, event, name or package)
+    return elsewhere or _absent(event, package, name, caller)
 
 
-def _no_package(case: Case, event: Event, parent: str) -> Explanation | None:
+def _no_package(event: Event, parent: str) -> Explanation | None:
     """Explain a module that Python looks for in a file."""
     package = parent.partition(".")[0]
     if not names.distribution_of(package) and not standard_module(package):
         return None
-    del case
     return explain_hidden(event, f"{parent.replace('.', '/')}.py", package)
 
 

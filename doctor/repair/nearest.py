@@ -34,12 +34,11 @@ from doctor.repair.merging import combined, install_of, name_in
 from doctor.repair.reading import Unmet, packages_of
 from doctor.repair.requests import actionable
 
-_MOST_EDGES, _MOST_TRIES, _MOST_HELD = 10, 5, 1000
+_MOST_EDGES, _MOST_TRIES, _MOST_HELD, _SECONDS = 10, 5, 1000, 60.0
 _AGAINST_TIME = 1.5
 """What it costs to move a package that came before the one that it does not fit."""
 _TOGETHER = 1.0
 """Seconds between two packages of one installation."""
-_SECONDS = 60.0
 
 
 class Standing(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import gc
+import json
 import sys
 import time
 import zipfile
@@ -16,7 +17,6 @@ import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-import msgspec
 import requests
 from pypi_simple import NoSuchProjectError
 
@@ -115,8 +115,16 @@ def main() -> None:
         path.write_bytes(data)
         gc.collect()
         _print(f"{covered.distribution}: {len(data):,} bytes, {time.monotonic() - started:.0f} s")
-    table = msgspec.json.encode(owners(options.into))
-    (options.into / "owners.json").write_bytes(msgspec.json.format(table) + b"\n")
+    write_owners(options.into)
+
+
+def write_owners(into: Path) -> None:
+    """Write which distributions have a name to import, a line for each."""
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(list(found))}" for name, found in owners(into).items()
+    )
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    (into / "owners.json").write_text(text, encoding="utf-8")
 
 
 def _print(line: str) -> None:
