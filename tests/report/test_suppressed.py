@@ -62,3 +62,10 @@ def test_the_json_report_keeps_the_finding_and_why_it_does_not_count() -> None:
     told = json.loads(json_reporter.render(_report()))
     assert [found["suppressed"]["by"] for found in told["findings"]] == ["ignore", "baseline"]
     assert (told["summary"]["error"], told["gone"]) == (0, ["toy/gone"])
+
+
+def test_the_first_to_mend_keeps_its_condition() -> None:
+    first = wrong_torch(id="toy/first")
+    fix = msgspec.structs.replace(first.fixes[0], use_if=("torch is built for CUDA",))
+    shown = report(msgspec.structs.replace(first, fixes=(fix,)), wrong_torch(id="toy/second"))
+    assert "Do first: If torch is built for CUDA: Take" in _text(shown)

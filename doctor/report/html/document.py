@@ -159,10 +159,13 @@ def _first(report: Report) -> Markup:
         return el("p", "Do: ", el("a", line(report.plan.title, 300), href="#plan"), class_="lead")
     if not counted[0].fixes or counted[0].severity is Severity.NOTE:
         return Markup("")
+    first = counted[0].fixes[0]
+    condition = f"If {' and '.join(first.use_if)}: " if first.use_if else ""
     return el(
         "p",
         "Do first: ",
-        el("a", line(counted[0].fixes[0].title, 300), href="#findings"),
+        line(condition, 300),
+        el("a", line(first.title, 300), href="#findings"),
         class_="lead",
     )
 

@@ -247,6 +247,7 @@ def foot(report: Report, how: Look, *, catalog: bool = True) -> Lines:
             yield from paragraph(
                 span(
                     how,
+                    (_condition(first.fixes[0], how), QUIET),
                     (paragraph_text(first.fixes[0].title, how), "bold"),
                     (f" ({paragraph_text(first.id, how)})", QUIET),
                 ),
@@ -281,6 +282,11 @@ def plan(report: Report, how: Look) -> Lines:
     for each in at_end(report, WHOLE if how.wordy else GLANCE, windows=windows):
         yield from block(each, how)
     yield blank()
+
+
+def _condition(fix: Fix, how: Look) -> str:
+    """Return what has to hold before a fix is of use, as the start of a sentence."""
+    return f"If {paragraph_text(' and '.join(fix.use_if), how)}: " if fix.use_if else ""
 
 
 def _single_command(fix: Fix, report: Report) -> list[str]:
