@@ -5,6 +5,7 @@ Placeholders filled, conditions decided, commands written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -175,7 +176,7 @@ def steps_of(action: Action, facts: Facts, captures: Captures) -> list[Step] | N
         edit = _edit(action.edit, facts, captures)
         return None if edit is None else [_step(action, facts, captures, edit=edit)]
     commands = _commands(action, facts, captures)
-    if commands is None:
+    if commands is None or any(_is_driver_for_pc(one, facts) for one in commands):
         return None
     if not commands:
         return (
@@ -186,6 +187,20 @@ def steps_of(action: Action, facts: Facts, captures: Captures) -> list[Step] | N
         *(Step(command=one) for one in before),
         _step(action, facts, captures, command=msgspec.structs.replace(last, env=known)),
     ]
+
+
+_DRIVER = re.compile(r"nvidia-driver-\d+(?:-open|-server)*")
+
+
+def _is_driver_for_pc(command: Command, facts: Facts) -> bool:
+    """Return whether a command installs a driver for PCs on what may be a Jetson.
+
+    A Jetson has its driver from JetPack, Ubuntu offers both, and one breaks the other:
+    https://docs.nvidia.com/jetson/archives/r36.4/DeveloperGuide/SD/SoftwarePackagesAndTheUpdateMechanism.html
+    """
+    if value_of(facts, "host.machine") in ("x86_64", "AMD64"):
+        return False
+    return "install" in command.argv and any(_DRIVER.fullmatch(one) for one in command.argv)
 
 
 def _commands(action: Action, facts: Facts, captures: Captures) -> tuple[Command, ...] | None:
