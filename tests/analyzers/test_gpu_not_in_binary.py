@@ -130,3 +130,14 @@ def test_the_operators_of_xformers_are_no_failure_each() -> None:
 def test_silence_where_no_gpu_is_refused(text: str) -> None:
     """Progress messages and hostile text are no failure."""
     assert said(text) == []
+
+
+def test_the_extension_that_the_failing_statement_calls_is_named() -> None:
+    text = f"    grid = fvdb.gridbatch_from_points(JaggedTensor(xyz), **sizes)\n{NO_IMAGE}"
+    assert ("gpu-not-in-binary", "fvdb has no code for this GPU") in said(text)
+    assert "torch/no-kernel-image" in explained(text)[0].contradicts
+
+
+def test_a_call_of_torch_is_no_extension() -> None:
+    text = f"    y = torch.relu(x) + pool.forward(x)\n{NO_IMAGE}"
+    assert not any("torch/no-kernel-image" in one.contradicts for one in explained(text))
