@@ -30,6 +30,7 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
 }
 _STATEMENTS = {
     "nvidia.gpu_present": ("the machine has an NVIDIA GPU", "the machine has no NVIDIA GPU"),
+    "intel.gpu_present": ("the machine has an Intel GPU", "the machine has no Intel GPU"),
     "nvidia.device_nodes": ("/dev/nvidia* exists", "/dev/nvidia* does not exist"),
     "nvidia.uvm": ("the module nvidia_uvm is loaded", "the module nvidia_uvm is not loaded"),
     "nvidia.uvm_node": ("/dev/nvidia-uvm exists", "/dev/nvidia-uvm does not exist"),
