@@ -90,7 +90,7 @@ def _by_pip(found: Library, package: str) -> Recipe:
             Action(
                 env={
                     "LD_LIBRARY_PATH": "{python.site_packages|<site-packages>}/nvidia/"
-                    f"{folder}/lib"
+                    f"{folder}/lib:$LD_LIBRARY_PATH"
                 }
             ),
         ),
