@@ -95,7 +95,7 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
         return explain_hidden(event, path, package)
     history = names.importable(module, name)
     if history is None and names.module_history(module) is None:
-        return _stranger(event, package, name, caller)
+        return _stranger(case, event, package, name, caller)
     if history is None:
         return explain_borrowed(event, module, name, caller) or explain_unheard(
             event, module, name, caller
@@ -174,7 +174,9 @@ def frames_inside(case: Case, event: Event, package: str) -> bool:
     return owners == {package}
 
 
-def _stranger(event: Event, package: str, name: str, caller: Caller | None) -> Explanation | None:
+def _stranger(
+    case: Case, event: Event, package: str, name: str, caller: Caller | None
+) -> Explanation | None:
     """Explain a name that an installed package without a timeline does not have."""
     path = event.objects.get("path", "")
     asked = not path and caller is not None and caller.kind == "package"
@@ -185,6 +187,8 @@ def _stranger(event: Event, package: str, name: str, caller: Caller | None) -> E
     recipes: tuple[Recipe, ...] = ()
     if own and names.distribution_of(package):
         recipes = (again(distribution),)
+    elif package in _FOR_EACH_CUDA:
+        recipes = (_upgrade_for_cuda(case),)
     elif caller and NAME.fullmatch(distribution) and distribution != "torch":
         asking = names.distribution_of(caller.name) or caller.name
         recipes = (
@@ -208,6 +212,29 @@ def _stranger(event: Event, package: str, name: str, caller: Caller | None) -> E
             name="name-not-in-release",
             confidence=Confidence.LOW if caller else Confidence.MEDIUM,
         ),
+    )
+
+
+_FOR_EACH_CUDA = frozenset(["cumm", "spconv"])
+"""Modules of spconv: PyPI's packages of the same names have no CUDA and overwrite those with it."""
+_SUFFIX = re.compile(r"\b(?:cumm|spconv)[-_](cu\d{2,3})\b")
+
+
+def _upgrade_for_cuda(case: Case) -> Recipe:
+    """Return the upgrade of spconv and cumm together, in the build that the log names."""
+    suffixes = {found[1] for line in case.log.lines for found in _SUFFIX.finditer(line[:_LONGEST])}
+    known = len(suffixes) == 1
+    suffix = min(suffixes) if known else "<cuda>"
+    return Recipe(
+        title="Move spconv and cumm together to releases that go with each other",
+        use_if=("no other package here pins them",),
+        steps=(
+            Action(
+                install=(f"spconv-{suffix}", f"cumm-{suffix}"),
+                options=(Option.UPGRADE, Option.HOLD_TORCH),
+            ),
+        ),
+        ask={} if known else {"cuda": "the suffix of both in pip list, for example cu114"},
     )
 
 

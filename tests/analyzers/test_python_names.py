@@ -242,3 +242,16 @@ def _with(variable: str, packages: dict[str, str]) -> Case:
     case = case_of(LIBS)
     facts = {"env.PYTHONPATH": present(variable, ""), "packages": present(packages, "")}
     return case._replace(facts={**case.facts, **facts})
+
+
+def test_spconv_and_cumm_keep_the_suffix_of_their_cuda() -> None:
+    text = """
+Traceback (most recent call last):
+  File "/venv/lib/python3.9/site-packages/spconv/core.py", line 18, in <module>
+    from cumm.gemm.algospec.core import TensorOp
+ImportError: cannot import name 'TensorOp' from 'cumm.gemm.algospec.core'
+"""
+    for listed, wanted in (("cumm-cu117  0.4.1", "cu117"), ("", "<cuda>")):
+        (found,) = python_names.explain(case_of(text + listed))
+        (recipe,) = found.detection.recipes
+        assert recipe.steps[0].install == (f"spconv-{wanted}", f"cumm-{wanted}")
