@@ -15,6 +15,7 @@ from doctor.host import Host
 from doctor.model.checks import Progress
 from doctor.model.plans import Plan, Proof, ProofVerdict
 from doctor.model.report import Report
+from doctor.model.scales import Severity
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.examination import OFFLINE, Bench, Ending
@@ -66,6 +67,8 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         original = msgspec.structs.replace(original, request=request, report=report)
     original, others = _read(original, text)
     report, plan = original.report, plan_of(original.report)
+    if ended is not None and ended.ok and not _errors(report):
+        return Outcome(Repair(report=report, plan=_calm(report, ended)), original)
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
     several = (plan, *plan.alternatives)
     progress("asking the installer for the nearest releases", 0.0)
@@ -95,6 +98,18 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         plan = _beside(plan, ended)
     remarks = (*remarks, *_let_be(others, plan))
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
+
+
+def _errors(report: Report) -> bool:
+    return any(found.severity is Severity.ERROR for found in actionable(report))
+
+
+def _calm(report: Report, ended: Ending) -> Plan:
+    """Return the plan where the program runs and nothing is an error: what runs is not moved."""
+    left = tuple(dict.fromkeys(found.id for found in actionable(report)))
+    plan = _beside(Plan(title="Nothing to do"), ended)
+    notes = (f"not errors, so they are let be: {', '.join(left)}",) if left else ()
+    return msgspec.structs.replace(plan, notes=notes)
 
 
 def _without_canaries(request: FixRequest) -> FixRequest:

@@ -74,6 +74,21 @@ def test_a_module_that_went_with_a_release_is_no_calm(calm: House) -> None:
     assert [(one["name"], one["to"]) for one in plan["changes"]] == [("setuptools", "81.0.0")]
 
 
+def test_what_is_no_error_moves_nothing_below_a_program_that_runs(calm: House) -> None:
+    old = calm.packages / "reader-0.9.dist-info"
+    shutil.copytree(calm.packages / "reader-1.0.dist-info", old)
+    (old / "METADATA").write_text("Metadata-Version: 2.1\nName: reader\nVersion: 0.9\n")
+    try:
+        without, _ = _prove(calm, "import wire, graph", ends=0)
+        plan, said = _prove(calm, "import small", ends=0)
+    finally:
+        shutil.rmtree(old)
+    assert without["steps"]
+    assert not plan["steps"]
+    assert "exit code 0" in plan["title"]
+    assert "python/doubled-metadata" in " ".join(plan["notes"]), said.out
+
+
 def test_a_data_file_is_written_again_that_no_frame_speaks_of(calm: House) -> None:
     code = (
         "import pathlib, small\n"
