@@ -6,11 +6,11 @@ tables gpu-arch and torch-archs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.gpu_extensions import called_extension, rebuild
 from doctor.analyzers.gpus import Gpu, gpu_of, see_capability
 from doctor.analyzers.recipes import code, command, fitting
 from doctor.base.versions import in_range
@@ -46,15 +46,10 @@ _BUILDERS = (
     ("ctranslate2", "this build of CTranslate2"),
 )
 """Words of a line, in lower case, and the binary that it speaks of."""
-_ANY = "The program or library"
-_AROUND = 6
+_ANY, _AROUND = "The program or library", 6
 _TORCH = (
-    "torch.acceleratorerror",
-    "parallel_for failed",
-    "runtimeerror: cuda error",
-    "pytorch",
-    "torch.cuda",
-    "at::native",
+    *("torch.acceleratorerror", "parallel_for failed", "runtimeerror: cuda error"),
+    *("pytorch", "torch.cuda", "at::native"),
 )
 
 
@@ -62,7 +57,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     """Yield which GPU has no code in which binary, and which build has code for it."""
     events = [*case.of("gpu-not-in-torch"), *case.of("no-kernel-image")]
     for event in events[:1]:
-        if not any(case.of("gpu-not-in-torch")) and (package := _extension(case, event)):
+        if not any(case.of("gpu-not-in-torch")) and (package := called_extension(case, event)):
             yield _of_extension(case, event, package)
             break
         yield _of_torch(case, event) if _is_torch(case, event) else _of_other(case, event)
@@ -85,38 +80,6 @@ def _is_torch(case: Case, event: Event) -> bool:
     )
 
 
-_EXTENSIONS = {
-    "fvdb": "fvdb",
-    "tcnn": "tinycudann",
-    "tinycudann": "tinycudann",
-    "MinkowskiEngine": "MinkowskiEngine",
-    "ME": "MinkowskiEngine",
-    "spconv": "spconv",
-    "nvdiffrast": "nvdiffrast",
-    "torch_scatter": "torch_scatter",
-    "torch_sparse": "torch_sparse",
-    "torch_cluster": "torch_cluster",
-    "pytorch3d": "pytorch3d",
-    "kaolin": "kaolin",
-    "pointnet2_utils": "pointnet2",
-}
-"""Names under which programs call extensions of torch, and the packages."""
-_CALL = re.compile(r"(?:^|[\s=(,\[])(\w{2,40})\.(?:\w{1,40}\.){0,3}\w{1,60}\(")
-_MOST = 300
-
-
-def _extension(case: Case, event: Event) -> str:
-    """Return the extension that the statement above the error calls, or an empty text.
-
-    The last line of a traceback before the error is the statement that failed.
-    """
-    above = [line for line in case.log.lines[max(0, event.at - 3) : event.at] if line.strip(" ^~")]
-    if not above or not above[-1].startswith(" "):
-        return ""
-    called = _CALL.findall(above[-1][:_MOST])
-    return next((_EXTENSIONS[name] for name in called if name in _EXTENSIONS), "")
-
-
 def _of_extension(case: Case, event: Event, package: str) -> Explanation:
     gpu = gpu_of(case, event)
     label = gpu.label if gpu else "this GPU"
@@ -127,28 +90,9 @@ def _of_extension(case: Case, event: Event, package: str) -> Explanation:
         f"The statement that failed calls {package}, an extension with kernels of its own, which "
         "were compiled for other GPUs. Another torch does not change them, and the extension may "
         "not load under it.",
-        (_rebuild(package, gpu.capability if gpu else "<capability>"),),
+        (rebuild(package, gpu.capability if gpu else "<capability>"),),
         Precision.EXACT,
         contradicts=("torch/no-kernel-image",),
-    )
-
-
-def _rebuild(package: str, capability: str) -> Recipe:
-    asks = {} if capability[0] != "<" else {"capability": "the GPU's, such as 8.0 for A100"}
-    return Recipe(
-        title=f"Build {package} again for this GPU, in the folder of its sources",
-        note="Or take its build for this GPU and this torch, where its project offers one.",
-        steps=(
-            Action(
-                install=(".",),
-                options=(
-                    *(Option.REINSTALL, Option.NO_DEPS),
-                    *(Option.NO_BUILD_ISOLATION, Option.NO_CACHE),
-                ),
-                env={"TORCH_CUDA_ARCH_LIST": capability},
-            ),
-        ),
-        ask=asks,
     )
 
 
