@@ -14,6 +14,8 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("host.container", "present"): "this is a container",
     ("host.wsl", "absent"): "this is not WSL",
     ("host.wsl", "equals"): "this is WSL",
+    ("host.jetson", "absent"): "this is no Jetson",
+    ("host.jetson", "present"): "this is a Jetson",
     ("python.conda", "present"): "this is a conda environment",
     ("python.conda", "absent"): "this is no conda environment",
     ("cuda.home", "present"): "a CUDA toolkit is installed",

@@ -497,6 +497,16 @@ def test_what_holds_a_gpu_on_the_bus(tmp_path: Path) -> None:
     assert _seen(host)["nvidia.bound_to"] == ["nouveau"]
 
 
+def test_devices_of_a_jetson_that_are_closed_to_this_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = ("/dev/nvmap", "/dev/nvhost-gpu", "/dev/nvhost-vic", "/dev/nvidia0")
+    host = made_host(tmp_path, {**_DRIVER, **dict.fromkeys(nodes, "")})
+    assert "nvidia.jetson_nodes_refused" not in _seen(host)
+    monkeypatch.setattr(os, "access", lambda path, mode: "/nvidia" in str(path))
+    assert _seen(host)["nvidia.jetson_nodes_refused"] == ["/dev/nvhost-gpu", "/dev/nvmap"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")
 def test_nodes_that_may_not_be_opened(tmp_path: Path, no_nvml: str) -> None:
     host = made_host(

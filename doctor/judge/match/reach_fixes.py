@@ -5,6 +5,8 @@ from __future__ import annotations
 from doctor.model.issues import Action, Condition, Recipe
 
 _BARE = (Condition(fact="host.container", absent=True), Condition(fact="host.wsl", absent=True))
+_NO_JETSON = (*_BARE, Condition(fact="host.jetson", absent=True))
+"""A Jetson has its driver from JetPack, and no memory module."""
 _IN_CONTAINER = Condition(fact="host.container", present=True)
 
 
@@ -76,7 +78,7 @@ _CUDA = (
         use_if=(
             Condition(fact="nvidia.driver_version", absent=True),
             Condition(fact="host.distribution_id", equals="ubuntu"),
-            *_BARE,
+            *_NO_JETSON,
         ),
         steps=(Action(run=("ubuntu-drivers", "install"), sudo=True, reboot=True),),
         verify=("nvidia-smi",),
@@ -85,7 +87,7 @@ _CUDA = (
         title="Load the driver's memory module, and make its device file",
         use_if=(
             Condition(fact="nvidia.uvm", equals=False),
-            *_BARE,
+            *_NO_JETSON,
         ),
         steps=(Action(run=("nvidia-modprobe", "-c", "0", "-u"), sudo=True),),
     ),

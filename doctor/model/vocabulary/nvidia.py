@@ -139,6 +139,9 @@ NVIDIA: dict[str, str] = {
     ),
     "nvidia.cards_untaken": "GPUs on PCI that the loaded driver does not take, for another reason",
     "nvidia.undriven": "GPUs on PCI while no driver is loaded",
+    "nvidia.jetson_nodes_refused": (
+        "device files of a Jetson's GPU (/dev/nvmap, /dev/nvhost-*) that this user may not open"
+    ),
     "nvidia.l4t_driver": "version of a Jetson's driver that is counted in releases of L4T: 35.4.1",
     "nvidia.libcuda_differs": (
         "in words, where libcuda and the kernel's module are of different drivers without "

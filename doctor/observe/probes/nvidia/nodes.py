@@ -22,6 +22,7 @@ _CONTROL_MINOR = 255
 _OF_DRIVER = re.compile(r"^ {0,3}(\d{1,4}) nvidia(?:-frontend|ctl)?$", re.MULTILINE)
 """What the driver calls itself in /proc/devices; it was nvidia-frontend up to release 545."""
 _OF_UVM = re.compile(r"^ {0,3}(\d{1,4}) nvidia-uvm$", re.MULTILINE)
+_OF_JETSON = re.compile(r"nvmap|nvhost-(?:as-|ctrl-)?gpu|nvhost-ctrl")
 _MINOR = re.compile(r"^Device Minor:[ \t]*(\d{1,3})$", re.MULTILINE)
 _MODE = re.compile(r"^DeviceFileMode: (\d{1,4})$", re.MULTILINE)
 
@@ -32,6 +33,7 @@ def device_nodes(host: Host, *, shown: bool) -> FactStream:
     refused, barred = _refused(host) if shown else ([], [])
     yield "nvidia.nodes_refused", _listed(refused, "/dev/nvidia*")
     yield "nvidia.nodes_barred", _listed(barred, "/dev/nvidia*")
+    yield "nvidia.jetson_nodes_refused", _listed(_of_jetson_refused(host), "/dev/nv*")
     gpus = _gpu_nodes(host) if shown else []
     yield "nvidia.gpus_refused", _listed(_if_all(gpus, refused), "/dev/nvidia*")
     yield "nvidia.gpus_barred", _listed(_if_all(gpus, barred), "/dev/nvidia*")
@@ -92,6 +94,15 @@ def _refused(host: Host) -> tuple[list[str], list[str]]:
     closed = [node for node in nodes if not os.access(host.at(node), os.R_OK | os.W_OK)]
     barred = [node for node in closed if _mode_allows(host.at(node))]
     return [node for node in closed if node not in barred], barred
+
+
+def _of_jetson_refused(host: Host) -> list[str]:
+    """Return the nodes through which CUDA reaches a Jetson's GPU and that this user may not open.
+
+    L4T's udev rules give them to the group video. Other machines have none.
+    """
+    nodes = [f"/dev/{name}" for name in sorted(host.list("/dev")) if _OF_JETSON.fullmatch(name)]
+    return [node for node in nodes if not os.access(host.at(node), os.R_OK | os.W_OK)]
 
 
 def _mode_allows(path: Path) -> bool:
