@@ -137,3 +137,17 @@ def test_gpus_of_intel_on_which_one_computes(
             {"pci_bus_id": address, "driver": "xe", "render": "/dev/dri/renderD129"}
         ]
         assert (facts["intel.driver"], facts["intel.render"]) == ("xe", "usable")
+
+
+def test_a_card_of_intel_whose_firmware_is_missing(tmp_path: Path) -> None:
+    log = (
+        "4,903,3420514,-;xe 0000:03:00.0: Direct firmware load for xe/bmg_guc_70.bin failed "
+        "with error -2\n4,904,3420515,-;xe 0000:04:00.0: Direct firmware load for xe/other.bin "
+        "failed with error -2\n"
+    )
+    host = made_host(tmp_path, {**on_bus("0000:03:00.0", "0xe20b"), "/dev/kmsg": log})
+    facts = values(facts_of(intel.probe(Scene(host=host))))
+    assert facts["intel.undriven"] == ["0000:03:00.0 (8086:e20b)"]
+    assert facts["intel.firmware_missing"] == ["xe/bmg_guc_70.bin"]
+    (host.at(_PCI) / "0000:03:00.0/driver").symlink_to("../../../bus/pci/drivers/xe")
+    assert "intel.undriven" not in values(facts_of(intel.probe(Scene(host=host))))

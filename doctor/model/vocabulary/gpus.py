@@ -28,6 +28,10 @@ GPUS: dict[str, str] = {
     "intel.gpus": "list of {pci_bus_id, driver, render}: Intel GPUs on which oneAPI computes",
     "intel.gpu_present": "true where the kernel shows such a GPU",
     "intel.driver": "kernel driver that holds it: i915 or xe",
+    "intel.undriven": "those of intel.gpus that no driver of the kernel holds",
+    "intel.firmware_missing": (
+        "firmware that the kernel's driver looked for in vain, for these: xe/bmg_guc_70.bin"
+    ),
     "intel.render": "its render node: usable, no permission or missing",
     "intel.level_zero": (
         "path of the Level Zero driver of Intel GPUs; absent where the loader finds none"

@@ -17,6 +17,7 @@ BOUND = 2.0
 
 _VENDOR = "0x8086"
 _DRIVERS = ("libze_intel_gpu.so.1", "libze_intel_gpu_legacy1.so.1")
+_WAITING = ("undriven", "firmware_missing")
 _IN_PROCESSOR = "0000:00:02.0"
 """Where a GPU sits that is part of the processor."""
 _COMPUTES = ("0x7d", "0x64", "0xb0")
@@ -34,16 +35,33 @@ def probe(scene: Scene) -> FactStream:
     ]
     yield "intel.gpu_present", present(bool(gpus), drm.PCI)
     if not gpus:
-        for name in ("gpus", "driver", "level_zero", "render", "groups_missing"):
+        for name in ("gpus", "driver", "level_zero", "render", "groups_missing", *_WAITING):
             yield f"intel.{name}", absent("no GPU of Intel that computes")
         return
     nodes = [gpu["render"] for gpu in gpus if gpu.get("render")]
     drivers = sorted({gpu["driver"] for gpu in gpus if gpu.get("driver")})
     yield "intel.gpus", present(gpus, drm.PCI)
     yield "intel.driver", present(", ".join(drivers), drm.PCI) if drivers else absent(drm.PCI)
+    waiting = [gpu["pci_bus_id"] for gpu in gpus if not gpu.get("driver")]
+    labels = [_label(host, address) for address in waiting]
+    yield "intel.undriven", present(labels, drm.PCI) if waiting else absent(drm.PCI)
+    yield "intel.firmware_missing", _firmware_missing(host, waiting)
     yield "intel.level_zero", _level_zero(host)
     yield "intel.render", drm.rights(host, nodes) if nodes else present("missing", drm.PCI)
     yield "intel.groups_missing", drm.groups_missing(host, nodes)
+
+
+def _label(host: Host, address: str) -> str:
+    number = drm.number(host, f"{drm.PCI}/{address}/device").removeprefix("0x")
+    return f"{address} (8086:{number})" if number else address
+
+
+def _firmware_missing(host: Host, waiting: list[str]) -> Fact:
+    if not waiting:
+        return absent("each GPU has its driver")
+    from doctor.observe.probes.nvidia.xid import missing_firmware_of_intel  # reads the log
+
+    return missing_firmware_of_intel(host, waiting)
 
 
 def _level_zero(host: Host) -> Fact:

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from doctor.host import Host
@@ -24,6 +25,7 @@ _MOST_KINDS = 64
 _PATIENCE = 0.15
 """Seconds: NVML, which is asked at the same time, takes no less."""
 _MARKS = (b"NVRM: Xid", b"RmInitAdapter failed", b"irmware load for nvidia/")
+_INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/")
 _XID = re.compile(
     r"^\d{1,6},\d{1,20},(?P<at>\d{1,20}),[^;\n]{0,80};NVRM: Xid "
     r"\(PCI:(?P<place>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})[^)\n]{0,40}\): "
@@ -35,6 +37,10 @@ _FAILED = re.compile(
     r"(?P<text>RmInitAdapter failed! \([0-9a-fx:]{1,40}\))"
 )
 _FIRMWARE = re.compile(r"irmware load for (?P<file>nvidia/[\w./-]{1,80}) failed with error -2\b")
+_OF_INTEL = re.compile(
+    r";(?:xe|i915) (?P<place>[0-9a-f:.]{7,16}): Direct firmware load for "
+    r"(?P<file>(?:xe|i915)/[\w./-]{1,80}) failed with error -2\b"
+)
 _MOST_STARTS = 16
 _PROCESS = re.compile(r"\bname=([^,]{1,64})")
 _KEPT = 160
@@ -64,7 +70,16 @@ def kernel_log(host: Host) -> KernelLog:
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
 
 
-def _text(host: Host) -> str | Fact:
+def missing_firmware_of_intel(host: Host, places: Sequence[str]) -> Fact:
+    """Return the files of firmware that Intel's drivers asked for in vain, for these GPUs."""
+    text = _text(host, _INTEL_MARKS)
+    if isinstance(text, Fact):
+        return text
+    found = dict.fromkeys(one["file"] for one in _OF_INTEL.finditer(text) if one["place"] in places)
+    return present(list(found)[:_MOST_STARTS], _LOG) if found else absent(_LOG)
+
+
+def _text(host: Host, marks: tuple[bytes, ...] = _MARKS) -> str | Fact:
     try:
         opened = os.open(host.at(_LOG), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
@@ -72,14 +87,14 @@ def _text(host: Host) -> str | Fact:
     except OSError as error:
         return unknown(f"the kernel's log may not be read: {error.strerror}", _LOG)
     try:
-        return _read(opened)
+        return _read(opened, marks)
     except OSError as error:
         return unknown(f"the kernel's log may not be read: {error.strerror}", _LOG)
     finally:
         os.close(opened)
 
 
-def _read(opened: int) -> str:
+def _read(opened: int, marks: tuple[bytes, ...]) -> str:
     """Return the records of the driver; of a file that is no device, all of it."""
     whole = not stat.S_ISCHR(os.fstat(opened).st_mode)
     end, size = time.monotonic() + _PATIENCE, 0
@@ -95,7 +110,7 @@ def _read(opened: int) -> str:
         if not record:
             break
         size += len(record)
-        if whole or any(mark in record for mark in _MARKS):
+        if whole or any(mark in record for mark in marks):
             kept.append(record)
     return b"".join(kept).decode("utf-8", "replace")
 
