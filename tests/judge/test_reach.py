@@ -88,6 +88,10 @@ def test_gpus_that_are_hidden_on_purpose_are_a_note(variable: dict[str, Any]) ->
     assert (told.id, told.severity) == ("reach/hidden", Severity.NOTE)
 
 
+def test_a_job_that_asked_slurm_for_no_gpu_is_not_what_somebody_meant() -> None:
+    assert found(SKIPPED, env__CUDA_VISIBLE_DEVICES="NoDevFiles", env__SLURM_JOB_ID="1") == ()
+
+
 def test_a_wrong_choice_of_gpus_is_named_in_the_title() -> None:
     wrong = "CUDA_VISIBLE_DEVICES=7, but this machine has GPUs 0 to 1"
     (told,) = found(SKIPPED, nvidia__visible_error=wrong, nvidia__visible=None)

@@ -11,6 +11,7 @@ from typing import Any
 from doctor.base.versions import in_range
 from doctor.facts import devices
 from doctor.facts.derive.making import SOURCE
+from doctor.facts.derive.reach import job_without_gpu
 from doctor.model.facts import Facts, FactStream, State, absent, present, value_of
 
 _GRACE_HOPPER = range(0x2340, 0x2350)
@@ -67,7 +68,8 @@ def _not_taken(there: list[dict[str, Any]], facts: Facts) -> list[dict[str, Any]
 
     None where it could not be asked, names GPUs without their place, or cannot open their files.
     """
-    if any(value_of(facts, f"nvidia.{name}") for name in _CLOSED):
+    # A job of a cluster that asked for no GPU sees those of its node on PCI alone.
+    if job_without_gpu(facts) or any(value_of(facts, f"nvidia.{name}") for name in _CLOSED):
         return []
     gpus, nvml = facts.get("nvidia.gpus", absent("")), facts.get("nvidia.nvml", absent(""))
     if gpus.state is State.UNKNOWN or nvml.state is not State.ABSENT or value_of(facts, "host.wsl"):

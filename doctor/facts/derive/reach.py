@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from doctor.facts.derive.making import SOURCE, derived_fact
-from doctor.facts.devices import state_said, texts
+from doctor.facts.devices import cards, state_said, texts
 from doctor.facts.placeholders import as_text
-from doctor.model.facts import Fact, Facts, FactStream, absent, present, value_of
+from doctor.model.facts import (
+    Fact,
+    Facts,
+    FactStream,
+    State,
+    absent,
+    present,
+    unknown,
+    value_of,
+)
 
 _VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 """Whose GPUs a build is for."""
@@ -15,7 +24,10 @@ _HIDING = {
     "intel": ("ZE_AFFINITY_MASK",),
 }
 """Variables that choose among these GPUs."""
-_NONE_MEANT = ("", "-1", "NoDevFiles")
+_OF_SLURM = "NoDevFiles"
+"""What Slurm writes for a job that asked for no GPU."""
+_GIVEN_BY_SLURM = ("SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS", "SLURM_GPUS_ON_NODE")
+_NONE_MEANT = ("", "-1", _OF_SLURM)
 """What people and Slurm set such a variable to where no GPU is meant."""
 _NOT_HANDED_IN = ("", "void", "none")
 """Values of NVIDIA_VISIBLE_DEVICES with which the container toolkit hands no GPU in."""
@@ -27,6 +39,8 @@ def reach(facts: Facts) -> FactStream:
         "amd.unsupported_by_torch",
         derived_fact(facts, "torch.build", "torch.arch_list", "amd.gpus", make=_uncovered),
     )
+    job = job_without_gpu(facts)
+    yield "nvidia.job_without_gpu", present(job, SOURCE) if job else absent(SOURCE)
     here = vendors_shown(facts)
     yield "gpu.vendors", present(list(here), SOURCE) if here else absent(SOURCE)
     hidden = {vendor: by for vendor in here if (by := _hidden_by(vendor, facts))}
@@ -52,6 +66,24 @@ def reach(facts: Facts) -> FactStream:
 def vendors_shown(facts: Facts) -> tuple[str, ...]:
     """Return the vendors whose GPUs this machine shows: amd, intel, nvidia."""
     return tuple(vendor for vendor in _HIDING if _is_shown(vendor, facts))
+
+
+def job_without_gpu(facts: Facts) -> str:
+    """Return by what one sees that Slurm gave this job no GPU of the node; empty elsewhere.
+
+    Older releases write NoDevFiles for such a job, newer ones no variable at all.
+    """
+    chosen = value_of(facts, "env.CUDA_VISIBLE_DEVICES")
+    if isinstance(chosen, str) and chosen.strip() == _OF_SLURM:
+        return f"CUDA_VISIBLE_DEVICES={_OF_SLURM}"
+    job = value_of(facts, "env.SLURM_JOB_ID")
+    given = [name for name in _GIVEN_BY_SLURM if value_of(facts, f"env.{name}") is not None]
+    states = (facts.get(f"nvidia.{name}", unknown("", "")).state for name in ("nvml", "gpus"))
+    driven = any(card.get("driver") == "nvidia" for card in cards(facts, "nvidia.cards"))
+    none_listed = all(state is State.ABSENT for state in states)
+    if job is None or chosen is not None or given or not driven or not none_listed:
+        return ""
+    return f"SLURM_JOB_ID={job} without SLURM_JOB_GPUS"
 
 
 def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:
@@ -103,6 +135,8 @@ def _hidden_by(vendor: str, facts: Facts) -> str:
         value = value_of(facts, f"env.{variable}")
         if isinstance(value, str) and value.strip().partition(",")[0].strip() in _NONE_MEANT:
             return f"{variable}={value}"
+    if vendor == "nvidia" and (job := job_without_gpu(facts)):
+        return job
     handed = value_of(facts, "env.NVIDIA_VISIBLE_DEVICES")
     if (
         vendor == "nvidia"

@@ -187,7 +187,9 @@ def _hidden(facts: Facts, observation: Observation) -> Iterator[Detection]:
     """
     by = value_of(facts, "gpu.hidden_by")
     at_start = as_text(by or "").startswith("NVIDIA_VISIBLE_DEVICES")
-    if by and value_of(facts, "torch.cuda_available") is False:
+    # Slurm's word is nobody's wish: nvidia/job-without-gpu says what to ask for.
+    job = value_of(facts, "nvidia.job_without_gpu")
+    if by and not job and value_of(facts, "torch.cuda_available") is False:
         yield Detection(
             id="reach/hidden",
             target=observation.targets[0].name if observation.targets else "",

@@ -138,6 +138,10 @@ NVIDIA: dict[str, str] = {
         "their generation"
     ),
     "nvidia.cards_untaken": "GPUs on PCI that the loaded driver does not take, for another reason",
+    "nvidia.job_without_gpu": (
+        "by what one sees that Slurm gave this job none of the node's GPUs: "
+        "CUDA_VISIBLE_DEVICES=NoDevFiles"
+    ),
     "nvidia.undriven": "GPUs on PCI while no driver is loaded",
     "nvidia.jetson_nodes_refused": (
         "device files of a Jetson's GPU (/dev/nvmap, /dev/nvhost-*) that this user may not open"
