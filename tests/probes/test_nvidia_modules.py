@@ -132,3 +132,39 @@ def test_which_module_is_loaded(tmp_path: Path, line: str, kind: str) -> None:
 def test_secure_boot(tmp_path: Path) -> None:
     path = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
     assert _seen(tmp_path, {path: b"\x06\x00\x00\x00\x01"})["host.secure_boot"] is True
+
+
+_PRIME_RULE = (
+    'ACTION=="add", SUBSYSTEM=="pci", ATTR{vendor}=="0x10de", ATTR{class}=="0x03[0-9]*", '
+    'ATTR{power/control}="auto", ATTR{remove}="1"\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/etc/prime-discrete", "off\n"),
+        ("/usr/lib/udev/rules.d/50-pm-nvidia.rules", _PRIME_RULE),
+        ("/etc/modprobe.d/blacklist-nvidia.conf", "blacklist nvidia\nalias nvidia off\n"),
+    ],
+)
+def test_what_switches_a_gpu_off_is_asked_where_pci_shows_none(
+    tmp_path: Path, path: str, text: str
+) -> None:
+    host = made_host(tmp_path, {path: text})
+    assert values(facts_of(nvidia.probe(Scene(host=host))))["nvidia.switched_off_by"] == [path]
+    assert "nvidia.switched_off_by" not in _seen(tmp_path, {path: text})
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/etc/prime-discrete", "on-demand\n"),
+        ("/etc/udev/rules.d/50-usb.rules", _PRIME_RULE.replace("0x03[0-9]*", "0x0c0330")),
+        ("/etc/udev/rules.d/50-off.rules", f"# {_PRIME_RULE}"),
+        ("/etc/modprobe.d/nouveau.conf", _NOUVEAU),
+    ],
+)
+def test_what_leaves_a_gpu_on(tmp_path: Path, path: str, text: str) -> None:
+    host = made_host(tmp_path, {path: text})
+    assert "nvidia.switched_off_by" not in values(facts_of(nvidia.probe(Scene(host=host))))

@@ -51,6 +51,10 @@ NVIDIA: dict[str, str] = {
     "nvidia.blacklisted_in": (
         "files that keep the module from being loaded, where a GPU waits for it"
     ),
+    "nvidia.switched_off_by": (
+        "files that switch NVIDIA's GPU off or take it from PCI, where PCI shows none and no "
+        "driver is loaded"
+    ),
     "nvidia.prime_select": "path of prime-select, which chooses the GPU of a laptop",
     "nvidia.nodes_barred": (
         "device nodes whose mode is open to this user and that it may not open: a control "
@@ -158,7 +162,10 @@ NVIDIA: dict[str, str] = {
     "nvidia.computing.pids": "their numbers, as ps -p takes them: 4711,4712",
     "nvidia.mig_without_instances": "visible GPUs with MIG on and without an instance",
     "nvidia.compute_prohibited": "visible GPUs that no program may compute on",
-    "nvidia.compute_exclusive": "visible GPUs that one process may use at a time",
+    "nvidia.compute_exclusive": (
+        "visible GPUs that one process may use at a time, and that MPS does not share out"
+    ),
+    "nvidia.mps": "folder with the control pipe of CUDA's Multi-Process Service (MPS)",
     "nvidia.taken": (
         "busy or full, where that holds for every visible GPU: a process has it for itself, "
         "or less than 1 GiB is free"
@@ -167,13 +174,17 @@ NVIDIA: dict[str, str] = {
         "true where every visible GPU is one of these: without an instance, or prohibited"
     ),
     "nvidia.remap_failed": "visible GPUs with a row of memory that could not be remapped",
-    "nvidia.remap_pending": "visible GPUs that set bad memory aside at the next reset",
+    "nvidia.remap_pending": "visible GPUs that replace a bad row of memory at the next reset",
+    "nvidia.retired_pending": "visible GPUs that set a bad page of memory aside at the next reset",
     "nvidia.ecc_uncorrected": (
         "visible GPUs with uncorrected memory errors since the driver was loaded"
     ),
     "nvidia.throttled": "visible GPUs that heat or the power supply slows down",
     "nvidia.fabric_incomplete": "visible GPUs that have not joined the NVLink fabric",
-    "nvidia.pcie_narrow": "visible GPUs that work with fewer PCIe lanes than they could",
+    "nvidia.pcie_narrow": (
+        "visible GPUs with fewer PCIe lanes than they could have, though they work, or a like "
+        "GPU that rests has all"
+    ),
     "nvidia.power_capped": "visible GPUs whose power limit is far below the maker's",
     "nvidia.fabric_completed": "true where every visible GPU has joined the NVLink fabric",
     "nvidia.fabric_manager_differs": (
@@ -188,11 +199,12 @@ _CONCERN = {
     "compute_prohibited": "no program may compute on",
     "compute_exclusive": "one process may use at a time",
     "remap_failed": "have a row of memory that could not be remapped",
-    "remap_pending": "set bad memory aside at the next reset",
+    "remap_pending": "replace a bad row of memory at the next reset",
+    "retired_pending": "set a bad page of memory aside at the next reset",
     "ecc_uncorrected": "have uncorrected memory errors",
     "throttled": "heat or the power supply slows down",
     "fabric_incomplete": "have not joined the NVLink fabric",
-    "pcie_narrow": "work with fewer PCIe lanes than they could",
+    "pcie_narrow": "have fewer PCIe lanes than they could",
     "power_capped": "have a low power limit",
     "gpu_errors": "do not answer",
     "xid_restart": "reported errors that call for a restart",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from doctor.host import Host
 from doctor.model.facts import Fact, FactStream, absent, present, unknown
@@ -23,6 +23,9 @@ _AT_START = frozenset({"modprobe.blacklist", "module_blacklist", "rd.driver.blac
 _MODULE = re.compile(r"nvidia(?:[-_]current)?\.ko(?:\.\w+)?")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _MOST_KERNELS = 12
+_PRIME = "/etc/prime-discrete"
+_UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
+_TAKES_AWAY = re.compile(r'ATTR\{remove\}\s*=\s*"1"')
 
 
 def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> FactStream:
@@ -43,6 +46,11 @@ def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> FactSt
         present(forbidding, ", ".join(_CONFIGURATION))
         if forbidding
         else absent("modprobe.d, /proc/cmdline"),
+    )
+    off = list(_switching_off(host)) if not cards and not loaded else []
+    yield (
+        "nvidia.switched_off_by",
+        present(off, ", ".join((_PRIME, *_UDEV))) if off else absent(", ".join((_PRIME, *_UDEV))),
     )
     prime = host.which("prime-select")
     yield "nvidia.prime_select", present(prime, "PATH") if prime else absent("PATH")
@@ -73,21 +81,60 @@ def _kind(host: Host) -> Fact:
 
 def _forbidding(host: Host) -> Iterator[str]:
     """Yield the files of modprobe, and the kernel command line, that block the module."""
-    seen: set[str] = set()
-    for folder in _CONFIGURATION:
-        for name in host.list(folder):
-            # A file hides those of the same name in the folders that come after it.
-            if name.endswith(".conf") and name not in seen:
-                seen.add(name)
-                if any(
-                    map(_forbids, (host.read(f"{folder}/{name}", limit=1 << 16) or "").splitlines())
-                ):
-                    yield f"{folder}/{name}"
+    for path in _files(host, _CONFIGURATION, ".conf"):
+        if any(map(_forbids, (host.read(path, limit=1 << 16) or "").splitlines())):
+            yield path
     words = [
         word.partition("=") for word in (host.read("/proc/cmdline", limit=1 << 13) or "").split()
     ]
     if any(name in _AT_START and _NAMES & set(modules.split(",")) for name, _, modules in words):
         yield "/proc/cmdline"
+
+
+def _switching_off(host: Host) -> Iterator[str]:
+    """Yield the files with which nvidia-prime and its like switch the GPU of a laptop off.
+
+    nvidia-prime keeps the choice in /etc/prime-discrete. A rule of udev takes each GPU from PCI
+    when the machine starts, so that nothing in /sys shows it; see udev(7).
+    """
+    if (host.read(_PRIME, limit=64) or "").strip() == "off":
+        yield _PRIME
+    for path in _files(host, _UDEV, ".rules"):
+        lines = (host.read(path, limit=1 << 16) or "").splitlines()
+        if any(map(_takes_gpus_away, lines)):
+            yield path
+    for path in _files(host, _CONFIGURATION, ".conf"):
+        lines = (host.read(path, limit=1 << 16) or "").splitlines()
+        if any(_alias_off(line) for line in lines):
+            yield path
+
+
+def _takes_gpus_away(line: str) -> bool:
+    # The class 0x03 is that of GPUs: the USB and sound functions of a card may be taken alone.
+    return (
+        not line.lstrip().startswith("#")
+        and "0x10de" in line
+        and '"0x03' in line
+        and _TAKES_AWAY.search(line) is not None
+    )
+
+
+def _alias_off(line: str) -> bool:
+    match line.partition("#")[0].split():
+        case ["alias", name, "off"]:
+            return name in _NAMES
+        case _:
+            return False
+
+
+def _files(host: Host, folders: Iterable[str], ending: str) -> Iterator[str]:
+    """Yield the files of configuration; one hides its namesakes in the folders after its own."""
+    seen: set[str] = set()
+    for folder in folders:
+        for name in host.list(folder):
+            if name.endswith(ending) and name not in seen:
+                seen.add(name)
+                yield f"{folder}/{name}"
 
 
 def _forbids(line: str) -> bool:
