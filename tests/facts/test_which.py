@@ -157,3 +157,13 @@ def test_what_computes_is_named_with_its_gpu() -> None:
         "process 12 on GPU 1",
     ]
     assert value_of(facts, "nvidia.computing.pids") == "4711,12"
+
+
+def test_a_gpu_that_mps_shares_out_is_not_busy() -> None:
+    server, exclusive = {"pid": 2143}, {"compute_mode": "exclusive_process"}
+    one = {**_gpu(0), **exclusive, "processes": [server, {"pid": 88121}]}
+    two = {**_gpu(1), **exclusive, "processes": [server]}
+    by_mps = derived(nvidia__gpus=[one, two], nvidia__visible=[two])
+    assert value_of(by_mps, "nvidia.taken") is None
+    alone = derived(nvidia__gpus=[two], nvidia__visible=[two])
+    assert value_of(alone, "nvidia.taken") == "busy"

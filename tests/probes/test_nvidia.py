@@ -16,6 +16,7 @@ from doctor.host.nvml import ask_nvml, read_answer
 from doctor.model.facts import State
 from doctor.model.vocabulary import is_known
 from doctor.observe.probes import nvidia
+from doctor.observe.probes.nvidia.files import driver_files
 from doctor.observe.scene import Scene
 from tests.hosts import BABBLE, HANG, facts_of, made_host, put, script, values
 
@@ -671,3 +672,31 @@ def test_the_child_says_what_is_missing(tmp_path: Path, no_nvml: str) -> None:
     )
     assert answer.gpus is None
     assert "Shared Library" in answer.error
+
+
+@pytest.mark.parametrize(
+    ("folder", "text", "before"),
+    [
+        ("/opt/nvidia/lib", "a driver of Linux", True),
+        ("/usr/lib/wsl/drivers/nv", "a driver of Windows, whole", False),
+        ("/opt/copied", "of Windows", False),
+    ],
+)
+def test_a_libcuda_before_that_of_wsl_in_whatever_folder(
+    tmp_path: Path, folder: str, text: str, *, before: bool
+) -> None:
+    path = f"{folder}/libcuda.so.1"
+    files = {"/dev/dxg": "", "/usr/lib/wsl/lib/libcuda.so.1": "of Windows", path: text}
+    host = made_host(tmp_path, files, env={"LD_LIBRARY_PATH": folder})
+    facts = dict(driver_files(host, shown=True))
+    assert facts["nvidia.libcuda"].value == path
+    assert facts["nvidia.libcuda_before_wsl"].value == (path if before else None)
+
+
+@pytest.mark.parametrize("env", [{}, {"CUDA_MPS_PIPE_DIRECTORY": "/run/nvidia-mps"}])
+def test_the_control_pipe_of_mps(tmp_path: Path, env: dict[str, str]) -> None:
+    folder = env.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
+    bare = made_host(tmp_path, {}, env=env)
+    assert dict(driver_files(bare, shown=True))["nvidia.mps"].value is None
+    host = made_host(tmp_path, {f"{folder}/control": ""}, env=env)
+    assert dict(driver_files(host, shown=True))["nvidia.mps"].value == folder

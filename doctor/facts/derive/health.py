@@ -5,7 +5,8 @@ GPUs that are not visible are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
+from functools import partial
 from typing import Any, TypeAlias
 
 from doctor.facts.derive.making import SOURCE
@@ -38,7 +39,15 @@ def health(facts: Facts) -> FactStream:
     Absent where no GPU complains of it.
     """
     gpus = cards(facts, "nvidia.visible") or _meant(facts)
-    for name, complaint in _COMPLAINTS.items():
+    every = cards(facts, "nvidia.gpus") or gpus
+    shared = _shared(every)
+    by_mps = {gpu.get("index") for gpu in every} if value_of(facts, "nvidia.mps") else shared
+    complaints: dict[str, _Complaint] = {
+        **_COMPLAINTS,
+        "compute_exclusive": partial(_exclusive, shared=by_mps),
+        "pcie_narrow": partial(_narrow, every=every),
+    }
+    for name, complaint in complaints.items():
         concerned = [(gpu, words) for gpu in gpus if (words := complaint(gpu, _health(gpu)))]
         said = [f"{_label(gpu)}: {words}" for gpu, words in concerned]
         yield f"nvidia.{name}", present(said, SOURCE) if said else absent(SOURCE)
@@ -48,7 +57,7 @@ def health(facts: Facts) -> FactStream:
     barred = [gpu for gpu in gpus if _undivided(gpu, {}) or _prohibited(gpu, {})]
     none_left = bool(gpus) and len(barred) == len(gpus)
     yield "nvidia.none_usable", present(True, SOURCE) if none_left else absent(SOURCE)
-    states = {_taken(gpu) for gpu in gpus}
+    states = {_taken(gpu, shared) for gpu in gpus}
     taken = states.pop() if len(states) == 1 else ""
     yield "nvidia.taken", present(taken, SOURCE) if taken else absent(SOURCE)
     # A GPU that does not answer says nothing of its fabric.
@@ -103,18 +112,37 @@ def _prohibited(gpu: dict[str, Any], _: dict[str, Any]) -> str:
     return "compute mode Prohibited" if gpu.get("compute_mode") == "prohibited" else ""
 
 
-def _exclusive(gpu: dict[str, Any], _: dict[str, Any]) -> str:
-    return (
-        "compute mode Exclusive_Process" if gpu.get("compute_mode") == "exclusive_process" else ""
-    )
+def _exclusive(gpu: dict[str, Any], _: dict[str, Any], shared: Set[object]) -> str:
+    exclusive = gpu.get("compute_mode") == "exclusive_process"
+    return "compute mode Exclusive_Process" if exclusive and gpu.get("index") not in shared else ""
 
 
-def _taken(gpu: dict[str, Any]) -> str:
+def _shared(gpus: Sequence[dict[str, Any]]) -> set[object]:
+    """Return the indices of the exclusive GPUs that MPS shares out.
+
+    Only MPS brings several processes onto an exclusive GPU
+    (https://docs.nvidia.com/deploy/mps/index.html), and one server of it serves several GPUs.
+    """
+    users = {
+        gpu.get("index"): {
+            one["pid"]
+            for one in gpu.get("processes") or ()
+            if isinstance(one, dict) and isinstance(one.get("pid"), int)
+        }
+        for gpu in gpus
+        if gpu.get("compute_mode") == "exclusive_process"
+    }
+    several: set[int] = set().union(*(pids for pids in users.values() if len(pids) > 1))
+    return {index for index, pids in users.items() if pids & several}
+
+
+def _taken(gpu: dict[str, Any], shared: Set[object]) -> str:
     """Say whether a GPU has room for no process more.
 
     One has it for itself ("busy"), or its memory is "full".
     """
-    if gpu.get("compute_mode") == "exclusive_process" and gpu.get("processes"):
+    exclusive = gpu.get("compute_mode") == "exclusive_process"
+    if exclusive and gpu.get("processes") and gpu.get("index") not in shared:
         return "busy"
     total, used = gpu.get("memory_bytes"), gpu.get("memory_used_bytes")
     if not isinstance(total, int) or not isinstance(used, int) or gpu.get("mig"):
@@ -127,8 +155,14 @@ def _remap_failed(_: dict[str, Any], told: dict[str, Any]) -> str:
 
 
 def _remap_pending(_: dict[str, Any], told: dict[str, Any]) -> str:
-    pending = told.get("remap_pending") is True or told.get("retired_pending") is True
-    return "bad memory is set aside at the next reset" if pending else ""
+    pending = told.get("remap_pending") is True
+    return "a bad row of its memory is replaced at the next reset" if pending else ""
+
+
+def _retired_pending(_: dict[str, Any], told: dict[str, Any]) -> str:
+    # Cards before Ampere retire pages, and have no rows to remap.
+    pending = told.get("retired_pending") is True and told.get("remap_pending") is not True
+    return "a bad page of its memory is set aside at the next reset" if pending else ""
 
 
 def _uncorrected(_: dict[str, Any], told: dict[str, Any]) -> str:
@@ -153,13 +187,26 @@ def _fabric(_: dict[str, Any], told: dict[str, Any]) -> str:
     return f"its fabric ended with: {told['fabric_status']}" if told.get("fabric_status") else ""
 
 
-def _narrow(_: dict[str, Any], told: dict[str, Any]) -> str:
-    here, most, state = (
-        told.get(name) for name in ("pcie_width", "pcie_width_max", "performance_state")
-    )
-    if state not in _BUSY_STATES or not isinstance(here, int) or not isinstance(most, int):
+def _narrow(gpu: dict[str, Any], told: dict[str, Any], every: Sequence[dict[str, Any]]) -> str:
+    here, most = told.get("pcie_width"), told.get("pcie_width_max")
+    if not isinstance(here, int) or not isinstance(most, int) or not 0 < here < most:
         return ""
-    return f"{here} of {most} PCIe lanes" if 0 < here < most else ""
+    works = told.get("performance_state") in _BUSY_STATES
+    return f"{here} of {most} PCIe lanes" if works or _rests_wide(gpu, most, every) else ""
+
+
+def _rests_wide(gpu: dict[str, Any], most: int, every: Sequence[dict[str, Any]]) -> bool:
+    """Say whether another GPU of this model rests and has all its lanes.
+
+    Rest is then no reason for fewer. A GPU that computes says nothing of those that rest.
+    """
+    for other in every:
+        told = _health(other)
+        alike = bool(other.get("name")) and other.get("name") == gpu.get("name")
+        rests = told.get("performance_state") not in _BUSY_STATES and not other.get("processes")
+        if alike and rests and told.get("pcie_width") == told.get("pcie_width_max") == most:
+            return True
+    return False
 
 
 def _capped(_: dict[str, Any], told: dict[str, Any]) -> str:
@@ -175,13 +222,12 @@ def _unlicensed(_: dict[str, Any], told: dict[str, Any]) -> str:
 _COMPLAINTS: dict[str, _Complaint] = {
     "mig_without_instances": _undivided,
     "compute_prohibited": _prohibited,
-    "compute_exclusive": _exclusive,
     "remap_failed": _remap_failed,
     "remap_pending": _remap_pending,
+    "retired_pending": _retired_pending,
     "ecc_uncorrected": _uncorrected,
     "throttled": _throttled,
     "fabric_incomplete": _fabric,
-    "pcie_narrow": _narrow,
     "power_capped": _capped,
     "vgpu_unlicensed": _unlicensed,
 }

@@ -22,6 +22,7 @@ from doctor.observe.probes.nvidia.nodes import device_nodes
 _WSL = "/usr/lib/wsl/lib"
 _RELEASE = re.compile(r"\d{2,4}\.\d+(?:\.\d+)*")
 _NIX = "/run/opengl-driver/lib"
+_MPS = "/tmp/nvidia-mps"  # noqa: S108 # https://docs.nvidia.com/deploy/topics/topic_5_2_2.html
 _CUDA, _NVML = "libcuda.so.1", "libnvidia-ml.so.1"
 _PTX = "libnvidia-ptxjitcompiler.so"
 _OF_LIBCUDA = ("libcuda", "libcuda_version", "libcuda_link", "libcuda_before_wsl")
@@ -144,6 +145,9 @@ def driver_files(host: Host, *, shown: bool) -> FactStream:
         else absent("/dev/nvidia-nvswitch*"),
     )
     yield "nvidia.fabric_manager", _fabric_manager(host, shown=shown)
+    pipes = host.env.get("CUDA_MPS_PIPE_DIRECTORY") or _MPS
+    there = shown and host.exists(f"{pipes}/control")
+    yield "nvidia.mps", present(pipes, f"{pipes}/control") if there else absent(f"{pipes}/control")
     yield from _libcuda(host)
     yield from _libraries(host) if shown else _no_libraries()
 
@@ -210,10 +214,7 @@ def _libcuda(host: Host) -> FactStream:
         for name in _OF_LIBCUDA:
             yield f"nvidia.{name}", absent(f"{path} is empty")
         return
-    # Packages of a distribution put theirs into these folders; other places are somebody's choice.
-    shadows = (
-        host.exists("/dev/dxg") and host.exists(wsl) and os.path.dirname(path) in _LINKER_FOLDERS  # noqa: PTH120
-    )
+    shadows = host.exists("/dev/dxg") and host.exists(wsl) and not _of_windows(host, path)
     yield (
         "nvidia.libcuda_before_wsl",
         present(path, "the loader's search") if shadows else absent("the loader's search"),
@@ -231,6 +232,19 @@ def _libcuda(host: Host) -> FactStream:
     )
     plain = plain or next(iter(loader_cache(host).get("libcuda.so", ())), None)
     yield "nvidia.libcuda_link", present(plain is not None, plain or "the linker's folders")
+
+
+def _of_windows(host: Host, path: str) -> bool:
+    """Say whether a libcuda in WSL is that of Windows: it lies there, leads there, or is a copy."""
+    folders = {"/usr/lib/wsl", os.path.realpath(host.at("/usr/lib/wsl"))}
+    places = (Path(path), Path(os.path.realpath(host.at(path))))
+    if any(place.is_relative_to(folder) for place in places for folder in folders):
+        return True
+    try:
+        own = host.at(f"{_WSL}/{_CUDA}")
+        return host.at(path).stat().st_size == own.stat().st_size
+    except OSError:
+        return False
 
 
 def _is_empty(host: Host, path: str) -> bool:
