@@ -25,7 +25,6 @@ from doctor.observe import selection
 from doctor.pipeline.assumptions import parse_assumptions
 from doctor.pipeline.logs import read_logs
 from doctor.pipeline.requests import CheckRequest, NameOption, ObserveRequest, flag
-from doctor.pipeline.snapshots import replay
 
 _NOBODY = Watcher()
 
@@ -73,7 +72,6 @@ def check(
             catalog or loading.load(),
             Policy(fail_on=request.policy.fail_on, expect=expect, suppressions=suppressions),
             selection=Selection(only=issues, skip=request.skip, only_checks=only_checks),
-            command="check" if seen.targets else "diagnose",
             seconds=observation_stage.left_to_judge(request.observe.budget, begun),
         )
 
@@ -82,7 +80,9 @@ def check(
             first(judge(msgspec.structs.replace(seen, static=True), ()), ids)
 
     if request.snapshot is not None:
-        observation = replay(request.snapshot, logs, declared, catalog)
+        from doctor.pipeline.snapshots import replay
+
+        observation = replay(request.snapshot, logs, declared)
     else:
         chosen = observation_stage.selected_checks(checks, globs, request.skip)
         observation = observation_stage.observe(

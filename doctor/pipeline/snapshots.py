@@ -11,7 +11,6 @@ import msgspec
 from doctor import __version__
 from doctor.base.errors import InputError, UsageError
 from doctor.host.reading import DOCUMENT, UnreadableFile, read_given
-from doctor.model.catalog import Catalog
 from doctor.model.observation import Log, Observation, Target, TargetKind
 from doctor.observe.observation import with_assumed
 
@@ -61,8 +60,8 @@ def _of_collect_env(content: bytes, path: Path) -> Observation:
         raise InputError(
             f"{path}: no snapshot of doctor, no JSON report, and no report of collect_env "
             f"(PyTorch's, vLLM's, detectron2's, MMCV's or Lightning's) or transformers env{why}. "
-            "python -m torch.utils.collect_env makes one on the other machine, and "
-            "doctor diagnose FILE reads a log"
+            "python -m torch.utils.collect_env makes one on the other machine. "
+            "If it is a log, doctor diagnose reads it"
         )
     target = Target(
         name="interpreter",
@@ -75,54 +74,9 @@ def _of_collect_env(content: bytes, path: Path) -> Observation:
     )
 
 
-def replay(
-    path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any], catalog: Catalog | None
-) -> Observation:
-    """Read an observation, and add logs and declared facts to it.
-
-    A text that is none is read as a log, as `doctor diagnose` does; it has no target.
-    """
-    content = read_document(path)
-    saved = _of_log(content, path, catalog) if _is_log(content) else observation_in(content, path)
+def replay(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:
+    """Read an observation, and add logs and declared facts to it."""
+    saved = read_observation(path)
     return msgspec.structs.replace(
         saved, facts=with_assumed(saved.facts, declared), logs=(*saved.logs, *logs)
     )
-
-
-def _is_log(content: bytes) -> bool:
-    """Say whether a text is neither JSON nor a report of an environment."""
-    import io
-
-    from doctor.logs import reading
-    from doctor.logs.environment import environment_facts
-
-    if not content.strip() or b"\0" in content or content.lstrip()[:1] == b"{":
-        return False
-    return _is_other_text(content) and not environment_facts(
-        reading.read(io.BytesIO(content), "", ()).lines
-    )
-
-
-def _is_other_text(content: bytes) -> bool:
-    """Say whether a file is UTF-8, and no JSON, not even a bare word or number of it."""
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    try:
-        msgspec.json.decode(content)
-    except RecursionError:
-        return False
-    except ValueError:
-        return True
-    return False
-
-
-def _of_log(content: bytes, path: Path, catalog: Catalog | None) -> Observation:
-    import io
-
-    from doctor.catalog import loading
-    from doctor.pipeline.logs import observation_from_logs, read_log
-
-    log = read_log(str(path), io.BytesIO(content), catalog or loading.load())
-    return observation_from_logs((log,))
