@@ -68,7 +68,9 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     original, others = _read(original, text)
     report, plan = original.report, plan_of(original.report)
     if ended is not None and ended.ok and not _errors(report):
-        return Outcome(Repair(report=report, plan=_calm(report, ended)), original)
+        plan = _calm(report, ended)
+        remarks = _let_be(others, plan)
+        return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
     asked = Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
     several = (plan, *plan.alternatives)
     progress("asking the installer for the nearest releases", 0.0)
@@ -100,13 +102,17 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
 
 
+def _ids(report: Report) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found.id for found in actionable(report)))
+
+
 def _errors(report: Report) -> bool:
     return any(found.severity is Severity.ERROR for found in actionable(report))
 
 
 def _calm(report: Report, ended: Ending) -> Plan:
     """Return the plan where the program runs and nothing is an error: what runs is not moved."""
-    left = tuple(dict.fromkeys(found.id for found in actionable(report)))
+    left = _ids(report)
     plan = _beside(Plan(title="Nothing to do"), ended)
     notes = (f"not errors, so they are let be: {', '.join(left)}",) if left else ()
     return msgspec.structs.replace(plan, notes=notes)
@@ -210,7 +216,7 @@ def plan_of(report: Report) -> Plan:
     """Return the plan of a report, or one without steps that says what stays."""
     if report.plan is not None:
         return report.plan
-    left = tuple(dict.fromkeys(found.id for found in actionable(report)))
+    left = _ids(report)
     return Plan(title="No fix is known" if left else "Nothing to do", leaves=left)
 
 

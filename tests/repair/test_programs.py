@@ -89,6 +89,18 @@ def test_what_is_no_error_moves_nothing_below_a_program_that_runs(calm: House) -
     assert "python/doubled-metadata" in " ".join(plan["notes"]), said.out
 
 
+def test_unmet_requirements_are_named_where_the_program_runs(calm: House) -> None:
+    said = doctor(
+        *("fix", "--python", calm.python, "--no-canaries", "--offline", "--prove"),
+        *("--", "python", "-c", "import small"),
+        cwd=calm.root.parent,
+        env=calm.env,
+    )
+    assert said.code == 0, said.out + said.err
+    assert "Let be, for nothing here speaks of it" in said.out
+    assert "wire" in said.out
+
+
 def test_a_data_file_is_written_again_that_no_frame_speaks_of(calm: House) -> None:
     code = (
         "import pathlib, small\n"
