@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.inventory import frames, package_of
-from doctor.analyzers.recipes import LINUX, code, command, variables
+from doctor.analyzers.recipes import LINUX, code, command, killed_for_memory, newest, variables
 from doctor.analyzers.texts import Text, explained
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
@@ -26,14 +26,6 @@ def explain(case: Case) -> Iterator[Explanation]:
     left = {"gradio-schema", "gradio-localhost"} if of_gradio else {"gradio-schema"}
     others = tuple(event for event in case.events if event.kind not in left)
     yield from explained(case._replace(events=(*others, *of_gradio)), _TABLE)
-
-
-def _newest(*packages: str, title: str, use_if: tuple[str, ...] = ()) -> Recipe:
-    return Recipe(
-        title=title,
-        use_if=use_if,
-        steps=(Action(install=packages, options=(Option.UPGRADE, Option.HOLD_TORCH)),),
-    )
 
 
 _TABLE: dict[str, Text] = {
@@ -114,7 +106,7 @@ _TABLE: dict[str, Text] = {
                 },
                 use_if=("a proxy is set: http_proxy, https_proxy or all_proxy",),
             ),
-            _newest(
+            newest(
                 "gradio", title="Take the newest Gradio", use_if=("the program does not pin it",)
             ),
         ),
@@ -130,7 +122,7 @@ _TABLE: dict[str, Text] = {
                 title="Go back to pydantic 2.10",
                 steps=(Action(install=("pydantic<2.11",), options=(Option.HOLD_TORCH,)),),
             ),
-            _newest(
+            newest(
                 "gradio",
                 "gradio_client",
                 title="Take a newer Gradio",
@@ -143,7 +135,7 @@ _TABLE: dict[str, Text] = {
     "http-core-too-old": Text(
         "httpcore is older than this httpx: it takes no socket_options",
         "httpx 0.25 and newer pass an argument that httpcore has since 0.17.3.",
-        (_newest("httpx", "httpcore", title="Bring both to their newest release"),),
+        (newest("httpx", "httpcore", title="Bring both to their newest release"),),
         severity=Severity.ERROR,
         precision=Precision.EXACT,
     ),
@@ -198,16 +190,8 @@ _TABLE: dict[str, Text] = {
                 lasting=False,
                 note="The lines with stderr hold the reason.",
             ),
-            command(
-                "See whether the kernel killed it for memory",
-                "sh",
-                "-c",
-                "dmesg -T | grep -i -E 'killed process|out of memory' | tail -5",
-                use_if=(LINUX,),
-                sudo=True,
-                look=True,
-                note="A smaller quantization, a shorter context, or fewer layers on the GPU need "
-                "less.",
+            killed_for_memory(
+                "A smaller quantization, a shorter context, or fewer layers on the GPU need less."
             ),
         ),
         severity=Severity.ERROR,

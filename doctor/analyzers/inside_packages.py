@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, Caller, distinct, frames, is_library, package_of
 from doctor.analyzers.python_names import is_passing
-from doctor.analyzers.recipes import code, command
+from doctor.analyzers.recipes import code, command, newest
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence, Severity
@@ -201,11 +201,10 @@ def _positional(case: Case, event: Event) -> Explanation | None:
 
 
 def _newest(*distributions: str) -> Recipe:
-    named = " and ".join(distributions)
-    return Recipe(
-        title=f"Take the newest {named}",
+    return newest(
+        *distributions,
+        title=f"Take the newest {' and '.join(distributions)}",
         use_if=("no other package here pins it",),
-        steps=(Action(install=distributions, options=(Option.UPGRADE, Option.HOLD_TORCH)),),
     )
 
 

@@ -9,7 +9,15 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.other_gpus import crash_in_hip
-from doctor.analyzers.recipes import LINUX, code, command, fitting, more_shared_memory, variables
+from doctor.analyzers.recipes import (
+    LINUX,
+    code,
+    command,
+    fitting,
+    killed_for_memory,
+    more_shared_memory,
+    variables,
+)
 from doctor.analyzers.texts import Text, explained
 from doctor.events.statuses import REPEATED, SIGNALS
 from doctor.model.events import Event, Level
@@ -116,15 +124,7 @@ _TITLES = {
 
 _RECIPES: dict[str, tuple[Recipe, ...]] = {
     "SIGKILL": (
-        command(
-            "See whether the kernel killed it for memory",
-            "sh",
-            "-c",
-            "dmesg -T | grep -i -E 'killed process|out of memory' | tail -5",
-            use_if=(LINUX,),
-            sudo=True,
-            look=True,
-        ),
+        killed_for_memory(),
         code(
             "Use less memory of the machine",
             "the settings of the program",

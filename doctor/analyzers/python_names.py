@@ -34,6 +34,7 @@ from doctor.analyzers.name_findings import (
     hides,
 )
 from doctor.analyzers.python_path import explain_search_path
+from doctor.analyzers.recipes import newest
 from doctor.analyzers.releases import fit, narrowed
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -239,11 +240,7 @@ def _upgrade_for_cuda(case: Case) -> Recipe:
 
 
 def _upgrade(title: str, distribution: str) -> Recipe:
-    return Recipe(
-        title=title,
-        use_if=("no other package here pins it",),
-        steps=(Action(install=(distribution,), options=(Option.UPGRADE, Option.HOLD_TORCH)),),
-    )
+    return newest(distribution, title=title, use_if=("no other package here pins it",))
 
 
 def _attribute(case: Case, event: Event, inventory: Inventory) -> Explanation | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from doctor.analyzers.case import Case
-from doctor.model.issues import Action, Condition, Recipe, Snippet
+from doctor.model.issues import Action, Condition, Option, Recipe, Snippet
 
 LINUX = Condition(fact="host.os", equals="linux")
 WINDOWS = Condition(fact="host.os", equals="windows")
@@ -96,6 +96,29 @@ def code(
         use_if=use_if,
         note=note,
         snippet=Snippet(where=where, before=before, after=after),
+    )
+
+
+def newest(*packages: str, title: str, use_if: tuple[Condition | str, ...] = ()) -> Recipe:
+    """Return a recipe that upgrades packages, and leaves torch where it is."""
+    return Recipe(
+        title=title,
+        use_if=use_if,
+        steps=(Action(install=packages, options=(Option.UPGRADE, Option.HOLD_TORCH)),),
+    )
+
+
+def killed_for_memory(note: str = "") -> Recipe:
+    """Return the recipe that shows which processes the kernel killed since memory ran out."""
+    return command(
+        "See whether the kernel killed it for memory",
+        "sh",
+        "-c",
+        "dmesg -T | grep -i -E 'killed process|out of memory' | tail -5",
+        use_if=(LINUX,),
+        sudo=True,
+        look=True,
+        note=note,
     )
 
 

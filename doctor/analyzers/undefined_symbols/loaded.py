@@ -96,16 +96,21 @@ def _of_blas(missing: MissingSymbols) -> Explanation:
                     note="From Debian 12 and Ubuntu 22.04 on, libopenblas-base is called "
                     "libopenblas0.",
                 ),
-                Recipe(
-                    title="See which BLAS the file loads",
-                    steps=(Action(run=("ldd", missing.path or "<file>")),),
-                    ask={} if missing.path else {"file": "the file that fails to load"},
-                    lasting=False,
-                ),
+                _see_loaded("See which BLAS the file loads", missing),
             ),
             name="linear-algebra-missing",
             captures={"symbol": symbol},
         ),
+    )
+
+
+def _see_loaded(title: str, missing: MissingSymbols) -> Recipe:
+    """Return the recipe that lists the libraries which the loader finds for a file."""
+    return Recipe(
+        title=title,
+        steps=(Action(run=("ldd", missing.path or "<file>")),),
+        ask={} if missing.path else {"file": "the file that fails to load"},
+        lasting=False,
     )
 
 
@@ -126,12 +131,7 @@ def _of_library(missing: MissingSymbols, name: str) -> Explanation:
                     use_if=("LD_LIBRARY_PATH is set",),
                     steps=(Action(env={"LD_LIBRARY_PATH": ""}),),
                 ),
-                Recipe(
-                    title="See which copies the file loads",
-                    steps=(Action(run=("ldd", missing.path or "<file>")),),
-                    ask={} if missing.path else {"file": "the file that fails to load"},
-                    lasting=False,
-                ),
+                _see_loaded("See which copies the file loads", missing),
             ),
             name="symbol-of-another-library",
             captures={"symbol": symbol},
