@@ -117,6 +117,14 @@ def meets(version: str, specifier: str) -> bool:
     return parsed is None or all(_meets(parsed, clause) for clause in clauses)
 
 
+def may_meet(version: str, specifier: str) -> bool:
+    """Say whether a version meets a specifier; what cannot be compared forbids nothing."""
+    try:
+        return not specifier or meets(version, specifier)
+    except InvalidRequirement:
+        return True
+
+
 def _clauses(specifier: str) -> list[str]:
     return [part.strip() for part in specifier.split(",") if part.strip()]
 

@@ -15,7 +15,7 @@ import msgspec
 from resolvelib import AbstractProvider, BaseReporter, Resolver
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
-from doctor.base.requirements import InvalidRequirement, meets
+from doctor.base.requirements import may_meet
 from doctor.model.catalog import Catalog
 from doctor.planning.requests_builds import Build, Rule, builds, gpu_and_driver, violated
 from doctor.planning.requests_place import Place
@@ -85,7 +85,7 @@ def allowed(wishes: Sequence[Wish], catalog: Catalog, place: Place) -> Allowed |
         return Excluded(rules=(rule.asks, rule.has), kind=rule.kind, name="driver")
     every = builds(catalog, place)
     asked = [one for one in wishes if one.name == "torch"]
-    wanted = [one for one in every if all(_meets(one.release, wish) for wish in asked)]
+    wanted = [one for one in every if all(may_meet(one.release, wish.specifier) for wish in asked)]
     broken = {
         number: next(violated(build, catalog, place), None) for number, build in enumerate(wanted)
     }
@@ -120,18 +120,13 @@ def _nearest(rules: Sequence[Rule]) -> Rule:
     return min(rules, key=lambda rule: order.index(rule.kind) if rule.kind in order else 9)
 
 
-def _meets(version: str, wish: Wish) -> bool:
-    try:
-        return not wish.specifier or meets(version, wish.specifier)
-    except InvalidRequirement:
-        return True
-
-
 def _picks(
     wish: Wish, fit: Mapping[str, Build], catalog: Catalog, place: Place
 ) -> list[_Pick] | Excluded:
     """Return the releases of a wish with a wheel for this machine; empty where no table knows."""
-    known = [one for one in releases(wish.name, catalog, place) if _meets(one.version, wish)]
+    known = [
+        one for one in releases(wish.name, catalog, place) if may_meet(one.version, wish.specifier)
+    ]
     if not known or wish.name == "torch":
         return []
     here = [one for one in known if one.refused is None]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from doctor.base.requirements import InvalidRequirement, meets, normalize_name
+from doctor.base.requirements import may_meet, normalize_name
 from doctor.environments.environment import Environment
 from doctor.host import Host, UnreadableFile, read_regular
 from doctor.model.facts import Fact, Facts, absent, present, value_of
@@ -90,19 +90,15 @@ def _unfit(
             (
                 f"{who} asks for {copy.name}{specifier}"
                 for who, specifier in asked.get(copy.name, ())
-                if own and _fits(own.version, specifier) and not _fits(copy.version, specifier)
+                if own
+                and may_meet(own.version, specifier)
+                and not may_meet(copy.version, specifier)
             ),
             "",
         )
         if by:
             found.append(f"{copy.name} {copy.version} in {folder}, while {by}")
     return found
-
-
-def _fits(version: str, specifier: str) -> bool:
-    with suppress(InvalidRequirement):
-        return not specifier or meets(version, specifier)
-    return True
 
 
 def _files(environment: Environment) -> Iterator[tuple[Path, str]]:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable
 
 _SECONDS = 90.0
 _LOG = 16000
@@ -40,18 +41,7 @@ def main() -> None:
 
 def _together(names: list[str]) -> int:
     """Return how many modules, from the first on, one fork imports before one fails."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        os.setpgid(0, 0)
-        _all_in_child(names, write)
-    os.close(write)
-    data, _ = _read(read)
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    os.close(read)
+    data, _, status = _in_fork(_all_in_child, names)
     # A crash at the end may be of any of them.
     return 0 if os.WIFSIGNALED(status) else len(data)
 
@@ -70,18 +60,7 @@ def _all_in_child(names: list[str], write: int) -> None:
 
 def _forked(name: str) -> dict[str, object]:
     """Import a module in a fork, which may crash or hang."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        os.setpgid(0, 0)
-        _in_child(name, write)
-    os.close(write)
-    data, late = _read(read)
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    os.close(read)
+    data, late, status = _in_fork(_in_child, name)
     text = data.decode("utf-8", "replace")
     if text.endswith("\0ok"):
         return {"ok": True}
@@ -91,6 +70,23 @@ def _forked(name: str) -> dict[str, object]:
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     why = f"it did not end in {_SECONDS:.0f} s" if late else f"it ended with signal {number}"
     return {"ok": False, "error": why, "log": text}
+
+
+def _in_fork(work: Callable[..., None], given: object) -> tuple[bytes, bool, int]:
+    """Return what a fork wrote, whether it took too long, and its status; all of it is ended."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.setpgid(0, 0)
+        work(given, write)
+    os.close(write)
+    data, late = _read(read)
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    os.close(read)
+    return data, late, status
 
 
 def _read(pipe: int) -> tuple[bytes, bool]:

@@ -115,7 +115,7 @@ def titled(plan: Plan) -> Plan:
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
     changed = [name for step in plan.steps for name in variables(step) or {}]
     parts = [
-        f"{verb} {_listed(names)}"
+        f"{verb} {enumerate_words(names)}"
         for verb, names in (
             ("install", words),
             ("remove", gone[:_SHOWN]),
@@ -125,10 +125,6 @@ def titled(plan: Plan) -> Plan:
     ]
     text = enumerate_words(parts) if parts else "remove what is left over"
     return msgspec.structs.replace(plan, title=text[:1].upper() + text[1:])
-
-
-def _listed(words: Sequence[str]) -> str:
-    return enumerate_words(words)
 
 
 def remains_last(plan: Plan) -> Plan:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from packaging.version import Version
 
-from doctor.base.requirements import InvalidRequirement, meets, normalize_name, read_line
+from doctor.base.requirements import InvalidRequirement, may_meet, normalize_name, read_line
 from doctor.base.versions import parse, public
 from doctor.environments.answers import Resolution
 from doctor.environments.environment import Environment
@@ -216,7 +216,7 @@ class _Nearest:
                 if upgrade and here and not line.specifier.startswith("=="):
                     newer.add(name)
                     wanted[name] = _both(line.specifier, f">{here}")
-                elif not here or not _meets(here, line.specifier):
+                elif not here or not may_meet(here, line.specifier):
                     wanted[name] = line.specifier
         return Demand(wanted, frozenset(newer))
 
@@ -358,13 +358,6 @@ def _uninstalls(steps: Sequence[Step]) -> bool:
 def _is_heavy(name: str) -> bool:
     """Say whether a package is torch or comes with it; these are moved by the tables alone."""
     return name == "torch" or name.startswith("nvidia-")
-
-
-def _meets(version: str, specifier: str) -> bool:
-    try:
-        return not specifier or meets(version, specifier)
-    except InvalidRequirement:
-        return True
 
 
 def _is_later(release: str, here: str) -> bool:
