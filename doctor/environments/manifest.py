@@ -154,7 +154,7 @@ def _state_folder(host: Host) -> Path:
     if Path(local := host.env.get("LOCALAPPDATA", "")).is_absolute():
         return Path(local)
     home = Path(host.env.get("HOME", "")) if host.env.get("HOME") else home_folder()
-    if home is None:
+    if home is None or not home.is_dir():
         raise SnapshotError("this user has no home folder for a snapshot; set XDG_STATE_HOME")
     return home / ".local" / "state"
 

@@ -19,8 +19,8 @@ STATE_NAME = "canary-doctor"
 def cache_folder(env: Mapping[str, str]) -> Path | None:
     """Return the folder of verdicts: DOCTOR_CACHE_DIR, below XDG_CACHE_HOME, or below ~/.cache.
 
-    None where DOCTOR_CACHE_DIR is empty, which switches this off, and where the place is not an
-    absolute path.
+    None where DOCTOR_CACHE_DIR is empty, which switches this off, where the place is not an
+    absolute path, and where the home folder does not exist.
     """
     if (own := env.get("DOCTOR_CACHE_DIR")) is not None:
         return Path(own) if Path(own).is_absolute() else None
@@ -40,9 +40,11 @@ def state_folder(env: Mapping[str, str]) -> Path | None:
 
 
 def _below(env: Mapping[str, str], variable: str, default: str) -> Path | None:
-    named, home = env.get(variable, ""), env.get("HOME", "")
-    root = Path(named) if Path(named).is_absolute() else Path(home) / default
-    return root / STATE_NAME if root.is_absolute() else None
+    named, home = Path(env.get(variable, "")), Path(env.get("HOME", ""))
+    if named.is_absolute():
+        return named / STATE_NAME
+    # Debian gives its system users HOME=/nonexistent: such a home is not made.
+    return home / default / STATE_NAME if home.is_absolute() and home.is_dir() else None
 
 
 def make_private(folder: Path) -> bool:

@@ -200,14 +200,19 @@ def test_a_handful_of_environments_is_remembered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("env", "expected"),
     [
-        ({"HOME": "/home/me"}, "/home/me/.cache/canary-doctor"),
-        ({"HOME": "/home/me", "XDG_CACHE_HOME": "/fast"}, "/fast/canary-doctor"),
-        ({"HOME": "/home/me", "XDG_CACHE_HOME": "relative"}, "/home/me/.cache/canary-doctor"),
-        ({"HOME": "/home/me", "DOCTOR_CACHE_DIR": "/mine"}, "/mine"),
-        ({"HOME": "/home/me", "DOCTOR_CACHE_DIR": ""}, None),
-        ({"HOME": "/home/me", "DOCTOR_CACHE_DIR": "relative"}, None),
+        ({"HOME": "~"}, "~/.cache/canary-doctor"),
+        ({"HOME": "~", "XDG_CACHE_HOME": "/fast"}, "/fast/canary-doctor"),
+        ({"HOME": "~", "XDG_CACHE_HOME": "relative"}, "~/.cache/canary-doctor"),
+        ({"HOME": "~", "DOCTOR_CACHE_DIR": "/mine"}, "/mine"),
+        ({"HOME": "~", "DOCTOR_CACHE_DIR": ""}, None),
+        ({"HOME": "~", "DOCTOR_CACHE_DIR": "relative"}, None),
+        ({"HOME": "~/absent"}, None),
+        ({"HOME": "~/absent", "XDG_CACHE_HOME": "/fast"}, "/fast/canary-doctor"),
         ({}, None),
     ],
 )
-def test_where_verdicts_are_kept(env: Mapping[str, str], expected: str | None) -> None:
-    assert cache_folder(env) == (None if expected is None else Path(expected))
+def test_where_verdicts_are_kept(
+    tmp_path: Path, env: Mapping[str, str], expected: str | None
+) -> None:
+    found = cache_folder({name: at.replace("~", str(tmp_path)) for name, at in env.items()})
+    assert found == (None if expected is None else Path(expected.replace("~", str(tmp_path))))

@@ -22,9 +22,8 @@ SCRIPT = "canaries/inductor_compile.py"
 
 def test_torch_251_keeps_the_constant_symbolic(torch251_python: Path, tmp_path: Path) -> None:
     # Without a compiler the other cases end at once, and this one needs none.
-    document = run_check(
-        torch251_python, SCRIPT, tmp_path, CANARY_DEVICES="cpu", CXX="/nonexistent"
-    )
+    absent = str(tmp_path / "no-compiler")
+    document = run_check(torch251_python, SCRIPT, tmp_path, CANARY_DEVICES="cpu", CXX=absent)
     failed = reasons(only_result(document))
     assert set(failed) == {"forward", "user-triton-constant"}
     assert failed["forward"].startswith("InvalidCxxCompiler: No working C++ compiler found")

@@ -163,7 +163,7 @@ def cells(folder: Path) -> dict[str, Cell]:
         ),
         "caller in C++": _cell(breaking=REWRITE_CALLER, settings=DEEP),
         "triton": _cell(breaking=TRITON.format(folder=str(broken_triton(folder)))),
-        "absent": tool(folder, "absent", Path("/nonexistent")),
+        "absent": tool(folder, "absent", folder / "no-compiler"),
         **{
             name: tool(folder, name, compiler(folder / f"c++-{name}", text))
             for name, text in COMPILERS.items()

@@ -43,9 +43,8 @@ def examined(python: Path, folder: Path) -> Said:
 
     Without a compiler it ends at once but for the case in question, which needs none.
     """
-    return check(
-        "--python", python, "--only", "inductor-compile", cwd=folder, env={"CXX": "/nonexistent"}
-    )
+    env = {"CXX": str(folder / "no-compiler")}
+    return check("--python", python, "--only", "inductor-compile", cwd=folder, env=env)
 
 
 def constant(said: Said) -> str:
