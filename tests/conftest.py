@@ -73,8 +73,33 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+# A worker takes a file at a time: one that takes a minute and comes last leaves the others idle.
+_LONGEST_FIRST = (
+    "checks/test_inductor_faults.py",
+    "rig/test_healthy_gpus.py",
+    "rig/test_faulty_gpus.py",
+    "checks/test_candle_releases.py",
+    "fleet/test_engines_slurm.py",
+    "patients/test_releases.py",
+    "rig/test_driver.py",
+    "fleet/test_network.py",
+    "gallery/test_gallery.py",
+    "patients/test_healthy.py",
+    "patients/test_clones.py",
+    "patients/test_torch.py",
+    "patients/test_flash_attn.py",
+    "patients/test_advice.py",
+)
+
+
+def _turn(item: pytest.Item) -> int:
+    name = "/".join(item.path.parts[-2:])
+    return _LONGEST_FIRST.index(name) if name in _LONGEST_FIRST else len(_LONGEST_FIRST)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that examines a real environment."""
+    """Mark every test that examines a real environment, and put the longest files first."""
+    items.sort(key=_turn)
     for item in items:
         if _PATIENTS & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.patient)

@@ -12,6 +12,7 @@ from doctor.environments.snapshots import discard, restore, take
 from doctor.host import Host
 from tests.clones.made import state
 from tests.environments import remove, uv, variant
+from tests.fingerprint import fingerprint
 
 pytestmark = pytest.mark.patient
 _COMPILE = (
@@ -22,7 +23,7 @@ _COMPILE = (
 
 def test_torch_works_in_a_clone_and_the_original_stays(torch_python: Path) -> None:
     environment = environment_at(torch_python, Host())
-    before = state(environment.root)
+    before = fingerprint(environment.root)
     with clone(environment, Host()) as trial:
         assert trial.bytes < 64 << 20
         ran = trial.run([str(torch_python), "-c", _COMPILE], timeout=300)
@@ -43,7 +44,7 @@ def test_torch_works_in_a_clone_and_the_original_stays(torch_python: Path) -> No
             [uv(), "pip", "uninstall", "--python", str(torch_python), "torch"], timeout=60
         ).ok
         assert trial.disturbed() == ()
-    assert state(environment.root) == before
+    assert fingerprint(environment.root) == before
 
 
 def test_undo_of_an_installation_is_exact(tmp_path: Path) -> None:
