@@ -99,21 +99,19 @@ def observe(
     request: Request,
     watcher: Watcher,
     meanwhile: Callable[[], object] = bool,
-    first: Callable[[], object] = bool,
 ) -> Observation:
     """Look once at everything.
 
     Raises TargetError where the interpreter that was asked for does not start.
 
-    `first` is what can be done while the interpreter describes itself, `meanwhile` what can be done
-    while tools are waited for.
+    `meanwhile` is called while the interpreter describes itself.
     """
     started = time.monotonic()
-    scene, choice, why = _scene(request, first)
+    scene, choice, why = _scene(request, meanwhile)
     targets = _targets(scene, choice, _elsewhere(request))
     watcher.targets(targets)
     deadline = started + request.bounds.budget if request.bounds.budget else float("inf")
-    facts, failures = run_probes(scene, meanwhile=meanwhile, deadline=deadline)
+    facts, failures = run_probes(scene, deadline=deadline)
     facts = with_assumed(facts, request.assumed)
     if why:
         facts["python.executable"] = unknown(why, "targets")
@@ -138,7 +136,7 @@ def with_assumed(facts: Facts, assumed: Mapping[str, Any]) -> dict[str, Fact]:
     return kept | {name: present(value, ASSUMED) for name, value in assumed.items()}
 
 
-def _scene(request: Request, first: Callable[[], object]) -> tuple[Scene, Choice | None, str]:
+def _scene(request: Request, meanwhile: Callable[[], object]) -> tuple[Scene, Choice | None, str]:
     workspace = find_workspace(request.project)
     alone = Scene(
         host=request.host, project=request.project, workspace=workspace, features=request.features
@@ -147,7 +145,7 @@ def _scene(request: Request, first: Callable[[], object]) -> tuple[Scene, Choice
         choice = choose_interpreter(
             request.host, request.python, request.project if request.in_project else None
         )
-        interpreter = _described(request.host, choice.path, first)
+        interpreter = _described(request.host, choice.path, meanwhile)
     except TargetError as error:
         if request.python is not None or workspace is None:
             raise
@@ -167,13 +165,13 @@ def _scene(request: Request, first: Callable[[], object]) -> tuple[Scene, Choice
     )
 
 
-def _described(host: Host, path: Path, first: Callable[[], object]) -> Interpreter:
+def _described(host: Host, path: Path, meanwhile: Callable[[], object]) -> Interpreter:
     """Start the interpreter, and load the probes and what blanks secrets while it answers."""
 
     def load() -> None:
         probes()
         load_rules()
-        first()
+        meanwhile()
 
     said = run_in_threads({"": partial(describe, host, path)}, meanwhile=load)
     return said[""]

@@ -7,7 +7,7 @@ import pkgutil
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TypeAlias
 
@@ -35,14 +35,13 @@ def probes() -> tuple[ModuleType, ...]:
 def run_probes(
     scene: Scene,
     modules: Iterable[ModuleType] | None = None,
-    meanwhile: Callable[[], object] = bool,
     deadline: float = float("inf"),
 ) -> tuple[dict[str, Fact], tuple[ProbeFailure, ...]]:
     """Run probes; those that wait for tools each have a thread, and the rest shares one.
 
     Probes that read files hold the interpreter's lock. Parallel threads would only pass it on,
-    some ten thousand times. `meanwhile` is called once the files are read, while tools may
-    still run. At the `deadline`, a time of the monotonic clock, running probes are abandoned.
+    some ten thousand times. At the `deadline`, a time of the monotonic clock, running probes are
+    abandoned.
     """
     chosen = probes() if modules is None else tuple(modules)
     waiting = [module for module in chosen if getattr(module, "WAITS", False)]
@@ -52,7 +51,6 @@ def run_probes(
         _Lane(rest, scene, deadline),
     )
     read = list(files.results())
-    meanwhile()
     facts: dict[str, Fact] = {}
     failures = []
     for name, found, failure in (*(result for lane in tools for result in lane.results()), *read):

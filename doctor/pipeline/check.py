@@ -1,7 +1,6 @@
 """`doctor check`: from a request to a report.
 
-The catalog is loaded while the interpreter describes itself, and what judges is imported while
-tools of the host are waited for.
+The catalog is loaded, and what judges is imported, while the interpreter describes itself.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def check(
     """Observe the target, or read the snapshot, and judge it.
 
     `first` receives the report on files and tools before any check has run, and the ids of the
-    checks. `meanwhile` is called while tools of the host are waited for. `host` is the machine to
+    checks. `meanwhile` is called while the interpreter describes itself. `host` is the machine to
     look at, for example one with other variables than this process has. Raises UsageError for a
     mistake in the request, another DoctorError where the target cannot be examined.
     """
@@ -89,7 +88,6 @@ def check(
             _to_observe(request.observe, chosen, logs, declared, host),
             msgspec.structs.replace(watcher, static=static) if first else watcher,
             meanwhile=partial(_prepare, meanwhile),
-            first=loading.load,
         )
     return judge(observation, request.expect)
 
@@ -116,7 +114,8 @@ def _checks() -> Mapping[str, Check]:
 
 
 def _prepare(more: Callable[[], object]) -> None:
-    """Import what judges an observation, and do more."""
+    """Load what judges an observation, and do more."""
+    loading.load()
     import doctor.pipeline.assess  # noqa: F401
 
     more()

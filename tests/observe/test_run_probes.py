@@ -85,15 +85,3 @@ def test_one_that_was_left_behind_and_comes_back_says_nothing_twice() -> None:
     )
     assert [failure.probe for failure in failures] == ["a"]
     assert len(facts) == 11
-
-
-def test_while_tools_are_waited_for_something_else_is_done() -> None:
-    began, done = time.monotonic(), []
-    facts, failures = run_probes(
-        SCENE,
-        [module("a", hang=2, waits=True, bound=60), module("b")],
-        meanwhile=lambda: done.append(time.monotonic() - began),
-    )
-    assert len(facts) == 4
-    assert not failures
-    assert done[0] < 2 <= time.monotonic() - began
