@@ -119,6 +119,8 @@ def _told(
 ) -> int:
     """Print an answer, and return its exit code."""
     if request.offline and request.files and not found.conflict:
+        if format_ == "text":
+            console.put(f"{', '.join(map(str, request.files))}: no conflict that the tables know")
         return found.exit_code
     if constraints is not None and found.packages:
         console.write(constraints, _constraints(found))

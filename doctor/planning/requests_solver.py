@@ -19,6 +19,7 @@ from doctor.base.requirements import may_meet
 from doctor.model.catalog import Catalog
 from doctor.planning.requests_builds import Build, Rule, builds, gpu_and_driver, violated
 from doctor.planning.requests_place import Place
+from doctor.planning.requests_tables import apart, exact
 from doctor.planning.requests_wheels import Release, releases
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ def allowed(wishes: Sequence[Wish], catalog: Catalog, place: Place) -> Allowed |
     if wanted and not fit:
         rule = _nearest([one for one in broken.values() if one is not None])
         return Excluded(rules=(rule.asks, rule.has), kind=rule.kind, name="torch")
+    pins = {wish.name: pinned for wish in wishes if (pinned := exact(wish.specifier))}
+    if (pair := apart(pins, catalog, place)) is not None:
+        own = next(wish.words for wish in wishes if pair[2] == f"{wish.name}=={pins[wish.name]}")
+        return Excluded(rules=(pair[1], own), kind="pair", name=pair[0])
     picks: dict[str, list[_Pick]] = {"torch": [_Pick("torch", number) for number in fit]}
     for wish in wishes:
         found = _picks(wish, fit, catalog, place)
@@ -125,7 +130,9 @@ def _picks(
 ) -> list[_Pick] | Excluded:
     """Return the releases of a wish with a wheel for this machine; empty where no table knows."""
     known = [
-        one for one in releases(wish.name, catalog, place) if may_meet(one.version, wish.specifier)
+        one
+        for one in releases(wish.name, catalog, place, wish.specifier)
+        if may_meet(one.version, wish.specifier)
     ]
     if not known or wish.name == "torch":
         return []

@@ -6,6 +6,7 @@
 | torchaudio | compat/torch | a torch of the table; its last release refuses later ones |
 | vllm, sglang, xformers | compat/… | a torch; vllm also a GPU |
 | cupy-cuda12x, cupy-cuda13x | the name | the CUDA of the torch beside it |
+| torchvision and every other package with a table | compat/… | a torch |
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from doctor.facts.derive.cells import accepts, cell_text
 from doctor.model.catalog import Catalog
 from doctor.planning.requests_builds import Build, Rule, order
 from doctor.planning.requests_place import Place
+from doctor.planning.requests_tables import torches_by_release
 
 _CUPY = re.compile(r"cupy-cuda(\d{2})x")
 _WITH_TORCH = {"vllm": "vllm", "sglang": "sglang", "xformers": "xformers"}
@@ -40,8 +42,11 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     refused: Rule | None = None
 
 
-def releases(name: str, catalog: Catalog, place: Place) -> tuple[Release, ...]:
-    """Return the releases of a package that tables know, newest first; empty for any other."""
+def releases(name: str, catalog: Catalog, place: Place, specifier: str = "") -> tuple[Release, ...]:
+    """Return the releases of a package that tables know, newest first; empty for any other.
+
+    All of them where one is asked for that a table names, else those that a specifier leaves.
+    """
     if name == "flash-attn":
         found = _flash_attn(catalog, place)
     elif name == "torchaudio":
@@ -51,7 +56,7 @@ def releases(name: str, catalog: Catalog, place: Place) -> tuple[Release, ...]:
     elif match := _CUPY.fullmatch(name):
         found = iter([_cupy(name, int(match[1]))])
     else:
-        return ()
+        found = _tabled(name, specifier, catalog, place)
     return tuple(sorted(found, key=lambda one: order(one.version), reverse=True))
 
 
@@ -120,6 +125,15 @@ def _torchaudio(catalog: Catalog) -> Iterator[Release]:
             version=version,
             asks=f"torchaudio {version} loads beside torch {_span(torches)} only",
             torch=_one_of(torches),
+        )
+
+
+def _tabled(name: str, specifier: str, catalog: Catalog, place: Place) -> Iterator[Release]:
+    for version, found in torches_by_release(name, specifier, catalog, place):
+        yield Release(
+            version=version,
+            asks=f"{name} {version} needs torch {_span([*found])}",
+            torch=_one_of([*found]),
         )
 
 
