@@ -6,20 +6,18 @@ tables gpu-arch and torch-archs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.gpu_extensions import called_extension, rebuild
 from doctor.analyzers.gpus import Gpu, gpu_of, see_capability
 from doctor.analyzers.recipes import code, command, fitting
-from doctor.base.versions import in_range
+from doctor.analyzers.torch_builds import INDEX, architectures, newest_for_python
 from doctor.facts.derive.arch import uncovered
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
 
-_INDEX = "https://download.pytorch.org/whl/"
 _BUILDERS = (
     ("tensorrt-llm", "this build of TensorRT-LLM"),
     ("tensorrt", "this release of TensorRT"),
@@ -134,6 +132,7 @@ def _of_torch(case: Case, event: Event) -> Explanation:
         )
     known = f" This build has code for {', '.join(archs)}." if archs else ""
     sentence, recipes = _builds(gpu)
+    recipes = (*newest_for_python(case, gpu.capability), *recipes)
     return _explanation(
         case,
         event,
@@ -150,29 +149,9 @@ def _architectures(case: Case, version: str) -> list[str]:
     if archs := case.facts.get("torch.arch_list"):
         return [str(one) for one in archs.value or ()]
     release, _, tag = version.partition("+")
-    table = case.catalog.tables.get("torch-archs")
-    if not tag.startswith("cu") or table is None or case.context.os not in ("", "linux"):
+    if not tag.startswith("cu") or case.context.os not in ("", "linux"):
         return []
-    seen = {
-        "torch": release,
-        "cuda": f"{tag[2:-1]}.{tag[-1]}",
-        "machine": _fact(case, "host.machine") or case.context.machine or "x86_64",
-        "os": "linux",
-    }
-    row = next((row for row in table.rows if _fits(row, seen)), None)
-    return str(row["archs"]).split() if row else []
-
-
-def _fits(row: Mapping[str, Any], seen: Mapping[str, str]) -> bool:
-    for name, value in seen.items():
-        cell = row.get(name)
-        if isinstance(cell, Mapping):
-            here = in_range(value, introduced=cell.get("from"), fixed=cell.get("before"))
-            if not here:
-                return False
-        elif value not in (cell if isinstance(cell, list | tuple) else (cell,)):
-            return False
-    return True
+    return architectures(case, release, f"{tag[2:-1]}.{tag[-1]}")
 
 
 def _builds(gpu: Gpu) -> tuple[str, tuple[Recipe, ...]]:
@@ -203,7 +182,7 @@ def _same_release() -> Recipe:
                     "torchvision=={compat.torch.torchvision.wanted}+{torch.wanted_tag}",
                     "torchaudio=={compat.torch.torchaudio.wanted}+{torch.wanted_tag}",
                 ),
-                index=_INDEX + "{torch.wanted_tag}",
+                index=INDEX + "{torch.wanted_tag}",
             ),
         ),
         verify=_VERIFY,
@@ -222,7 +201,7 @@ def _install(tag: str, requirement: str, use_if: str) -> Recipe:
             Action(
                 install=(requirement,),
                 companions=("torchvision", "torchaudio"),
-                index=_INDEX + tag,
+                index=INDEX + tag,
                 options=(Option.UPGRADE,),
             ),
         ),

@@ -13,6 +13,7 @@ import msgspec
 from doctor.facts.conditions import condition_holds, may_apply
 from doctor.facts.placeholders import fill, fill_each, fill_known, placeholders
 from doctor.fixes import installer
+from doctor.fixes.choosing import applicable
 from doctor.fixes.circumstances import circumstance
 from doctor.fixes.effect import changes, is_idle, joined, pinned_by, unlisted
 from doctor.fixes.environments import above, closed
@@ -42,7 +43,7 @@ def fixes_for(found: Detection, facts: Facts) -> list[Fix]:
 def fitting_recipes(found: Detection, facts: Facts) -> list[Recipe]:
     """Return the recipes of a finding that may apply here, by preference."""
     return sorted(
-        (recipe for recipe in found.recipes if may_apply(recipe, facts)),
+        applicable(found.recipes, facts),
         key=lambda one: bool(pinned_by(one, facts, found.captures)),
     )
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from doctor.base.literals import required_literals
 from doctor.events.surroundings import surrounding_facts
 from doctor.logs.environment import environment_facts
+from doctor.logs.pythons import python_of
+from doctor.logs.stated import built_for, releases
 from doctor.model.facts import Fact, present
 from doctor.model.observation import Log
 
@@ -133,7 +135,27 @@ def log_facts(log: Log) -> dict[str, Fact]:
         # Both stand in torch's own sentence about a build that has just been tried with this
         # toolkit.
         facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}
+    facts = {**_stated(log), **facts}
     return facts | environment_facts(lines)
+
+
+def _stated(log: Log) -> dict[str, Fact]:
+    """Return the releases of packages and of Python that a log shows in any form."""
+    facts: dict[str, Fact] = {}
+    for name, one in releases(log.lines).items():
+        source = f"log, line {log.number(one.at)}"
+        fact = "torch.version" if name == "torch" else f"package.{name}.version"
+        facts[fact] = present(one.release, source)
+        if name == "torch":
+            build, cuda = built_for(one)
+            if build:
+                facts["torch.build"] = present(build, source)
+            if cuda:
+                facts["torch.cuda_version"] = present(cuda, source)
+    if python := python_of(log.lines):
+        facts["python.minor"] = present(python, "log")
+        facts["python.version"] = present(python, "log")
+    return facts
 
 
 def _only(log: Log, text: str, values: dict[str, int]) -> Fact:

@@ -66,6 +66,7 @@ GPU with CUDA capability sm_120 is not compatible with the current PyTorch insta
         "cuda.version": "12.4",
         "cuda.nvcc_version": "12.4.131",
         "python.minor": "3.11",
+        "python.version": "3.11",
         "package.flash-attn.version": "2.7.4.post1",
         "package.flash-attn.wheel_torch": "2.6",
         "package.flash-attn.wheel_abi": False,

@@ -22,6 +22,7 @@ from doctor.facts.derive.making import SOURCE, derived_fact
 from doctor.facts.derive.pins import pins
 from doctor.facts.derive.reach import reach
 from doctor.facts.derive.system import system
+from doctor.facts.derive.torch_for_python import torch_for_python
 from doctor.facts.derive.wheels import driver_runs, wanted_tag
 from doctor.facts.derive.xid import xid
 from doctor.facts.families import Requirement, TableCell
@@ -68,6 +69,7 @@ def derive(facts: Facts, catalog: Catalog) -> dict[str, Fact]:
         _add(known, step(known))
     _add(known, _tag(known, catalog))
     _add(known, companions(known, catalog))
+    _add(known, torch_for_python(known, catalog))
     return known
 
 

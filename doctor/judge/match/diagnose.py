@@ -57,6 +57,7 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
         (evaluation, result)
         for evaluation, result in decided
         if result.decision in (Decision.FINDING, Decision.PREDICTED)
+        and not _is_aside(evaluation, result, observation)
     ]
     issues = [
         finding(evaluation, result, facts, _target_of(evaluation.issue, observation.targets))
@@ -82,6 +83,17 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
         undecided=tuple(_undecided(decided, observation)),
         ruled_out=tuple(_ruled_out(decided, facts)),
         look_alikes=() if findings else _look_alikes(observation, evaluations),
+    )
+
+
+def _is_aside(evaluation: Evaluation, result: Result, observation: Observation) -> bool:
+    """Say whether an issue is only possible, by what a log says beside the failure that it reports.
+
+    Whoever hands in a log asks about that failure, and not about each release in it.
+    """
+    log_alone = bool(observation.logs) and not observation.targets
+    return (
+        log_alone and result.decision is Decision.PREDICTED and evaluation.predicts is Severity.NOTE
     )
 
 

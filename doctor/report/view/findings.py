@@ -12,6 +12,7 @@ from doctor.model.facts import value_of
 from doctor.model.findings import Evidence as ModelEvidence
 from doctor.model.findings import EvidenceKind, Suppression
 from doctor.model.findings import Finding as ModelFinding
+from doctor.model.fixes import Fix as ModelFix
 from doctor.model.report import Report
 from doctor.model.scales import Confidence, Severity
 from doctor.planning.line_edits import line_edits
@@ -192,12 +193,22 @@ def _fixes_shown(found: ModelFinding, detail: Detail) -> int:
     """Return how many fixes are shown: a second one where nobody knows whether the first applies.
 
     A reader who finds that its condition does not hold, or that it only looks, would have nothing
-    else.
+    else. Where the second one has a condition as well, a third without any is shown.
     """
     if not detail.brief or not found.fixes[: detail.fixes]:
         return detail.fixes
-    is_open = bool(found.fixes[0].use_if) or not found.fixes[0].lasting
-    return detail.fixes + 1 if is_open else detail.fixes
+    shown = detail.fixes
+    if _is_open(found.fixes[0]):
+        shown += 1
+        if all(one.use_if for one in found.fixes[:shown]) and not any(
+            map(_is_open, found.fixes[shown : shown + 1])
+        ):
+            shown += 1
+    return min(shown, len(found.fixes))
+
+
+def _is_open(fix: ModelFix) -> bool:
+    return bool(fix.use_if) or not fix.lasting
 
 
 def _cause(found: ModelFinding, detail: Detail) -> Iterator[Paragraph]:

@@ -1,0 +1,102 @@
+"""Choose among the fixes of a finding by what is known of the machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from doctor.base.requirements import InvalidRequirement, meets, read_line
+from doctor.base.versions import parse
+from doctor.facts.conditions import condition_holds, may_apply
+from doctor.facts.placeholders import fill
+from doctor.fixes.circumstances import circumstance
+from doctor.model.facts import Facts, value_of
+from doctor.model.issues import Recipe
+
+_TORCH = re.compile(r"torch(?:[=<>~!]|$)")
+_TAG = re.compile(r"/cu(\d{2,3})$")
+_SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
+"""Facts that say where a program runs, and not what is wrong with it."""
+
+
+def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
+    """Return the recipes that may apply, by preference.
+
+    One that the facts confirm comes before those of which nobody knows whether they apply. What no
+    wheel exists for comes last, with that as its condition.
+    """
+    fitting = [_for_python(one, facts) for one in recipes if may_apply(one, facts)]
+    possible = [recipe for recipe, lacks_wheel in fitting if not lacks_wheel]
+    ordered: list[Recipe] = []
+    for recipe in possible:
+        if is_confirmed(recipe, facts):
+            first_open = next((at for at, one in enumerate(ordered) if is_open(one, facts)), None)
+            ordered.insert(len(ordered) if first_open is None else first_open, recipe)
+        else:
+            ordered.append(recipe)
+    return [*ordered, *(recipe for recipe, lacks_wheel in fitting if lacks_wheel)]
+
+
+def is_open(recipe: Recipe, facts: Facts) -> bool:
+    """Say whether a reader has to decide whether a recipe applies."""
+    return bool(recipe.sentences) or any(
+        condition_holds(one, facts).truth is None and circumstance(one) for one in recipe.conditions
+    )
+
+
+def is_confirmed(recipe: Recipe, facts: Facts) -> bool:
+    """Say whether facts about the failure itself answer all conditions of a recipe."""
+    telling = [one for one in recipe.conditions if not one.fact.startswith(_SETTING)]
+    return (
+        any(condition_holds(one, facts).truth for one in telling)
+        and not is_open(recipe, facts)
+        and recipe.lasting
+    )
+
+
+def _for_python(recipe: Recipe, facts: Facts) -> tuple[Recipe, bool]:
+    """Return a recipe, and whether it asks for a torch that was not released for this Python."""
+    python = value_of(facts, "python.minor")
+    newest = value_of(facts, "python.newest_torch")
+    oldest = value_of(facts, "python.oldest_torch")
+    tags = value_of(facts, "python.newest_torch_tags")
+    if not (isinstance(newest, str) and isinstance(oldest, str)):
+        return recipe, False
+    for step in recipe.steps:
+        wanted = [fill(text, facts, {}) or "" for text in step.install]
+        torch = next((text for text in wanted if _TORCH.match(text)), "")
+        if torch and (not _offered(torch, oldest, newest) or _is_newer(step.index, tags)):
+            condition = (
+                f"another Python is taken, since no such torch was released for Python {python}"
+            )
+            return msgspec.structs.replace(recipe, use_if=(condition, *recipe.use_if)), True
+    return recipe, False
+
+
+def _is_newer(index: str | None, tags: object) -> bool:
+    """Say whether an index of PyTorch is for a newer CUDA than all that this Python has."""
+    asked = _TAG.search(index or "")
+    numbers = [int(found[1]) for one in _texts(tags) if (found := _TAG.search("/" + one))]
+    return asked is not None and bool(numbers) and int(asked[1]) > max(numbers)
+
+
+def _texts(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list | tuple) else []
+
+
+def _offered(requirement: str, oldest: str, newest: str) -> bool:
+    """Say whether any torch between two releases meets a requirement; True where that is open."""
+    try:
+        line = read_line(requirement)
+    except InvalidRequirement:
+        return True
+    exact = line.specifier.removeprefix("==").partition("+")[0]
+    if line.specifier.startswith("==") and (version := parse(exact)) is not None:
+        low, high = parse(oldest), parse(newest)
+        return low is None or high is None or low <= version <= high
+    try:
+        return meets(oldest, line.specifier) or meets(newest, line.specifier)
+    except InvalidRequirement:
+        return True

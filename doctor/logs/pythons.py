@@ -1,0 +1,28 @@
+"""Read from the paths and file names of a log which Python it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_LONGEST = 1000
+_SIGNS = ("ython", "cp3")
+_PATTERNS = (
+    re.compile(r"[/\\]python(3\.\d{1,2})t?[/\\](?:site|dist)-packages"),
+    re.compile(r"[/\\][Pp]ython-?(3)(\d{1,2})(?:-32)?[/\\]"),
+    re.compile(r"\bPython (?:[Vv]ersion ?: ?)?(3\.\d{1,2})(?:\.\d{1,3})?\b(?! or\b|\+)"),
+    re.compile(r"\.(?:cpython-|cp)(3)(\d{1,2})(?:-|t-)(?:x86_64|aarch64|arm|win|darwin)"),
+    re.compile(r"[/\\]python(3\.\d{1,2})t?[/\\]"),
+    re.compile(r"\bpython-(3\.\d{1,2})\.\d{1,3}\b"),
+)
+"""The surest first: a traceback passes the standard library of the Python that made a venv."""
+
+
+def python_of(lines: Sequence[str]) -> str:
+    """Return the minor release of Python, as "3.11", by the first form that shows only one."""
+    near = [line[:_LONGEST] for line in lines if any(sign in line for sign in _SIGNS)]
+    for pattern in _PATTERNS:
+        found = {".".join(match.groups()) for line in near for match in pattern.finditer(line)}
+        if found:
+            return found.pop() if len(found) == 1 else ""
+    return ""

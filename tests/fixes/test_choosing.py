@@ -1,0 +1,60 @@
+"""Facts choose among the fixes of a finding."""
+
+from __future__ import annotations
+
+from doctor.fixes.choosing import applicable
+from doctor.model.facts import Facts, present
+from doctor.model.issues import Action, Condition, Range, Recipe
+
+_OLD = {
+    "python.minor": present("3.7", "log"),
+    "python.oldest_torch": present("1.0.0", "table"),
+    "python.newest_torch": present("1.13.1", "table"),
+    "python.newest_torch_tags": present(["cu116", "cu117"], "table"),
+}
+
+
+def _install(title: str, *wanted: str, index: str = "", use_if: tuple = ()) -> Recipe:  # type: ignore[type-arg]
+    return Recipe(title=title, use_if=use_if, steps=(Action(install=wanted, index=index or None),))
+
+
+def _titles(recipes: tuple[Recipe, ...], facts: Facts) -> list[str]:
+    return [one.title for one in applicable(recipes, facts)]
+
+
+def test_a_fix_that_the_facts_confirm_comes_before_those_that_nobody_can_decide() -> None:
+    newer = Condition(fact="torch.release", range=Range(introduced="2.2"))
+    older = Condition(fact="torch.release", range=Range(fixed="2.2"))
+    recipes = (
+        _install("open", "a", use_if=("somebody says so",)),
+        _install("new", "b", use_if=(newer,)),
+        _install("old", "c", use_if=(older,)),
+    )
+    facts = {"torch.release": present("2.1.0", "log")}
+    assert _titles(recipes, facts) == ["old", "open"]
+    assert _titles(recipes, {}) == ["open", "new", "old"]
+
+
+def test_the_system_alone_confirms_no_fix() -> None:
+    linux = Condition(fact="host.os", equals="linux")
+    recipes = (
+        _install("open", "a", use_if=("somebody says so",)),
+        _install("linux", "b", use_if=(linux,)),
+    )
+    assert _titles(recipes, {"host.os": present("linux", "log")}) == ["open", "linux"]
+
+
+def test_a_torch_without_a_wheel_for_this_python_comes_last_and_says_so() -> None:
+    index = "https://download.pytorch.org/whl/"
+    recipes = (
+        _install("new", "torch>=2.6,<2.15", index=index + "cu126"),
+        _install("any", "torch", index=index + "cu130"),
+        _install("old", "torch==1.13.1+cu117", index=index + "cu117"),
+        _install("numpy", "numpy<2"),
+    )
+    found = applicable(recipes, _OLD)
+    assert [one.title for one in found] == ["old", "numpy", "new", "any"]
+    assert found[2].sentences == (
+        "another Python is taken, since no such torch was released for Python 3.7",
+    )
+    assert _titles(recipes, {}) == ["new", "any", "old", "numpy"]
