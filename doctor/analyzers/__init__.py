@@ -36,7 +36,11 @@ def explanations(case: Case, *, strict: bool = False) -> Iterator[Explanation]:
             if known is None or _worth(one) > _worth(known):
                 best[one.event.at] = one
     every = [best[at] for at in sorted(best)]
-    yield from [one for one in every if one.precision is not Precision.GUESS] or every
+    for least in (Precision.FAMILY, Precision.ADVICE):
+        if known_well := [one for one in every if one.precision >= least]:
+            yield from known_well
+            return
+    yield from every
 
 
 def _of(explain: Analyzer, case: Case, *, strict: bool) -> tuple[Explanation, ...]:

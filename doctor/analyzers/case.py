@@ -40,12 +40,14 @@ class Case(NamedTuple):
 class Precision(IntEnum):
     """How much an explanation knows.
 
-    `GUESS` only says whose code failed, and counts where nothing else explains the log.
+    `GUESS` only says whose code failed, and `ADVICE` what the message itself advises; both count
+    where nothing else explains the log.
     `EXACT` names the cause by data or by the log's own numbers ("built for torch 2.4; 2.6 is
     installed"). `FAMILY` names the mechanism and what to check first.
     """
 
-    GUESS = -1
+    GUESS = -2
+    ADVICE = -1
     FAMILY = 0
     EXACT = 1
 

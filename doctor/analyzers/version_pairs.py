@@ -23,6 +23,7 @@ from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.timelines import names
 
+_TOGETHER = ("torch", "torchvision", "torchaudio")
 _TORCH = frozenset({"torch", "torchvision", "torchaudio", "triton", "cuda", "python", "nvcc"})
 
 _DTYPE_OF_1, _DTYPE_OF_2 = 96, 88
@@ -42,13 +43,23 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 
 def _move(requirement: str) -> tuple[Recipe, ...]:
-    """Return the recipe for a requirement, unless torch would have to move for it."""
+    """Return the recipe for a requirement; torch moves together with its companions."""
     try:
         asked = Requirement(requirement)
     except InvalidRequirement:
         return ()
-    if asked.name.lower() in _TORCH or asked.url:
+    name = asked.name.lower()
+    if asked.url or name in _TORCH - set(_TOGETHER):
         return ()
+    if name in _TOGETHER:
+        others = tuple(one for one in _TOGETHER if one != name)
+        return (
+            Recipe(
+                title=f"Take a {asked.name} that fits, and its companions with it",
+                note="Install compiled extensions again afterwards.",
+                steps=(Action(install=(requirement,), companions=others),),
+            ),
+        )
     return (
         Recipe(
             title=f"Take a {asked.name} that fits",

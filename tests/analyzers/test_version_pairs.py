@@ -86,12 +86,14 @@ def test_the_module_of_the_traceback_is_named() -> None:
     )
 
 
-def test_torch_is_never_moved() -> None:
+def test_torch_moves_with_its_companions() -> None:
     text = (
         "ImportError: torch>=2.4 is required for a normal functioning of this module, but "
         "found torch==2.1.0"
     )
-    assert not installs(told("version_pairs", text))
+    (recipe,) = told("version_pairs", text).detection.recipes
+    assert recipe.steps[0].install == ("torch>=2.4",)
+    assert recipe.steps[0].companions == ("torchvision", "torchaudio")
 
 
 def test_a_sentence_that_is_fulfilled_says_nothing() -> None:

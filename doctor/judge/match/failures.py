@@ -62,7 +62,7 @@ def explained_failures(
     leading = [one for one in kept if one.id not in refuted]
     explained: dict[tuple[str, str], Detection] = {}
     for explanation in sorted(found, key=lambda one: -one.precision):
-        if explanation.precision is Precision.GUESS and leading:
+        if explanation.precision < Precision.FAMILY and leading:
             continue
         if any(_covers(one, explanation, general) for one in leading):
             continue
