@@ -193,12 +193,18 @@ _SIGNS = (
 def frames(case: Case, event: Event) -> Iterator[str]:
     """Yield the files of the traceback that ends at an event, the innermost first."""
     for line in reversed(case.log.lines[max(event.at - _FURTHEST, 0) : event.at]):
-        for pattern in _FRAMES if "ile " in line or " in " in line or "Cell In" in line else ():
-            if match := pattern.search(line[:_LONGEST]):
-                yield match[1]
-                break
+        if file := frame_of(line):
+            yield file
         if _STACK in line:
             return
+
+
+def frame_of(line: str) -> str:
+    """Return the file of a line of a traceback; empty for any other line."""
+    for pattern in _FRAMES if "ile " in line or " in " in line or "Cell In" in line else ():
+        if match := pattern.search(line[:_LONGEST]):
+            return match[1]
+    return ""
 
 
 def distinct(case: Case, *kinds: str, most: int = 12) -> list[Event]:

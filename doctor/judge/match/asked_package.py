@@ -26,7 +26,7 @@ _PATH = re.compile(
 )
 _FRAME = re.compile(r"File \"([^\"]{1,500})\", line \d{1,7}")
 _CALLER = "the package whose file"
-_NEVER = frozenset({"torch", "numpy", "pip", "setuptools", "wheel", "_pytest", "importlib"})
+NEVER = frozenset({"torch", "numpy", "pip", "setuptools", "wheel", "_pytest", "importlib"})
 """Whose frames stand in the traceback of another package's failure."""
 
 
@@ -58,7 +58,7 @@ def _calls_itself(evidence: Evidence, log: Log) -> bool:
         frame = _FRAME.search(text[:_LONGEST])
         if frame and package_of(frame[1]) is None and is_library(frame[1]):
             continue
-        if frame and package_of(frame[1]) not in _NEVER:
+        if frame and package_of(frame[1]) not in NEVER:
             return package_of(frame[1]) is None
     return False
 
@@ -72,7 +72,7 @@ def _package(found: Detection, log: Log) -> str:
             paths = _PATH.findall(text[:_LONGEST])
             for path in reversed(paths):
                 name = package_of(path)
-                if name and name not in _NEVER:
+                if name and name not in NEVER:
                     return _distribution(name, log)
             frame = None if paths else _FRAME.search(text[:_LONGEST])
             if frame and not is_library(frame[1]):

@@ -13,6 +13,7 @@ from doctor.base.globs import matches_any
 from doctor.events.owner import failure_lines, owning_event
 from doctor.events.reading import events_of
 from doctor.events.surroundings import context_of
+from doctor.judge.match.answers import with_answers
 from doctor.judge.match.asked_package import with_package
 from doctor.judge.match.signatures import label
 from doctor.model.catalog import Catalog
@@ -58,7 +59,7 @@ def explained_failures(
     }
     kept = [_doubted(one) if one.id in refuted else one for one in issues]
     for case in cases:
-        kept = [with_package(one, case.log) for one in kept]
+        kept = [with_package(with_answers(one, case), case.log) for one in kept]
     leading = [one for one in kept if one.id not in refuted]
     explained: dict[tuple[str, str], Detection] = {}
     for explanation in sorted(found, key=lambda one: -one.precision):
@@ -78,7 +79,7 @@ def explained_failures(
         )
     told = list(explained.values())
     for case in cases:
-        told = [with_package(one, case.log) for one in told]
+        told = [with_package(with_answers(one, case), case.log) for one in told]
     return Failures(kept, told, dict(_owned(cases)))
 
 
