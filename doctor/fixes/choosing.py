@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -17,6 +17,7 @@ from doctor.model.issues import Recipe
 
 _TORCH = re.compile(r"torch(?:[=<>~!]|$)")
 _TAG = re.compile(r"/cu(\d{2,3})$")
+_OF_TORCH = ("torch.release", "torch.version", "torch.build")
 _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 """Facts that say where a program runs, and not what is wrong with it."""
 
@@ -31,11 +32,13 @@ def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
     possible = [recipe for recipe, lacks_wheel in fitting if not lacks_wheel]
     ordered: list[Recipe] = []
     for recipe in possible:
+        later: Callable[[Recipe, Facts], bool] | None = None
         if is_confirmed(recipe, facts):
-            first_open = next((at for at, one in enumerate(ordered) if is_open(one, facts)), None)
-            ordered.insert(len(ordered) if first_open is None else first_open, recipe)
-        else:
-            ordered.append(recipe)
+            later = is_open
+        elif is_general(recipe, facts):
+            later = _asks_for_torch
+        places = [at for at, one in enumerate(ordered) if later is not None and later(one, facts)]
+        ordered.insert(places[0] if places else len(ordered), recipe)
     return [*ordered, *(recipe for recipe, lacks_wheel in fitting if lacks_wheel)]
 
 
@@ -53,6 +56,24 @@ def is_confirmed(recipe: Recipe, facts: Facts) -> bool:
         any(condition_holds(one, facts).truth for one in telling)
         and not is_open(recipe, facts)
         and recipe.lasting
+    )
+
+
+def is_general(recipe: Recipe, facts: Facts) -> bool:
+    """Say whether a recipe is for where nothing is known of torch, and nothing else is open."""
+    others = [one for one in recipe.conditions if not one.fact.startswith((*_OF_TORCH, "host."))]
+    if recipe.sentences or any(condition_holds(one, facts).truth is None for one in others):
+        return False
+    return any(
+        one.fact in _OF_TORCH and one.absent and condition_holds(one, facts).truth is None
+        for one in recipe.conditions
+    )
+
+
+def _asks_for_torch(recipe: Recipe, facts: Facts) -> bool:
+    return not is_general(recipe, facts) and any(
+        one.fact.startswith("torch.") and condition_holds(one, facts).truth is None
+        for one in recipe.conditions
     )
 
 

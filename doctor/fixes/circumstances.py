@@ -28,6 +28,7 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("python.uv", "present"): "uv is installed",
     # Authors write these for "nothing is known of torch": no reader can decide that.
     ("torch.release", "absent"): "",
+    ("torch.version", "absent"): "",
     ("torch.build", "absent"): "",
 }
 _STATEMENTS = {

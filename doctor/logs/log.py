@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from doctor.base.literals import required_literals
 from doctor.events.surroundings import surrounding_facts
 from doctor.logs.environment import environment_facts
+from doctor.logs.interpreters import interpreter_of
 from doctor.logs.pythons import python_of
 from doctor.logs.stated import built_for, releases
 from doctor.model.facts import Fact, present
@@ -152,6 +153,8 @@ def _stated(log: Log) -> dict[str, Fact]:
                 facts["torch.build"] = present(build, source)
             if cuda:
                 facts["torch.cuda_version"] = present(cuda, source)
+    if path := interpreter_of(log.lines):
+        facts["python.executable"] = present(path, "log")
     if python := python_of(log.lines):
         facts["python.minor"] = present(python, "log")
         facts["python.version"] = present(python, "log")

@@ -58,3 +58,15 @@ def test_a_torch_without_a_wheel_for_this_python_comes_last_and_says_so() -> Non
         "another Python is taken, since no such torch was released for Python 3.7",
     )
     assert _titles(recipes, {}) == ["new", "any", "old", "numpy"]
+
+
+def test_the_fix_for_an_unknown_torch_comes_before_those_for_certain_releases() -> None:
+    unknown = Condition(fact="torch.release", absent=True)
+    older = Condition(fact="torch.release", range=Range(fixed="2.5"))
+    recipes = (
+        _install("sentence", "a", use_if=("somebody says so",)),
+        _install("old", "b", use_if=(older,)),
+        _install("any", "c", use_if=(unknown,)),
+    )
+    assert _titles(recipes, {}) == ["sentence", "any", "old"]
+    assert _titles(recipes, {"torch.release": present("2.1", "log")}) == ["old", "sentence"]

@@ -95,3 +95,30 @@ def test_the_packages_of_a_traceback_outweigh_the_standard_library_of_another_py
         '  File "/venv/lib/python3.11/site-packages/torch/__init__.py", line 168, in f',
     )
     assert value_of(log_facts(Log(source="log", lines=lines)), "python.minor") == "3.11"
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        (
+            r'  File "D:\a\ComfyUI_windows_portable\ComfyUI\nodes.py", line 1734, in load',
+            r"D:\a\ComfyUI_windows_portable\python_embeded\python.exe",
+        ),
+        (
+            r"PS C:\x y\ComfyUI_windows_portable> python_embeded\Scripts\pip.exe install x",
+            r".\python_embeded\python.exe",
+        ),
+        (
+            '  File "/isaac-sim/kit/python/lib/python3.7/site-packages/torch/a.py", line 1, in f',
+            "/isaac-sim/python.sh",
+        ),
+        (
+            '  File "/home/a/.local/share/pipx/venvs/x/lib/python3.11/site-packages/x/a.py"',
+            "/home/a/.local/share/pipx/venvs/x/bin/python",
+        ),
+        ('  File "/usr/lib/python3/dist-packages/x.py", line 1, in f', None),
+    ],
+)
+def test_a_program_that_brings_its_python_names_it(line: str, path: str | None) -> None:
+    facts = log_facts(Log(source="log", lines=(line,)))
+    assert value_of(facts, "python.executable") == path

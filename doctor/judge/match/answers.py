@@ -32,6 +32,10 @@ _NAMES = re.compile(
     r"the (message|lines?|lines above|log|text|error|traceback|warnings?) (?:names?|says?|shows?|is"
     r"|is about|speaks of) (.{2,120})"
 )
+_IS = re.compile(
+    r"the (?:library|module|package|symbol|header|operator|option|error|codec|signal) is (not )?"
+    r"([\w./-]{3,60})"
+)
 _STANDS = (" stands in the log", " stands in the text", " stands in the message")
 _ENDS = re.compile(r"the traceback ends in (.{2,80})")
 _THROUGH = re.compile(r"the traceback goes through (.{2,80})")
@@ -88,13 +92,11 @@ def with_answers(found: Detection, case: Case) -> Detection:
     confirmed: list[Recipe] = []
     others: list[Recipe] = []
     for recipe in found.recipes:
-        answers = {one: _answer(one, view) for one in recipe.sentences}
-        if False in answers.values():
+        answers = {one: _open_part(one, view) for one in recipe.sentences}
+        if None in answers.values():
             continue
-        left = tuple(
-            one for one in recipe.use_if if not isinstance(one, str) or answers[one] is None
-        )
-        answered = msgspec.structs.replace(recipe, use_if=left)
+        left = tuple(answers[one] if isinstance(one, str) else one for one in recipe.use_if)
+        answered = msgspec.structs.replace(recipe, use_if=tuple(one for one in left if one))
         (confirmed if answers and not answered.sentences else others).append(answered)
     if not (confirmed or others):
         return found
@@ -118,11 +120,16 @@ def _view(case: Case, numbers: Sequence[int]) -> _View:
     return _View("\n".join(lines).lower(), "\n".join(quoted).lower(), tuple(frames), case)
 
 
+def _open_part(sentence: str, view: _View) -> str | None:
+    """Return the parts of a sentence that the log does not confirm; None where it denies one."""
+    parts = {part: _answer(part, view) for part in sentence.split(", and ")}
+    if False in parts.values():
+        return None
+    return ", and ".join(part for part, answer in parts.items() if answer is None)
+
+
 def _answer(sentence: str, view: _View) -> bool | None:
     """Say whether a sentence is true; None where the log does not tell."""
-    if ", and " in sentence:
-        parts = [_answer(part, view) for part in sentence.split(", and ")]
-        return False if False in parts else None if None in parts else True
     for form, answer in _FORMS:
         if match := form.fullmatch(sentence):
             return answer(match, view)
@@ -143,6 +150,14 @@ def _is_named(match: re.Match[str], view: _View) -> bool | None:
     if any(one.lower() in near for one in wanted):
         return True
     return False if not any(one.lower() in view.body for one in wanted) else None
+
+
+def _is_it(match: re.Match[str], view: _View) -> bool | None:
+    wanted = list(_literals(match[2]))
+    if not wanted:
+        return None
+    is_named = wanted[0].lower() in view.quoted
+    return is_named != bool(match[1])
 
 
 def _stands(text: str, view: _View) -> bool | None:
@@ -258,6 +273,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Answer], ...] = (
         _is_of_package,
     ),
     (_NAMES, _is_named),
+    (_IS, _is_it),
     (_PROGRAM, _is_program),
     (_RELEASE, _is_release),
     (_BUILT, _is_built),

@@ -1,0 +1,49 @@
+"""Which Python a program starts that brings its own, and that no `python3` on PATH is.
+
+ComfyUI's portable edition: https://github.com/comfyanonymous/ComfyUI#windows-portable. Isaac Sim:
+https://docs.isaacsim.omniverse.nvidia.com/latest/python_scripting/manual_standalone_python.html.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_LONGEST, _MOST = 1000, 4000
+_EMBEDDED = re.compile(r"([A-Za-z]:\\[\w.\\-]{1,200})\\(?:python_embeded|ComfyUI)\\")
+_ISAAC = re.compile(r"(?:^|[\s\"'(=:])((?:/[\w.-]{1,60}){1,12})/kit/python/")
+_TOOLS = re.compile(
+    r"(?:^|[\s\"'(=:])((?:/[\w.@-]{1,60}){1,12}/(?:pipx/venvs|uv/tools)/[\w.-]{1,60})/"
+)
+_WEBUI = re.compile(r"([A-Za-z]:\\[\w.\\-]{1,200}\\venv)\\[Ll]ib\\site-packages\\")
+_PORTABLE = (".\\python_embeded\\python.exe", "python_embeded", "windows_portable")
+
+
+def interpreter_of(lines: Sequence[str]) -> str:
+    """Return the path of such an interpreter; empty where the log shows none, or several."""
+    near = [
+        line[:_LONGEST]
+        for line in lines
+        if any(
+            sign in line for sign in ("portable", "embeded", "isaac", "pipx", "uv/tools", "venv")
+        )
+    ][:_MOST]
+    relative, *signs = _PORTABLE
+    if any(sign in line for line in near for sign in signs):
+        roots = {
+            found[1].removesuffix("\\ComfyUI")
+            for line in near
+            if "portable" in line
+            for found in _EMBEDDED.finditer(line)
+            if "portable" in found[1]
+        }
+        return f"{roots.pop()}\\python_embeded\\python.exe" if len(roots) == 1 else relative
+    for pattern, behind in (
+        (_ISAAC, "/python.sh"),
+        (_TOOLS, "/bin/python"),
+        (_WEBUI, "\\Scripts\\python.exe"),
+    ):
+        found_roots = {found[1] for line in near for found in pattern.finditer(line)}
+        if len(found_roots) == 1:
+            return found_roots.pop() + behind
+    return ""
