@@ -105,12 +105,27 @@ def surrounding_facts(log: Log) -> dict[str, Fact]:
         **{f"{name}.gpu_present": name in context.vendors for name in ("nvidia", "amd", "intel")},
     }
     facts = {name: present(value, _SOURCE) for name, value in shown.items() if value}
+    if context.vendors == ("nvidia",) and len(context.gpus) == 1 and _is_only_gpu(log, context):
+        facts["nvidia.gpu_names"] = present(list(context.gpus), _SOURCE)
     if context.os in ("windows", "macos") and not context.container:
         facts["host.container"] = absent(_SOURCE)  # containers run Linux
     if context.vendors and "nvidia" not in context.vendors:
         # A log that names another vendor's GPU and none of NVIDIA's asks for no build for CUDA.
         facts["nvidia.gpu_present"] = absent(_SOURCE)
     return facts
+
+
+def _is_only_gpu(log: Log, context: Context) -> bool:
+    """Say whether no line names a second GPU behind the one that it names first."""
+    patterns = [sign.pattern for sign in WORK if sign.about == "gpus"]
+    (name,) = context.gpus
+    rests = (line[:LONGEST].partition(name)[2] for line in log.lines if name in line)
+    return not any(
+        (found := compile_pattern(pattern).search(rest)) is not None
+        and found.groups.get("value", "") not in name
+        for rest in rests
+        for pattern in patterns
+    )
 
 
 def _distribution_facts(context: Context) -> dict[str, str]:

@@ -129,7 +129,7 @@ def log_facts(log: Log) -> dict[str, Fact]:
         )
     ):
         facts["nvidia.gpu_names"] = present(names, "log")
-    facts |= surrounding_facts(log)
+    facts = {**surrounding_facts(log), **facts}
     if {"cuda.version", "torch.cuda_version"} <= facts.keys() and facts[
         "cuda.version"
     ].source == facts["torch.cuda_version"].source:

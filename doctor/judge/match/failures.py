@@ -16,6 +16,7 @@ from doctor.events.surroundings import context_of
 from doctor.judge.match.answers import with_answers
 from doctor.judge.match.asked_package import with_package
 from doctor.judge.match.signatures import label
+from doctor.judge.match.together import with_common_ranges, with_library
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Detection
 from doctor.model.observation import Log, Observation
@@ -59,7 +60,7 @@ def explained_failures(
     }
     kept = [_doubted(one) if one.id in refuted else one for one in issues]
     for case in cases:
-        kept = [with_package(with_answers(one, case), case.log) for one in kept]
+        kept = [_completed(one, case) for one in kept]
     leading = [one for one in kept if one.id not in refuted]
     explained: dict[tuple[str, str], Detection] = {}
     for explanation in sorted(found, key=lambda one: -one.precision):
@@ -79,8 +80,14 @@ def explained_failures(
         )
     told = list(explained.values())
     for case in cases:
-        told = [with_package(with_answers(one, case), case.log) for one in told]
+        told = [_completed(one, case) for one in told]
+    told = with_common_ranges(told)
     return Failures(kept, told, dict(_owned(cases)))
+
+
+def _completed(found: Detection, case: Case) -> Detection:
+    """Return a finding with what its log says of its fixes."""
+    return with_package(with_answers(with_library(found, case), case), case.log)
 
 
 def explained_outcome(
