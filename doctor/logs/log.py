@@ -36,7 +36,12 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("cuda.version", "torch.cuda_version"),
     ),
     (r"\btorch\.__version__\s{0,4}[=:]{1,2}\s{0,4}['\"]?(\d[\w.+]{2,40})", ("torch.version",)),
-    (r"\b[Pp]y[Tt]orch version(?: \(GPU\?\))?: (\d[\w.+]{2,40})", ("torch.version",)),
+    (
+        # Not Intel's extension for PyTorch, whose release is its own.
+        r"(?:\A|\n|[^r\n][ \t>*`-]|\n[ \t>*`-])[Pp]y[Tt]orch version(?: \(GPU\?\))?: "
+        r"(\d[\w.+]{2,40})",
+        ("torch.version",),
+    ),
     (r"PyTorch \S{1,40} with CUDA \S{1,12} \(you have (\d[\w.+]{2,40})\)", ("torch.version",)),
     (r"[/\\]torch-(\d[\w.+]{2,40})\.dist-info", ("torch.version",)),
     (r"\bxformers version: (\d[\w.+]{2,40})", ("package.xformers.version",)),

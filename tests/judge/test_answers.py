@@ -113,3 +113,28 @@ def test_what_a_log_does_not_tell_stays_a_condition(text: str, sentence: str) ->
 def test_a_fix_stays_where_the_log_denies_all() -> None:
     text = _IN_PACKAGE
     assert _left(text, "the line is the program's") == []
+
+
+def test_a_fix_for_a_package_that_the_log_never_names_comes_last() -> None:
+    log = Log(source="log", lines=("error: no speech", "mmcv 2.0"))
+    recipes = tuple(
+        Recipe(title=title, use_if=(sentence,), steps=(Action(install=(title,)),))
+        for title, sentence in (
+            ("a", "the failing library is JAX"),
+            ("b", "mmcv has to stay"),
+            ("c", "somebody says so"),
+        )
+    )
+    evidence = Evidence(kind=EvidenceKind.LOG, text="error: no speech", source="log", line=1)
+    found = Detection(
+        id="a/b",
+        target="",
+        title="t",
+        severity=Severity.ERROR,
+        confidence=Confidence.MEDIUM,
+        message="m",
+        evidence=(evidence,),
+        recipes=recipes,
+    )
+    case = Case(log, events_of(log), context_of(log), {}, _NOTHING)
+    assert [one.title for one in with_answers(found, case).recipes] == ["b", "c", "a"]

@@ -109,6 +109,7 @@ GPU with CUDA capability sm_120 is not compatible with the current PyTorch insta
             "nvidia.gpu_names",
             ["NVIDIA GeForce RTX 3060"],
         ),
+        ("intel-extension-for-pytorch version: 2.0.110+xpu", "torch.version", None),
         (r'  File "C:\ComfyUI\main.py", line 3', "host.os", "windows"),
         ('  File "/opt/homebrew/lib/x.py", line 3', "host.os", "macos"),
         ('  File "/usr/lib/x.py", line 3\n  File "C:\\x.py"', "host.os", None),

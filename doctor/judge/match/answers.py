@@ -17,6 +17,7 @@ import msgspec
 from doctor.analyzers.case import Case
 from doctor.analyzers.inventory import frame_of, is_library, package_of
 from doctor.base.versions import parse
+from doctor.facts.conditions import condition_holds
 from doctor.judge.match.asked_package import NEVER
 from doctor.logs.package_names import KNOWN
 from doctor.model.facts import value_of
@@ -60,6 +61,15 @@ _SIGNS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _LIBRARY_WORDS = ("an installed library", "another package", "a library", "a package")
 
 
+_WORD = re.compile(r"[a-z][\w.+-]{1,40}")
+_PROGRAMS = """
+comfyui ollama llama.cpp pyannote speechbrain horovod ctranslate2 faster-whisper silero_vad slurm
+kaolin rasterizer text-embeddings-inference koboldcpp invokeai kohya fooocus isaac colab kaggle
+"""
+_NAMED = (KNOWN | frozenset(_PROGRAMS.split())) - {"torch", "numpy", "pip", "wheel", "setuptools"}
+"""Packages and programs that a log would name where they take part."""
+
+
 class _View(NamedTuple):
     """What the sentences of one finding are answered from.
 
@@ -86,7 +96,7 @@ class _View(NamedTuple):
 def with_answers(found: Detection, case: Case) -> Detection:
     """Return a finding with the fixes that the log leaves possible, those it confirms first."""
     lines = [one.line for one in found.evidence if one.source == case.log.source and one.line]
-    if not lines or not any(one.sentences for one in found.recipes):
+    if not lines or not any(one.use_if for one in found.recipes):
         return found
     view = _view(case, lines)
     confirmed: list[Recipe] = []
@@ -100,7 +110,27 @@ def with_answers(found: Detection, case: Case) -> Detection:
         (confirmed if answers and not answered.sentences else others).append(answered)
     if not (confirmed or others):
         return found
-    return msgspec.structs.replace(found, recipes=(*confirmed, *others))
+    foreign = [one for one in others if _is_foreign(one, view)]
+    own = [one for one in others if one not in foreign]
+    return msgspec.structs.replace(found, recipes=(*confirmed, *own, *foreign))
+
+
+def _is_foreign(recipe: Recipe, view: _View) -> bool:
+    """Say whether a condition is about a package or a program that the log never names."""
+    named = {
+        word
+        for sentence in recipe.sentences
+        for word in _WORD.findall(sentence.lower())
+        if word in _NAMED
+    }
+    named |= {
+        one.fact.removeprefix("package.").removesuffix(".version")
+        for one in recipe.conditions
+        if one.fact.startswith("package.")
+        and (one.present or one.range)
+        and condition_holds(one, view.case.facts).truth is None
+    }
+    return any(name not in view.body and name.replace("-", "_") not in view.body for name in named)
 
 
 def _view(case: Case, numbers: Sequence[int]) -> _View:
