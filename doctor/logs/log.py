@@ -38,8 +38,10 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\btorch\.__version__\s{0,4}[=:]{1,2}\s{0,4}['\"]?(\d[\w.+]{2,40})", ("torch.version",)),
     (
         # Not Intel's extension for PyTorch, whose release is its own.
-        r"(?:\A|\n|[^r\n][ \t>*`-]|\n[ \t>*`-])[Pp]y[Tt]orch version(?: \(GPU\?\))?: "
-        r"(\d[\w.+]{2,40})",
+        (
+            r"(?:\A|\n|[^r\n][ \t>*`-]|\n[ \t>*`-])[Pp]y[Tt]orch version(?: \(GPU\?\))?: "
+            r"(\d[\w.+]{2,40})"
+        ),
         ("torch.version",),
     ),
     (r"PyTorch \S{1,40} with CUDA \S{1,12} \(you have (\d[\w.+]{2,40})\)", ("torch.version",)),
