@@ -16,20 +16,21 @@ _TOOLS = re.compile(
     r"(?:^|[\s\"'(=:])((?:/[\w.@-]{1,60}){1,12}/(?:pipx/venvs|uv/tools)/[\w.-]{1,60})/"
 )
 _WEBUI = re.compile(r"([A-Za-z]:\\[\w.\\-]{1,200}\\venv)\\[Ll]ib\\site-packages\\")
+_SIGNS = ("portable", "embeded", "isaac", "pipx/venvs", "uv/tools", "\\venv\\")
 _PORTABLE = (".\\python_embeded\\python.exe", "python_embeded", "windows_portable")
 
 
-def interpreter_of(lines: Sequence[str]) -> str:
-    """Return the path of such an interpreter; empty where the log shows none, or several."""
-    near = [
-        line[:_LONGEST]
-        for line in lines
-        if any(
-            sign in line for sign in ("portable", "embeded", "isaac", "pipx", "uv/tools", "venv")
-        )
-    ][:_MOST]
-    relative, *signs = _PORTABLE
-    if any(sign in line for line in near for sign in signs):
+def interpreter_of(lines: Sequence[str], text: str) -> str:
+    """Return the path of such an interpreter; empty where the log shows none, or several.
+
+    `text` are the same lines in one.
+    """
+    signs = [sign for sign in _SIGNS if sign in text]
+    if not signs:
+        return ""
+    near = [line[:_LONGEST] for line in lines if any(sign in line for sign in signs)][:_MOST]
+    relative, *portable = _PORTABLE
+    if any(sign in line for line in near for sign in portable):
         roots = {
             found[1].removesuffix("\\ComfyUI")
             for line in near

@@ -143,11 +143,11 @@ def log_facts(log: Log) -> dict[str, Fact]:
         # Both stand in torch's own sentence about a build that has just been tried with this
         # toolkit.
         facts |= {"torch.build": present("cuda", "log"), "cuda.selected": present(True, "log")}
-    facts = {**_stated(log), **facts}
+    facts = {**_stated(log, text), **facts}
     return facts | environment_facts(lines)
 
 
-def _stated(log: Log) -> dict[str, Fact]:
+def _stated(log: Log, text: str) -> dict[str, Fact]:
     """Return the releases of packages and of Python that a log shows in any form."""
     facts: dict[str, Fact] = {}
     for name, one in releases(log.lines).items():
@@ -160,9 +160,9 @@ def _stated(log: Log) -> dict[str, Fact]:
                 facts["torch.build"] = present(build, source)
             if cuda:
                 facts["torch.cuda_version"] = present(cuda, source)
-    if path := interpreter_of(log.lines):
+    if path := interpreter_of(log.lines, text):
         facts["python.executable"] = present(path, "log")
-    if python := python_of(log.lines):
+    if python := python_of(text):
         facts["python.minor"] = present(python, "log")
         facts["python.version"] = present(python, "log")
     return facts

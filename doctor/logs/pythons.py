@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-_LONGEST = 1000
-_SIGNS = ("ython", "cp3")
 _PATTERNS = (
     re.compile(r"[/\\]python(3\.\d{1,2})t?[/\\](?:site|dist)-packages"),
     re.compile(r"[/\\][Pp]ython-?(3)(\d{1,2})(?:-32)?[/\\]"),
@@ -18,11 +15,10 @@ _PATTERNS = (
 """The surest first: a traceback passes the standard library of the Python that made a venv."""
 
 
-def python_of(lines: Sequence[str]) -> str:
+def python_of(text: str) -> str:
     """Return the minor release of Python, as "3.11", by the first form that shows only one."""
-    near = [line[:_LONGEST] for line in lines if any(sign in line for sign in _SIGNS)]
     for pattern in _PATTERNS:
-        found = {".".join(match.groups()) for line in near for match in pattern.finditer(line)}
+        found = {".".join(match.groups()) for match in pattern.finditer(text)}
         if found:
             return found.pop() if len(found) == 1 else ""
     return ""

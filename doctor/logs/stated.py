@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from doctor.base.versions import parse
@@ -30,6 +31,10 @@ _EXISTING = re.compile(rf"Found existing installation: ({_NAME}) ({_RELEASE})")
 _METADATA = re.compile(r"[/\\]([A-Za-z]\w{1,60})-(\d[\w.+!]{1,40})-info\b")
 _PRINTS = re.compile(r"\b([A-Za-z]\w{1,40})\.__version__")
 _PRINTED = re.compile(rf"^[\s'\"]{{0,8}}({_RELEASE})[\s'\"]{{0,4}}$")
+_SIGN = re.compile(
+    r"Package |# Name| (?:list|freeze)\b|Name: |-info\b|installed |existing|__version__"
+)
+_FIRST = re.compile(r"[\s>*•|`'\"-]{0,12}([A-Za-z][\w.-]{1,40})")
 _WORD = re.compile(r"[A-Za-z][\w.-]{1,40}")
 _TOKEN = re.compile(r"\d[\w.]{2,40}")
 _LOCAL = re.compile(r"\+(?:cu\d|cpu|rocm\d|xpu|git|nv)[\w.]{0,20}")
@@ -63,6 +68,10 @@ def stated(lines: Sequence[str]) -> Iterator[Stated]:
     """Yield what the lines of a paste say of installed packages."""
     table, shown, printed = _Table(), _Next(_SHOWN_RELEASE), _Next(_PRINTED)
     for at, full in enumerate(lines):
+        is_prose = _begins_with_known(full)
+        is_next = table.is_open or shown.name or printed.name
+        if not (is_prose or is_next or _SIGN.search(full)):
+            continue
         line = full[:_LONGEST]
         if (one := table.row(line, at)) is not None:
             yield one
@@ -77,7 +86,7 @@ def stated(lines: Sequence[str]) -> Iterator[Stated]:
         if "__version__" in line:
             names = {found[1] for found in _PRINTS.finditer(line)}
             printed.name = names.pop() if len(names) == 1 else ""
-        if not table.is_open:
+        if is_prose and not table.is_open:
             yield from _from_prose(line, full, at)
 
 
@@ -165,6 +174,18 @@ def _item(part: str) -> tuple[str, str] | None:
     if behind and not _BESIDE.fullmatch(behind):
         return None
     return _normal(word[0]), release[0].rstrip(".") + (local[0] if local else "")
+
+
+def _begins_with_known(line: str) -> bool:
+    """Say whether the first word of a line is a name that a list of releases begins with."""
+    word = _FIRST.match(line)
+    return word is not None and _is_listed(word[1])
+
+
+@lru_cache(maxsize=4096)
+def _is_listed(word: str) -> bool:
+    name = _normal(word)
+    return name in OTHER or _is_known(name)
 
 
 def _is_known(name: str) -> bool:
