@@ -5,14 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 
 from doctor.analyzers.recipes import LINUX, code, command, container_with_gpus, variables
+from doctor.analyzers.status_recipes import recipes_of_status
 from doctor.model.issues import Recipe
+from doctor.model.reference import Fault
 from doctor.timelines.codes import Code
 
 
 def recipes_for(found: Code) -> tuple[Recipe, ...]:
     """Return what to do about a code, the best first."""
     name = _SAME.get(found.name, found.name)
-    return _RECIPES.get(name) or (_blocking() if found.sticky else ())
+    if known := _RECIPES.get(name) or recipes_of_status(found):
+        return known
+    asked = found.kind in ("cuda", "cuda-driver") and found.fault is Fault.PROGRAM
+    return _blocking() if found.sticky or asked else ()
 
 
 _SAME = {

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.analyzers.builds_for_gpus import builds_for
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.gpu_extensions import called_extension, rebuild
-from doctor.analyzers.gpus import Gpu, gpu_of, see_capability
+from doctor.analyzers.gpus import Gpu, gpu_of
 from doctor.analyzers.recipes import code, command, fitting
 from doctor.analyzers.torch_builds import INDEX, architectures, newest_for_python
 from doctor.facts.derive.arch import uncovered
@@ -28,10 +29,10 @@ _BUILDERS = (
     ("ollama", "this build of Ollama"),
     ("candle", "this build with Candle"),
     ("drivererror(", "this program (cudarc)"),
+    ("xformers", "this wheel of xformers"),
     ("flash_fwd", "this wheel of flash-attn"),
     ("flash_attn", "this wheel of flash-attn"),
     ("flash-attention", "this build of flash-attn"),
-    ("xformers", "this wheel of xformers"),
     ("causal_conv1d", "this wheel of causal-conv1d"),
     ("selective_scan", "this wheel of mamba-ssm"),
     ("bitsandbytes", "this wheel of bitsandbytes"),
@@ -252,7 +253,7 @@ def _of_other(case: Case, event: Event) -> Explanation:
         f"A binary holds machine code for some architectures of GPUs only, and this one{sm} is "
         f"not among them.{known} Take a release or an image that names this GPU, or build it for "
         "this GPU's compute capability. The driver is not the cause.",
-        (see_capability(),),
+        builds_for(what, gpu),
         Precision.EXACT if gpu and (built or what != _ANY) else (Precision.FAMILY),
     )
 

@@ -105,6 +105,7 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
             build if other else (*build, *ways_to_install(case, found, system_of(case, event)))
         )
         recipes += (_NO_SHADOW,) if "Unable to load any of" in event.text else ()
+        recipes += (_OF_TOOLKIT,) if _BARE_CUDA.match(found.name) and not other else ()
     return Explanation(
         event=event,
         precision=Precision.EXACT
@@ -258,6 +259,14 @@ def _null_library(event: Event) -> Explanation | None:
     )
 
 
+_BARE_CUDA = re.compile(r"lib(?:cu|nvrtc|nvJitLink|nvvm|nppc?)\w{0,20}\.so")
+_OF_TOOLKIT = Recipe(
+    title="Let the loader search the toolkit's folder",
+    use_if=(LINUX, "/usr/local/cuda/lib64 holds the library"),
+    note="Of several toolkits take the folder with the release in its name. Put the line into the "
+    "file that starts the program.",
+    steps=(Action(env={"LD_LIBRARY_PATH": "/usr/local/cuda/lib64:$LD_LIBRARY_PATH"}),),
+)
 _NO_SHADOW = Recipe(
     title="Start without LD_LIBRARY_PATH, so that the parts beside the loaded cuDNN are found",
     use_if=("LD_LIBRARY_PATH leads to another cuDNN, as in Colab and in CUDA images",),

@@ -195,8 +195,8 @@ VOICES = (
             ),
             Form(
                 "library-not-found",
-                r"Could not (?:load library|locate) (?P<library>[\w.+-]{1,80}\.dll)",
-                ("could not load library", "could not locate"),
+                r"Could not (?:load library|locate|find) '?(?P<library>[\w.+-]{1,80}\.dll)",
+                ("could not load library", "could not locate", "could not find '"),
             ),
             Form(
                 "library-not-found",

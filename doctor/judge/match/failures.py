@@ -15,7 +15,8 @@ from doctor.events.reading import events_of
 from doctor.events.surroundings import context_of
 from doctor.judge.match.answers import with_answers
 from doctor.judge.match.asked_package import with_package
-from doctor.judge.match.signatures import label
+from doctor.judge.match.fix_signs import confirmed_first
+from doctor.judge.match.signatures import Text, label
 from doctor.judge.match.together import with_common_ranges, with_library
 from doctor.model.catalog import Catalog
 from doctor.model.findings import Detection
@@ -87,7 +88,8 @@ def explained_failures(
 
 def _completed(found: Detection, case: Case) -> Detection:
     """Return a finding with what its log says of its fixes."""
-    return with_package(with_answers(with_library(found, case), case), case.log)
+    found = with_library(_with_signs(found, case.log), case)
+    return with_package(with_answers(found, case), case.log)
 
 
 def explained_outcome(
@@ -116,6 +118,15 @@ def _owned(cases: Sequence[Case]) -> Iterator[tuple[str, tuple[int, int]]]:
             lines = failure_lines(case.events, owner)
             last = min(lines.stop, len(case.log.lines)) - 1
             yield case.log.source, (case.log.number(lines.start), case.log.number(last))
+
+
+def _with_signs(one: Detection, log: Log) -> Detection:
+    """Return a finding for a log with the fixes that the log confirms in front."""
+    signs = any(recipe.shown or recipe.unless for recipe in one.recipes)
+    if not signs or all(evidence.source != log.source for evidence in one.evidence):
+        return one
+    text = Text(log.source, "\n".join(log.lines), log=log)
+    return msgspec.structs.replace(one, recipes=confirmed_first(one.recipes, (text,)))
 
 
 def _doubted(one: Detection) -> Detection:
