@@ -33,6 +33,31 @@ _OFFLINE = variables(
     note="datasets before 1.1.3 has no offline mode: update it first.",
 )
 _TABLE: dict[str, Text] = {
+    "pip-missing": Text(
+        "{python} has no pip",
+        "The environment was made without pip: by uv, by a Python whose ensurepip is missing "
+        "(Debian and Ubuntu keep it in python3-venv), or its making was broken off.",
+        (
+            Recipe(
+                title="Put pip into this Python",
+                steps=(Action(run=("{log.python}", "-m", "ensurepip", "--upgrade")),),
+                note="If ensurepip is missing too: sudo apt-get install python3-venv, remove the "
+                "folder of the environment, and have it made anew.",
+            ),
+            Recipe(
+                title="Install with uv, which needs no pip in the environment",
+                use_if=("uv made the environment",),
+                steps=(
+                    Action(
+                        run=("uv", "pip", "install", "--python", "{log.python}", "<package>"),
+                    ),
+                ),
+                ask={"package": "what was to be installed"},
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
     "no-gpu-asked-for": Text(
         "Slurm gave this job no GPU: CUDA_VISIBLE_DEVICES is NoDevFiles",
         "Slurm sets this word where a job asks for no GPU (no --gres). The program takes it for "

@@ -178,7 +178,37 @@ _REBUILD = (
         "8.0, fp8 8.9). Take its newest build, or build it for this number.",
     ),
 )
+_OPENCL = (
+    Recipe(
+        title="Install the OpenCL driver of the Intel GPU",
+        use_if=(LINUX, "the GPU is one of Intel"),
+        shown=(r"(?i)openvino|clDNN|intel",),
+        steps=(
+            Action(
+                system={
+                    "apt": ("intel-opencl-icd",),
+                    "dnf": ("intel-opencl",),
+                    "pacman": ("intel-compute-runtime",),
+                }
+            ),
+        ),
+        note="In a container install it in the image, and start it with --device /dev/dri. A GPU "
+        "newer than the image needs a newer driver: take a newer image.",
+    ),
+    command(
+        "See which drivers of OpenCL are there",
+        "sh",
+        "-c",
+        "clinfo -l; ls /etc/OpenCL/vendors /dev/dri",
+        use_if=(LINUX,),
+        look=True,
+        note="NVIDIA's driver brings its own: /etc/OpenCL/vendors/nvidia.icd.",
+    ),
+)
 _RECIPES: dict[str, tuple[Recipe, ...]] = {
+    "CL_PLATFORM_NOT_FOUND_KHR": _OPENCL,
+    "CL_DEVICE_NOT_FOUND": _OPENCL,
+    "CL_DEVICE_NOT_AVAILABLE": _OPENCL,
     "cudaErrorNotSupported": _NOT_THERE,
     "CUDA_ERROR_NOT_SUPPORTED": _NOT_THERE,
     "cudaErrorNotPermitted": (_KERNEL_LOG,),

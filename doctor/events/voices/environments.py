@@ -73,6 +73,11 @@ VOICES = (
         ANYBODY,
         (
             Form(
+                "pip-missing",
+                r"(?P<python>\S{3,300}): No module named pip(?:\.__main__)?\s{0,4}$",
+                ("no module named pip",),
+            ),
+            Form(
                 "checkout-missing",
                 r"Couldn't find Stable Diffusion in any of: \['?(?P<places>[^',\]]{1,200})",
                 ("couldn't find stable diffusion",),
