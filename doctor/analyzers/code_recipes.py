@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from doctor.analyzers.recipes import LINUX, code, command, container_with_gpus, variables
 from doctor.analyzers.status_recipes import recipes_of_status
-from doctor.model.issues import Recipe
+from doctor.model.issues import Recipe, Snippet
 from doctor.model.reference import Fault
 from doctor.timelines.codes import Code
 
@@ -84,6 +84,28 @@ _DEVICE_FILES = command(
     look=True,
 )
 _IN_CONTAINER = container_with_gpus("Give the container its GPUs")
+_IN_COMPOSE = Recipe(
+    title="Give the service its GPUs",
+    use_if=("Docker Compose starts it",),
+    shown=(
+        r"\w {2,20}\| .{0,60}ERROR",
+        r"\w {2,20}\| .{0,60}INFO",
+        r"docker-compose\.ya?ml",
+    ),
+    note="Each service that computes needs it, not only the first. Then docker compose up -d.",
+    snippet=Snippet(
+        where="the compose file, below the service",
+        after=(
+            "deploy:\n"
+            "  resources:\n"
+            "    reservations:\n"
+            "      devices:\n"
+            "        - driver: nvidia\n"
+            "          count: all\n"
+            "          capabilities: [gpu]"
+        ),
+    ),
+)
 _LOAD_UVM = command(
     "Load the driver's memory module and make its device files",
     "nvidia-modprobe",
@@ -135,7 +157,7 @@ _RECIPES: dict[str, tuple[Recipe, ...]] = {
         ),
         _IN_CONTAINER,
     ),
-    "cudaErrorNoDevice": (_LOOK, _VISIBLE, _IN_CONTAINER, _DEVICE_FILES),
+    "cudaErrorNoDevice": (_IN_COMPOSE, _LOOK, _VISIBLE, _IN_CONTAINER, _DEVICE_FILES),
     "cudaErrorInvalidDevice": (
         command("See the numbers of the GPUs that are there", "nvidia-smi", "-L", look=True),
         _VISIBLE,

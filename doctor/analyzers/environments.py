@@ -12,11 +12,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
+from doctor.analyzers.findings import explanation
 from doctor.analyzers.recipes import LINUX, WINDOWS, code, command, variables
 from doctor.analyzers.texts import Text, explained
+from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
 
@@ -24,6 +27,8 @@ from doctor.model.scales import Severity
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield what the surroundings of a program refuse it."""
     yield from explained(case, _TABLE)
+    for event in list(case.of("unix-line-on-windows"))[:1]:
+        yield _unix_line(case, event)
 
 
 _OFFLINE = variables(
@@ -32,6 +37,33 @@ _OFFLINE = variables(
     use_if=("the data was loaded once on this machine, or where its cache is shared",),
     note="datasets before 1.1.3 has no offline mode: update it first.",
 )
+
+
+def _unix_line(case: Case, event: Event) -> Explanation:
+    """Explain a variable before a command, which only Unix shells know."""
+    name = next(value for value in event.objects.values() if value)
+    given = re.compile(rf"{name}=(?:\"([^\"]{{1,300}})\"|'([^']{{1,300}})'|(\S{{1,300}}))")
+    lines = case.log.lines[max(0, event.at - _ABOVE) : event.at + 1]
+    found = next((one for line in lines if (one := given.search(line[:2000]))), None)
+    value = next(filter(None, found.groups())) if found else ""
+    return explanation(
+        event,
+        f"The line is written for a Unix shell: {name} is a variable, and Windows took it for a "
+        "program",
+        "NAME=value before a command is a form of Unix shells. In Windows the variable is set by a "
+        "line of its own.",
+        (
+            Recipe(
+                title="Set the variable first, then run the rest of the line in the same window",
+                steps=(Action(env={name: value or "<value>"}),),
+                ask={} if value else {"value": "what stood behind the equals sign"},
+            ),
+        ),
+    )
+
+
+_ABOVE = 4
+"""Lines above the message in which the command stands."""
 _TABLE: dict[str, Text] = {
     "pip-missing": Text(
         "{python} has no pip",

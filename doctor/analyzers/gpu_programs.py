@@ -171,6 +171,34 @@ _TABLE: dict[str, Text] = {
         severity=Severity.ERROR,
         precision=Precision.EXACT,
     ),
+    "xgboost-for-cpu": Text(
+        "The XGBoost that is loaded was built without its part for GPUs",
+        "PyPI's wheels of xgboost for Linux (x86-64, and ARM since 2.1) and Windows have the part "
+        "for NVIDIA GPUs; xgboost-cpu, the builds for Macs, and builds of one's own without "
+        "USE_CUDA have not. A copy that was built by hand may hide the wheel.",
+        (
+            Recipe(
+                title="Put the wheel from PyPI in its place",
+                use_if=(Condition(fact="host.os", one_of=("linux", "windows")),),
+                steps=(
+                    Action(uninstall=("xgboost", "xgboost-cpu")),
+                    Action(install=("xgboost",), options=(Option.NO_CACHE,)),
+                ),
+                note="A wheel of 2.1 and newer needs glibc 2.28 and Python 3.8. On a Jetson build "
+                "it with CUDA.",
+            ),
+            command(
+                "Build it with CUDA, in a clone of its sources",
+                *("cmake", "-B", "build", "-S", ".", "-DUSE_CUDA=ON"),
+                use_if=(LINUX, "nvcc and CMake are there"),
+                note="Then cmake --build build -j 4, and pip install . in its folder "
+                "python-package. In the program: device='cuda', before 2.0 "
+                "tree_method='gpu_hist'.",
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
     "tf-no-gpu-device": Text(
         (
             "TensorFlow has no device {device}: it sees no GPU",

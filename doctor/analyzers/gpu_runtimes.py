@@ -55,6 +55,36 @@ _TABLE: dict[str, Text] = {
         severity=Severity.ERROR,
         precision=Precision.EXACT,
     ),
+    "xla-no-cudnn": Text(
+        "JAX's part for GPUs finds no cuDNN that fits it",
+        "jaxlib was built for one release of CUDA and cuDNN. It finds another one, or none, mostly "
+        "because the machine (Colab, a cluster) has an older cuDNN than the newest jaxlib wants.",
+        (
+            Recipe(
+                title="Install JAX with its own CUDA and cuDNN",
+                use_if=(LINUX, "the driver is for CUDA 12, and Python is 3.9 or newer"),
+                steps=(
+                    Action(install=("jax[cuda12]",), options=(Option.UPGRADE, Option.HOLD_TORCH)),
+                ),
+            ),
+            Recipe(
+                title="Go back to the release that worked here",
+                use_if=("JAX has to take the CUDA of the machine",),
+                shown=(r"jax\[cuda\]",),
+                steps=(
+                    Action(
+                        install=("jax[cuda]==0.4.2",),
+                        find_links=(
+                            "https://storage.googleapis.com/jax-releases/jax_cuda_releases.html"
+                        ),
+                    ),
+                ),
+                note="Reported for Colab in February 2023: 0.4.2 worked there, and 0.4.3 did not.",
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+    ),
     "xla-solver": Text(
         "{library} does not start, mostly since the GPU has no memory left for it",
         "JAX takes three quarters of the GPU's memory at once, and the libraries of CUDA need some "

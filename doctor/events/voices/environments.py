@@ -73,6 +73,12 @@ VOICES = (
         ANYBODY,
         (
             Form(
+                "unix-line-on-windows",
+                r"'(?P<name>[A-Z][A-Z0-9]{1,30}_[A-Z0-9_]{1,40})' is not recognized as an internal"
+                r"|The term '(?P<name2>[A-Z][A-Z0-9]{1,30}_[A-Z0-9_]{1,40})=",
+                ("is not recognized as an internal", "the term '"),
+            ),
+            Form(
                 "pip-missing",
                 r"(?P<python>\S{3,300}): No module named pip(?:\.__main__)?\s{0,4}$",
                 ("no module named pip",),

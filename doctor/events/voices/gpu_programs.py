@@ -74,6 +74,16 @@ VOICES = (
         ),
     ),
     Voice(
+        "XGBoost",
+        (
+            Form(
+                "xgboost-for-cpu",
+                r"XGBoost version not compiled with GPU support",
+                ("not compiled with gpu support",),
+            ),
+        ),
+    ),
+    Voice(
         "TensorFlow",
         (
             Form(
@@ -111,6 +121,11 @@ VOICES = (
                     "ptxas exited with",
                     "ptxas too old",
                 ),
+            ),
+            Form(
+                "xla-no-cudnn",
+                r"gpu_compiler\.cc:\d{1,6}\) dnn != nullptr|No DNN in stream executor",
+                ("dnn != nullptr", "no dnn in stream executor"),
             ),
             Form(
                 "xla-solver",
