@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
-from doctor.analyzers.recipes import LINUX, command
+from doctor.analyzers.recipes import LINUX, command, variables
 from doctor.analyzers.texts import Text, explained
 from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
@@ -168,6 +168,28 @@ _TABLE: dict[str, Text] = {
             _ON_THE_NODE,
         ),
         severity=Severity.NOTE,
+    ),
+    "ucx-device": Text(
+        (
+            "MPI does not start: UCX cannot use the network device {device} ({why})",
+            "MPI does not start: UCX finds no way to the other processes ({why})",
+        ),
+        "Open MPI takes UCX where it is there, and UCX tries InfiniBand. The device is not usable "
+        "from this process: it is down, or the container has not got it.",
+        (
+            variables(
+                "Have Open MPI do without UCX",
+                {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader,tcp"},
+                note="That serves processes on one machine, and slow networks. TensorRT-LLM and "
+                "mpi4py start MPI even for one process.",
+            ),
+            variables(
+                "Have UCX leave InfiniBand alone",
+                {"UCX_TLS": "tcp,self,sm"},
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
     ),
     "mig-no-room": Text(
         "The GPU has no room for this MIG instance: {why}",

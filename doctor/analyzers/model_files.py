@@ -23,6 +23,19 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 
 _TABLE: dict[str, Text] = {
+    "path-with-blank": Text(
+        "llama.cpp takes {part} for an argument of its own: the path of the model holds a blank",
+        "The shell or the program that started llama.cpp passed the path in two parts.",
+        (
+            code(
+                "Put the model into a folder without blanks in its name",
+                "the command",
+                "llama-server -m C:\\models\\model.gguf",
+                before='llama-server -m "C:\\AI models\\model.gguf"',
+            ),
+        ),
+        precision=Precision.EXACT,
+    ),
     "gguf-key-missing": Text(
         "The GGUF file has no {key}, which this llama.cpp asks for",
         "The file was made by another release than the one that reads it, or by a converter that "

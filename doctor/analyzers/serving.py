@@ -178,6 +178,25 @@ _TABLE: dict[str, Text] = {
         severity=Severity.ERROR,
         precision=Precision.EXACT,
     ),
+    "image-without-module": Text(
+        "This image of the Triton server has no TensorRT-LLM",
+        "NVIDIA publishes several images of a release. Only the one whose tag has trtllm brings "
+        "the backend and the module tensorrt_llm. It has to be the release that built the engine.",
+        (
+            command(
+                "Take the image with TensorRT-LLM",
+                *("docker", "run", "--rm", "--gpus", "all"),
+                "nvcr.io/nvidia/tritonserver:<release>-trtllm-python-py3",
+                "nvidia-smi",
+                ask={"release": "the release of the image, such as 24.08"},
+                note="Name this image in the place of the other one. Its release notes name the "
+                "TensorRT-LLM with which the engine has to be built.",
+            ),
+        ),
+        severity=Severity.ERROR,
+        precision=Precision.EXACT,
+        contradicts=("python/*",),
+    ),
     "python-model-missing": Text(
         "The model of the Python backend has no file model.py where Triton looks for it",
         "The Python backend imports <repository>/<model>/<version>/model.py. The file has another "

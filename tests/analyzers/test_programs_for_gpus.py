@@ -27,8 +27,8 @@ LINES = (
     ),
     (
         (
-            "Unsupported model binary version. This executable supports models with binary version v4 "
-            "or below, but the model has binary version v6."
+            "Unsupported model binary version. This executable supports models with binary "
+            "version v4 or below, but the model has binary version v6."
         ),
         "format 6, and the installed release reads up to 4",
     ),
@@ -50,10 +50,21 @@ LINES = (
     ),
     (
         (
-            "ERROR: inject NVIDIA hook: stat /usr/bin/nvidia-container-runtime-hook: no such file or "
-            "directory"
+            "ERROR: inject NVIDIA hook: stat /usr/bin/nvidia-container-runtime-hook: no such file "
+            "or directory"
         ),
         "asks for /usr/bin/nvidia-container-runtime-hook",
+    ),
+    (
+        "pml_ucx.c:424  Error: ucp_ep_create(proc=0) failed: Address not valid",
+        "UCX finds no way to the other processes",
+    ),
+    (
+        (
+            "E1219 1660 model_lifecycle.cc:621] failed to load 'm' version 1: Internal: "
+            "ModuleNotFoundError: No module named 'tensorrt_llm'"
+        ),
+        "no TensorRT-LLM",
     ),
     ("Unsupported config option for services.engine: 'runtime'", "the option runtime"),
     ("/srv/ui/venv/bin/python3: No module named pip", "/srv/ui/venv/bin/python3 has no pip"),

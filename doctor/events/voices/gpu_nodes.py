@@ -82,6 +82,19 @@ VOICES = (
         ),
     ),
     Voice(
+        "UCX",
+        (
+            Form(
+                "ucx-device",
+                r"UCX {1,4}ERROR {1,4}.{0,200}(?:on|device) (?P<device>mlx\d_\d{1,2}|\w{1,20}:\d)"
+                r"(?::\d)?.{0,40}failed: (?P<why>[\w ]{3,60})"
+                r"|pml_ucx\.c:\d{1,5} {1,4}Error: ucp_\w{3,30}\(.{0,40}\) failed: "
+                r"(?P<why2>[\w /]{3,60})",
+                ("ucx  error", "pml_ucx.c"),
+            ),
+        ),
+    ),
+    Voice(
         "MIG",
         (
             Form(

@@ -118,6 +118,11 @@ VOICES = (
         "llama.cpp",
         (
             Form(
+                "path-with-blank",
+                r"error: invalid argument: (?P<part>[^-\s]\S{0,200}\.gguf)",
+                ("error: invalid argument: ",),
+            ),
+            Form(
                 "gguf-key-missing",
                 r"key not found in model: (?P<key>[\w.-]{3,100})",
                 ("key not found in model",),

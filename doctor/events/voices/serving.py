@@ -60,6 +60,12 @@ VOICES = (
         "Triton Inference Server",
         (
             Form(
+                "image-without-module",
+                r"(?:UNAVAILABLE|failed to load '(?P<model>[^']{1,100})' version \d{1,9}): "
+                r"Internal: ModuleNotFoundError: No module named '(?P<module>tensorrt_llm)'",
+                ("no module named 'tensorrt_llm'",),
+            ),
+            Form(
                 "python-model-missing",
                 r"(?:UNAVAILABLE|failed to load '(?P<model>[^']{1,100})' version \d{1,9}): "
                 r"Internal: ModuleNotFoundError: No module named 'model'",
