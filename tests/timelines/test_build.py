@@ -10,6 +10,7 @@ import pytest
 from doctor.base.errors import DoctorError
 from doctor.catalog.reference import load_tables
 from doctor.model.reference import CodeTable
+from doctor.timelines.build import cuda_names
 from doctor.timelines.build.codes import HEADERS, differences, enumeration, main
 from doctor.timelines.build.headers import encoded, headers_of
 from doctor.timelines.headers import TorchHeaders
@@ -77,3 +78,18 @@ def test_headers_are_named_as_programs_include_them() -> None:
 def test_the_tables_have_every_code_of_the_newest_wheels(kind: str) -> None:
     pytest.importorskip("remotezip")
     assert main(["--only", kind]) == 0
+
+
+def test_the_tables_of_hipify_are_read() -> None:
+    text = (
+        "|**CUDA**|**A**|**D**|**C**|**R**|**HIP**|\n"
+        "|`CUSPARSE_ALG0`|8.0| | |11.0| | | |\n"
+        "|`cusparseScsrmm`| |10.2| |11.0|`hipsparseScsrmm`|1.9.2|\n"
+        "|`cublasLtMatmul`|10.1| | | |`hipblasLtMatmul`|5.5.0|\n"
+        "|`cublasCreate`| | | | |`hipblasCreate`|1.8.2|\n"
+    )
+    assert dict(cuda_names.rows(text)) == {
+        "CUSPARSE_ALG0": "8.0-11.0",
+        "cusparseScsrmm": "-11.0",
+        "cublasLtMatmul": "10.1-",
+    }

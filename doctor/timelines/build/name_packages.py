@@ -131,6 +131,81 @@ moviepy since=1.0.2
 librosa since=0.7
 gguf
 llama-cpp-python since=0.1.30 imports=llama_cpp
+notebook since=5.7
+gym since=0.12
+imageio since=2.6
+tensorboard since=1.15
+pyyaml since=5 imports=yaml
+hydra-core since=1.0 imports=hydra
+omegaconf since=2.0
+httpx since=0.13
+mmsegmentation since=0.9 imports=mmseg
+fairscale since=0.1
+scikit-image since=0.16 imports=skimage
+gymnasium
+ultralytics since=8.0
+segmentation-models-pytorch since=0.1
+ipython since=7 imports=IPython
+ipykernel since=5
+nbformat since=5
+jupyter-client since=6
+gensim since=3.8
+spacy since=2.3
+seaborn since=0.10
+xgboost since=1.0
+lightgbm since=2.3
+shap since=0.35
+umap-learn since=0.4 imports=umap
+imgaug
+scanpy since=1.5
+h5py since=2.10
+fairseq
+sacrebleu since=1.4
+allennlp since=1.0
+tensorflow-addons since=0.9
+tensorflow-hub since=0.8
+dm-haiku imports=haiku
+distrax
+stable-baselines3
+aiohttp since=3.6
+anyio since=2
+websockets since=8
+uvicorn since=0.11
+jsonschema since=3.2
+marshmallow since=3.0
+s3fs since=0.4 every=3
+cffi since=1.14
+psutil since=5.6
+tqdm since=4.40
+joblib since=0.14
+cloudpickle since=1.3
+dill since=0.3
+multiprocess since=0.70
+faster-whisper
+openai-whisper imports=whisper
+ctranslate2 since=2.0
+pyannote-audio imports=pyannote.audio since=2.0
+pyannote-core imports=pyannote.core since=4.0
+tiktoken
+fastai since=2.0
+pytorch-ignite imports=ignite since=0.4
+torchtune
+fschat imports=fastchat
+optimum-quanto imports=optimum.quanto
+hqq
+controlnet-aux
+facexlib
+gfpgan
+rembg since=2.0
+trimesh since=3.5 every=2
+av since=8
+decord
+pytorchvideo
+audiomentations since=0.16
+tensorboardx imports=tensorboardX since=2.0
+pybind11 since=2.5
+sentencepiece since=0.1.85
+pycocotools since=2.0
 """
 
 COVERED = tuple(_row(line) for line in _ROWS.split("\n") if line)
