@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.recipes import LINUX, UNIX
+from doctor.analyzers.cmake_releases import OWN_MODULES, knows_no_cuda, own_module
+from doctor.analyzers.recipes import LINUX, UNIX, WINDOWS
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
@@ -81,6 +82,31 @@ _REASONS = {
         "The lines after this one, or CMakeError.log, hold nvcc's own error: mostly a host "
         "compiler that is too new for it, an architecture that it does not know, or a toolkit "
         "that is not whole.",
+        (
+            Recipe(
+                title="Build with Ninja, which needs no CUDA part in Visual Studio",
+                use_if=(WINDOWS, "nvcc --version answers"),
+                steps=(
+                    Action(
+                        run=(
+                            *("cmake", "-G", "Ninja", "-B", "build-ninja"),
+                            "-DCMAKE_CUDA_ARCHITECTURES=<architecture>",
+                        )
+                    ),
+                    Action(run=("cmake", "--build", "build-ninja")),
+                ),
+                ask={"architecture": "the compute capability without the point, as 86 for 8.6"},
+                note="Run it in the x64 Native Tools Command Prompt. The installer of CUDA adds "
+                "its part to the Visual Studio of that time only.",
+            ),
+            Recipe(
+                title="See nvcc's own error",
+                steps=(Action(run=("nvcc", "--version")),),
+                note="Then read the end of CMakeFiles/CMakeError.log or CMakeConfigureLog.yaml in "
+                "the build folder.",
+                lasting=False,
+            ),
+        ),
     ),
     "cmake-no-cuda-toolset": _Reason(
         "Visual Studio has no CUDA toolset: CMake's generator does not find CUDA in it",
@@ -174,6 +200,8 @@ def explain(case: Case) -> Iterator[Explanation]:
     if (event := next(case.of("cmake-variable-not-found"), None)) is not None:
         yield _variable(case, event)
     for event in case.of(*_REASONS, "cmake-package-missing"):
+        if event.kind == "cmake-cuda-compiler-missing" and knows_no_cuda(case):
+            continue
         package = event.objects.get("package", "")
         if f"{event.kind}{package}" in done or len(done) == _MOST:
             continue
@@ -291,6 +319,8 @@ def _missing(event: Event, package: str) -> Explanation:
     missing = event.objects.get("missing", "")
     apt = _APT.get(package, "")
     recipes: tuple[Recipe, ...] = ()
+    if "By not providing" in event.text and package in OWN_MODULES:
+        return own_module(event, package)
     if package in _OF_TORCH:
         recipes = _OF_PYTHON
     elif package.startswith("CUDA"):

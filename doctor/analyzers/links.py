@@ -16,6 +16,7 @@ import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import lines_around, system_of
+from doctor.analyzers.unix_libraries import X64_PROMPT, unix_library
 from doctor.model.events import Event, Level
 from doctor.model.issues import Action, Condition, Recipe
 from doctor.timelines.libraries import library
@@ -139,6 +140,8 @@ def _library(case: Case, event: Event) -> Explanation:
         return _python(event, name)
     if plain == "cuda":
         return _driver(event)
+    if system_of(case, event) == "windows" and (found := unix_library(event, name)):
+        return found
     if _CUDA.match(plain):
         return _toolkit(event, name, plain)
     known = library(f"lib{plain}.so")
@@ -358,6 +361,7 @@ def _machine(event: Event) -> Explanation:
             "The compiler of the shell makes code for another processor than the libraries, mostly "
             "32 bits (x86) beside a 64-bit Python. The x64 Native Tools Command Prompt has the "
             "right one.",
+            recipes=(X64_PROMPT,),
             name="wrong-machine-linked",
         ),
     )

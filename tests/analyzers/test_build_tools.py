@@ -9,6 +9,7 @@ import pytest
 from doctor.analyzers import cmake, links, programs, rust
 from doctor.analyzers.case import Analyzer, Explanation, Precision
 from tests.analyzers.logs import case_of
+from tests.analyzers.packages import told
 
 
 def first(analyzer: Analyzer, text: str, facts: Mapping[str, object] | None = None) -> Explanation:
@@ -239,3 +240,24 @@ def test_the_wanted_release_of_cmake_is_installed() -> None:
     found = first(cmake.explain, text)
     assert found.detection.recipes[0].steps[0].install == ("cmake>=3.26,<4",)
     assert found.precision is Precision.EXACT
+
+
+def test_a_library_of_unix_is_not_missing_on_windows() -> None:
+    found = told("links", "LINK : fatal error LNK1181: cannot open input file 'm.lib'").detection
+    assert found.title == "The build asks for m.lib, a library of Unix that Windows does not have"
+
+
+def test_a_compiler_that_cmake_cannot_use_on_windows_is_tried_with_ninja() -> None:
+    log = "-- The CXX compiler is MSVC\n-- The CUDA compiler identification is unknown"
+    first, *_ = told("cmake", log).detection.recipes
+    assert "Ninja" in first.title
+
+
+def test_a_module_of_cmake_itself_is_missing_in_an_old_cmake() -> None:
+    found = told(
+        "cmake",
+        "CMake Warning at CMakeLists.txt:27 (find_package):\n  By not providing "
+        '"FindCUDAToolkit.cmake" in CMAKE_MODULE_PATH this project\n',
+    ).detection
+    assert found.title == "This CMake is older than 3.17, which brought FindCUDAToolkit.cmake"
+    assert found.recipes[0].steps[0].install == ("cmake>=3.17,<4",)

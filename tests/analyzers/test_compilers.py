@@ -340,3 +340,75 @@ def test_an_error_in_a_crate_is_an_error() -> None:
 )
 def test_nothing_is_said_of_reports_about_others(text: str) -> None:
     assert not list(explain(case_of(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            'csrc/dense.cu(22): error: identifier "cublasLtMatmulDescOpaque_t" is undefined',
+            "cublasLtMatmulDescOpaque_t came with CUDA 11.0",
+        ),
+        (
+            'csrc/spmm.cu(9): error: identifier "cusparseScsrmm" is undefined',
+            "cusparseScsrmm left CUDA after 10.2",
+        ),
+        (
+            "rnn.cpp:7:3: error: ‘cudnnSetRNNDescriptor_v6’ was not declared in this scope",
+            "cudnnSetRNNDescriptor_v6 left cuDNN after 8.9.6",
+        ),
+    ],
+)
+def test_a_name_of_cuda_has_its_releases(text: str, words: str) -> None:
+    found = list(explain(case_of(text)))
+    assert found[0].detection.title.startswith(words)
+    assert found[0].detection.recipes
+
+
+def test_a_release_that_has_the_name_is_not_blamed() -> None:
+    text = (
+        "nvcc of /usr/local/cuda-12.4/bin\n"
+        'csrc/dense.cu(22): error: identifier "cublasLtMatmulDescOpaque_t" is undefined'
+    )
+    assert all("came with" not in one.detection.title for one in list(explain(case_of(text))))
+
+
+def test_sources_for_a_newer_torch_get_a_newer_torch() -> None:
+    found, *_ = explain(
+        case_of("csrc/layer_norm_cuda.cpp:30:5: error: ‘IntArrayRef’ is not a member of ‘at’")
+    )
+    assert found.detection.recipes[0].steps[0].install == ("torch>=1.1",)
+
+
+def test_the_fault_of_nvcc_10_is_not_the_sources() -> None:
+    found, *_ = explain(
+        case_of(
+            "/opt/rh/devtoolset-7/root/usr/include/c++/7/bits/basic_string.tcc:1067:16: error: "
+            "cannot call member function ‘void std::basic_string<_CharT>::_Rep::_M_set_sharable()’ "
+            "without object\nerror: command '/usr/local/cuda/bin/nvcc' failed with exit status 1"
+        )
+    )
+    assert found.detection.title.startswith("A fault of nvcc")
+
+
+@pytest.mark.parametrize(
+    ("arch", "toolkit", "wanted"),
+    [("86", "11.0", "8.0"), ("89", "11.3", "8.6"), ("120", "12.4", "9.0+PTX")],
+)
+def test_an_nvcc_that_is_too_old_compiles_what_the_gpu_can_run(
+    arch: str, toolkit: str, wanted: str
+) -> None:
+    found, *_ = explain(
+        case_of(
+            f"    from /usr/local/cuda-{toolkit}/bin\n"
+            f"nvcc fatal   : Unsupported gpu architecture 'compute_{arch}'"
+        )
+    )
+    first, *_ = found.detection.recipes
+    assert first.steps[0].env == {"TORCH_CUDA_ARCH_LIST": wanted}
+
+
+def test_the_toolkit_is_not_offered_for_what_it_does_not_bring() -> None:
+    found, *_ = explain(case_of("ops.h:22:10: fatal error: nccl.h: No such file or directory"))
+    assert found.detection.recipes[0].steps[0].system["apt"] == ("libnccl-dev",)
+    assert not any("CUDA_HOME" in str(one.steps) for one in found.detection.recipes)

@@ -87,19 +87,25 @@ def _row(case: Case, capability: str) -> Mapping[str, Any]:
     )
 
 
+def _first_toolkit(row: Mapping[str, Any], capability: str) -> str:
+    """Return the first toolkit that compiles for an architecture, or an empty text."""
+    span = row.get("toolkit")
+    first = span.get("from", "") if isinstance(span, Mapping) else ""
+    return str(first) or _EARLIER.get(capability, "")
+
+
 def _unknown(case: Case, event: Event, arch: str) -> Explanation:
     capability = capability_of(arch)
     row = _row(case, capability)
     toolkit = toolkit_of(case, event)
-    span = row.get("toolkit")
-    first = span.get("from", "") if isinstance(span, Mapping) else ""
-    first = first or _EARLIER.get(capability, "")
+    first = _first_toolkit(row, capability)
     last = str(row.get("last-toolkit", ""))
     compiler = event.objects.get("compiler", "nvcc")
     this = f"{compiler} of CUDA {toolkit}" if toolkit else f"this {compiler}"
     gpus = f" ({row['family']}: {row['names']})" if row else ""
     here = parse(toolkit) if toolkit else None
     too_old = bool(here and first and (least := parse(first)) and here < least)
+    ahead = _for_this_nvcc(toolkit, first, capability) if too_old else ()
     too_new = bool(here and last and (most := parse(last)) and here > most)
     if not row and capability not in _EARLIER:
         title = f"{this[0].upper()}{this[1:]} does not know sm_{arch}, and no known GPU has it"
@@ -138,15 +144,61 @@ def _unknown(case: Case, event: Event, arch: str) -> Explanation:
     return Explanation(
         event=event,
         precision=Precision.EXACT if too_old or too_new else Precision.FAMILY,
+        contradicts=("cuda/gpu-unknown-to-nvcc",) if too_old else (),
         detection=detection(
             event,
             title,
             cause,
-            recipes=(_ONLY_THESE, *(SEE_NVCC if row else ())),
+            recipes=(*ahead, _ONLY_THESE, *(SEE_NVCC if row else ())),
             name="architecture-unknown-to-nvcc",
             captures={"arch": arch, "capability": capability},
         ),
     )
+
+
+def _for_this_nvcc(toolkit: str, first: str, capability: str) -> tuple[Recipe, ...]:
+    """Return what helps where nvcc is older than the GPU: its newest PTX, or a newer toolkit.
+
+    The driver compiles PTX for each newer GPU (CUDA C++ Programming Guide, Just-in-Time
+    Compilation).
+    """
+    here = parse(toolkit)
+    known = [
+        one for one, since in _NEWEST_FIRST if here and (least := parse(since)) and here >= least
+    ]
+    newer = Recipe(
+        title=f"Build with CUDA {first} or newer, and with a torch for the same CUDA",
+        use_if=("such a toolkit is installed, or can be",),
+        steps=(Action(env={"CUDA_HOME": "<toolkit>", "PATH": "<toolkit>/bin:$PATH"}),),
+        ask={"toolkit": f"its folder, such as /usr/local/cuda-{first}"},
+    )
+    if not known:
+        return (newer,)
+    name = known[0]
+    binary = name.partition(".")[0] == capability.partition(".")[0]
+    wanted = name if binary else f"{name}+PTX"
+    return (
+        Recipe(
+            title=f"Compile for {wanted}, which this nvcc knows and the GPU can run",
+            use_if=("the build is torch's (setup.py, torch.utils.cpp_extension)",),
+            note=f"Code for {name} runs on every GPU of its generation."
+            if binary
+            else "The driver compiles the PTX for the GPU when the program starts.",
+            steps=(Action(env={"TORCH_CUDA_ARCH_LIST": wanted}),),
+        ),
+        newer,
+    )
+
+
+_NEWEST_FIRST = (
+    ("9.0", "11.8"),
+    ("8.6", "11.1"),
+    ("8.0", "11.0"),
+    ("7.5", "10.0"),
+    ("7.0", "9.0"),
+    ("6.1", "8.0"),
+)
+"""Architectures, and the first toolkit with each, newest first."""
 
 
 def _ancient(event: Event, arch: str, last: str) -> Explanation:

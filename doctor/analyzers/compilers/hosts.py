@@ -55,12 +55,36 @@ def host_compiler(case: Case, event: Event) -> Explanation | None:
     if match := compile_pattern(_STL_HOST).search(message):
         return _old_visual_studio(event, match.groups["wanted"])
     file = event.objects.get("file", "")
+    if "_M_set_sharable" in message and "without object" in message:
+        return _copied_strings(case, event)
     reads = event.speaker == "nvcc" and compile_pattern(_UNKNOWN).search(message)
     if not reads and not _MISREAD.search(message):
         return None
     if (found := _HEADER.search(file)) or _LIBC.search(file):
         return _headers(case, event, (found["release"] or found["other"]) if found else "")
     return None
+
+
+def _copied_strings(case: Case, event: Event) -> Explanation:
+    """Explain the fault of nvcc 10.0 and 10.1.105 with the strings of the old C++ ABI.
+
+    It breaks basic_string.tcc of each gcc; NVIDIA mended it in update 1 of CUDA 10.1.
+    """
+    toolkit = toolkit_of(case, event)
+    return Explanation(
+        event=event,
+        precision=Precision.EXACT,
+        contradicts=("cuda/extension-compile-failed",),
+        detection=detection(
+            event,
+            f"A fault of nvcc{f' of CUDA {toolkit}' if toolkit else ' 10.0 and 10.1.105'}: it "
+            "cannot read gcc's basic_string.tcc (_M_set_sharable)",
+            "Neither the package nor gcc is to blame. CUDA 10.1 Update 1 (10.1.168) and later can "
+            "read the header.",
+            recipes=(newer_toolkit("10.2"),),
+            name="host-compiler-too-new",
+        ),
+    )
 
 
 def _refused(case: Case, event: Event, kind: str, most: str) -> Explanation:

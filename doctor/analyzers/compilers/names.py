@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.compilers.gone_names import (
+    NEWER_SOURCES,
+    explain_name,
+    older_torch,
+    row_of,
+    sources_ahead,
+)
 from doctor.analyzers.compilers.own_headers import SUBMODULES, unknown_header
 from doctor.analyzers.compilers.standards import NEWER_GCC
-from doctor.analyzers.machine import fact_text, toolkit_of
+from doctor.analyzers.machine import fact_text
 from doctor.analyzers.recipes import LINUX, MACOS
 from doctor.base.patterns import compile_pattern
 from doctor.base.versions import parse
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe, Snippet
-from doctor.model.reference import NameRow
-from doctor.timelines.cpp_names import gone_name
 from doctor.timelines.headers import Header, header, torch_releases
 
 _MISSING = (
@@ -55,7 +60,6 @@ _OF_STANDARD = {
 """Headers of the C++ standard library: their standard, and the first gcc with them
 (https://gcc.gnu.org/onlinedocs/libstdc++/manual/status.html)."""
 _SOURCES = (".cpp", ".cc", ".c", ".cu", ".cxx", ".S", ".o", ".a", ".so", ".txt", ".py")
-_PRODUCTS = {"torch": "torch", "cuda": "CUDA", "cccl": "CUDA", "cutlass": "CUTLASS"}
 
 
 def header_or_name(case: Case, event: Event) -> Explanation | None:
@@ -74,11 +78,9 @@ def header_or_name(case: Case, event: Event) -> Explanation | None:
             if key in _SCOPES.values():
                 continue
             scope = groups.get(_SCOPES.get(key, ""), "")
-            row = gone_name(f"{scope}::{name}") if scope else None
-            row = row or gone_name(name)
-            if row is not None:
-                return _gone(case, event, name, row)
-    return None
+            if (row := row_of(name, scope)) is not None:
+                return explain_name(case, event, name, row)
+    return sources_ahead(case, event)
 
 
 def _standard_header(event: Event, name: str) -> Explanation:
@@ -188,34 +190,10 @@ def _for_gone(case: Case, name: str, last: str) -> tuple[Recipe, ...]:
 
     Where no installer speaks, they lie in a folder and can be changed.
     """
-    port, older = _ported(name), _older_torch(last)
+    port, older = _ported(name), older_torch(last)
     if port and not {"pip", "uv", "poetry"} & set(case.context.tools):
-        return (*port, *older, _NEWER_SOURCES)
-    return (_NEWER_SOURCES, *port, *older)
-
-
-def _older_torch(last: str) -> tuple[Recipe, ...]:
-    """Return the recipe for the last torch with a header: an environment of its own."""
-    name = f"torch-{last}"
-    return (
-        Recipe(
-            title=f"Build it in an environment of its own with torch {last}",
-            use_if=(
-                "conda is installed, and the sources cannot be changed",
-                f"torch {last} serves this GPU",
-            ),
-            steps=(
-                Action(run=("conda", "create", "--yes", "--name", name, "python=<python>")),
-                Action(
-                    run=(
-                        *("conda", "run", "--name", name),
-                        *("python", "-m", "pip", "install", f"torch=={last}.*"),
-                    )
-                ),
-            ),
-            ask={"python": f"a Python that torch {last} has wheels for (3.9 for torch 1.10)"},
-        ),
-    )
+        return (*port, *older, NEWER_SOURCES)
+    return (NEWER_SOURCES, *port, *older)
 
 
 def _ported(name: str) -> tuple[Recipe, ...]:
@@ -235,14 +213,6 @@ def _ported(name: str) -> tuple[Recipe, ...]:
             ),
         ),
     )
-
-
-_NEWER_SOURCES = Recipe(
-    title="Take newer sources of the package",
-    use_if=("it has a release or a branch for this torch and CUDA",),
-    steps=(Action(install=("<package>",), options=()),),
-    ask={"package": "the package, with the release that knows this torch"},
-)
 
 
 def _in_usual_place(name: str) -> Recipe:
@@ -271,6 +241,10 @@ _WHOLE_TOOLKIT = Recipe(
 )
 
 
+_BESIDE_TOOLKIT = ("NCCL", "cuDNN")
+"""What NVIDIA's toolkit does not bring."""
+
+
 def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
     packages = found.row.packages if found.row is not None else None
     if packages is None:
@@ -279,7 +253,8 @@ def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
     system = {"apt": packages.apt, "dnf": packages.dnf}
     system = {name: each for name, each in system.items() if each}
     of_nvidia = any(name.startswith(("nvidia-", "torch")) for name in packages.pip)
-    if system and not of_nvidia:
+    apart = found.row is not None and found.row.what in _BESIDE_TOOLKIT
+    if system and (apart or not of_nvidia):
         recipes.append(
             Recipe(
                 title=f"Install the headers of {what} with the system's package manager",
@@ -311,41 +286,6 @@ def _bring(found: Header, what: str) -> tuple[Recipe, ...]:
         )
     if found.row is not None and "ubmodule" in f"{found.row.means} {found.row.check}":
         recipes.insert(0, SUBMODULES)
-    if of_nvidia and "torch" not in packages.pip:
+    if of_nvidia and "torch" not in packages.pip and not apart:
         recipes = [_in_usual_place(found.name), *recipes, _WHOLE_TOOLKIT]
     return tuple(recipes)
-
-
-def _gone(case: Case, event: Event, name: str, row: NameRow) -> Explanation | None:
-    product = _PRODUCTS.get(row.product, row.product)
-    here = fact_text(case, "torch.release") if row.product == "torch" else toolkit_of(case, event)
-    installed = parse(here) if here else None
-    last = parse(row.until) if row.until else None
-    first = parse(row.since) if row.since else None
-    if row.until and not (installed and last and installed.release[:2] <= last.release[:2]):
-        title = f"{name} left {product} after {row.until}" + (
-            f", and {product} {here} is here" if here else ""
-        )
-        cause = f"The sources are written for an older {product}. "
-    elif row.since and not (installed and first and installed >= first):
-        title = f"{name} came with {product} {row.since}" + (
-            f", and {product} {here} is here" if here else ", and an older one is here"
-        )
-        cause = f"The sources are written for a newer {product}. "
-    else:
-        return None
-    cause += f"In its place: {row.instead}. " if row.instead else ""
-    cause += row.note
-    return Explanation(
-        event=event,
-        precision=Precision.EXACT,
-        detection=detection(
-            event,
-            title,
-            f"{cause.strip()} Another release of the package, or another {product}, is the way; "
-            "the compiler is not to blame.",
-            recipes=(_NEWER_SOURCES,) if row.until else (),
-            name="cpp-name-gone",
-            captures={"name": name},
-        ),
-    )
