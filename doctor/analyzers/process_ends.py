@@ -85,6 +85,8 @@ def _signal_of(found: Code) -> str:
 
 def _explanation(case: Case, event: Event, found: Code, name: str) -> Explanation:
     recipes = _RECIPES.get(name, ())
+    if name == "SIGILL" and (case.context.jetson or case.context.machine == "aarch64"):
+        recipes = (_ON_ARM,)
     rank = f" (local rank {event.objects['rank']})" if event.objects.get("rank") else ""
     title = _TITLES.get(name)
     if title is None and found.kind == "ntstatus":
@@ -122,6 +124,12 @@ _TITLES = {
 }
 
 
+_ON_ARM = variables(
+    "Tell OpenBLAS, which numpy brings, which processor this is",
+    {"OPENBLAS_CORETYPE": "ARMV8"},
+    note="OpenBLAS of numpy 1.19.5 takes the processor of a Jetson Nano for another one. Under "
+    "sudo the variable is lost: write sudo -E. numpy 1.19.4 serves as well.",
+)
 _RECIPES: dict[str, tuple[Recipe, ...]] = {
     "SIGKILL": (
         killed_for_memory(),

@@ -17,6 +17,7 @@ import msgspec
 from packaging.utils import canonicalize_name
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.compiled_parts import COMPILED, compiled_part
 from doctor.analyzers.inside_packages import explain_addon
 from doctor.analyzers.inventory import NAME, Caller, Inventory, caller_of, distinct
 from doctor.analyzers.name_findings import (
@@ -39,7 +40,6 @@ _BUILDS = re.compile(
     r"|pip-req-build|pip-install-"
 )
 """What shows that a package is being built; its build requirements are another matter."""
-_COMPILED = re.compile(r"(?:^|\.)(?:_\w{0,60}|\w{0,60}_(?:ext|cuda|kernels?|ops|C|lib|cpp))$")
 _PARTS_OF_PYTHON = {
     "_ctypes": ("libffi-dev", "libffi-devel"),
     "_lzma": ("liblzma-dev", "xz-devel"),
@@ -174,12 +174,12 @@ def _inner(
     if history is None and caller and caller.kind == "addon" and caller.name == package:
         return explain_addon(event, module, caller)
     if history is None:
-        return _part(event, module, caller)
-    if not history.present and _COMPILED.search(module):
-        return _part(event, module, caller)
+        return compiled_part(event, module, caller)
+    if not history.present and COMPILED.search(module):
+        return compiled_part(event, module, caller)
     found = fit(history, inventory.release(history.distribution))
     if found.way == "present":
-        return _part(event, module, caller)
+        return compiled_part(event, module, caller)
     name = module.rpartition(".")[2]
     own = caller_of(case, event, package)
     if own is None and frames_inside(case, event, package):
@@ -192,44 +192,6 @@ def _inner(
         (module.rpartition(".")[0], name),
         own,
         history.moved_to,
-    )
-
-
-def _part(event: Event, module: str, caller: Caller | None) -> Explanation | None:
-    """Explain a part of a package that was left out of its build."""
-    package = module.partition(".")[0]
-    if not _COMPILED.search(module) or (caller and caller.kind != "package"):
-        return None
-    own = caller is not None and caller.name == package
-    return Explanation(
-        event=event,
-        detection=detection(
-            event,
-            f"The compiled part {module} of {package} is missing",
-            f"{package} is there, but {module}, which is compiled, is not: the package was "
-            f"installed without its build, or runs from its source folder.",
-            recipes=(
-                Recipe(
-                    title=f"See where {package} is imported from",
-                    use_if=("it runs in a folder with the sources of the package",),
-                    steps=(
-                        Action(
-                            run=(
-                                "{python.executable}",
-                                "-c",
-                                f"import importlib.util as i; print(i.find_spec('{package}'))",
-                            )
-                        ),
-                    ),
-                    note="From another folder the installed package is imported.",
-                    lasting=False,
-                ),
-            )
-            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", package)
-            else (),
-            name="compiled-part-missing",
-            confidence=Confidence.MEDIUM if own else Confidence.LOW,
-        ),
     )
 
 
@@ -323,8 +285,8 @@ def _absent(
                 steps=(Action(install=(distribution,), options=(Option.HOLD_TORCH,)),),
             ),
         )
-    if _COMPILED.search(package) and caller and caller.kind == "package":
-        return _part(event, package, caller)
+    if COMPILED.search(package) and caller and caller.kind == "package":
+        return compiled_part(event, package, caller)
     return _unknown(event, package)
 
 

@@ -34,7 +34,7 @@ from doctor.analyzers.name_findings import (
     hides,
 )
 from doctor.analyzers.python_path import explain_search_path
-from doctor.analyzers.recipes import newest
+from doctor.analyzers.recipes import code, command, newest
 from doctor.analyzers.releases import fit, narrowed
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -87,16 +87,14 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     if hidden := explain_search_path(case, event, path, package):
         return hidden
     if package != "torch" and standard_module(package):
-        return explain_standard(
-            event, inventory, standard_name(module, name), f"{module}.{name}", caller
-        )
+        return _of_python(event, inventory, module, name, caller)
     if "unknown location" in event.text:
         return explain_without_code(event, module, caller)
     if path and not is_library(path) and names.distribution_of(package) and hides(path, package):
         return explain_hidden(event, path, package)
     history = names.importable(module, name)
     if history is None and names.module_history(module) is None:
-        return _stranger(case, event, package, name, caller)
+        return _stranger(case, event, package, name, caller) or _other(event, module, name, caller)
     if history is None:
         return explain_borrowed(event, module, name, caller) or explain_unheard(
             event, module, name, caller
@@ -175,6 +173,83 @@ def frames_inside(case: Case, event: Event, package: str) -> bool:
     return owners == {package}
 
 
+def _of_python(
+    event: Event, inventory: Inventory, module: str, name: str, caller: Caller | None
+) -> Explanation | None:
+    """Explain a name that a module of the standard library does not have."""
+    if name == "__version__":
+        return _without_version(event, module)
+    return explain_standard(
+        event, inventory, standard_name(module, name), f"{module}.{name}", caller
+    )
+
+
+def _without_version(event: Event, module: str) -> Explanation:
+    """Explain that a module of Python has no version of its own."""
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{module} is Python's own module here, and has no __version__",
+            f"Some modules of Python had one in old releases, and packages of the name {module} on "
+            "PyPI have one. The release of Python is that of its modules.",
+            recipes=(
+                code(
+                    "Ask Python for its release",
+                    "the line in the traceback",
+                    "platform.python_version()",
+                    before=f"{module}.__version__",
+                    note="import platform first. For a package of that name: "
+                    f"importlib.metadata.version('{module}').",
+                ),
+            ),
+            name="name-not-in-python",
+        ),
+    )
+
+
+def _other(event: Event, module: str, name: str, caller: Caller | None) -> Explanation | None:
+    """Explain a name that a program's import does not find, where nobody knows the module.
+
+    A folder without `__init__.py` is imported as an empty namespace (PEP 420): a clone beside the
+    program hides the package in it.
+    """
+    if event.kind != "module-attribute-missing" or not NAME.fullmatch(module) or "." in module:
+        return None
+    if caller is None or caller.kind != "project" or module in _NAMESPACES:
+        return None
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"What Python imported as {module} has no {name}: a folder of that name, or another "
+            "release",
+            f"A folder {module} beside the program, such as a clone, is imported before the "
+            "installed package, and is empty for Python where its package lies one folder deeper. "
+            "Otherwise the program is written for another release.",
+            recipes=(
+                Recipe(
+                    title=f"Install the package from the clone {module}",
+                    use_if=(f"the current folder holds a clone named {module}",),
+                    steps=(Action(install=("-e", f"./{module}"), options=(Option.HOLD_TORCH,)),),
+                    note="Start the program from another folder afterwards, or restart the "
+                    "notebook.",
+                ),
+                command(
+                    "See what was imported",
+                    "{python.executable}",
+                    "-c",
+                    f"import {module}; print({module}, getattr({module}, '__version__', ''))",
+                    look=True,
+                    note="(namespace) means a folder without the package.",
+                ),
+            ),
+            name="module-of-another-place",
+            confidence=Confidence.LOW,
+        ),
+    )
+
+
 def _stranger(
     case: Case, event: Event, package: str, name: str, caller: Caller | None
 ) -> Explanation | None:
@@ -185,6 +260,8 @@ def _stranger(
         return None  # the folder of the program itself, or nobody knows where it lies
     distribution = names.distribution_of(package) or package
     own = caller is None
+    if {package, caller.name if caller else ""} & _NAMESPACES:
+        return None
     recipes: tuple[Recipe, ...] = ()
     if own and names.distribution_of(package):
         recipes = (again(distribution),)
@@ -215,6 +292,9 @@ def _stranger(
         ),
     )
 
+
+_NAMESPACES = frozenset({"google", "azure", "nvidia", "zope", "ruamel", "sphinxcontrib", "jaraco"})
+"""Folders that many distributions share: PyPI has other packages, or none, under these names."""
 
 _FOR_EACH_CUDA = frozenset(["cumm", "spconv"])
 """Modules of spconv: PyPI's packages of the same names have no CUDA and overwrite those with it."""
@@ -251,7 +331,7 @@ def _attribute(case: Case, event: Event, inventory: Inventory) -> Explanation | 
         return explain_standard(event, inventory, since, f"the method {name} of {owner}", caller)
     if owner in _TOO_COMMON:
         return None
-    mentioned = [one for one in names.covered() if mentions(case, one)]
+    mentioned = [one for one in names.covered() if mentions(case, one)] or _TRAINERS
     found = []
     for distribution in mentioned[:_PACKAGES]:
         for each in names.class_attributes(owner, distribution):
@@ -269,6 +349,8 @@ def _attribute(case: Case, event: Event, inventory: Inventory) -> Explanation | 
 _TOO_COMMON = frozenset({"NoneType", "str", "dict", "list", "int", "tuple", "function", "type"})
 
 _PACKAGES = 20
+_TRAINERS = ["pytorch-lightning", "transformers", "trl", "keras", "torch"]
+"""Packages whose classes a program subclasses: no frame of theirs need stand in a traceback."""
 
 
 def mentions(case: Case, distribution: str) -> bool:

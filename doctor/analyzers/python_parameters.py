@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from doctor.analyzers.called_classes import called_class, explain_call
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.inventory import Caller, Inventory, caller_of, distinct, frames, package_of
 from doctor.analyzers.name_findings import explain_release
@@ -37,7 +38,7 @@ def explain(case: Case) -> Iterator[Explanation]:
             continue
         wanted = event.kind == "keyword-not-accepted"
         found = _known(case, event, inventory, wanted=wanted)
-        found = found or (_family(case, event) if wanted else None)
+        found = found or (explain_call(case, event) or _family(case, event) if wanted else None)
         if found is not None:
             yield found
 
@@ -45,8 +46,13 @@ def explain(case: Case) -> Iterator[Explanation]:
 def _known(case: Case, event: Event, inventory: Inventory, *, wanted: bool) -> Explanation | None:
     """Explain an argument by the releases whose function has the parameter."""
     function, parameter = event.objects["function"], event.objects["name"]
+    owners = _mentioned(case, event)
+    if function == "__init__":
+        name, package = called_class(case, event)
+        function = f"{name}.__init__" if name else function
+        owners = [one for one in (names.distribution_of(package),) if one] or owners
     found: list[tuple[Signature, Fit]] = []
-    for distribution in _mentioned(case, event):
+    for distribution in owners:
         for signature in _signatures(function, distribution):
             history = signature.parameters.get(parameter)
             if history is None or history.always:

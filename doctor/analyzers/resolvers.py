@@ -65,7 +65,7 @@ def _conflict(case: Case, event: Event) -> Explanation | None:
         None,
     )
     if pair is None:
-        return _unread(event)
+        return _not_offered(case, event) or _unread(event)
     one, other = sorted(pair, key=lambda rule: is_own(rule.who))
     title = f"{_says(one)}, and {_says(other)}: no {one.name} is both"
     return explanation(
@@ -74,7 +74,44 @@ def _conflict(case: Case, event: Event) -> Explanation | None:
         "The resolver tried every choice, and these two rules exclude each other. One of them has "
         "to go: the pin, or the release of the package that sets the other rule.",
         _loosened(one, other) if "you" in {one.who, other.who} else _rewritten(one, other),
+        contradicts=("torch/pins-contradict",) if event.speaker == "pip" else (),
     )
+
+
+def _not_offered(case: Case, event: Event) -> Explanation | None:
+    """Explain packages that no index which was asked has for this Python.
+
+    pip lists them under a sentence of their own; some programs print its errors last.
+    """
+    near = case.log.lines[max(event.at - _SPAN, 0) : event.at + _SPAN]
+    text = " ".join(" ".join(line[:LONGEST] for line in near).split())
+    _, found, after = text.partition(_NOT_OFFERED)
+    lacking = tuple(
+        name
+        for name in after.partition(" To fix this")[0].split()
+        if NAME.fullmatch(name.rstrip(":"))
+    )[:_LACKING]
+    if not found or not lacking:
+        return None
+    names = ", ".join(lacking)
+    return explanation(
+        event,
+        f"The index that pip asked has no {names} for this Python",
+        "The rules do not exclude each other: each release asks for a package that the index does "
+        "not offer, as with --index-url and an index that holds torch alone.",
+        (
+            Recipe(
+                title=f"Install {names} from the usual index first, then repeat the command",
+                note="--extra-index-url in the place of --index-url asks both at once.",
+                steps=(Action(install=lacking),),
+            ),
+        ),
+        name="requirement-not-offered",
+    )
+
+
+_NOT_OFFERED = "no matching distributions available for your environment:"
+_LACKING = 8
 
 
 def _unread(event: Event) -> Explanation | None:

@@ -75,3 +75,20 @@ def test_the_path_in_the_message_names_the_package() -> None:
     filled = [with_package(one, Log(source="log", lines=case.log.lines)) for one in found]
     wanted = [step.install for one in filled for recipe in one.recipes for step in recipe.steps]
     assert not any("<package>" in part for install in wanted for part in install)
+
+
+OUT_OF_STEP = """
+[rank1]:[E1030 03:19:32.58 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=215121, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600080 milliseconds before timing out.
+[rank0]:[E1030 03:19:32.59 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=215122, OpType=BROADCAST, NumelIn=2149508, NumelOut=2149508, Timeout(ms)=600000) ran for 600093 milliseconds before timing out.
+"""  # noqa: E501
+
+
+def test_ranks_that_wait_in_different_exchanges() -> None:
+    titles = [one.detection.title for one in explained(OUT_OF_STEP)]
+    assert any(
+        "rank 0 waits in BROADCAST number 215122 of 2149508 values, rank 1 in ALLREDUCE" in one
+        for one in titles
+    )
+    same = OUT_OF_STEP.replace("BROADCAST", "ALLREDUCE").replace("2149508", "1")
+    titles = [one.detection.title for one in explained(same)]
+    assert not any("do different things" in one for one in titles)

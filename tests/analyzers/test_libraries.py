@@ -214,3 +214,15 @@ def test_a_missing_function_after_a_missing_library_is_no_second_finding() -> No
         "Invalid handle. Cannot load symbol cudnnCreateTensorDescriptor"
     )
     assert len(list(explain(case_of(text)))) == 1
+
+
+def test_an_old_cuda_library_comes_from_conda_where_conda_installs() -> None:
+    asked = (
+        "$ conda install -c numba -c rapidsai -c defaults cudf=0.4.0\n"
+        "OSError: cannot load library 'librmm.so': libcudart.so.9.2: cannot open shared object "
+        "file: No such file or directory"
+    )
+    first, *_ = next(explain(case_of(asked))).detection.recipes
+    assert first.steps[0].run[-1] == "cudatoolkit=9.2"
+    (without,) = explain(case_of(asked.split("\n")[1]))
+    assert not any("libraries of CUDA" in one.title for one in without.detection.recipes)

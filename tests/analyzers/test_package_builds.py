@@ -127,3 +127,20 @@ def test_hostile_texts() -> None:
             "error in $(reboot) setup command: use_2to3 is invalid.",
         ),
     )
+
+
+OF_PIP = """
+Exception:
+Traceback (most recent call last):
+  File "/opt/env/lib/python3.5/site-packages/pip/_internal/wheel.py", line 848, in build
+    assert building_is_possible
+AssertionError
+"""
+
+
+def test_a_fault_in_pip_is_no_fault_of_the_package() -> None:
+    found = told("installers_own", OF_PIP)
+    assert found.detection.title.startswith("pip itself failed (AssertionError in wheel.py)")
+    assert installs(found)[0] == ("pip",)
+    of_backend = OF_PIP.replace("pip/_internal/wheel.py", "pip/_vendor/pep517/_in_process.py")
+    assert not explained("installers_own", of_backend)

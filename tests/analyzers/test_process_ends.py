@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doctor.analyzers import process_ends
 from tests.analyzers.explained import said
+from tests.analyzers.logs import case_of
 
 COVERED = (
     ("Loading model\nKilled", "ended-by-sigkill"),
@@ -71,3 +73,9 @@ def test_an_error_says_more_than_the_abort_after_it() -> None:
 def test_silence_on_other_lines(text: str) -> None:
     """A status that tells nothing, prose and hostile text get no finding."""
     assert [kind for kind, _ in said(text) if "sigterm" not in kind] == []
+
+
+def test_an_illegal_instruction_on_a_jetson_is_openblas() -> None:
+    log = "nano@jetson-nano:~$ python3 a.py\nIllegal instruction"
+    (found,) = process_ends.explain(case_of(log))
+    assert found.detection.recipes[0].steps[0].env == {"OPENBLAS_CORETYPE": "ARMV8"}

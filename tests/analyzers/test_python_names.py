@@ -255,3 +255,78 @@ ImportError: cannot import name 'TensorOp' from 'cumm.gemm.algospec.core'
         (found,) = python_names.explain(case_of(text + listed))
         (recipe,) = found.detection.recipes
         assert recipe.steps[0].install == (f"spconv-{wanted}", f"cumm-{wanted}")
+
+
+PICKLED = """
+UserWarning: Trying to unpickle estimator SVR from version 0.22.1 when using version 0.24.1.
+Traceback (most recent call last):
+  File "serve.py", line 3, in <module>
+    prediction = model.predict(x)
+  File "/opt/env/lib/python3.7/site-packages/sklearn/svm/_base.py", line 337, in _dense_predict
+    self.probA_, self.probB_, svm_type=svm_type, kernel=kernel,
+AttributeError: 'SVR' object has no attribute 'probA_'
+"""
+MODULE = """
+Traceback (most recent call last):
+  File "detect.py", line 9, in <module>
+    y = model(x)
+  File "/opt/env/lib/python3.10/site-packages/torch/nn/modules/upsampling.py", line 157, in forward
+    recompute_scale_factor=self.recompute_scale_factor)
+  File "/opt/env/lib/python3.10/site-packages/torch/nn/modules/module.py", line 1614, in __getattr__
+    raise AttributeError(message)
+AttributeError: 'Upsample' object has no attribute 'recompute_scale_factor'
+"""
+OF_A_PROGRAM = """
+  File "model/crat_pred.py", line 167, in on_train_epoch_start
+    self.trainer.accelerator_backend.setup_optimizers(self.trainer)
+AttributeError: 'Trainer' object has no attribute 'accelerator_backend'
+"""
+
+
+def test_a_pickled_estimator_names_the_release_that_saved_it() -> None:
+    found = told("pickled_objects", PICKLED)
+    assert found.detection.title.startswith("The SVR was saved by another release of scikit-learn")
+    assert installs(found) == [("scikit-learn==0.22.1",)]
+
+
+def test_a_saved_module_of_an_older_torch_gets_the_attribute() -> None:
+    found = told("pickled_objects", MODULE)
+    snippet = found.detection.recipes[0].snippet
+    assert snippet is not None
+    assert "isinstance(one, torch.nn.Upsample)" in snippet.after
+    own = MODULE.replace("'Upsample'", "'MyModel'")
+    assert not explained("pickled_objects", own)
+
+
+def test_a_class_that_a_program_alone_names_is_looked_up() -> None:
+    found = told("python_names", OF_A_PROGRAM)
+    assert "no longer has Trainer.accelerator_backend" in found.detection.title
+
+
+CLONE = """
+Traceback (most recent call last):
+  File "/content/trainer.py", line 61, in <module>
+    trainer = trlx.train(
+AttributeError: module 'trlx' has no attribute 'train'
+"""
+
+
+def test_a_clone_beside_the_program_hides_its_package() -> None:
+    found = told("python_names", CLONE)
+    assert found.detection.title.startswith("What Python imported as trlx has no train")
+    assert installs(found)[0] == ("-e", "./trlx")
+
+
+def test_the_modules_of_google_are_no_package_of_that_name() -> None:
+    text = CLONE.replace("trlx", "google")
+    assert not explained("python_names", text)
+
+
+def test_a_module_of_python_has_no_version() -> None:
+    found = told(
+        "python_names",
+        CLONE.replace(
+            "'trlx' has no attribute 'train'", "'configparser' has no attribute '__version__'"
+        ),
+    )
+    assert found.detection.title.startswith("configparser is Python's own module here")

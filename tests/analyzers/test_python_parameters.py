@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.analyzers.packages import explained, hostile, installs, told
+import pytest
+
+from doctor.analyzers.called_classes import called_class
+from tests.analyzers.packages import case_of, explained, hostile, installs, told
 
 CALL = """
 huggingface_hub==0.30.2
@@ -55,3 +58,67 @@ def test_hostile_texts() -> None:
             "TypeError: hf_hub_download() missing 1 required positional argument: '",
         ),
     )
+
+
+HYDRA = """
+Traceback (most recent call last):
+  File "/usr/lib/python3.7/site-packages/lightning_transformers/core/instantiator.py", line 70, in trainer
+    return hydra.utils.instantiate(cfg, **kwargs)
+TypeError: Error instantiating 'pytorch_lightning.trainer.trainer.Trainer' : __init__() got an unexpected keyword argument 'truncated_bptt_steps'
+"""  # noqa: E501
+OLD_PYTHON = """
+Traceback (most recent call last):
+  File "train.py", line 12, in <module>
+    trainer = pl.Trainer(truncated_bptt_steps=2)
+  File "/usr/lib/python3.7/site-packages/pytorch_lightning/trainer/connectors/env_vars_connector.py", line 38, in insert_env_defaults
+    return fn(self, **kwargs)
+TypeError: __init__() got an unexpected keyword argument 'truncated_bptt_steps'
+"""  # noqa: E501
+PRETRAINED = """
+Traceback (most recent call last):
+  File "train.py", line 35, in run_training
+    model = transformers.T5ForConditionalGeneration.from_pretrained(
+  File "/opt/env/lib/python3.8/site-packages/transformers/modeling_utils.py", line 1489, in from_pretrained
+    model = cls(config, *model_args, **model_kwargs)
+TypeError: __init__() got an unexpected keyword argument '{name}'
+"""  # noqa: E501
+CALLBACK = """
+Traceback (most recent call last):
+  File "/opt/env/lib/python3.6/site-packages/transformers/trainer_callback.py", line 388, in call_event
+    **kwargs,
+TypeError: on_init_end() got an unexpected keyword argument 'model'
+"""  # noqa: E501
+
+
+def test_hydra_names_the_class_of_a_call() -> None:
+    assert told("python_parameters", HYDRA).detection.title == (
+        "pytorch-lightning no longer has the parameter truncated_bptt_steps of Trainer: releases "
+        "before 1.5 have it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "attn_implementation",
+            "from_pretrained takes attn_implementation since transformers 4.36",
+        ),
+        ("tuning_mode", "train.py hands tuning_mode to from_pretrained"),
+    ],
+)
+def test_an_argument_that_from_pretrained_hands_on(name: str, words: str) -> None:
+    found = told("python_parameters", PRETRAINED.format(name=name))
+    assert found.detection.title.startswith(words)
+    assert found.detection.recipes
+
+
+def test_a_callback_of_another_library() -> None:
+    found = told("python_parameters", CALLBACK)
+    assert "on_init_end() does not take model" in found.detection.title
+
+
+def test_a_class_is_named_by_the_line_above() -> None:
+    case = case_of(OLD_PYTHON.replace("    return fn(self, **kwargs)", "    x = pl.Trainer(a=1)"))
+    (event,) = case.of("keyword-not-accepted")
+    assert called_class(case, event) == ("Trainer", "")

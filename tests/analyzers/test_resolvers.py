@@ -164,3 +164,27 @@ def test_hostile_texts() -> None:
     )
     hostile("conda_solver", ("nothing provides __glibc ", "PackagesNotFoundError\n  - "))
     hostile("cargo_resolver", ("error: failed to select a version for `",))
+
+
+NOT_OFFERED = """
+    torch 2.9.0+rocm7.10.0a20251020 depends on
+filelock
+    torch 2.9.0+rocm7.10.0a20251019 depends on
+filelock
+
+Additionally, some packages in these conflicts have no
+matching distributions available for your environment:
+    filelock
+
+To fix this you could try to:
+1. loosen the range of package versions you've
+specified
+
+ERROR: Cannot install torch because these package versions have conflicting dependencies.
+"""
+
+
+def test_a_package_that_the_index_lacks_is_no_conflict() -> None:
+    found = told("resolvers", NOT_OFFERED)
+    assert found.detection.title == "The index that pip asked has no filelock for this Python"
+    assert installs(found) == [("filelock",)]

@@ -260,3 +260,14 @@ def test_a_name_that_a_linker_does_not_find(text: str, id_: str, words: str) -> 
 def test_nobody_asks() -> None:
     """A symbol without a file, which no library owns, says nothing."""
     assert not list(explain(case_of("undefined symbol: something_else")))
+
+
+def test_a_library_of_torch_lacks_a_name_of_an_older_torch() -> None:
+    (found,) = explain(
+        case_of(
+            "ImportError: /home/ada/lib/python3.6/site-packages/torch/lib/libshm.so: undefined "
+            "symbol: _ZTI24THRefcountedMapAllocator"
+        )
+    )
+    assert found.detection.id == "failure/torch-files-mixed"
+    assert "libraries of two torch releases are mixed" in found.detection.title

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.communication.desync import desynchronised
 from doctor.analyzers.communication.texts import BETWEEN_TWO, CONSEQUENCES, HERE, REASONS, TABLE
 from doctor.analyzers.recipes import code
 from doctor.analyzers.texts import explained
@@ -33,6 +34,7 @@ def explain(case: Case) -> Iterator[Explanation]:
     for one in specific:
         yield from _with_reports(case, one)
     yield from _ranks(case)
+    yield from desynchronised(case)
 
 
 def _between_two(event: Event) -> bool:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.libraries.other_vendor import of_other_vendor
-from doctor.analyzers.libraries.packages import ways_to_install
+from doctor.analyzers.libraries.packages import by_conda, ways_to_install
 from doctor.analyzers.machine import fact_text, system_of
 from doctor.analyzers.recipes import LINUX, command, container_with_gpus
 from doctor.base.versions import major
@@ -102,7 +102,13 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
     if not driver:
         build = _other_build(case, found) if _is_cuda(found) and found.generation else ()
         recipes = (
-            build if other else (*build, *ways_to_install(case, found, system_of(case, event)))
+            build
+            if other
+            else (
+                *(by_conda(case, found) if _is_cuda(found) and "nccl" not in found.name else ()),
+                *build,
+                *ways_to_install(case, found, system_of(case, event)),
+            )
         )
         recipes += (_NO_SHADOW,) if "Unable to load any of" in event.text else ()
         recipes += (_OF_TOOLKIT,) if _BARE_CUDA.match(found.name) and not other else ()

@@ -55,6 +55,40 @@ def ways_to_install(case: Case, found: Library, system: str) -> tuple[Recipe, ..
     return tuple(recipes)
 
 
+_CONDA_TOOLKITS = ("9.0", "9.2", "10.0", "10.1", "10.2", "11.0", "11.1", "11.3", "11.8")
+"""Releases of the Conda package cudatoolkit, the last one that bears this name."""
+
+
+def by_conda(case: Case, found: Library) -> tuple[Recipe, ...]:
+    """Return the recipe for a library of the CUDA toolkit where the log works with conda.
+
+    Up to CUDA 11 one package holds the runtime and the mathematical libraries; the sonames of
+    CUDA 11 are 11.0 (libcudart) and 11 or 10 (the others) in all its minor releases.
+    """
+    generation = found.generation
+    if not case.context.conda and not any("conda install" in line for line in case.log.lines):
+        return ()
+    wanted = "11.8" if major(generation or "x") == 11 else generation
+    if wanted not in _CONDA_TOOLKITS:
+        return ()
+    return (
+        Recipe(
+            title=f"Install the libraries of CUDA {wanted} into the conda environment",
+            use_if=("the package has no build for a newer CUDA",),
+            note="They do not touch the driver, and lie beside those of another CUDA.",
+            steps=(
+                Action(
+                    run=(
+                        *("conda", "install", "-p", "{python.conda|<environment>}"),
+                        *("-c", "conda-forge", "-c", "defaults", f"cudatoolkit={wanted}"),
+                    )
+                ),
+            ),
+            ask={"environment": "the folder of the environment, or use -n with its name"},
+        ),
+    )
+
+
 def _of_nvidia(found: Library) -> bool:
     return any(name.startswith("nvidia-") for name in found.packages.pip)
 

@@ -238,7 +238,29 @@ def _architecture(case: Case, event: Event) -> Explanation:
             f"{name} is built for another processor than this Python",
             "A process loads only libraries of its own processor: arm64 for Apple silicon, x86_64 "
             "for Intel and under Rosetta.",
+            recipes=_other_wheel(event),
             name="wrong-architecture",
+        ),
+    )
+
+
+def _other_wheel(event: Event) -> tuple[Recipe, ...]:
+    """Return what helps where a wheel holds a library for another processor than its name says."""
+    package = package_of(event.text.partition(".so")[0].strip())
+    known = names.distribution_of(package or "") or "<package>"
+    ask = {} if known != "<package>" else {"package": "the package of the file"}
+    return (
+        Recipe(
+            title="Install the package again with this Python, without pip's cache",
+            use_if=("it was installed by another Python, or copied",),
+            steps=(Action(install=(known,), options=_FRESH),),
+            ask=ask,
+        ),
+        Recipe(
+            title="Take another release of the package, or build it from its sources",
+            use_if=("the fresh wheel has the same fault: its name promises both processors",),
+            steps=(Action(run=("python", "-m", "pip", "install", "--no-binary", known, known)),),
+            ask=ask,
         ),
     )
 

@@ -11,7 +11,7 @@ from doctor.analyzers.recipes import LINUX
 from doctor.analyzers.undefined_symbols.cuda import KEYS, of_cuda
 from doctor.analyzers.undefined_symbols.owners import file_name, library_of, owner, short
 from doctor.analyzers.undefined_symbols.system import GONE, of_libc, of_libstdcxx, of_python
-from doctor.analyzers.undefined_symbols.torch import of_torch
+from doctor.analyzers.undefined_symbols.torch import is_part_of_torch, of_torch
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 
@@ -47,9 +47,9 @@ def explain_symbols(case: Case, missing: MissingSymbols) -> Explanation | None:
         return of_libc(event, path, symbols[0])
     if library_of(symbols[0]) == _BLAS:
         return _of_blas(missing)
-    if "torch" in owners:
+    if "torch" in owners or (not any(owners) and is_part_of_torch(path)):
         of = tuple(one for one, whose in zip(symbols, owners, strict=True) if whose == "torch")
-        return of_torch(case, event, path, of)
+        return of_torch(case, event, path, of or symbols)
     first = owners[0]
     if first in KEYS:
         return of_cuda(case, event, path, first, symbols[0])

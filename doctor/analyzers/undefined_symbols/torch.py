@@ -14,19 +14,24 @@ from doctor.model.issues import Action, Option, Recipe, Snippet
 from doctor.timelines.symbols import Range, built_for, exporters
 
 _OWN_FILE = re.compile(
-    r"(?:^|[/\\])(?:lib(?:torch|c10)\w{0,40}|_C\.cpython[\w-]{1,60})\.(?:so|dylib)[\w.]{0,20}$"
+    r"(?:^|[/\\])(?:lib(?:torch|c10|shm|caffe2)\w{0,40}|_C\.cpython[\w-]{1,60})\.(?:so|dylib)[\w.]{0,20}$"
 )
-_LOADED = re.compile(r"/torch/lib/|/torch/_C\.")
+_OF_TORCH = re.compile(r"/torch/lib/|/torch/_C\.")
 _ALWAYS = "THPVariableClass"
 """A name that every release of torch exports."""
 _COMPANIONS = ("torchvision", "torchaudio")
+
+
+def is_part_of_torch(path: str) -> bool:
+    """Say whether a file is one of torch's own libraries."""
+    return bool(_OWN_FILE.search(path) and _OF_TORCH.search(path))
 
 
 def of_torch(case: Case, event: Event, path: str, symbols: tuple[str, ...]) -> Explanation:
     """Explain symbols of torch that the torch which was loaded does not export."""
     here = fact_text(case, "torch.release")
     file = file_name(path)
-    if _OWN_FILE.search(path) and _LOADED.search(path):
+    if is_part_of_torch(path):
         return _mixed(event, file, symbols)
     found = built_for(symbols, package="torch", installed=here)
     if found is None:
@@ -179,8 +184,14 @@ def _mixed(event: Event, file: str, symbols: tuple[str, ...]) -> Explanation:
                 Recipe(
                     title="Install the same torch again",
                     steps=(
-                        Action(install=("torch=={torch.release}",), options=(Option.REINSTALL,)),
+                        Action(uninstall=("torch",)),
+                        Action(
+                            install=("torch=={torch.release|<release>}",),
+                            options=(Option.REINSTALL,),
+                        ),
                     ),
+                    ask={"release": "the release that was installed last"},
+                    note="Where conda installed one of them, run conda remove pytorch as well.",
                 ),
             ),
             name="torch-files-mixed",

@@ -37,8 +37,14 @@ def with_package(found: Detection, log: Log) -> Detection:
         return found
     if not (name := _package(found, log)):
         return _own_code_first(found, log)
-    recipes = tuple(_filled(one, name) if one in asking else one for one in found.recipes)
-    return msgspec.structs.replace(found, recipes=recipes)
+    recipes = [_filled(one, name) if one in asking else one for one in found.recipes]
+    if any(_calls(evidence, log) for evidence in found.evidence):
+        # What lies in a package is not the user's to change: its newer release comes first.
+        filled = [one for one, old in zip(recipes, found.recipes, strict=True) if old in asking]
+        others = [one for one in recipes if one not in filled]
+        if others and all(one.snippet is not None for one in others):
+            recipes = [*filled, *others]
+    return msgspec.structs.replace(found, recipes=tuple(recipes))
 
 
 def _own_code_first(found: Detection, log: Log) -> Detection:
@@ -52,15 +58,25 @@ def _own_code_first(found: Detection, log: Log) -> Detection:
 
 def _calls_itself(evidence: Evidence, log: Log) -> bool:
     """Say whether the innermost frame outside torch and Python is no installed package's."""
+    return _innermost(evidence, log) == ""
+
+
+def _calls(evidence: Evidence, log: Log) -> bool:
+    """Say whether the innermost frame outside torch and Python is an installed package's."""
+    return bool(_innermost(evidence, log))
+
+
+def _innermost(evidence: Evidence, log: Log) -> str | None:
+    """Return the package of the innermost frame outside torch and Python; "" is other code."""
     if evidence.source != log.source:
-        return False
+        return None
     for text in _texts("", evidence.line, log):
         frame = _FRAME.search(text[:_LONGEST])
         if frame and package_of(frame[1]) is None and is_library(frame[1]):
             continue
         if frame and package_of(frame[1]) not in NEVER:
-            return package_of(frame[1]) is None
-    return False
+            return package_of(frame[1]) or ""
+    return None
 
 
 def _package(found: Detection, log: Log) -> str:
