@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from doctor.host import Host
 from doctor.model.facts import State
 from doctor.observe.probes import nvidia
 from doctor.observe.scene import Scene
@@ -148,12 +150,32 @@ _PRIME_RULE = (
         ("/etc/modprobe.d/blacklist-nvidia.conf", "blacklist nvidia\nalias nvidia off\n"),
     ],
 )
+@pytest.mark.parametrize("tool", ["prime-select", "nvidia-smi"])
 def test_what_switches_a_gpu_off_is_asked_where_pci_shows_none(
-    tmp_path: Path, path: str, text: str
+    tmp_path: Path, path: str, text: str, tool: str
 ) -> None:
-    host = made_host(tmp_path, {path: text})
+    host = made_host(tmp_path, {path: text}, {tool: "exit 9"})
     assert values(facts_of(nvidia.probe(Scene(host=host))))["nvidia.switched_off_by"] == [path]
     assert "nvidia.switched_off_by" not in _seen(tmp_path, {path: text})
+
+
+def test_a_machine_without_card_and_driver_reads_no_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = dict.fromkeys(("/usr/lib/udev/rules.d/50-pm-nvidia.rules",), _PRIME_RULE)
+    host = made_host(tmp_path, {"/etc/prime-discrete": "off\n", **rules})
+    opened: list[str] = []
+    for name in ("list", "read"):
+        asked = getattr(Host, name)
+
+        def watched(self: Host, path: str, *rest: Any, ask: Any = asked, **more: Any) -> Any:
+            opened.append(path)
+            return ask(self, path, *rest, **more)
+
+        monkeypatch.setattr(Host, name, watched)
+    assert "nvidia.switched_off_by" not in values(facts_of(nvidia.probe(Scene(host=host))))
+    assert opened
+    assert not [path for path in opened if "udev" in path or "modprobe" in path or "prime" in path]
 
 
 @pytest.mark.parametrize(
@@ -166,5 +188,5 @@ def test_what_switches_a_gpu_off_is_asked_where_pci_shows_none(
     ],
 )
 def test_what_leaves_a_gpu_on(tmp_path: Path, path: str, text: str) -> None:
-    host = made_host(tmp_path, {path: text})
+    host = made_host(tmp_path, {path: text}, {"prime-select": "echo intel"})
     assert "nvidia.switched_off_by" not in values(facts_of(nvidia.probe(Scene(host=host))))

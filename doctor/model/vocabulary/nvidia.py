@@ -52,8 +52,8 @@ NVIDIA: dict[str, str] = {
         "files that keep the module from being loaded, where a GPU waits for it"
     ),
     "nvidia.switched_off_by": (
-        "files that switch NVIDIA's GPU off or take it from PCI, where PCI shows none and no "
-        "driver is loaded"
+        "files that switch NVIDIA's GPU off or take it from PCI, where PCI shows none, no "
+        "driver is loaded, and nvidia-smi or prime-select is installed"
     ),
     "nvidia.prime_select": "path of prime-select, which chooses the GPU of a laptop",
     "nvidia.nodes_barred": (

@@ -47,7 +47,7 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     )
     yield "nvidia.smi", present(smi, "PATH") if smi else absent("PATH")
     yield from files.driver_files(host, shown=shown)
-    yield from of_modules(host, on_bus, loaded=kernel is not None)
+    yield from of_modules(host, on_bus, loaded=kernel is not None, installed=smi is not None)
     # A library alone is no driver: images and runners carry it for machines that have one.
     library = files.nvml_library(host) if not shown else None
     if not shown and library is None:

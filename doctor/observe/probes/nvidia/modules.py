@@ -28,10 +28,13 @@ _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/li
 _TAKES_AWAY = re.compile(r'ATTR\{remove\}\s*=\s*"1"')
 
 
-def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> FactStream:
+def of_modules(
+    host: Host, on_bus: Mapping[str, str], *, loaded: bool, installed: bool
+) -> FactStream:
     """Yield what tells why cards have no driver.
 
-    `on_bus` are the cards, `loaded` says whether NVIDIA's module is in the kernel.
+    `on_bus` are the cards, `loaded` says whether NVIDIA's module is in the kernel, and `installed`
+    whether a tool of the driver is on the disk.
     """
     cards = [_card(host, folder, holder) for folder, holder in on_bus.items()]
     yield (
@@ -47,12 +50,14 @@ def of_modules(host: Host, on_bus: Mapping[str, str], *, loaded: bool) -> FactSt
         if forbidding
         else absent("modprobe.d, /proc/cmdline"),
     )
-    off = list(_switching_off(host)) if not cards and not loaded else []
+    prime = host.which("prime-select")
+    # The rules are many: a machine that has neither card nor driver does not pay for them.
+    hidden = not cards and not loaded and (installed or prime is not None)
+    off = list(_switching_off(host)) if hidden else []
     yield (
         "nvidia.switched_off_by",
         present(off, ", ".join((_PRIME, *_UDEV))) if off else absent(", ".join((_PRIME, *_UDEV))),
     )
-    prime = host.which("prime-select")
     yield "nvidia.prime_select", present(prime, "PATH") if prime else absent("PATH")
     yield from _built(host) if waits else _not_asked()
     yield "host.secure_boot", _secure_boot(host)
