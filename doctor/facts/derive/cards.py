@@ -32,10 +32,24 @@ def cards(facts: Facts) -> FactStream:
         for card in devices.cards(facts, "nvidia.cards")
         if str(card.get("driver", "")) in _NVIDIAS_OWN
     ]
+    older = [
+        _label(card)
+        for card in devices.cards(facts, "nvidia.cards")
+        if _MAXWELL <= _number(card) < _TURING
+    ]
+    yield "nvidia.before_turing", present(older, SOURCE) if older else absent(SOURCE)
     driver = value_of(facts, "nvidia.driver_version")
     waiting = [_label(card) for card in free] if not driver else []
     yield "nvidia.undriven", present(waiting, SOURCE) if waiting else absent(SOURCE)
-    left = _not_taken(free, facts) if driver else []
+    unlisted = _not_taken(free, facts) if driver else []
+    # A driver that does not know a card leaves it unbound.
+    unplaced = [str(one).partition(": ")[0] for one in devices.texts(facts, "nvidia.bar_missing")]
+    left = [
+        card
+        for card in unlisted
+        if not card.get("driver") and card.get("pci_bus_id") not in unplaced
+    ]
+    yield from _silent([card for card in unlisted if card.get("driver")], facts)
     sorted_ = {
         name: [_label(card) for card in left if _need(card, facts) == name] for name in _NEEDS
     }
@@ -43,6 +57,32 @@ def cards(facts: Facts) -> FactStream:
         yield f"nvidia.{name}", present(found, SOURCE) if found else absent(SOURCE)
 
 
+def _silent(held: list[dict[str, Any]], facts: Facts) -> FactStream:
+    """Yield the cards that the driver holds and NVML leaves out, and those with Xid 79.
+
+    A scheduler may close the device files of GPUs to a job, so that they are left out as well.
+    """
+    lost = {
+        str(one.get("pci_bus_id"))[-10:] for one in devices.cards(facts, "nvidia.xid") if _fell(one)
+    }
+    fallen = [_label(card) for card in held if _place(card) in lost]
+    silent = [_label(card) for card in held]
+    if value_of(facts, "env.SLURM_JOB_ID") is not None:
+        silent = fallen
+    yield "nvidia.cards_silent", present(silent, SOURCE) if silent else absent(SOURCE)
+    yield "nvidia.cards_fallen", present(fallen, SOURCE) if fallen else absent(SOURCE)
+
+
+def _fell(xid: dict[str, Any]) -> bool:
+    return xid.get("code") == _OFF_THE_BUS
+
+
+def _place(card: dict[str, Any]) -> str:
+    """Return the slot as the kernel's log has it, without the function: 0000:ca:00."""
+    return str(card.get("pci_bus_id")).partition(".")[0][-10:]
+
+
+_OFF_THE_BUS = 79
 _NEEDS = ("needs_open_module", "needs_closed_module", "needs_legacy_driver", "cards_untaken")
 
 

@@ -22,6 +22,7 @@ def halves(facts: Facts) -> FactStream:
     stands_in = _stands_in(facts)
     yield "nvidia.forward_compatibility", present(True, SOURCE) if stands_in else absent(SOURCE)
     yield "nvidia.libcuda_differs", absent(SOURCE) if stands_in else _difference(facts)
+    yield "nvidia.libcuda_older", _older(facts)
     yield "nvidia.compat_outdated", _outdated(facts)
     yield "nvidia.l4t_driver", derived_fact(facts, "nvidia.driver_version", make=_l4t)
     manager, kernel = (
@@ -85,6 +86,18 @@ def _difference(facts: Facts) -> Fact:
         ),
         SOURCE,
     )
+
+
+def _older(facts: Facts) -> Fact:
+    """Return whether libcuda is older than the kernel's module, where the two differ."""
+    library, kernel = (
+        parse(str(value_of(facts, f"nvidia.{name}") or ""))
+        for name in ("libcuda_version", "driver_version")
+    )
+    if library is None or kernel is None or _stands_in(facts):
+        return absent(SOURCE)
+    differ = _difference(facts).state is State.PRESENT
+    return present(library < kernel, SOURCE) if differ else absent(SOURCE)
 
 
 def _outdated(facts: Facts) -> Fact:

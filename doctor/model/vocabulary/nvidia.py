@@ -78,6 +78,10 @@ NVIDIA: dict[str, str] = {
         "files of firmware that the driver did not find, from the kernel's log: "
         "nvidia/580.95.05/gsp_ga10x.bin"
     ),
+    "nvidia.bar_missing": (
+        "GPUs whose memory window got no address, from the kernel's log: 0000:02:00.0: BAR1 is 0M "
+        "@ 0x0"
+    ),
     "nvidia.xid_restart": "visible GPUs whose last Xids call for a restart of the machine",
     "nvidia.xid_reset": "visible GPUs whose last Xids call for a reset of the GPU",
     "nvidia.xid_watch": "visible GPUs with Xids that call for attention",
@@ -142,6 +146,12 @@ NVIDIA: dict[str, str] = {
         "their generation"
     ),
     "nvidia.cards_untaken": "GPUs on PCI that the loaded driver does not take, for another reason",
+    "nvidia.before_turing": (
+        "GPUs on PCI from Maxwell to Volta, which the closed module serves up to branch 580 and "
+        "CUDA up to 12"
+    ),
+    "nvidia.cards_silent": "GPUs on PCI that the driver holds, and NVML does not list",
+    "nvidia.cards_fallen": "those of them that the driver said to have fallen off the bus (Xid 79)",
     "nvidia.job_without_gpu": (
         "by what one sees that Slurm gave this job none of the node's GPUs: "
         "CUDA_VISIBLE_DEVICES=NoDevFiles"
@@ -190,6 +200,7 @@ NVIDIA: dict[str, str] = {
     "nvidia.fabric_manager_differs": (
         "in words, where the fabric manager is of another version than the driver"
     ),
+    "nvidia.libcuda_older": "where they differ: true where libcuda is the older of the two",
     "nvidia.libcuda_version": "driver version in the file name of that libcuda",
     "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
     "nvidia.fabric_manager": "version of nvidia-fabricmanager where it is installed",

@@ -85,10 +85,11 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
 def _logged(log: KernelLog | None) -> FactStream:
     """Yield what the driver wrote into the kernel's log; nothing where none is loaded."""
     nothing = absent(_NO_DRIVER)
-    found = log or KernelLog(nothing, nothing, nothing)
+    found = log or KernelLog(nothing, nothing, nothing, nothing)
     yield "nvidia.xid", found.xids
     yield "nvidia.start_failed", found.start_failed
     yield "nvidia.firmware_missing", found.firmware_missing
+    yield "nvidia.bar_missing", found.bar_missing
 
 
 def _asked(host: Host, patience: float, *, loaded: bool) -> tuple[NvmlAnswer, KernelLog | None]:

@@ -24,7 +24,12 @@ _MOST_BYTES = 4 << 20
 _MOST_KINDS = 64
 _PATIENCE = 0.15
 """Seconds: NVML, which is asked at the same time, takes no less."""
-_MARKS = (b"NVRM: Xid", b"RmInitAdapter failed", b"irmware load for nvidia/")
+_MARKS = (
+    b"NVRM: Xid",
+    b"RmInitAdapter failed",
+    b"irmware load for nvidia/",
+    b"is 0M @ 0x0",
+)
 _INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/")
 _XID = re.compile(
     r"^\d{1,6},\d{1,20},(?P<at>\d{1,20}),[^;\n]{0,80};NVRM: Xid "
@@ -41,6 +46,10 @@ _OF_INTEL = re.compile(
     r";(?:xe|i915) (?P<place>[0-9a-f:.]{7,16}): Direct firmware load for "
     r"(?P<file>(?:xe|i915)/[\w./-]{1,80}) failed with error -2\b"
 )
+_NO_BAR = re.compile(
+    r"NVRM: (?P<text>BAR\d is 0M @ 0x0) \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\)"
+)
+"""The words of nv_pci_probe() for a card whose memory window got no address."""
 _MOST_STARTS = 16
 _PROCESS = re.compile(r"\bname=([^,]{1,64})")
 _KEPT = 160
@@ -51,22 +60,26 @@ class KernelLog(NamedTuple):
 
     `xids` are the Xids of each GPU by their number, in the order of their first report;
     `start_failed` the GPUs that the driver could not start, in its words; `firmware_missing` the
-    files that it asked for in vain (error -2, ENOENT).
+    files that it asked for in vain (error -2, ENOENT); `bar_missing` the GPUs whose memory window
+    got no address.
     """
 
     xids: Fact
     start_failed: Fact
     firmware_missing: Fact
+    bar_missing: Fact
 
 
 def kernel_log(host: Host) -> KernelLog:
     """Return what the driver wrote into the kernel's log since the start of the machine."""
     text = _text(host)
     if isinstance(text, Fact):
-        return KernelLog(text, text, text)
+        return KernelLog(text, text, text, text)
     failed = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _FAILED.finditer(text))
     files = dict.fromkeys(one["file"] for one in _FIRMWARE.finditer(text))
-    found = (_collected(text), list(failed)[:_MOST_STARTS], list(files)[:_MOST_STARTS])
+    bars = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _NO_BAR.finditer(text))
+    starts = (list(one)[:_MOST_STARTS] for one in (failed, files, bars))
+    found = (_collected(text), *starts)
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
 
 
