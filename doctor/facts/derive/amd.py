@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from doctor.facts.derive.making import SOURCE
-from doctor.facts.devices import cards
+from doctor.facts.devices import cards, texts
 from doctor.model.facts import Facts, FactStream, absent, present, value_of
 
 _ABOVE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -24,6 +24,8 @@ _SERVED = frozenset(
 
 A processor's own graphics are none of them: nobody misses those.
 """
+_IN_PROCESSORS = frozenset({"gfx902", "gfx909", "gfx90c", "gfx1035", "gfx1036", "gfx1037"})
+"""Chips of processors' own graphics that no wheel of torch for ROCm holds code for."""
 _VEGA = {"gfx900", "gfx902", "gfx909", "gfx90c"}
 """The chips of generation 9 that run each other's code.
 
@@ -42,8 +44,32 @@ def amd_choices(facts: Facts) -> FactStream:
     served = [gpu["gfx"] for gpu in cards(facts, "amd.gpus") if gpu.get("gfx") in _SERVED]
     served = list(dict.fromkeys(served))
     yield "amd.for_rocm", present(served, SOURCE) if served else absent(SOURCE)
+    small = _small_first(facts)
+    yield "amd.small_first", present(small[0], SOURCE) if small else absent(SOURCE)
+    yield "amd.card", present(small[1], SOURCE) if small else absent(SOURCE)
     said = _wrong(facts)
     yield "amd.visible_error", present(said, SOURCE) if said else absent(SOURCE)
+
+
+def _small_first(facts: Facts) -> tuple[str, int] | None:
+    """Return words and the card's number where a processor's own graphics comes before a card.
+
+    HIP counts in the order of kfd's nodes, which the firmware decides.
+    """
+    chosen = (*_ABOVE, "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION")
+    if any(value_of(facts, f"env.{name}") is not None for name in chosen):
+        return None
+    chips = [str(gpu.get("gfx")) for gpu in cards(facts, "amd.gpus")]
+    compiled = [arch.partition(":")[0] for arch in texts(facts, "torch.arch_list")]
+    if not chips or chips[0] not in _IN_PROCESSORS or chips[0] in compiled:
+        return None
+    number = next((place for place, chip in enumerate(chips) if chip in _SERVED), None)
+    if number is None:
+        return None
+    return (
+        f"cuda:0 is the processor's own {chips[0]}, cuda:{number} the card {chips[number]}",
+        number,
+    )
 
 
 def _wrong(facts: Facts) -> str:

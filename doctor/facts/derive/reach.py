@@ -41,6 +41,8 @@ def reach(facts: Facts) -> FactStream:
     )
     job = job_without_gpu(facts)
     yield "nvidia.job_without_gpu", present(job, SOURCE) if job else absent(SOURCE)
+    selected = selector_error(facts)
+    yield "intel.selector_error", present(selected, SOURCE) if selected else absent(SOURCE)
     here = vendors_shown(facts)
     yield "gpu.vendors", present(list(here), SOURCE) if here else absent(SOURCE)
     hidden = {vendor: by for vendor in here if (by := _hidden_by(vendor, facts))}
@@ -84,6 +86,23 @@ def job_without_gpu(facts: Facts) -> str:
     if job is None or chosen is not None or given or not driven or not none_listed:
         return ""
     return f"SLURM_JOB_ID={job} without SLURM_JOB_GPUS"
+
+
+def selector_error(facts: Facts) -> str:
+    """Say in words where ONEAPI_DEVICE_SELECTOR leaves torch no GPU; else return an empty text.
+
+    torch takes its devices from Level Zero alone. Terms that begin with ! only take away
+    (https://intel.github.io/llvm/EnvironmentVariables.html).
+    """
+    value = value_of(facts, "env.ONEAPI_DEVICE_SELECTOR")
+    terms = [term.strip().lower() for term in value.split(";")] if isinstance(value, str) else []
+    chosen = [term.partition(":")[0] for term in terms if term and not term.startswith("!")]
+    if not chosen or any(backend in _OF_LEVEL_ZERO for backend in chosen):
+        return ""
+    return f"ONEAPI_DEVICE_SELECTOR={value} leaves devices of {' and '.join(chosen)} alone"
+
+
+_OF_LEVEL_ZERO = ("level_zero", "*")
 
 
 def _uncovered(build: str, archs: list[str], gpus: list[dict[str, str]]) -> list[str] | None:

@@ -31,6 +31,9 @@ FACTS: dict[str, str] = {
     "host.container": "docker, podman, kubernetes, lxc, apptainer; absent outside a container",
     "host.secure_boot": "whether Secure Boot is on; absent where the machine does not tell",
     "host.wsl": "true inside the Windows Subsystem for Linux; absent elsewhere",
+    "host.wsl_windows_cuda": (
+        "path of CUDA's library of Windows, where WSL hands no GPU in: /mnt/c/…/nvcuda.dll"
+    ),
     "torch.driver_missing_in_report": (
         "true where a report of collect_env found no NVIDIA driver, and names no GPU"
     ),

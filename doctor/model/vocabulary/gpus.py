@@ -9,6 +9,13 @@ GPUS: dict[str, str] = {
     ),
     "amd.gpu_present": "true where the kernel shows an AMD GPU, with or without a driver",
     "amd.driver": "version of the module amdgpu",
+    "amd.blocked_by": (
+        "what keeps amdgpu from GPUs that have no driver: nomodeset in /proc/cmdline"
+    ),
+    "amd.small_first": (
+        "in words, where a processor's own graphics is the first GPU, and a card comes after it"
+    ),
+    "amd.card": "the number of that card, as HIP_VISIBLE_DEVICES takes it",
     "amd.kfd": "/dev/kfd, through which ROCm computes: usable, no permission or missing",
     "amd.render": "the render nodes of these GPUs: usable, no permission or missing",
     "amd.groups_missing": (
@@ -36,6 +43,10 @@ GPUS: dict[str, str] = {
     "intel.level_zero": (
         "path of the Level Zero driver of Intel GPUs; absent where the loader finds none"
     ),
+    "intel.selector_error": (
+        "in words, where ONEAPI_DEVICE_SELECTOR leaves no device of Level Zero, which torch needs"
+    ),
+    "intel.blocked_by": "what keeps its driver from it: nomodeset in /proc/cmdline",
     "intel.groups_missing": "groups that may open that node and that this user is not in",
     # derived: which GPUs are reached
     "gpu.vendors": "whose GPUs the machine shows: nvidia, amd, intel",

@@ -55,6 +55,10 @@ NVIDIA: dict[str, str] = {
         "files that switch NVIDIA's GPU off or take it from PCI, where PCI shows none, no "
         "driver is loaded, and nvidia-smi or prime-select is installed"
     ),
+    "nvidia.switcher": (
+        "the tool on PATH that writes such files: prime-select, envycontrol, supergfxctl, "
+        "system76-power or optimus-manager"
+    ),
     "nvidia.prime_select": "path of prime-select, which chooses the GPU of a laptop",
     "nvidia.nodes_barred": (
         "device nodes whose mode is open to this user and that it may not open: a control "

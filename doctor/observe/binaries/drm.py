@@ -76,6 +76,21 @@ def _opens(host: Host, path: str) -> bool:
     return os.access(host.at(path), os.R_OK | os.W_OK)
 
 
+def blocked_by(host: Host) -> Fact:
+    """Say whether the kernel was told to let no driver set up a GPU (nomodeset).
+
+    The drivers of AMD and Intel then give up at once
+    (https://docs.kernel.org/admin-guide/kernel-parameters.html).
+    """
+    words = (host.read(_COMMAND_LINE, limit=1 << 13) or "").split()
+    if "nomodeset" not in words:
+        return absent(_COMMAND_LINE)
+    return present(f"nomodeset in {_COMMAND_LINE}", _COMMAND_LINE)
+
+
+_COMMAND_LINE = "/proc/cmdline"
+
+
 def groups_missing(host: Host, paths: Sequence[str]) -> Fact:
     """Name the groups to whom the nodes belong that this user may not open."""
     closed = [path for path in paths if host.exists(path) and not _opens(host, path)]

@@ -17,7 +17,7 @@ BOUND = 2.0
 
 _VENDOR = "0x8086"
 _DRIVERS = ("libze_intel_gpu.so.1", "libze_intel_gpu_legacy1.so.1")
-_WAITING = ("undriven", "firmware_missing")
+_WAITING = ("undriven", "firmware_missing", "blocked_by")
 _IN_PROCESSOR = "0000:00:02.0"
 """Where a GPU sits that is part of the processor."""
 _COMPUTES = ("0x7d", "0x64", "0xb0")
@@ -46,6 +46,7 @@ def probe(scene: Scene) -> FactStream:
     labels = [_label(host, address) for address in waiting]
     yield "intel.undriven", present(labels, drm.PCI) if waiting else absent(drm.PCI)
     yield "intel.firmware_missing", _firmware_missing(host, waiting)
+    yield "intel.blocked_by", drm.blocked_by(host) if waiting else absent("each has its driver")
     yield "intel.level_zero", _level_zero(host)
     yield "intel.render", drm.rights(host, nodes) if nodes else present("missing", drm.PCI)
     yield "intel.groups_missing", drm.groups_missing(host, nodes)

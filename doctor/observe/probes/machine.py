@@ -48,6 +48,7 @@ def probe(scene: Scene, *, patience: float = 2.0) -> FactStream:
     yield "host.glibcxx_max", _glibcxx(host)
     yield "host.container", _container(host)
     yield "host.wsl", _wsl(host)
+    yield "host.wsl_windows_cuda", _windows_cuda(host)
     yield "host.jetson", _jetson(host)
     yield from _processor(scene, patience)
 
@@ -193,6 +194,16 @@ def _wsl(host: Host) -> Fact:
         if "microsoft" in version.lower()
         else absent("/proc/version")
     )
+
+
+def _windows_cuda(host: Host) -> Fact:
+    """Return the path of CUDA's library of Windows, where WSL hands no GPU in."""
+    kernel = (host.read("/proc/version", limit=4096) or "").lower()
+    here = "microsoft" in kernel and not host.exists("/dev/dxg") and host.exists(_NVCUDA)
+    return present(_NVCUDA, _NVCUDA) if here else absent(_NVCUDA)
+
+
+_NVCUDA = "/mnt/c/Windows/System32/nvcuda.dll"
 
 
 def _jetson(host: Host) -> Fact:

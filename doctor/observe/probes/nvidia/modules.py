@@ -25,6 +25,8 @@ _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e
 _MOST_KERNELS = 12
 _PRIME = "/etc/prime-discrete"
 _UDEV = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
+_SWITCHERS = ("prime-select", "envycontrol", "supergfxctl", "system76-power", "optimus-manager")
+"""Tools that switch the GPU of a laptop off by such files."""
 _TAKES_AWAY = re.compile(r'ATTR\{remove\}\s*=\s*"1"')
 
 
@@ -58,6 +60,8 @@ def of_modules(
         "nvidia.switched_off_by",
         present(off, ", ".join((_PRIME, *_UDEV))) if off else absent(", ".join((_PRIME, *_UDEV))),
     )
+    switcher = next(filter(host.which, _SWITCHERS), None) if off else None
+    yield "nvidia.switcher", present(switcher, "PATH") if switcher else absent("PATH")
     yield "nvidia.prime_select", present(prime, "PATH") if prime else absent("PATH")
     yield from _built(host) if waits else _not_asked()
     yield "host.secure_boot", _secure_boot(host)

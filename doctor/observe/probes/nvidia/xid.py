@@ -46,9 +46,7 @@ _OF_INTEL = re.compile(
     r";(?:xe|i915) (?P<place>[0-9a-f:.]{7,16}): Direct firmware load for "
     r"(?P<file>(?:xe|i915)/[\w./-]{1,80}) failed with error -2\b"
 )
-_NO_BAR = re.compile(
-    r"NVRM: (?P<text>BAR\d is 0M @ 0x0) \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\)"
-)
+_NO_BAR = re.compile(r"NVRM: (?P<text>BAR\d is 0M @ 0x0) \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\)")
 """The words of nv_pci_probe() for a card whose memory window got no address."""
 _MOST_STARTS = 16
 _PROCESS = re.compile(r"\bname=([^,]{1,64})")
