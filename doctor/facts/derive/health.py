@@ -22,6 +22,8 @@ _BUSY_STATES = (0, 1, 2)
 
 In the others its PCIe link may rest, and says nothing of the slot.
 """
+_WIDE = 8
+"""Lanes of a GPU that is not made for one lane."""
 _FAR_BELOW = 0.7
 """Of the power that the maker intends."""
 _FOR_ONE_PROCESS = 1 << 30
@@ -57,6 +59,9 @@ def health(facts: Facts) -> FactStream:
     barred = [gpu for gpu in gpus if _undivided(gpu, {}) or _prohibited(gpu, {})]
     none_left = bool(gpus) and len(barred) == len(gpus)
     yield "nvidia.none_usable", present(True, SOURCE) if none_left else absent(SOURCE)
+    free = [gpu for gpu in gpus if _takes_programs(gpu, shared)]
+    some = ",".join(str(gpu["uuid"]) for gpu in free) if len(free) < len(gpus) else ""
+    yield "nvidia.free", present(some, SOURCE) if some else absent(SOURCE)
     states = {_taken(gpu, shared) for gpu in gpus}
     taken = states.pop() if len(states) == 1 else ""
     yield "nvidia.taken", present(taken, SOURCE) if taken else absent(SOURCE)
@@ -150,6 +155,11 @@ def _taken(gpu: dict[str, Any], shared: Set[object]) -> str:
     return "full" if total - used < _FOR_ONE_PROCESS else ""
 
 
+def _takes_programs(gpu: dict[str, Any], shared: Set[object]) -> bool:
+    barred = gpu.get("error") or gpu.get("mig") is True or _prohibited(gpu, {})
+    return bool(gpu.get("uuid")) and not barred and not _taken(gpu, shared)
+
+
 def _remap_failed(_: dict[str, Any], told: dict[str, Any]) -> str:
     return "a row of its memory could not be remapped" if told.get("remap_failed") is True else ""
 
@@ -191,8 +201,11 @@ def _narrow(gpu: dict[str, Any], told: dict[str, Any], every: Sequence[dict[str,
     here, most = told.get("pcie_width"), told.get("pcie_width_max")
     if not isinstance(here, int) or not isinstance(most, int) or not 0 < here < most:
         return ""
-    works = told.get("performance_state") in _BUSY_STATES
-    return f"{here} of {most} PCIe lanes" if works or _rests_wide(gpu, most, every) else ""
+    if told.get("performance_state") in _BUSY_STATES or _rests_wide(gpu, most, every):
+        return f"{here} of {most} PCIe lanes"
+    # Rest lowers the generation of a link, and hardly its width so far: that is a riser's.
+    alone = here == 1 and most >= _WIDE
+    return f"{here} of {most} PCIe lanes, at rest" if alone else ""
 
 
 def _rests_wide(gpu: dict[str, Any], most: int, every: Sequence[dict[str, Any]]) -> bool:

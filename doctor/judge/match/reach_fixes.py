@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from doctor.model.issues import Action, Condition, Recipe
+from doctor.model.issues import Action, Condition, Recipe, Snippet
 
 _BARE = (Condition(fact="host.container", absent=True), Condition(fact="host.wsl", absent=True))
 _NO_JETSON = (*_BARE, Condition(fact="host.jetson", absent=True))
 """A Jetson has its driver from JetPack, and no memory module."""
+_STARTED_BY_HAND = Condition(fact="host.container", matches="^(?:docker|podman|container)")
 _IN_CONTAINER = Condition(fact="host.container", present=True)
 
 
@@ -189,17 +190,22 @@ _SOME = (
         lasting=False,
     ),
 )
+_ANOTHER = Recipe(
+    title="Use the GPUs that are free",
+    use_if=(Condition(fact="nvidia.free", present=True),),
+    steps=(Action(env={"CUDA_VISIBLE_DEVICES": "{nvidia.free}"}),),
+    verify=("{python.executable}", "-c", "import torch; print(torch.cuda.mem_get_info())"),
+)
 _FULL = (
+    _ANOTHER,
     Recipe(
-        title=(
-            "See who holds the memory, and end what is left over; or choose another GPU with "
-            "CUDA_VISIBLE_DEVICES"
-        ),
+        title="See who holds the memory, and end what is left over of your own",
         steps=(Action(run=("nvidia-smi",)),),
         lasting=False,
     ),
 )
 _BUSY = (
+    _ANOTHER,
     Recipe(
         title="See who has the GPU, and in which compute mode it is",
         steps=(Action(run=("nvidia-smi", "-q", "-d", "COMPUTE,PIDS")),),
@@ -209,6 +215,7 @@ _BUSY = (
         title="Let several processes share the GPU",
         use_if=(
             Condition(fact="env.SLURM_JOB_ID", absent=True),
+            Condition(fact="nvidia.compute_prohibited", absent=True),
             "the machine is yours: clusters set the mode on purpose",
         ),
         steps=(Action(run=("nvidia-smi", "-c", "DEFAULT"), sudo=True),),
@@ -216,8 +223,20 @@ _BUSY = (
 )
 _HAND_IN = (
     Recipe(
+        title="Ask Kubernetes for a GPU in the description of the pod",
+        use_if=(Condition(fact="host.container", equals="kubernetes"), "a GPU is meant"),
+        note=(
+            "The device plugin then chooses the GPU; to name one by NVIDIA_VISIBLE_DEVICES goes "
+            "past it."
+        ),
+        snippet=Snippet(
+            where="the container in the pod's description, beside `image`",
+            after="resources: {limits: {nvidia.com/gpu: 1}}",
+        ),
+    ),
+    Recipe(
         title="Start the container with its GPUs",
-        use_if=("a GPU is meant; in Kubernetes, ask for nvidia.com/gpu under resources.limits",),
+        use_if=(_STARTED_BY_HAND, "a GPU is meant"),
         steps=(Action(run=("docker", "run", "--rm", "--gpus", "all", "<image>", "nvidia-smi")),),
     ),
 )

@@ -180,6 +180,10 @@ NVIDIA: dict[str, str] = {
         "visible GPUs that one process may use at a time, and that MPS does not share out"
     ),
     "nvidia.mps": "folder with the control pipe of CUDA's Multi-Process Service (MPS)",
+    "nvidia.free": (
+        "UUIDs of the visible GPUs that take programs, where others are full, busy, prohibited or "
+        "lost: CUDA_VISIBLE_DEVICES takes them"
+    ),
     "nvidia.taken": (
         "busy or full, where that holds for every visible GPU: a process has it for itself, "
         "or less than 1 GiB is free"
