@@ -68,3 +68,52 @@ def test_a_card_of_a_virtual_machine_waits_for_nothing() -> None:
     ]
     facts = derived(nvidia__cards=cards, nvidia__driver_version=None)
     assert value_of(facts, "nvidia.undriven") == ["0000:02:00.0 (10de:2684)"]
+
+
+_HELD = [
+    {"pci_bus_id": "0000:17:00.0", "device": "0x20b5", "driver": "nvidia"},
+    {"pci_bus_id": "0000:ca:00.0", "device": "0x20b5", "driver": "nvidia"},
+]
+_XID_79 = [{"code": 79, "pci_bus_id": "0000:ca:00", "count": 1, "last_seconds": 37}]
+
+
+@pytest.mark.parametrize(
+    ("more", "silent", "fallen"),
+    [
+        ({}, ["0000:ca:00.0 (10de:20b5)"], None),
+        ({"nvidia__xid": _XID_79}, ["0000:ca:00.0 (10de:20b5)"], ["0000:ca:00.0 (10de:20b5)"]),
+        ({"env__SLURM_JOB_ID": "7"}, None, None),
+        ({"host__container": "docker"}, None, None),
+        ({"nvidia__nvml": "Driver/library version mismatch"}, None, None),
+    ],
+)
+def test_a_card_that_the_driver_holds_and_nvml_does_not_list(
+    more: dict[str, Any], silent: list[str] | None, fallen: list[str] | None
+) -> None:
+    given = {
+        "nvidia__cards": _HELD,
+        "nvidia__driver_version": "580.95.05",
+        "nvidia__nvml": None,
+        "nvidia__gpus": [{"index": 0, "pci_bus_id": "0000:17:00.0"}],
+    }
+    facts = derived(**{**given, **more})
+    assert value_of(facts, "nvidia.cards_silent") == silent
+    assert value_of(facts, "nvidia.cards_fallen") == fallen
+    assert value_of(facts, "nvidia.cards_untaken") is None
+
+
+def test_a_card_without_address_space_is_not_unknown_to_the_driver() -> None:
+    window = ["0000:01:00.0: BAR1 is 0M @ 0x0"]
+    assert needed("0x2204", nvidia__bar_missing=window) == []
+
+
+@pytest.mark.parametrize(
+    ("device", "older"),
+    [("0x1b06", ["0000:01:00.0 (10de:1b06)"]), ("0x1e04", None), ("0x102d", None)],
+)
+def test_cards_from_maxwell_to_volta_are_told_from_others(
+    device: str, older: list[str] | None
+) -> None:
+    card = {"pci_bus_id": "0000:01:00.0", "device": device, "driver": "nouveau"}
+    facts = derived(nvidia__cards=[card], nvidia__driver_version=None)
+    assert value_of(facts, "nvidia.before_turing") == older

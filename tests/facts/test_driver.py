@@ -102,3 +102,34 @@ def test_a_compatibility_library_that_is_older_than_the_driver_stands_in_for_not
         nvidia__driver_version="595.71.05",
     )
     assert value_of(facts, "nvidia.compat_outdated") == "/usr/local/cuda/compat"
+
+
+@pytest.mark.parametrize(
+    ("library", "older"), [("535.54.03", True), ("580.105.08", False), ("580.95.05", None)]
+)
+def test_which_half_of_the_driver_is_the_older_one(library: str, older: bool | None) -> None:
+    facts = derived(
+        nvidia__libcuda="/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+        nvidia__libcuda_version=library,
+        nvidia__driver_version="580.95.05",
+        nvidia__nvml="Driver/library version mismatch",
+    )
+    assert value_of(facts, "nvidia.libcuda_older") is older
+
+
+_FREE_AND_TAKEN = [
+    {"index": 0, "uuid": "GPU-a", "memory_bytes": 24 << 30, "memory_used_bytes": 24 << 30},
+    {"index": 1, "uuid": "GPU-b", "memory_bytes": 24 << 30, "memory_used_bytes": 1 << 20},
+    {"index": 2, "uuid": "GPU-c", "compute_mode": "prohibited"},
+    {"index": 3, "uuid": "GPU-d", "error": "GPU is lost"},
+]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "free"),
+    [(_FREE_AND_TAKEN, "GPU-b"), (_FREE_AND_TAKEN[1:2], None), (_FREE_AND_TAKEN[:1], None)],
+)
+def test_the_gpus_that_are_free_are_named_where_others_are_not(
+    gpus: list[dict[str, Any]], free: str | None
+) -> None:
+    assert value_of(derived(nvidia__gpus=gpus, nvidia__visible=gpus), "nvidia.free") == free

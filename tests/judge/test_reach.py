@@ -167,7 +167,9 @@ def test_a_container_without_gpus_is_told_that_its_start_decides() -> None:
     (told,) = found(SKIPPED, host__container="docker", env__NVIDIA_VISIBLE_DEVICES="void")
     assert (told.id, told.severity) == ("reach/hidden", Severity.NOTE)
     assert "Without the variable" not in told.message
-    assert "nvidia.com/gpu" in " ".join(map(str, told.recipes[0].use_if))
+    assert [str(one.use_if[0]).count("kubernetes") for one in told.recipes] == [1, 0]
+    assert told.recipes[0].snippet is not None
+    assert "nvidia.com/gpu" in told.recipes[0].snippet.after
 
 
 def test_a_check_that_went_red_by_itself_is_told_alone() -> None:

@@ -16,7 +16,7 @@ from doctor.facts.derive import derive
 from doctor.fixes.attach import with_fixes
 from doctor.judge.match import diagnose
 from doctor.model.catalog import Catalog
-from doctor.model.facts import value_of
+from doctor.model.facts import present, value_of
 from doctor.model.findings import Finding
 from tests import toy
 
@@ -401,3 +401,26 @@ def test_what_is_wanted_with_each_torch_fits_the_tables_of_the_other_packages(
     old = {pair for pair, verdict in verdicts.items() if verdict is None}
     assert set(verdicts.values()) == {"fits", True, None}
     assert {torch for torch, name in old if name != "torchcodec"} == {"1.13.0", "1.13.1", "2.15.0"}
+
+
+@pytest.mark.parametrize(
+    ("release", "capability", "driver", "tag"),
+    [
+        ("2.13.0", "12.0", "570.133.07", "cu129"),  # RTX 5090 under a driver for CUDA 12
+        ("2.15.0", "7.0", "580.95.05", "cu126"),  # V100: the builds for CUDA 13 dropped it
+        ("2.15.0", "6.1", "580.95.05", "cu126"),
+        ("2.15.0", "9.0", "595.71.05", "cu134"),
+    ],
+)
+def test_the_build_of_torch_that_driver_and_gpu_want(
+    release: str, capability: str, driver: str, tag: str, catalog: Catalog
+) -> None:
+    """The rows of CUDA 12.6 and 12.9 count beside those of the default builds."""
+    given = {
+        "torch.release": release,
+        "host.machine": "x86_64",
+        "nvidia.driver_version": driver,
+        "nvidia.visible": [{"index": 0, "name": "NVIDIA", "capability": capability}],
+    }
+    facts = {name: present(value, "t") for name, value in given.items()}
+    assert value_of(derive(facts, catalog), "torch.wanted_tag") == tag

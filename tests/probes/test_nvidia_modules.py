@@ -150,12 +150,17 @@ _PRIME_RULE = (
         ("/etc/modprobe.d/blacklist-nvidia.conf", "blacklist nvidia\nalias nvidia off\n"),
     ],
 )
-@pytest.mark.parametrize("tool", ["prime-select", "nvidia-smi"])
+@pytest.mark.parametrize(
+    ("tool", "switcher"),
+    [("prime-select", "prime-select"), ("nvidia-smi", "envycontrol"), ("nvidia-smi", None)],
+)
 def test_what_switches_a_gpu_off_is_asked_where_pci_shows_none(
-    tmp_path: Path, path: str, text: str, tool: str
+    tmp_path: Path, path: str, text: str, tool: str, switcher: str | None
 ) -> None:
-    host = made_host(tmp_path, {path: text}, {tool: "exit 9"})
-    assert values(facts_of(nvidia.probe(Scene(host=host))))["nvidia.switched_off_by"] == [path]
+    tools = {name: "exit 9" for name in (tool, switcher) if name}
+    found = values(facts_of(nvidia.probe(Scene(host=made_host(tmp_path, {path: text}, tools)))))
+    assert found["nvidia.switched_off_by"] == [path]
+    assert found.get("nvidia.switcher") == switcher
     assert "nvidia.switched_off_by" not in _seen(tmp_path, {path: text})
 
 

@@ -148,10 +148,13 @@ def test_a_start_that_failed_and_firmware_that_is_missing(tmp_path: Path) -> Non
                     "nvidia/580.95.05/gsp_ga10x.bin failed with error -2\n"
                     "3,2,2,-;NVRM: GPU 0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)\n"
                     "3,3,3,-;NVRM: GPU 0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)\n"
+                    "3,4,4,-;NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:"
+                    "\\x0aNVRM: BAR1 is 0M @ 0x0 (PCI:0000:02:00.0)\n"
                 )
             },
         )
     )
     assert log.firmware_missing.value == ["nvidia/580.95.05/gsp_ga10x.bin"]
+    assert log.bar_missing.value == ["0000:02:00.0: BAR1 is 0M @ 0x0"]
     assert log.start_failed.value == ["0000:10:00.0: RmInitAdapter failed! (0x61:0x56:1852)"]
     assert log.xids.state is State.ABSENT

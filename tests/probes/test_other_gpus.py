@@ -85,6 +85,19 @@ def test_a_card_without_a_driver_is_seen_on_pci(tmp_path: Path) -> None:
     assert "amd.driver" not in facts
 
 
+@pytest.mark.parametrize(
+    ("line", "told"), [("ro quiet nomodeset", "nomodeset in /proc/cmdline"), ("ro quiet", None)]
+)
+def test_a_kernel_that_lets_no_driver_set_up_a_gpu(
+    tmp_path: Path, line: str, told: str | None
+) -> None:
+    card = {path: text for path, text in SERVER.items() if path.startswith(_PCI)}
+    facts = seen(tmp_path, amd, {**card, "/proc/cmdline": line})
+    assert facts.get("amd.blocked_by") == told
+    driven = seen(tmp_path, amd, {**SERVER, "/proc/cmdline": line})
+    assert "amd.blocked_by" not in driven
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")
 def test_device_files_that_this_user_may_not_open_name_their_group(tmp_path: Path) -> None:
     host = made_host(tmp_path, SERVER)
