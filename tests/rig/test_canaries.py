@@ -6,12 +6,14 @@ What each makes of an error of its device.
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.checks.trial import Document, only_result, reasons, run_check
+from tests.checks.trial import CHECKS, Document, only_result, reasons, run_check
 
 pytestmark = pytest.mark.patient
 
@@ -130,3 +132,31 @@ def test_a_gpu_meets_eight_others_at_most(gpus_python: Path, tmp_path: Path) -> 
     assert set(result["data"]["pairs"]) == {
         f"cuda:9 to cuda:{other}" for other in (10, 0, 1, 2, 3, 4, 5, 6)
     }
+
+
+def test_a_result_of_twenty_gib_wants_forty_that_are_free(
+    gpus_python: Path, tmp_path: Path
+) -> None:
+    small = {"memory": 24 << 30}
+    document = _run(gpus_python, tmp_path, "canaries/large_matmul.py", small, CANARY_TIER="deep")
+    assert (
+        "takes 20 GiB where 40 are free" in reasons(only_result(document), "skipped")["huge-batch"]
+    )
+
+
+def test_the_runtime_of_a_wheel_with_a_hash_in_its_name_is_found(
+    gpus_python: Path, tmp_path: Path, built_libraries: Path
+) -> None:
+    """Wheels of PyTorch's index before the packages nvidia-* carry libcudart-<hash>.so.11.0."""
+    library = shutil.copy(built_libraries / "libcuda.so.1", tmp_path / "libcudart-d0da41ae.so.11.0")
+    asked = (
+        "import ctypes, runpy, sys\n"
+        f"ctypes.CDLL({str(library)!r})\n"
+        f"sys.path.insert(0, {str(CHECKS)!r})\n"
+        f"script = runpy.run_path({str(CHECKS / _CROSS)!r})\n"
+        "print(script['loaded_runtime']()._name)\n"
+    )
+    said = subprocess.run(
+        [str(gpus_python), "-c", asked], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.strip() == str(library)

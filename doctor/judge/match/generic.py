@@ -101,13 +101,15 @@ def _failed_check(
     ]
     in_import = has_role(outcome.id, Role.PROVES_TORCH) and outcome.device is None
     what = "import torch" if in_import else where
+    # Whoever ran out of time was killed by doctor itself, which is no news.
+    by = f"by {outcome.signal}" if outcome.signal and outcome.verdict is Verdict.CRASHED else ""
     return Detection(
         id=f"canary/{outcome.id}",
         target=outcome.target,
         title=" ".join(
             filter(
                 None,
-                (what, _ENDED[outcome.verdict], f"by {outcome.signal}" if outcome.signal else ""),
+                (what, _ENDED[outcome.verdict], by),
             )
         ),
         severity=severity_of(outcome, unexplained),
