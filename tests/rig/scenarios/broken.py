@@ -31,6 +31,14 @@ def _without(files: Mapping[str, str], *starts: str) -> dict[str, str]:
     return {path: text for path, text in files.items() if not path.startswith(starts)}
 
 
+def _held(gpus: int) -> dict[str, str]:
+    """A machine whose driver holds all of its cards."""
+    holder = f"{LINK}../../../../bus/pci/drivers/nvidia"
+    places = (machines.address(place) for place in range(gpus))
+    links = {f"/sys/bus/pci/devices/{place}/driver": holder for place in places}
+    return {**machines.nvidia(gpus=gpus), **links}
+
+
 SCENARIOS = {
     "mismatch": _wrong(
         "the driver's library was updated, the machine was not restarted",
@@ -369,6 +377,35 @@ SCENARIOS = {
                 ),
             ),
         },
+    ),
+    "off-the-bus-and-off-the-list": _wrong(
+        "a GPU fell off the bus, and NVML counts the others alone",
+        "gpus=3",
+        "nvidia/gpu-lost-or-faulty",
+        machine={
+            **_held(4),
+            **machines.kernel_log(
+                "NVRM: Xid (PCI:0000:13:00): 79, pid='<unknown>', name=<unknown>, GPU has "
+                "fallen off the bus."
+            ),
+        },
+        says=("0000:13:00.0", "systemctl reboot"),
+        never=("nvidia/gpu-unknown-to-driver",),
+    ),
+    "no-address-space": _wrong(
+        "an old board gives the card no room for its memory window",
+        "gpus=0",
+        "nvidia/no-room-for-memory-window",
+        machine={
+            **_without(machines.nvidia(), "/proc/driver/nvidia/gpus", "/dev/nvidia0"),
+            **machines.kernel_log(
+                "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\\x0aNVRM: "
+                "BAR1 is 0M @ 0x0 (PCI:0000:10:00.0)"
+            ),
+        },
+        says=("BAR1 is 0M",),
+        never=("nvidia/gpu-unknown-to-driver",),
+        hides=("ubuntu-drivers",),
     ),
     "ecc-uncorrected": _hint(
         "uncorrectable memory errors since the driver started",
