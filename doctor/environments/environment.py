@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from doctor.host import Host, read_regular
 from doctor.host.reading import VERSION_FILE
+from doctor.observe.installed.editables import folder_of
 from doctor.observe.scene import Interpreter
 from doctor.observe.targets import describe
 
@@ -140,21 +139,9 @@ def _editable(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         for path in (*folder.glob("*.dist-info/direct_url.json"), *folder.glob("*.egg-link")):
             text = (read_regular(path, VERSION_FILE) or b"").decode("utf-8", "replace")
-            source = text.split("\n")[0].strip() if path.suffix == ".egg-link" else _source(text)
+            source = text.split("\n")[0].strip() if path.suffix == ".egg-link" else folder_of(text)
             if source and "\0" not in source and Path(source).is_absolute():
                 yield Path(source)
-
-
-def _source(text: str) -> str:
-    """Return the folder of an editable install; empty for any other origin.
-
-    https://packaging.python.org/en/latest/specifications/direct-url/
-    """
-    with contextlib.suppress(ValueError, LookupError, RecursionError, AttributeError, TypeError):
-        told = json.loads(text)
-        address = urlsplit(told["url"]) if told["dir_info"]["editable"] is True else None
-        return unquote(address.path) if address and address.scheme == "file" else ""
-    return ""
 
 
 def _moved(path: Path, old: Path, new: Path) -> Path:

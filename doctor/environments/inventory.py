@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from doctor.base.requirements import normalize_name
 from doctor.host import Host, Termination, UnreadableFile
 from doctor.observe.installed import distributions
 from doctor.observe.scene import Distribution, Interpreter
 from doctor.observe.targets import TargetError, describe
 from doctor.redact import without_secrets
 
+_SPEAKER = re.compile(
+    r"^The package `([\w.-]{1,200})` |^([\w.-]{1,200}) \S{1,100} (?:has requirement|requires) "
+)
 _TIMEOUT = 60.0
 _MOST = 200
 
@@ -55,7 +60,26 @@ def problems(environment: Folders, host: Host) -> tuple[str, ...]:
     asked = _uv_check(python, host)
     if asked is None:
         asked = _pip_check(python, host)
-    return own_check(environment, host) if asked is None else asked
+    return own_check(environment, host) if asked is None else _of_today(asked, environment, host)
+
+
+def _of_today(lines: Sequence[str], environment: Folders, host: Host) -> tuple[str, ...]:
+    """Return the lines of an installer, with today's for editable installs.
+
+    Installers read the metadata of the day on which an editable install was made.
+    """
+    path = [str(folder) for folder in environment.folders]
+    found = distributions.installed(path)
+    names = {one.name for one in found if distributions.todays_requirements(one) is not None}
+    if not names:
+        return tuple(lines)
+    kept = [line for line in lines if names.isdisjoint(_speakers(line))]
+    return (*kept, *own_check(environment, host, names))
+
+
+def _speakers(line: str) -> set[str]:
+    """Return the package whose requirements a line speaks of."""
+    return {normalize_name(found[1] or found[2]) for found in _SPEAKER.finditer(line[:400])}
 
 
 def _uv_check(python: str, host: Host) -> tuple[str, ...] | None:
@@ -79,15 +103,18 @@ def _lines(text: str, others: Sequence[str]) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith(tuple(others)))[:_MOST]
 
 
-def own_check(environment: Folders, host: Host) -> tuple[str, ...]:
-    """Return what the metadata of the distributions say that is not met."""
+def own_check(
+    environment: Folders, host: Host, names: Collection[str] | None = None
+) -> tuple[str, ...]:
+    """Return what the metadata of the distributions say that is not met; of `names` alone."""
     try:
         interpreter = describe(host, environment.python)
     except TargetError as error:
         return (str(error),)
     found = distributions.installed([str(folder) for folder in environment.folders])
     here = {one.name: one.version for one in found}
-    return tuple(line for one in found for line in _unmet(one, here, interpreter))[:_MOST]
+    asking = [one for one in found if names is None or one.name in names]
+    return tuple(line for one in asking for line in _unmet(one, here, interpreter))[:_MOST]
 
 
 def _unmet(one: Distribution, here: dict[str, str], interpreter: Interpreter) -> Iterator[str]:

@@ -37,6 +37,8 @@ def way_of(found: Detection, facts: Facts) -> Way | None:
     if len(askers) != 1 or not askers <= here.keys():
         return None
     (asker,) = askers
+    if value_of(facts, f"package.{asker}.editable") is not None:
+        return None  # it has a source of its own, and no index knows it
     if any(name == "torch" for one in unmet for name in one) or asker.startswith("nvidia-"):
         return None
     if any(one.wanted not in here for one in unmet) or _is_of_one_torch(asker, facts):

@@ -66,8 +66,9 @@ class Environment:
 
     @cached_property
     def asked_release(self) -> Mapping[str, str]:
-        """Return the release that the project pins or locks, of each installed package."""
-        return self._of_project("project.locked") | self._of_project("project.pinned")
+        """Return the releases that the project pins or locks."""
+        names = ("project.asked", "project.locked", "project.pinned")
+        return {name: one for fact in names for name, one in self._of_project(fact).items()}
 
     @cached_property
     def pinned(self) -> Mapping[str, str]:

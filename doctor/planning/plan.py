@@ -110,7 +110,8 @@ def _as_locked(around: Environment) -> Draft | None:
     picks = {
         name: Pick(name, release)
         for name, release in releases.items()
-        if not is_same(around.here.get(name, ""), release)
+        if name in around.here
+        and not is_same(around.here[name], release)
         and is_same(around.asked_release[name], release)
     }
     # A local part names an index that only the project knows.

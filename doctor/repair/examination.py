@@ -21,6 +21,8 @@ from doctor.model.roles import Role, check_of
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.commands import Places, with_variables
+from doctor.repair.limits import sourced
+from doctor.repair.merging import named_in
 from doctor.repair.modules import Import, concerned, failures, try_imports
 from doctor.repair.nearest import nearest, standing_of
 from doctor.repair.new_environment import NewEnvironment, unchanged
@@ -193,6 +195,9 @@ class Examination:
         follow = (*planned, *plans_of_fixes(report, self._copy.environment))
         if (program is not None and not program.ok) or self._asked_for:
             follow = (*self._nearest(report), *follow)
+        # An index knows nothing of a package that has a source of its own.
+        own = sourced(self._copy.environment)
+        follow = tuple(one for one in follow if not own & named_in(one).keys())
         return Trial(
             plan=plan,
             seconds=0.0,

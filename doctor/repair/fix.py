@@ -19,13 +19,14 @@ from doctor.model.scales import Severity
 from doctor.model.watching import of_progress
 from doctor.pipeline import check as pipeline
 from doctor.repair.examination import OFFLINE, Bench, Ending
+from doctor.repair.limits import stale_metadata, within_limits
 from doctor.repair.merging import install_of
 from doctor.repair.nearest import nearest
 from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.prove import Attempted, prove
 from doctor.repair.reading import Unmet, packages_in, packages_of, read_program, unmet
 from doctor.repair.requests import FixRequest, Original, Repair, actionable, original_of
-from doctor.repair.resolve import confirm
+from doctor.repair.resolve import confirm, costed
 
 _MOST_LET_BE = 3
 
@@ -80,18 +81,23 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     if text:  # what the program needs may be another way than that of the fewest changes
         several += plans_of_fixes(report, original.environment)
     several = _distinct(several)
+    facts = report.observation.facts
     confirmed = (
         confirm(several, original.environment, asked, progress) if several[0].steps else None
     )
-    plans = tuple(alone(one) for one in (confirmed.plans if confirmed else several))
+    within = within_limits(confirmed.plans if confirmed else several, facts, original.environment)
+    plans = tuple(alone(one) for one in within)
     remarks = confirmed.remarks if confirmed else ()
+    remarks = (*remarks, *stale_metadata(original.environment, facts))
     if not plans:
         left = tuple(found.id for found in actionable(report))
         plans = (Plan(title="No plan of doctor's changes anything here", leaves=left),)
     if request.prove and plans[0].steps:
         attempted = prove([one for one in plans if one.steps], original, bench, progress)
+        attempted = attempted._replace(plan=costed(attempted.plan, original.environment, asked))
         remarks = (*remarks, *_let_be(others, attempted.plan))
-        repair = Repair(report=report, plan=attempted.plan, remarks=remarks)
+        titles = _titles(report, attempted)
+        repair = Repair(report=report, plan=attempted.plan, remarks=remarks, titles=titles)
         return Outcome(repair, original, attempted)
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
     if impossible:
@@ -100,6 +106,17 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         plan = _beside(plan, ended)
     remarks = (*remarks, *_let_be(others, plan))
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
+
+
+def _titles(report: Report, attempted: Attempted) -> dict[str, str]:
+    """Return the titles of what a plan heals; those of one kind as one text."""
+    found = [(one.id, one.title) for one in actionable(report)]
+    told: dict[str, dict[str, None]] = {}
+    for name, title in (*found, *attempted.healed):
+        told.setdefault(name, {})[title] = None
+    return {
+        name: "; ".join(titles) for name, titles in told.items() if name in attempted.plan.solves
+    }
 
 
 def _ids(report: Report) -> tuple[str, ...]:

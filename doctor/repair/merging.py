@@ -54,7 +54,7 @@ def install_of(step: Step) -> Install | None:
 
 def contradict(first: Plan, second: Plan) -> bool:
     """Say whether two plans name different releases of a package."""
-    one, other = _named(first), _named(second)
+    one, other = named_in(first), named_in(second)
     return any(one[name] != other[name] for name in one.keys() & other.keys())
 
 
@@ -62,10 +62,11 @@ def moved_names(plan: Plan) -> frozenset[str]:
     """Return the packages that a plan moves, or names where no installer resolved it."""
     if plan.resolved:
         return frozenset(normalize_name(one.name) for one in plan.changes)
-    return frozenset(_named(plan))
+    return frozenset(named_in(plan))
 
 
-def _named(plan: Plan) -> dict[str, str]:
+def named_in(plan: Plan) -> dict[str, str]:
+    """Return the specifiers that the installations of a plan ask for, by name."""
     found = {}
     for step in plan.steps:
         install = install_of(step)
@@ -104,7 +105,7 @@ def titled(plan: Plan) -> Plan:
     """Return a plan with a title of what it moves, where it was put together here."""
     if plan.title:
         return plan
-    named = _named(plan)
+    named = named_in(plan)
     moves = [one for one in plan.changes if normalize_name(one.name) in named and one.after]
     words = [
         f"{one.name} {one.after}{' again' if one.before == one.after else ''}"

@@ -42,11 +42,15 @@ _TOGETHER = 1.0
 
 
 class Standing(NamedTuple):
-    """What is installed: releases and times by name, and what no index need know."""
+    """What is installed: releases and times by name, and what no index need know.
+
+    `sourced` came from an address or a folder (PEP 610), so that no index may move it.
+    """
 
     here: Mapping[str, str]
     times: Mapping[str, float]
     own: frozenset[str]
+    sourced: frozenset[str]
 
 
 class Demand(NamedTuple):
@@ -63,6 +67,7 @@ def standing_of(environment: Environment) -> Standing:
         here={one.name: one.version for one in found},
         times={one.name: one.installed_at for one in found},
         own=frozenset(one.name for one in found if one.direct_url or "+" in one.version),
+        sourced=frozenset(one.name for one in found if one.direct_url),
     )
 
 
@@ -120,6 +125,8 @@ class _Nearest:
             if demands is None:
                 continue
             movers = cover | demands.specifiers.keys()
+            if movers & self._standing.sourced:
+                continue
             if not movers:
                 return self._written({}, movers, other, solved) if other.steps else None
             releases = self._releases(movers, demands)
@@ -319,7 +326,9 @@ class _Nearest:
                 kinds = {self._kind(step) for step in fix.steps}
                 if not fix.safe or fix.use_if or not kinds:
                     continue
-                demand = self._demand(fix.steps) if kinds == {Kind.INSTALL} else None
+                # What shares its files with another package goes before that one is written again.
+                written = [step for step in fix.steps if not _uninstalls([step])]
+                demand = self._demand(written) if kinds == {Kind.INSTALL} and written else None
                 removals = [step for step in fix.steps if self._kind(step) is Kind.REMOVE]
                 if kinds == {Kind.INSTALL, Kind.REMOVE} and not _uninstalls(fix.steps):
                     last += [step for step in removals if step not in last]
@@ -341,14 +350,14 @@ def _both(one: str, other: str) -> str:
 
 
 def _of_project(facts: Facts, here: Mapping[str, str]) -> dict[str, str]:
-    """Return the releases that the project locks or pins, of packages that left them."""
+    """Return the releases that the project asks for, of packages in another one or in none."""
     asked: dict[str, str] = {}
-    for name in ("project.locked", "project.pinned"):
+    for name in ("project.asked", "project.locked", "project.pinned"):
         listed = value_of(facts, name)
         asked |= (
             {str(key): str(one) for key, one in listed.items()} if isinstance(listed, dict) else {}
         )
-    return {name: one for name, one in asked.items() if name in here and here[name] != one}
+    return {name: one for name, one in asked.items() if here.get(name) != one}
 
 
 def _uninstalls(steps: Sequence[Step]) -> bool:

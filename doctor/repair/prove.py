@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan, Proof, ProofVerdict
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
+from doctor.repair.limits import departures
 from doctor.repair.merging import (
     combined,
     contradict,
@@ -27,18 +28,25 @@ from doctor.repair.merging import (
 )
 from doctor.repair.new_environment import followed, making, tasks_of, with_start
 from doctor.repair.project import ProjectError
-from doctor.repair.requests import Original
+from doctor.repair.requests import Original, actionable
 from doctor.repair.resolve import compiles
 from doctor.repair.trial import attempt
 
-_ROUNDS, _PLANS = 4, 6
+_MOST_ROUNDS, _IDLE_ROUNDS, _PLANS = 12, 4, 6
+"""Rounds of one plan, and how many of them may end in a failure that was seen before."""
+_Found = tuple[tuple[str, str], ...]
+"""Ids and titles of findings."""
 
 
 class Attempted(NamedTuple):
-    """A plan with its proof, and the packages that each of its steps moved."""
+    """A plan with its proof, and the packages that each of its steps moved.
+
+    `healed` has ids and titles of findings that came up on the way, and that are gone at the end.
+    """
 
     plan: Plan
     moved: tuple[tuple[Change, ...], ...] = ()
+    healed: tuple[tuple[str, str], ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -71,7 +79,10 @@ def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Pro
     if best is None:
         raise ValueError("no plan to prove")
     others = tuple(one for one in others if one.steps != best.plan.steps)
-    others = tuple(one for one in others if is_other_way(one, best.plan)) if best.ok else others
+    if best.ok:
+        facts = original.report.observation.facts
+        others = tuple(one for one in others if is_other_way(one, best.plan))
+        others = tuple(one for one in others if not departures(one, facts))
     return best._replace(plan=msgspec.structs.replace(best.plan, alternatives=_alone(others)))
 
 
@@ -109,11 +120,12 @@ def _with_seconds(plan: Plan, seconds: float) -> Plan:
 
 
 def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress) -> Attempted:
-    """Try a plan, and with it what the clone still asks for, a few times."""
-    waiting, known = [plan], list[tuple[Step, ...]]()
+    """Try a plan, and with it what the clone still asks for, as long as that leads on."""
+    waiting: list[tuple[Plan, _Found]] = [(plan, ())]
+    known, failures = list[tuple[Step, ...]](), set[tuple[str, ...]]()
     best: Attempted | None = None
-    while waiting and len(known) < _ROUNDS and original.seconds_left() > 0:
-        now = waiting.pop(0)
+    while waiting and _goes_on(known, failures) and original.seconds_left() > 0:
+        now, seen = waiting.pop(0)
         if now.steps in known:
             continue
         tasks = tasks_of(now.steps, original.environment)
@@ -127,17 +139,39 @@ def _in_rounds(plan: Plan, original: Original, bench: Bench, progress: Progress)
             return best or Attempted(_proof(now, ProofVerdict.NOT_POSSIBLE, str(error), original))
         done = _judged(now, tried, original)
         if tried.ok:
-            return done._replace(plan=with_start(done.plan, making(tasks), original))
+            done = done._replace(plan=with_start(done.plan, making(tasks), original))
+            return _with_healed(done, seen, tried)
+        failures.add((tried.failed, *tried.wrong, *tried.left))
+        seen = tuple(dict.fromkeys((*seen, *_titles(tried))))
         if best is None or _rank(done.plan) < _rank(best.plan):
             best = done
-        more: list[Plan] = []
+        more: list[tuple[Plan, _Found]] = []
         for follow_up in tried.follow_ups:
             # What contradicts the plan may do without it.
             follow = followed(now, follow_up)
-            more += [instead(now, follow)] if contradict(now, follow) else []
-            more.append(combined(now, follow))
-        waiting = [one for one in more if one.steps not in known] + waiting
+            more += [(instead(now, follow), ())] if contradict(now, follow) else []
+            more.append((combined(now, follow), seen))
+        waiting = [one for one in more if one[0].steps not in known] + waiting
     return best or Attempted(plan)
+
+
+def _goes_on(known: Sequence[object], failures: Collection[object]) -> bool:
+    """Say whether another round is worth its time: each new failure is a step out of several."""
+    return len(known) < _MOST_ROUNDS and len(known) - len(failures) < _IDLE_ROUNDS
+
+
+def _titles(tried: Trial) -> _Found:
+    found = () if tried.report is None else actionable(tried.report)
+    return tuple((one.id, one.title) for one in found)
+
+
+def _with_healed(done: Attempted, seen: _Found, tried: Trial) -> Attempted:
+    """Return what was proved with the findings of the rounds before that are gone."""
+    still = {*_titles(tried)}
+    healed = tuple(one for one in seen if one not in still)
+    names = (name for name, _ in healed if name not in done.plan.leaves)
+    solves = tuple(dict.fromkeys((*done.plan.solves, *names)))
+    return done._replace(plan=msgspec.structs.replace(done.plan, solves=solves), healed=healed)
 
 
 def _not_possible(tasks: Sequence[Task]) -> str:

@@ -31,6 +31,7 @@ from doctor.pipeline.policy import Policy
 from doctor.pipeline.requests import CheckRequest
 from doctor.repair.hiding import hiding
 from doctor.repair.merging import install_of
+from doctor.repair.overwriting import overwriting
 
 SOURCE = "your program"
 _MOST, _LINES = 50, 20_000
@@ -85,6 +86,7 @@ def read_program(
     if text:
         logs = (*logs, read_log(SOURCE, _Stream(text), catalog))
         facts |= _missing_files(text, environment) | hiding(facts, environment)
+        facts |= overwriting(text, facts, environment)
     for one in problems:
         name = f"requires.{one.package}.{one.wanted}"
         if value_of(facts, f"{name}.met") is None:

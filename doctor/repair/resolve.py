@@ -77,6 +77,21 @@ def confirm(
     return Confirmed(tuple(plan for _, plan in kept), tuple(remarks))
 
 
+def costed(plan: Plan, environment: Environment, host: Host) -> Plan:
+    """Return a plan with the bytes that its own steps download; unknown where nobody can tell."""
+    tasks = [commands.task(step, environment) for step in plan.steps]
+    answers = [_answer(each, host, sizes=True) for each in tasks]
+    sizes = [
+        one.download_bytes if isinstance(one, Resolution) else None
+        for one in answers
+        if one is not None
+    ]
+    total = sum(one for one in sizes if one is not None) if sizes and None not in sizes else None
+    return msgspec.structs.replace(
+        plan, cost=msgspec.structs.replace(plan.cost, download_bytes=total)
+    )
+
+
 def without_wheels(answer: Answer | None, step: Step, environment: Environment) -> str:
     """Return which requirement of a step has no wheel, in words; empty where each has one."""
     if isinstance(answer, Resolution) and answer.builds:

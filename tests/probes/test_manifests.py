@@ -42,6 +42,7 @@ def test_the_line_that_says_a_version_counts_before_one_that_does_not(tmp_path: 
     )
     assert _seen(tmp_path) == {
         "project.manifests": ["requirements.txt", "pyproject.toml", "uv.lock"],
+        "project.asked": {"requests": "2", "torch": "2.7.1"},
         "manifest.torch": _at("pyproject.toml", 2),
         "pin.torch": {
             **_at("pyproject.toml", 2),
@@ -87,7 +88,18 @@ def test_a_folder_without_manifests_says_so(tmp_path: Path) -> None:
     assert {name: fact.state.value for name, fact in facts.items()} == {
         "project.manifests": "absent",
         "project.pinned": "absent",
+        "project.asked": "absent",
+        "project.ranges": "absent",
     }
+
+
+def test_pins_of_absent_packages_and_ranges_are_told(tmp_path: Path) -> None:
+    """A release that the project asks for counts before the package is there."""
+    put(tmp_path / "requirements.txt", "responses==0.18.0\nnumpy>=1.26,<2\n")
+    put(tmp_path / "constraints.txt", "numpy!=1.26.3\n")
+    seen = _seen(tmp_path)
+    assert seen["project.asked"] == {"responses": "0.18.0"}
+    assert seen["project.ranges"] == {"numpy": ">=1.26,<2,!=1.26.3"}
 
 
 def test_paths_are_told_from_the_root_of_the_repository(tmp_path: Path) -> None:

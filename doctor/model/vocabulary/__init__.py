@@ -144,10 +144,12 @@ FACTS: dict[str, str] = {
         "packages of which uv.lock names another version than is installed, and that version"
     ),
     "project.locked": (
-        "release in uv.lock of each installed package that it names; absent where most of them "
-        "are installed in another release"
+        "release in the lock of uv, poetry, pdm or pipenv of each package that it names; absent "
+        "where most of those that are installed have another release"
     ),
     "project.pinned": "release that the project pins with ==, of each installed package",
+    "project.asked": "release that the project pins with ==, of each package that is absent",
+    "project.ranges": "versions that the project allows, of each package with a range",
     "python.writable": "whether this user may write to its site-packages",
     "python.uv": "path of uv on the path",
     "python.has_pip": "true where the environment holds pip",

@@ -83,6 +83,12 @@ FILES: dict[str, str] = {
     "program.hidden_by": "the variable that puts such a folder first: PYTHONPATH",
     "program.pythonpath_rest": "PYTHONPATH without these folders, where any others are left",
     "program.hiding_files": ".pth files that do nothing but put such a folder first",
+    "program.overwritten": (
+        "files of packages that a failed program names, in whose place lie those of another "
+        "package by the hashes of RECORD"
+    ),
+    "program.overwritten_packages": "the package to install again, as opencv-python==4.12.0.88",
+    "program.overwriting_spare": "packages that share these files and that nothing asks for",
     "program.gone_packages": "packages that these belong to, as certifi==2026.11.12",
     "libs.resolved": "CUDA library names and the file each would resolve to: {path, how, by}",
     "libs.shadowed": (

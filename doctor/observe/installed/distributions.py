@@ -23,6 +23,7 @@ from doctor.host.reading import (
     read_regular,
     read_whole_text,
 )
+from doctor.observe.installed.editables import dependencies_of, folder_of
 from doctor.observe.installed.gpu_stack import in_stack
 from doctor.observe.scene import Distribution, Interpreter
 
@@ -213,8 +214,33 @@ def record_of(distribution: Distribution) -> str:
 
 
 def _requires(distribution: Distribution) -> Iterator[str]:
+    """Yield what METADATA asks for; the project's own files say it for an editable install."""
+    lines = _listed(distribution)
+    today = todays_requirements(distribution)
+    if today is None:
+        yield from lines
+        return
+    yield from today
+    yield from (line for line in lines if _EXTRA.search(line))
+
+
+def plain_requirements(distribution: Distribution) -> tuple[str, ...]:
+    """Return what METADATA asks for without an extra; raises UnreadableFile."""
+    return tuple(line for line in _listed(distribution) if not _EXTRA.search(line))
+
+
+def _listed(distribution: Distribution) -> Iterator[str]:
     headers = _headers(distribution)
     return (line[14:].strip() for line in headers.split("\n") if line.startswith("Requires-Dist:"))
+
+
+def todays_requirements(distribution: Distribution) -> tuple[str, ...] | None:
+    """Return what the project of an editable install asks for now.
+
+    None for any other distribution, and where the project's files do not list it.
+    """
+    source = folder_of(distribution.direct_url) if distribution.direct_url else ""
+    return dependencies_of(Path(source)) if source and Path(source).is_absolute() else None
 
 
 def _headers(distribution: Distribution) -> str:

@@ -14,7 +14,7 @@ from doctor.base.refusals import home_folder
 from doctor.base.requirements import normalize_name
 from doctor.base.text import sanitize
 from doctor.host.reading import SOURCE, UnreadableFile, read_regular, read_whole
-from doctor.model.facts import Fact, FactStream, absent, present
+from doctor.model.facts import FactStream, absent, present
 from doctor.observe.installed.gpu_stack import matters_to_stack
 from doctor.observe.manifests import LOCK, Kind, kind_of
 from doctor.observe.scene import Scene
@@ -35,6 +35,7 @@ _HARMLESS, _LONGEST_LINE = re.compile(r"""[\w .,;"'\[\](){}<>=!~^*+-]+"""), 200
 _PAGE = "download.pytorch.org/whl/"
 _WILD = frozenset("*?[")
 _EXACT = re.compile(r"==\s{0,4}([\w.!+]{1,60})\s{0,4}")
+_RANGE = re.compile(r"(?:[<>]=?|~=|!=)[\w.!+*,<>=~ ]{1,120}")
 _CRATES = frozenset(
     (
         "cudarc",
@@ -84,7 +85,7 @@ def probe(scene: Scene) -> FactStream:
     best: dict[str, tuple[tuple[bool, bool, int, int], _Found]] = {}
     unread: list[str] = []
     pins = list(_pins(files, unread))
-    yield "project.pinned", _exact(pins, scene)
+    yield from _releases(pins, scene)
     wanted = (
         one
         for one in pins
@@ -108,16 +109,29 @@ def probe(scene: Scene) -> FactStream:
         raise UnreadableFile("; ".join(unread[:_MOST_UNREAD]))
 
 
-def _exact(pins: list[_Found], scene: Scene) -> Fact:
-    """Give the installed packages that the project pins with `==`, in one release everywhere."""
+def _releases(pins: list[_Found], scene: Scene) -> FactStream:
+    """Give the releases that the project pins or locks, and the ranges that it sets.
+
+    A pin counts where the project names one release alone.
+    """
     here = {one.name for one in scene.distributions}
-    told: dict[str, set[str]] = {}
-    for _, pin, text in pins:
-        exact = _EXACT.fullmatch(text[pin.span.start : pin.span.end]) if pin.span else None
-        if exact and (name := normalize_name(pin.name)) in here:
-            told.setdefault(name, set()).add(exact[1])
-    found = {name: next(iter(versions)) for name, versions in told.items() if len(versions) == 1}
-    return present(found, "project") if found else absent("project")
+    exact: dict[str, set[str]] = {}
+    ranges: dict[str, dict[str, None]] = {}
+    for file, pin, text in pins:
+        if pin.span is None or file.name.endswith(("Cargo.toml", "Cargo.lock")):
+            continue
+        name, wanted = normalize_name(pin.name), text[pin.span.start : pin.span.end].strip()
+        if found := _EXACT.fullmatch(wanted):
+            exact.setdefault(name, set()).add(found[1])
+        elif pin.span.syntax.value == "python" and _RANGE.fullmatch(wanted):
+            ranges.setdefault(name, {})[wanted] = None
+    pinned = {name: one for name, (one, *more) in exact.items() if not more}
+    told = {name: one for name, one in pinned.items() if name in here}
+    asked = {name: one for name, one in pinned.items() if name not in here}
+    yield "project.pinned", present(told, "project") if told else absent("project")
+    yield "project.asked", present(asked, "project") if asked else absent("project")
+    limits = {name: ",".join(parts) for name, parts in ranges.items()}
+    yield "project.ranges", present(limits, "project") if limits else absent("project")
 
 
 def _version(file: _File, pin: Pin, text: str) -> dict[str, Any] | None:

@@ -38,9 +38,9 @@ def plan(
 ) -> Iterator[Block]:
     """Yield the blocks of a plan, its alternatives last.
 
-    `told` are titles of findings that are gone, by id.
+    `told` are titles of findings that are gone, by id; they come before those of `findings`.
     """
-    titles = {**told, **{one.id: one.title for one in findings}}
+    titles = {**{one.id: one.title for one in findings}, **told}
     if not found.steps:
         yield Paragraph((Piece(flat(found.title, TITLE), Style.STRONG),), "plan")
         yield from _stays(found, titles)
@@ -60,6 +60,7 @@ def plan(
         yield from proof(found.proof, _place(found))
     for other in found.alternatives[: detail.fixes]:
         yield _steps(other, detail, label="or", windows=windows)
+        yield from _moves(other.changes, detail)
         if other.proof is not None:
             yield from proof(other.proof, _place(other))
         elif found.proof is not None:

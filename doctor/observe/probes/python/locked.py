@@ -1,17 +1,22 @@
-"""What uv.lock says of a package, and where the environment departed from it.
+"""What the lock of a project says of a package, and where the environment departed from it.
 
 No probe of its own.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from doctor.base.requirements import normalize_name
 from doctor.base.versions import public
 from doctor.host.reading import LOCK, UnreadableFile
 from doctor.model.facts import Fact, absent, present, unknown
 from doctor.observe.scene import Scene
+
+LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
+"""Locks of a project's tools, in the order in which they count."""
 
 
 def departed(scene: Scene, lock: Path) -> Fact:
@@ -35,28 +40,44 @@ def departed(scene: Scene, lock: Path) -> Fact:
 
 
 def of_project(scene: Scene) -> Fact:
-    """Give the release in uv.lock of each installed package that it names once.
+    """Give the release of each package that the project's lock names once.
 
-    Absent where most of them are installed in another release: that is no environment of this
-    project, wherever it lies.
+    Absent where most of those that are installed have another release: that is no environment of
+    this project, wherever it lies.
     """
-    lock = scene.host.cwd / "uv.lock"
-    try:
-        text = scene.host.whole(lock, LOCK)
-    except UnreadableFile as error:
-        return unknown(str(error), str(lock))
     named: dict[str, set[str]] = {}
-    for name, version in _packages(text or ""):
-        named.setdefault(name, set()).add(version)
-    told = {
-        one.name: next(iter(named[one.name]))
-        for one in scene.distributions
-        if len(named.get(one.name, ())) == 1
-    }
-    alike = sum(
-        one.name in told and _same(one.version, told[one.name]) for one in scene.distributions
-    )
-    return present(told, str(lock)) if 2 * alike > len(told) else absent(str(lock))
+    lock = scene.host.cwd / LOCKS[0]
+    for path in (scene.host.cwd / name for name in LOCKS):
+        try:
+            text = scene.host.whole(path, LOCK)
+        except UnreadableFile as error:
+            return unknown(str(error), str(path))
+        if text is not None:
+            lock = path
+            read = _of_pipenv if path.suffix == ".lock" and path.stem == "Pipfile" else _packages
+            for name, version in read(text):
+                named.setdefault(normalize_name(name), set()).add(version)
+            break
+    told = {name: version for name, (version, *more) in named.items() if not more}
+    here = {one.name: one.version for one in scene.distributions if one.name in told}
+    alike = sum(_same(version, told[name]) for name, version in here.items())
+    return present(told, str(lock)) if 2 * alike > len(here) else absent(str(lock))
+
+
+def _of_pipenv(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and version of each package of a Pipfile.lock, which is JSON."""
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    for section in ("default", "develop"):
+        listed = told.get(section) if isinstance(told, dict) else None
+        for name, row in listed.items() if isinstance(listed, dict) else ():
+            match row:
+                case {"version": str(version)} if version.startswith("=="):
+                    yield str(name), version.removeprefix("==")
+                case _:
+                    pass
 
 
 def _same(here: str, locked: str) -> bool:
@@ -64,7 +85,7 @@ def _same(here: str, locked: str) -> bool:
 
 
 def _packages(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and version of each `[[package]]`: its first two lines, as uv writes them.
+    """Yield name and version of each `[[package]]`: its first two lines, as uv, poetry and pdm do.
 
     A table that says otherwise is passed over.
     """

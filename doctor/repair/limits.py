@@ -1,0 +1,119 @@
+"""Keep plans to what the project pins, locks and allows, and off installs of sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from doctor.base.requirements import (
+    InvalidRequirement,
+    meets,
+    normalize_name,
+    read_line,
+)
+from doctor.base.versions import parse, public
+from doctor.environments.environment import Environment
+from doctor.fixes.environments import closed
+from doctor.fixes.installer import install
+from doctor.fixes.lines import command_line
+from doctor.model.facts import Facts, value_of
+from doctor.model.fixes import Step
+from doctor.model.issues import Option
+from doctor.model.plans import Change, Plan
+from doctor.observe.installed.distributions import (
+    installed,
+    plain_requirements,
+    todays_requirements,
+)
+from doctor.observe.installed.editables import folder_of
+from doctor.repair.merging import named_in
+
+_ASKED = ("project.asked", "project.locked", "project.pinned")
+_MOST = 3
+
+
+def within_limits(plans: Sequence[Plan], facts: Facts, environment: Environment) -> list[Plan]:
+    """Return plans that take no install of a source from an index, those that keep the pins first.
+
+    One that moves a package away from what the project asks for says so in a note.
+    """
+    own = sourced(environment)
+    usable = [one for one in plans if not own & named_in(one).keys()]
+    told = [(departures(one, facts), one) for one in usable]
+    return [one for why, one in told if not why] + [_noted(one, why) for why, one in told if why]
+
+
+def sourced(environment: Environment) -> frozenset[str]:
+    """Return the packages that came from a folder or an address (PEP 610), not from an index."""
+    found = installed([str(folder) for folder in environment.folders])
+    return frozenset(one.name for one in found if one.direct_url)
+
+
+def departures(plan: Plan, facts: Facts) -> tuple[str, ...]:
+    """Return what the project pins, locks or allows and a plan does not keep to."""
+    asked = {
+        str(name): str(release) for fact in _ASKED for name, release in _table(facts, fact).items()
+    }
+    ranges = _table(facts, "project.ranges")
+    return tuple(text for one in plan.changes for text in _broken(one, asked, ranges))
+
+
+def _table(facts: Facts, name: str) -> dict[str, object]:
+    told = value_of(facts, name)
+    return told if isinstance(told, dict) else {}
+
+
+def _broken(change: Change, asked: dict[str, str], ranges: dict[str, object]) -> Iterator[str]:
+    name, after = normalize_name(change.name), public(change.after or "")
+    release = parse(after)
+    if change.before == change.after or (change.after is not None and release is None):
+        return  # nothing moves, or the installer chooses
+    if name in asked and release != parse(public(asked[name])):
+        yield f"{name}=={asked[name]}"
+    elif (limit := ranges.get(name)) and not _meets(after, str(limit)):
+        before = public(change.before or "")
+        if not before or _meets(before, str(limit)):
+            yield f"{name}{limit}"
+
+
+def _meets(version: str, limit: str) -> bool:
+    try:
+        return bool(version) and meets(version, limit)
+    except InvalidRequirement:
+        return True
+
+
+def _noted(plan: Plan, why: Sequence[str]) -> Plan:
+    text = f"The project asks for {', '.join(why[:_MOST])}, which this plan does not keep to."
+    return msgspec.structs.replace(plan, notes=tuple(dict.fromkeys((*plan.notes, text))))
+
+
+def stale_metadata(environment: Environment, facts: Facts) -> Iterator[str]:
+    """Yield a sentence for each editable install whose metadata differ from its project today."""
+    for one in installed([str(folder) for folder in environment.own_folders]):
+        today = todays_requirements(one)
+        if today is None or _read(today) == _read(plain_requirements(one)):
+            continue
+        text = f"{one.name} is an editable install, and its metadata are of an older checkout."
+        if closed(facts):
+            yield text
+            continue
+        folder = str(Path(folder_of(one.direct_url)))
+        (*_, command) = install(["-e", folder], [Option.NO_DEPS], None, facts)
+        yield f"{text} This renews them, and moves nothing: {command_line(Step(command=command))}"
+
+
+def _read(texts: Sequence[str]) -> frozenset[tuple[str, frozenset[str], str]]:
+    """Return requirements by name, clauses and marker, however they are written."""
+    found = set()
+    for text in texts:
+        try:
+            line = read_line(text)
+        except InvalidRequirement:
+            continue
+        clauses = frozenset(one.strip() for one in line.specifier.split(",") if one.strip())
+        marker = line.marker.replace("'", '"').replace(" ", "")
+        found.add((normalize_name(line.name), clauses, marker))
+    return frozenset(found)
