@@ -149,8 +149,24 @@ def likely(packages: dict[str, tuple[str, ...]]) -> str:
     return "apt" if "apt" in packages else next(iter(packages))
 
 
+def lower_folders(facts: Facts) -> tuple[str, ...]:
+    """Return the site-packages that a virtual environment sees and that belong to another one.
+
+    That is the system's with `include-system-site-packages`, and what a `.pth` file adds.
+    """
+    prefix = str(value_of(facts, "python.prefix") or "")
+    listed = value_of(facts, "python.site_packages")
+    if not prefix or value_of(facts, "python.virtual_environment") is not True:
+        return ()
+    folders = [one for one in listed or () if isinstance(one, str)]
+    own = prefix.rstrip("/\\")
+    return tuple(one for one in folders if not one.startswith((f"{own}/", f"{own}\\")))
+
+
 def _uses_uv(facts: Facts) -> bool:
-    if value_of(facts, "python.uv") is None:
+    # uv sees no packages of a lower environment, and would install all of them once more:
+    # https://docs.astral.sh/uv/reference/cli/#uv-venv--system-site-packages
+    if value_of(facts, "python.uv") is None or lower_folders(facts):
         return False
     return value_of(facts, "python.installer") == "uv" or not value_of(facts, "python.has_pip")
 

@@ -16,7 +16,7 @@ from doctor.fixes import installer
 from doctor.fixes.choosing import applicable
 from doctor.fixes.circumstances import circumstance
 from doctor.fixes.effect import changes, is_idle, joined, pinned_by, unlisted
-from doctor.fixes.environments import above, closed
+from doctor.fixes.environments import above, above_note, closed
 from doctor.fixes.project import kept_to_lock
 from doctor.model.facts import Facts, present, value_of
 from doctor.model.findings import Detection
@@ -72,12 +72,10 @@ def _for_environment(recipe: Recipe, facts: Facts, captures: Captures) -> Fix | 
     fix = write(msgspec.structs.replace(recipe, steps=installs), there, captures)
     if fix is None:
         return None
-    note = (
-        f"A new environment is made above the old one: {why}. It sees the old packages, and "
-        "its own come first."
-    )
     return msgspec.structs.replace(
-        fix, steps=(Step(command=make), *fix.steps), note=_sentences(fix.note, note)
+        fix,
+        steps=(*make, *fix.steps),
+        note=_sentences(fix.note, above_note(why)),
     )
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from doctor.base.text import enumerate_words
 from doctor.base.versions import public
-from doctor.fixes.environments import closed
+from doctor.fixes.environments import above_note, closed
 from doctor.model.catalog import Catalog
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Detection
@@ -268,10 +268,7 @@ def _notes(draft: Draft, around: Environment) -> Iterator[str]:
         return
     facts = around.facts
     if why := closed(facts):
-        yield (
-            f"The new environment is made above the old one: {why}. It sees the old packages, "
-            "and its own come first."
-        )
+        yield above_note(why)
     if str(value_of(facts, "python.lock") or "").endswith("uv.lock") and draft.changes.moved:
         yield (
             "Give the releases to `uv add` as well: else the next `uv run` or `uv sync` puts "

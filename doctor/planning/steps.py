@@ -65,7 +65,7 @@ def _above(draft: Draft, around: Environment) -> tuple[Step, ...]:
     What moves goes into a new one above it, whose packages come first.
     """
     there, make = above(around.facts)
-    return (Step(command=make), *_each_once([*_install(draft, around, there)]))
+    return (*make, *_each_once([*_install(draft, around, there)]))
 
 
 def _parts(draft: Draft) -> list[Part]:

@@ -16,6 +16,7 @@ import msgspec
 
 from doctor.environments.environment import Environment
 from doctor.facts.placeholders import placeholders
+from doctor.fixes.environments import linked_folders
 from doctor.model.fixes import Command, Step
 
 
@@ -28,6 +29,7 @@ class Kind(Enum):
     PROJECT = "project"
     EDIT = "edit"
     CREATE = "create"
+    LINK = "link"
     REFUSED = "refused"
 
 
@@ -86,6 +88,10 @@ def _of_command(step: Step, command: Command, environment: Environment) -> Task:
         return Task(step, Kind.INSTALL)
     if program in _CONDA:
         return _install(step, argv, argv[1:2], environment)
+    if below := linked_folders(argv):
+        if is_inside(argv[0], environment):
+            return Task(step, Kind.LINK)
+        return Task(step, Kind.REFUSED, f"it lets another environment see {below[0]}")
     if argv[1:2] == ("venv",) or argv[1:3] == ("-m", "venv"):
         return _create(step, argv)
     if argv[1:2] and argv[1] in _OWNERS.get(program, ()):
@@ -143,7 +149,7 @@ def _why_not_removed(words: Sequence[str], environment: Environment) -> str:
 def _lies_in_packages(place: Path, environment: Environment) -> bool:
     """Say whether a path lies below site-packages, with no link on the way out of it."""
     parent = Path(place.parent)
-    for folder in environment.folders:
+    for folder in environment.own_folders:
         try:
             if parent.resolve().is_relative_to(folder.resolve()):
                 return True

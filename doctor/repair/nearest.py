@@ -20,17 +20,18 @@ from doctor.environments.answers import Resolution
 from doctor.environments.environment import Environment
 from doctor.environments.installer import dry_run
 from doctor.fixes import installer
-from doctor.fixes.environments import above, closed
+from doctor.fixes.environments import above, above_note, closed
 from doctor.host import Host
 from doctor.model.facts import Facts, value_of
 from doctor.model.findings import Finding
-from doctor.model.fixes import Command, Step
+from doctor.model.fixes import Command, Fix, Step
 from doctor.model.plans import Plan
 from doctor.model.report import Report
 from doctor.observe.installed import distributions
 from doctor.repair import commands
-from doctor.repair.commands import Kind
+from doctor.repair.commands import Kind, Task
 from doctor.repair.merging import combined, install_of, name_in
+from doctor.repair.new_environment import beginning, tasks_of
 from doctor.repair.reading import Unmet, packages_of
 from doctor.repair.requests import actionable
 
@@ -190,7 +191,7 @@ class _Nearest:
         """Return what the fixes of a finding want of versions: for certain, and on a condition."""
         certain, unsure = list[Demand](), list[Demand]()
         for fix in found.fixes:
-            tasks = [commands.task(step, self._environment) for step in fix.steps]
+            tasks = self._tasks(fix)
             kinds = {one.kind for one in tasks}
             if not fix.safe or Kind.INSTALL not in kinds or kinds - {Kind.INSTALL, Kind.REMOVE}:
                 continue
@@ -276,7 +277,12 @@ class _Nearest:
         answer = dry_run(command, self._host, sizes=False, timeout=_SECONDS)
         if not isinstance(answer, Resolution) or answer.builds:
             return None
-        moved = {one.name: one.after for one in answer.changes if one.after}
+        # uv would install once more what it does not see in a lower environment.
+        moved = {
+            one.name: one.after
+            for one in answer.changes
+            if one.after and one.after != standing.here.get(one.name)
+        }
         if any(name in standing.here and name not in movers for name in moved):
             return None
         # What does not move although it should is no way out.
@@ -297,46 +303,50 @@ class _Nearest:
         ]
         if not texts and not other.steps:
             return None
-        facts, first = self._facts, tuple[Step, ...]()
-        if closed(facts):
-            facts, make = above(facts)
-            first = (Step(command=make),)
+        facts, first, notes = self._facts, tuple[Step, ...](), tuple[str, ...]()
+        if why := closed(facts):
+            facts, first = above(facts)
+            notes = (above_note(why),)
         made = installer.install_set(texts, facts) if texts else ()
         steps = tuple(Step(command=one) for one in made)
         ended = [one.id for one in self._found if one.id in solved or packages_of(one) & movers]
         plan = Plan(
             title="",
             steps=(*first, *steps),
+            notes=notes,
             solves=tuple(dict.fromkeys(ended)),
             leaves=tuple(dict.fromkeys(one.id for one in self._found if one.id not in ended)),
         )
         return combined(plan, other) if other.steps else plan
 
-    def _kind(self, step: Step) -> Kind:
-        return commands.task(step, self._environment).kind
+    def _tasks(self, fix: Fix) -> tuple[Task, ...]:
+        """Return the steps of a fix, but for those that make a new environment."""
+        made = beginning(fix.steps)
+        if made:
+            return tasks_of(fix.steps, self._environment)[len(made) :]
+        return tuple(commands.task(step, self._environment) for step in fix.steps)
 
     def _without_moves(self) -> tuple[Plan, frozenset[str]]:
         """Return the fixes that move no version, as a plan, and the findings that they end."""
         plan, ended = Plan(title=""), set[str]()
-        if closed(self._facts):
-            return plan, frozenset()
         last = list[Step]()
         for found in self._found:
             for fix in found.fixes:
-                kinds = {self._kind(step) for step in fix.steps}
+                tasks = self._tasks(fix)
+                steps, kinds = [one.step for one in tasks], {one.kind for one in tasks}
                 if not fix.safe or fix.use_if or not kinds:
                     continue
                 # What shares its files with another package goes before that one is written again.
-                written = [step for step in fix.steps if not _uninstalls([step])]
+                written = [step for step in steps if not _uninstalls([step])]
                 demand = self._demand(written) if kinds == {Kind.INSTALL} and written else None
-                removals = [step for step in fix.steps if self._kind(step) is Kind.REMOVE]
-                if kinds == {Kind.INSTALL, Kind.REMOVE} and not _uninstalls(fix.steps):
+                removals = [one.step for one in tasks if one.kind is Kind.REMOVE]
+                if kinds == {Kind.INSTALL, Kind.REMOVE} and not _uninstalls(steps):
                     last += [step for step in removals if step not in last]
                     break
                 if demand is not None and not demand.specifiers:
-                    plan = combined(plan, Plan(title="", steps=fix.steps))
-                elif kinds <= {Kind.REMOVE, Kind.VARIABLES} and not _uninstalls(fix.steps):
-                    last += [step for step in fix.steps if step not in last]
+                    plan = combined(plan, Plan(title="", steps=tuple(steps)))
+                elif kinds <= {Kind.REMOVE, Kind.VARIABLES} and not _uninstalls(steps):
+                    last += [step for step in steps if step not in last]
                 else:
                     continue
                 ended.add(found.id)

@@ -19,7 +19,7 @@ from doctor.environments.clone import Clone, clone
 from doctor.environments.environment import Environment, environment_at
 from doctor.environments.layout import CloneError
 from doctor.environments.variables import variables
-from doctor.fixes.environments import above
+from doctor.fixes.environments import above, linked_folders
 from doctor.host import Host, run
 from doctor.host.scratch import Scratch, ScratchError
 from doctor.model.fixes import Command, Step
@@ -33,6 +33,7 @@ from doctor.repair.requests import Original
 _SECONDS, _LOG, _TAIL = 300.0, 64 << 10, 300
 _FLAGS = frozenset({"-m", "venv", "--seed", "--system-site-packages", "--python"})
 _NOT_ABOVE = frozenset({Kind.CREATE, Kind.REMOVE, Kind.PROJECT})
+_SHARES = "--system-site-packages"
 
 
 class NewEnvironment(Clone):
@@ -61,16 +62,18 @@ def unchanged(original: Original) -> Iterator[Clone]:
         with clone(original.environment, original.host) as copy:
             yield copy
         return
-    _, make = above(original.report.observation.facts)
-    with environment_of(make, original) as new:
+    _, steps = above(original.report.observation.facts)
+    with environment_of(steps[0].command or Command(argv=()), original) as new:
         yield new
 
 
 @contextlib.contextmanager
-def environment_of(make: Command, original: Original) -> Iterator[NewEnvironment]:
+def environment_of(
+    make: Command, original: Original, link: Command | None = None
+) -> Iterator[NewEnvironment]:
     """Make the environment of a command in a temporary folder, which is removed at the end.
 
-    Raises CloneError where the command fails.
+    `link` lets it see the packages of the old one. Raises CloneError where a command fails.
     """
     begun, old = time.monotonic(), original.environment
     with contextlib.ExitStack() as stack:
@@ -94,6 +97,10 @@ def environment_of(make: Command, original: Original) -> Iterator[NewEnvironment
                 text = without_secrets((ran.output or ran.why).strip())
                 text = one_line(text.partition("error: ")[2] or text, _TAIL)
                 raise CloneError(f"no new environment can be made: {text}")
+            if link is not None:
+                words = [str(_python(folder)), *link.argv[1:]]
+                if not run(words, timeout=_SECONDS, env=env, cwd=scratch.folder).ok:
+                    raise CloneError("the new environment cannot be linked with the old one")
             new = environment_at(_python(folder), original.host)
         except (ScratchError, TargetError, OSError) as error:
             raise CloneError(f"no new environment can be made: {error}") from error
@@ -129,7 +136,8 @@ def place_of(tasks: Sequence[Task], original: Original) -> Iterator[tuple[Clone,
         with clone(original.environment, original.host) as copy:
             yield copy, Places.between(original.environment, copy.environment)
         return
-    with environment_of(make, original) as new:
+    link = next((one.step.command for one in tasks[1:2] if one.kind is Kind.LINK), None)
+    with environment_of(make, original, link) as new:
         yield new, _places(make, new.environment.root)
 
 
@@ -147,7 +155,8 @@ def tasks_of(steps: Sequence[Step], environment: Environment) -> tuple[Task, ...
     """Return what each step is; those after a new environment are judged by that one."""
     tasks = tuple(commands.task(step, environment) for step in steps)
     make = making(tasks)
-    if make is None or not _is_above(make.argv, environment):
+    linked = any(_is_link(step, environment) for step in steps[1:2])
+    if make is None or not _is_above(make.argv, environment, linked=linked):
         why = "it makes a new environment, which has nothing to be compared with"
         return tuple(
             Task(one.step, Kind.REFUSED, why) if one.kind is Kind.CREATE else one for one in tasks
@@ -165,12 +174,18 @@ def _above(step: Step, places: Places, new: Environment) -> Task:
     return told._replace(step=step)
 
 
-def _is_above(argv: Sequence[str], environment: Environment) -> bool:
+def _is_link(step: Step, environment: Environment) -> bool:
+    """Say whether a step lets a new environment see the packages of this one."""
+    argv = step.command.argv if step.command is not None else ()
+    return any(commands.is_inside(one, environment) for one in linked_folders(argv))
+
+
+def _is_above(argv: Sequence[str], environment: Environment, *, linked: bool) -> bool:
     """Say whether a command makes an environment that sees this one, and does nothing else."""
     by_uv = PurePath(argv[0]).name == argv[0] and argv[0].removesuffix(".exe") == "uv"
     names = [word for word in argv[int(by_uv) : -1] if word not in _FLAGS]
     return (
-        "--system-site-packages" in argv
+        (_SHARES in argv or linked)
         and len(names) == 1
         and commands.is_inside(names[0], environment)
     )
@@ -178,11 +193,20 @@ def _is_above(argv: Sequence[str], environment: Environment) -> bool:
 
 def followed(plan: Plan, more: Plan) -> Plan:
     """Return a plan for the environment that another one makes, which makes it as well."""
-    tasks = plan.steps[:1]
-    is_new = bool(tasks and tasks[0].command and "--system-site-packages" in tasks[0].command.argv)
-    if not is_new or more.steps[:1] == tasks:
+    first = beginning(plan.steps)
+    if not first or more.steps[: len(first)] == first:
         return more
-    return msgspec.structs.replace(more, steps=(*tasks, *more.steps))
+    rest = more.steps[len(beginning(more.steps)) :]
+    return msgspec.structs.replace(more, steps=(*first, *rest))
+
+
+def beginning(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps that make a new environment above another; none where there are none."""
+    words = [one.command.argv if one.command is not None else () for one in steps[:2]]
+    if not words or "venv" not in words[0][1:3]:
+        return ()
+    link = len(words) > 1 and bool(linked_folders(words[1]))
+    return tuple(steps[: 1 + link]) if link or _SHARES in words[0] else ()
 
 
 def with_start(plan: Plan, make: Command | None, original: Original) -> Plan:
@@ -196,4 +220,9 @@ def with_start(plan: Plan, make: Command | None, original: Original) -> Plan:
         text = f'Start your program with PATH="$PWD/{scripts}:$PATH" {shlex.join(program)}'
     else:
         text = f"Start your program with {shlex.join(words)}"
-    return msgspec.structs.replace(plan, notes=tuple(dict.fromkeys((*plan.notes, text))))
+    proof = plan.proof and msgspec.structs.replace(
+        plan.proof, why=f"{plan.proof.why}, in {make.argv[-1]}" if plan.proof.why else ""
+    )
+    return msgspec.structs.replace(
+        plan, proof=proof, notes=tuple(dict.fromkeys((*plan.notes, text)))
+    )

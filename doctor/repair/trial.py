@@ -92,7 +92,7 @@ class _Runner:
         if each.kind is Kind.VARIABLES:
             self.env |= commands.variables(each.step) or {}
             return ""
-        if each.kind is Kind.CREATE:
+        if each.kind in (Kind.CREATE, Kind.LINK):
             return ""  # it is what the other steps are carried out in
         if each.kind is Kind.EDIT and each.step.edit is not None:
             edit = each.step.edit

@@ -140,7 +140,7 @@ def _named(ids: Sequence[str], titles: Mapping[str, str], label: str) -> Iterato
 def _place(found: Plan) -> str:
     """Return where a plan was carried out: its new environment cannot be made in its place."""
     first = found.steps[0].command if found.steps else None
-    if first is not None and "--system-site-packages" in first.argv:
+    if first is not None and "venv" in first.argv[1:3]:
         return "in a new environment in a temporary folder"
     return _COPY
 

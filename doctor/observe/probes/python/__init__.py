@@ -79,12 +79,19 @@ def _itself(interpreter: Interpreter) -> FactStream:
     yield "python.site_packages", present(list(interpreter.site_packages), source)
     yield (
         "python.writable",
-        present(all(os.access(folder, os.W_OK) for folder in interpreter.site_packages), source),
+        present(all(os.access(folder, os.W_OK) for folder in _own(interpreter)), source),
     )
     yield (
         "python.virtual_environment",
         present(interpreter.prefix != interpreter.base_prefix, source),
     )
+
+
+def _own(interpreter: Interpreter) -> list[str]:
+    """Return the site-packages of the environment itself, without those that it borrows."""
+    listed = interpreter.site_packages
+    inside = [one for one in listed if Path(one).is_relative_to(interpreter.prefix)]
+    return inside or list(listed)
 
 
 def _folders(host: Host, interpreter: Interpreter) -> FactStream:
@@ -139,7 +146,8 @@ def _installer(scene: Scene, interpreter: Interpreter) -> tuple[str, str]:
     # uv does not take the packages of the system into account, and would install them all again:
     # https://docs.astral.sh/uv/reference/cli/#uv-venv--system-site-packages
     shares = searched(settings, r"(?mi)^include-system-site-packages\s*=\s*(true)")
-    if shares and any(one.name == "pip" for one in scene.distributions):
+    linked = settings and len(_own(interpreter)) < len(interpreter.site_packages)
+    if (shares or linked) and any(one.name == "pip" for one in scene.distributions):
         return "pip", str(config)
     if searched(settings, r"(?m)^uv\s*=\s*(\S+)"):
         return "uv", str(config)
