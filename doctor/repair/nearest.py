@@ -235,7 +235,8 @@ class _Nearest:
             locked = {name: f"=={self._asked[name]}" for name in movers & self._asked.keys()}
             if (chosen := self._ask({**texts, **locked})) is not None:
                 return chosen
-        newest = self._ask(texts)
+        newest = self._ask(self._near(texts, demands)) if demands.newer else None
+        newest = newest or self._ask(texts)
         if newest is None:
             return None
         here = self._standing.here
@@ -254,6 +255,12 @@ class _Nearest:
             return newest
         lines = {name: _both(texts[name], _line_of(lowest[name])) for name in up}
         return self._ask({**fixed, **lines}) or lowest
+
+    def _near(self, texts: Mapping[str, str], demands: Demand) -> Mapping[str, str]:
+        """Return requirements that keep what is to be newer within its major release."""
+        here = {name: parse(public(self._standing.here.get(name, ""))) for name in demands.newer}
+        ends = {name: f"<{release.major + 1}" for name, release in here.items() if release}
+        return {name: _both(one, ends.get(name, "")) for name, one in texts.items()}
 
     def _has_uv(self) -> bool:
         return self._host.which("uv") is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePath
 
@@ -32,11 +32,15 @@ from doctor.pipeline.requests import CheckRequest
 from doctor.repair.hiding import hiding
 from doctor.repair.merging import install_of
 from doctor.repair.overwriting import overwriting
+from doctor.timelines.names import distributions_of as names_of
 
 SOURCE = "your program"
 _MOST, _LINES = 50, 20_000
 _PATH = re.compile(r"(?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
 _MODULE = re.compile(r"No module named ['\"](\w{1,100})")
+_FROM = re.compile(
+    r"cannot import name '\w{1,100}' from (?:partially initialized module )?'(\w{1,100})"
+)
 _NO_FILE = "FileNotFoundError"
 _HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
 """Endings of files that no program reads; people delete them to make an image smaller."""
@@ -87,6 +91,7 @@ def read_program(
         logs = (*logs, read_log(SOURCE, _Stream(text), catalog))
         facts |= _missing_files(text, environment) | hiding(facts, environment)
         facts |= overwriting(text, facts, environment)
+        problems = (*problems, *_asked_by_project(text, facts, environment))
     for one in problems:
         name = f"requires.{one.package}.{one.wanted}"
         if value_of(facts, f"{name}.met") is None:
@@ -104,6 +109,23 @@ def read_program(
             suppressions=request.policy.suppressions(),
         ),
     )
+
+
+def _asked_by_project(
+    text: str, facts: Mapping[str, Fact], environment: Environment
+) -> Iterator[Unmet]:
+    """Yield what a program does not find although its project names it."""
+    here = {one.name for one in installed([str(folder) for folder in environment.folders])}
+    pins: dict[str, str] = {}
+    for fact in ("project.ranges", "project.locked", "project.asked"):
+        told = value_of(facts, fact)
+        form = "{}" if fact == "project.ranges" else "=={}"
+        pins |= {name: form.format(one) for name, one in told.items()} if told else {}
+    for module in dict.fromkeys(_MODULE.findall(text)):
+        names = [normalize_name(one) for one in (module, *names_of(module))]
+        name = next((one for one in names if one in pins and one not in here), None)
+        if name is not None:
+            yield Unmet(package="project", wanted=name, specifier=pins[name], here="", text="")
 
 
 class _Stream(io.BytesIO):
@@ -156,6 +178,7 @@ def packages_in(text: str, environment: Environment) -> tuple[Distribution, ...]
     """Return the distributions that a traceback passes through, or whose files it names."""
     lines = text.splitlines()[-_LINES:]
     names = {name for line in lines for name in (*_PATH.findall(line), *_MODULE.findall(line))}
+    names |= {name for line in lines for name in _FROM.findall(line)}
     if not names:
         return ()
     here = installed([str(folder) for folder in environment.folders])
@@ -164,19 +187,21 @@ def packages_in(text: str, environment: Environment) -> tuple[Distribution, ...]
 
 def _tops(one: Distribution) -> frozenset[str]:
     """Return the first parts of the paths in a RECORD, for a module without its ending."""
-    parts = {PurePath(path).parts[0] for path in _paths(one) if path}
+    parts = {PurePath(path).parts[0] for path, _ in _rows(one)}
     return frozenset(parts | {part.removesuffix(".py") for part in parts})
 
 
-def _paths(one: Distribution) -> Iterator[str]:
+def _rows(one: Distribution) -> Iterator[tuple[str, str]]:
+    """Yield path and size of each file in a RECORD."""
     try:
         text = record_of(one)
     except UnreadableFile:
         return
     for line in text.split("\n"):
-        path = line.strip().rsplit(",", 2)[0].strip('"')
+        path, *rest = line.strip().rsplit(",", 2)
+        path = path.strip('"')
         if path and not path.startswith(("/", "..")):
-            yield path
+            yield path, rest[-1] if rest else ""
 
 
 def _missing_files(text: str, environment: Environment) -> dict[str, Fact]:
@@ -192,7 +217,9 @@ def _gone_of(packages: Iterable[Distribution]) -> dict[str, Fact]:
     rows, owners = [], dict[str, None]()
     for one in packages:
         site = one.folder.parent
-        gone = [path for path in _paths(one) if _matters(path) and not (site / path).exists()]
+        gone = [
+            path for path, size in _rows(one) if _matters(path, size) and not (site / path).exists()
+        ]
         owners |= {one.requirement: None} if gone else {}
         rows += [
             {"path": str(site / path), "package": one.name, "requirement": one.requirement}
@@ -206,8 +233,8 @@ def _gone_of(packages: Iterable[Distribution]) -> dict[str, Fact]:
     }
 
 
-def _matters(path: str) -> bool:
+def _matters(path: str, size: str) -> bool:
     parts = PurePath(path).parts
     spared = any(part.lower() in _SPARED or part.endswith(".dist-info") for part in parts[:-1])
-    empty = parts[-1:] == ("__init__.py",) and len(parts) > 2
+    empty = parts[-1:] == ("__init__.py",) and size in ("", "0")
     return not (spared or empty or path.endswith(_HARMLESS))

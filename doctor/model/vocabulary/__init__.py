@@ -149,7 +149,7 @@ FACTS: dict[str, str] = {
     ),
     "project.pinned": "release that the project pins with ==, of each installed package",
     "project.asked": "release that the project pins with ==, of each package that is absent",
-    "project.ranges": "versions that the project allows, of each package with a range",
+    "project.ranges": "versions that the project allows, of each package that it does not pin",
     "python.writable": "whether this user may write to its site-packages",
     "python.uv": "path of uv on the path",
     "python.has_pip": "true where the environment holds pip",

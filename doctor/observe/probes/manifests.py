@@ -110,7 +110,7 @@ def probe(scene: Scene) -> FactStream:
 
 
 def _releases(pins: list[_Found], scene: Scene) -> FactStream:
-    """Give the releases that the project pins or locks, and the ranges that it sets.
+    """Give the releases that the project pins, and the ranges that it sets, empty for any.
 
     A pin counts where the project names one release alone.
     """
@@ -123,8 +123,9 @@ def _releases(pins: list[_Found], scene: Scene) -> FactStream:
         name, wanted = normalize_name(pin.name), text[pin.span.start : pin.span.end].strip()
         if found := _EXACT.fullmatch(wanted):
             exact.setdefault(name, set()).add(found[1])
-        elif pin.span.syntax.value == "python" and _RANGE.fullmatch(wanted):
-            ranges.setdefault(name, {})[wanted] = None
+        else:
+            is_range = pin.span.syntax.value == "python" and _RANGE.fullmatch(wanted)
+            ranges.setdefault(name, {}).update({wanted: None} if is_range else {})
     pinned = {name: one for name, (one, *more) in exact.items() if not more}
     told = {name: one for name, one in pinned.items() if name in here}
     asked = {name: one for name, one in pinned.items() if name not in here}
