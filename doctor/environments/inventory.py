@@ -36,6 +36,14 @@ class Folders(Protocol):
         """Return the site-packages."""
 
 
+class Borrowing(Folders, Protocol):
+    """An environment that may see the packages of another one."""
+
+    @property
+    def own_folders(self) -> tuple[Path, ...]:
+        """Return the site-packages below its prefix."""
+
+
 def installed(environment: Folders) -> dict[str, str]:
     """Return the release of every distribution by its normalized name; reads files alone."""
     path = [str(folder) for folder in environment.folders]
@@ -51,11 +59,13 @@ def installed_for(python: str, host: Host) -> dict[str, str] | None:
     return {one.name: one.version for one in distributions.installed(path)}
 
 
-def problems(environment: Folders, host: Host) -> tuple[str, ...]:
+def problems(environment: Borrowing, host: Host) -> tuple[str, ...]:
     """Return what `uv pip check` says of an environment, a line each; empty where all is well.
 
     Where there is no uv, pip is asked; where neither answers, the metadata are read.
     """
+    if len(environment.own_folders) < len(environment.folders):
+        return own_check(environment, host)  # uv sees no packages of a lower environment
     python = str(environment.python)
     asked = _uv_check(python, host)
     if asked is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from doctor.base.requirements import normalize_name
 from doctor.base.text import one_line
 from doctor.environments.clone import Clone
 from doctor.environments.installer import problems
@@ -74,8 +75,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     `failed` says which step failed and how; `wrong` is everything that is not as it should be
     afterwards, a sentence each; `left` are ids of findings. `by_step` has the packages that each
-    step moved. `follow_ups` are plans for what the clone's own report shows, written for the
-    original: the planner's, then those of the findings' own fixes.
+    step moved. `met` are requirements that were not met before. `follow_ups` are plans for what the
+    clone's own report shows, written for the original: the planner's, then those of the findings'
+    own fixes.
     """
 
     plan: Plan
@@ -90,6 +92,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     program_before: Ending | None = None
     report: Report | None = None
     follow_ups: tuple[Plan, ...] = ()
+    met: tuple[Unmet, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -207,6 +210,7 @@ class Examination:
             program=program,
             program_before=self._bench.program() if program else None,
             report=report,
+            met=self._met(changes),
             follow_ups=tuple(_for_original(one, self._places) for one in follow),
         )
 
@@ -260,6 +264,13 @@ class Examination:
             text = self._places.back(problem)
             if text not in known:
                 self._wrong.append(one_line(text, 200))
+
+    def _met(self, changes: Sequence[Change]) -> tuple[Unmet, ...]:
+        """Return the requirements that a plan meets, and that were not met before."""
+        moved = {normalize_name(one.name) for one in changes}
+        now = {self._places.back(one) for one in self._problems}
+        gone = [one for one in unmet(self._original.problems) if one.text not in now]
+        return tuple(one for one in gone if moved & {one.package, one.wanted})
 
     def _checked(self, program: Ending | None, *, canaries: bool) -> Report:
         asked = self._original.request.check

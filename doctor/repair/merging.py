@@ -52,6 +52,21 @@ def install_of(step: Step) -> Install | None:
     return Install(tuple(head), tuple(requirements))
 
 
+def uninstalled(step: Step) -> tuple[str, ...]:
+    """Return the packages that a step of pip or uv uninstalls."""
+    argv = step.command.argv if step.command is not None else ()
+    if "pip" not in argv[1:3] or "uninstall" not in argv[2:4]:
+        return ()
+    words, found = list(argv[argv.index("uninstall") + 1 :]), []
+    while words:
+        word = words.pop(0)
+        if word in _WITH_VALUE and words:
+            words.pop(0)
+        elif not word.startswith("-"):
+            found.append(normalize_name(word))
+    return tuple(found)
+
+
 def contradict(first: Plan, second: Plan) -> bool:
     """Say whether two plans name different releases of a package."""
     one, other = named_in(first), named_in(second)

@@ -30,7 +30,7 @@ from doctor.model.report import Report
 from doctor.observe.installed import distributions
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
-from doctor.repair.merging import combined, install_of, name_in
+from doctor.repair.merging import combined, install_of, name_in, uninstalled
 from doctor.repair.new_environment import beginning, tasks_of
 from doctor.repair.reading import Unmet, packages_of
 from doctor.repair.requests import actionable
@@ -121,6 +121,16 @@ class _Nearest:
             for install in map(install_of, other.steps)
             for text in (install.requirements if install else ())
         )
+        if gone := {name for step in other.steps for name in uninstalled(step)}:
+            # What goes need not find what it asks for, and a failure inside of what its files lay
+            # over shows nothing yet.
+            self._edges = tuple(one for one in self._edges if one.package not in gone)
+            away = {f"requires/{name}" for name in gone}
+            self._found = tuple(
+                one
+                for one in self._found
+                if one.id in solved or not (one.id in away or one.id.startswith("failure/"))
+            )
         for cover in self._covers():
             demands = self._demands(cover)
             if demands is None:

@@ -168,6 +168,9 @@ def _titles(tried: Trial) -> _Found:
 def _with_healed(done: Attempted, seen: _Found, tried: Trial) -> Attempted:
     """Return what was proved with the findings of the rounds before that are gone."""
     still = {*_titles(tried)}
+    known = {*done.plan.solves, *(name for name, _ in seen)}
+    met = [(f"requires/{one.package}", one.words) for one in tried.met]
+    seen = (*seen, *(one for one in met if one[0] not in known))
     healed = tuple(one for one in seen if one not in still)
     names = (name for name, _ in healed if name not in done.plan.leaves)
     solves = tuple(dict.fromkeys((*done.plan.solves, *names)))

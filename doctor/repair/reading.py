@@ -71,6 +71,12 @@ class Unmet(msgspec.Struct, frozen=True, kw_only=True):
     here: str
     text: str
 
+    @property
+    def words(self) -> str:
+        """Return who asks for what."""
+        here = f"{self.here} is installed" if self.here else "it is not installed"
+        return f"{self.package} asks for {self.wanted}{self.specifier}, and {here}"
+
 
 def read_program(
     report: Report,
