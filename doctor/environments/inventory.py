@@ -36,14 +36,6 @@ class Folders(Protocol):
         """Return the site-packages."""
 
 
-class Borrowing(Folders, Protocol):
-    """An environment that may see the packages of another one."""
-
-    @property
-    def own_folders(self) -> tuple[Path, ...]:
-        """Return the site-packages below its prefix."""
-
-
 def installed(environment: Folders) -> dict[str, str]:
     """Return the release of every distribution by its normalized name; reads files alone."""
     path = [str(folder) for folder in environment.folders]
@@ -59,18 +51,25 @@ def installed_for(python: str, host: Host) -> dict[str, str] | None:
     return {one.name: one.version for one in distributions.installed(path)}
 
 
-def problems(environment: Borrowing, host: Host) -> tuple[str, ...]:
+def problems(environment: Folders, host: Host) -> tuple[str, ...]:
     """Return what `uv pip check` says of an environment, a line each; empty where all is well.
 
     Where there is no uv, pip is asked; where neither answers, the metadata are read.
     """
-    if len(environment.own_folders) < len(environment.folders):
+    if _borrows(environment):
         return own_check(environment, host)  # uv sees no packages of a lower environment
     python = str(environment.python)
     asked = _uv_check(python, host)
     if asked is None:
         asked = _pip_check(python, host)
     return own_check(environment, host) if asked is None else _of_today(asked, environment, host)
+
+
+def _borrows(environment: Folders) -> bool:
+    """Say whether an environment sees packages of another one."""
+    root = environment.python.parent.parent
+    inside = [folder for folder in environment.folders if folder.is_relative_to(root)]
+    return 0 < len(inside) < len(environment.folders)
 
 
 def _of_today(lines: Sequence[str], environment: Folders, host: Host) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
 from doctor.repair.merging import combined, install_of, name_in, uninstalled
 from doctor.repair.new_environment import beginning, tasks_of
-from doctor.repair.reading import Unmet, packages_of
+from doctor.repair.reading import OF_PROJECT, Unmet, packages_of
 from doctor.repair.requests import actionable
 
 _MOST_EDGES, _MOST_TRIES, _MOST_HELD, _SECONDS = 10, 5, 1000, 60.0
@@ -177,7 +177,12 @@ class _Nearest:
         wanted: dict[str, str] = {}
         newer = set[str]()
         for found in self._found:
-            if found.id.startswith("requires/") or packages_of(found) <= self._again:
+            of_package = found.id.startswith("requires/") and found.id != OF_PROJECT
+            if of_package or packages_of(found) <= self._again:
+                continue
+            if away := packages_of(found) & self._asked.keys() & self._standing.here.keys():
+                # What left the release that the project asks for is the first to be suspected.
+                wanted |= {name: f"=={self._asked[name]}" for name in away}
                 continue
             certain, unsure = self._options(found)
             options = certain or (() if packages_of(found) & (cover | wanted.keys()) else unsure)

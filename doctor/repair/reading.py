@@ -16,6 +16,7 @@ import msgspec
 
 from doctor.base.patterns import compile_pattern
 from doctor.base.requirements import InvalidRequirement, normalize_name, read_line
+from doctor.base.versions import public
 from doctor.catalog import loading
 from doctor.environments.environment import Environment
 from doctor.facts.families import requirement_of
@@ -35,7 +36,10 @@ from doctor.repair.overwriting import overwriting
 from doctor.timelines.names import distributions_of as names_of
 
 SOURCE = "your program"
-_MOST, _LINES = 50, 20_000
+OF_PROJECT = "requires/project"
+"""The finding of what the project asks for and the program fails on."""
+_PROJECT = "project"
+_MOST, _LINES, _NEAR = 50, 20_000, 2
 _PATH = re.compile(r"(?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
 _MODULE = re.compile(r"No module named ['\"](\w{1,100})")
 _FROM = re.compile(
@@ -120,18 +124,29 @@ def read_program(
 def _asked_by_project(
     text: str, facts: Mapping[str, Fact], environment: Environment
 ) -> Iterator[Unmet]:
-    """Yield what a program does not find although its project names it."""
-    here = {one.name for one in installed([str(folder) for folder in environment.folders])}
+    """Yield what a program fails on and its project asks for: it is absent, or another release."""
+    found = installed([str(folder) for folder in environment.folders])
+    here = {one.name: one.version for one in found}
+    limits = value_of(facts, "project.ranges") or {}
     pins: dict[str, str] = {}
-    for fact in ("project.ranges", "project.locked", "project.asked"):
-        told = value_of(facts, fact)
-        form = "{}" if fact == "project.ranges" else "=={}"
-        pins |= {name: form.format(one) for name, one in told.items()} if told else {}
-    for module in dict.fromkeys(_MODULE.findall(text)):
+    for fact in ("project.locked", "project.asked", "project.pinned"):
+        pins |= value_of(facts, fact) or {}
+    for module in _failing(text):
         names = [normalize_name(one) for one in (module, *names_of(module))]
-        name = next((one for one in names if one in pins and one not in here), None)
-        if name is not None:
-            yield Unmet(package="project", wanted=name, specifier=pins[name], here="", text="")
+        name = next((one for one in names if one in pins or one in limits), "")
+        at, asked = here.get(name, ""), pins.get(name, "")
+        if not name or (at and (not asked or asked in (at, public(at)))):
+            continue
+        specifier = f"=={asked}" if asked else limits[name]
+        yield Unmet(package=_PROJECT, wanted=name, specifier=specifier, here=at, text="")
+
+
+def _failing(text: str) -> list[str]:
+    """Return the modules that an error names, and those of the last frames in site-packages."""
+    lines = text.splitlines()[-_LINES:]
+    named = [one for line in lines for one in (*_MODULE.findall(line), *_FROM.findall(line))]
+    frames = [found[1].partition(".")[0] for line in lines if (found := _PATH.search(line))]
+    return list(dict.fromkeys((*named, *dict.fromkeys(reversed(frames)))))[: len(named) + _NEAR]
 
 
 class _Stream(io.BytesIO):
