@@ -135,8 +135,8 @@ def run_program(
     progress: Progress,
 ) -> Ending:
     """Run the user's own program with a clone in place of the environment."""
-    argv = original.request.program
-    shown = one_line(" ".join(argv), 60)
+    argv = in_environment(original)
+    shown = one_line(" ".join(original.request.program), 60)
     host = host_of(copy, env)
     ran = _with_host(copy, host).run(
         argv,
@@ -147,6 +147,20 @@ def run_program(
     )
     code = ran.code if ran.ended is Termination.ITSELF else None
     return Ending(code=code, text=places.back(ran.output or ran.why), command=shown)
+
+
+def in_environment(original: Original) -> tuple[str, ...]:
+    """Return the user's own program with the scripts of the environment by their whole path.
+
+    Where a path is relative or leads through a link, the original would run in place of a clone.
+    """
+    scripts = original.environment.scripts
+    words = []
+    for word in original.request.program:
+        place = original.host.cwd / word
+        known = place.name != word and place.parent.resolve() == scripts.resolve()
+        words.append(str(scripts / place.name) if known and place.exists() else word)
+    return tuple(words)
 
 
 def _with_host(copy: Clone, host: Host) -> Clone:

@@ -307,6 +307,14 @@ class _Nearest:
         }
         if any(name in standing.here and name not in movers for name in moved):
             return None
+        asked = {name: one for name, one in self._asked.items() if name not in standing.here}
+        other = {
+            name: f"=={asked[name]}"
+            for name, release in moved.items()
+            if name in asked and name not in movers and not _is_same(release, asked[name])
+        }
+        if other:  # it comes along, and the project pins another release of it
+            return self._ask({**movers, **other}, order)
         # What does not move although it should is no way out.
         return {name: moved.get(name) or public(standing.here.get(name, "")) for name in movers}
 
@@ -375,6 +383,10 @@ class _Nearest:
                 break
         # What an interrupted installer set aside is often the only whole copy: it goes last.
         return msgspec.structs.replace(plan, steps=(*plan.steps, *last)), frozenset(ended)
+
+
+def _is_same(release: str, other: str) -> bool:
+    return parse(public(release)) == parse(public(other))
 
 
 def _both(one: str, other: str) -> str:

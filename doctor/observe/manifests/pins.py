@@ -9,6 +9,7 @@ from enum import Enum
 from typing import NamedTuple
 
 _LONGEST, _MOST = 2000, 100_000
+_BRACKETS = re.compile(r"\s{0,20}\(\s{0,20}([=<>!~][^()]{0,200}?)\s{0,20}\)")
 _NAMED = re.compile(
     r"([A-Za-z0-9](?:[\w.-]{0,98}[A-Za-z0-9])?)(?:\s{0,4}\[[\w., -]{0,200}\])?\s{0,40}(@|[=<>!~]"
     r"|(?=[;#,\s\\]|$))"
@@ -97,7 +98,12 @@ def pin_in(text: str, number: int, start: int, syntax: Syntax = Syntax.PYTHON) -
 
 
 def _span(rest: str, start: int, syntax: Syntax) -> Span:
-    """Return where the version stands in what follows a name; `rest` begins at `start`."""
+    """Return where the version stands in what follows a name; `rest` begins at `start`.
+
+    Poetry writes it in brackets, `torch (==2.13.0)`, as the older grammar does.
+    """
+    if syntax is Syntax.PYTHON and (inside := _BRACKETS.match(rest)):
+        return Span(start + inside.start(1), start + inside.end(1), syntax)
     found = _VERSION.match(rest)
     told = (found[0] if found else "").partition(" --")[0].rstrip()
     # The name of an extra, a second requirement or anything else is no version.
