@@ -12,11 +12,16 @@ from doctor.base.requirements import InvalidRequirement, normalize_name, read_li
 from doctor.base.toml import TomlError, parse_toml
 from doctor.host import Host
 from doctor.host.reading import LOCK, SOURCE
+from doctor.observe.installed.gpu_stack import matters_to_stack
+from doctor.observe.manifests import kind_of
 from doctor.observe.manifests.docker import dockerfile
+from doctor.observe.manifests.pins import Syntax
 from doctor.planning.requests_solver import Wish
 
 _SKIPPED = re.compile(r"\s*(?:#|$|-[^er-]|--(?!requirement|editable))")
 _INCLUDED = re.compile(r"\s*(?:-r|--requirement)[ =]?\s*(\S+)")
+_CONDA = re.compile(r"(=?)(\d[\w.]{0,40}?)(\.\*)?(?:=([\w.*]{1,60}))?")
+_BY_PINS = frozenset({"Pipfile", "pixi.toml"})
 _DEPTH = 5
 _MOST = 2000
 _WORD = re.compile(r"""["']?([A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:[=<>!~]=?[^\s"';&|]+)?)["']?""")
@@ -46,6 +51,8 @@ def from_file(path: Path, host: Host, depth: int = _DEPTH) -> Iterator[Wish]:
         yield from _lock(text, path)
     elif "ockerfile" in name or "ontainerfile" in name:
         yield from _image(text, path)
+    elif name in _BY_PINS or name.endswith((".yml", ".yaml")):
+        yield from _pinned(text, path)
     elif name.endswith(".toml"):
         yield from _pyproject(text, path)
     else:
@@ -86,6 +93,41 @@ def _pyproject(text: str, path: Path) -> Iterator[Wish]:
     project = _table(text, path).get("project", {})
     for line in project.get("dependencies", []) if isinstance(project, dict) else []:
         yield from_text(str(line), path.name)
+
+
+def _pinned(text: str, path: Path) -> Iterator[Wish]:
+    """Yield what a Pipfile, a pixi.toml or a file of conda asks for of the stack's packages.
+
+    conda serves programs and libraries that no index of Python packages has.
+    """
+    kind = kind_of(path.parent.name, path.name)
+    if kind is None:
+        raise UsageError(f"{path}: no manifest that doctor reads is called so")
+    for pin in kind.read(text):
+        name = normalize_name(pin.name)
+        if pin.span is not None and (path.name == "Pipfile" or matters_to_stack(name)):
+            told = text[pin.span.start : pin.span.end]
+            specifier = _specifier(told, pin.span.syntax)
+            yield from_text(f"{name}{specifier}", f"{path.name}:{pin.line}")
+
+
+def _specifier(told: str, syntax: Syntax) -> str:
+    """Return what a manifest says of a version as PEP 440 does; empty where nobody can tell.
+
+    - conda: https://docs.conda.io/projects/conda-build/en/stable/resources/package-spec.html
+    - Pipfile and pixi's `pypi-dependencies` write PEP 440 themselves.
+    """
+    text = told.strip().strip("\"'")
+    exact = _CONDA.fullmatch(text) if syntax is Syntax.CONDA else None
+    if exact is not None:
+        wild = exact[3] or (exact[1] and not exact[4])  # `=2.5` takes every 2.5
+        return f"=={exact[2]}.*" if wild else f"=={exact[2]}"
+    if not text.startswith(("=", "<", ">", "~", "!")):
+        return ""
+    try:
+        return read_line(f"name{text}").specifier
+    except InvalidRequirement:
+        return ""
 
 
 def _table(text: str, path: Path) -> dict[str, Any]:

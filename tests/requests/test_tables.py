@@ -168,6 +168,36 @@ def test_files_are_read_with_their_lines(tmp_path: Path) -> None:
     assert read["uv.lock"] == [("idna==3.6", "uv.lock")]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        (
+            "environment.yml",
+            (
+                "dependencies:\n  - python=3.11\n  - ffmpeg\n  - pytorch=2.5\n  - numpy=2.1.0=py311_0\n"
+                "  - pip:\n    - vllm==0.8.5\n"
+            ),
+            ["torch==2.5.*", "numpy==2.1.0", "vllm==0.8.5"],
+        ),
+        ("Pipfile", '[packages]\ntorch = "==2.5.1"\nidna = "*"\n', ["torch==2.5.1", "idna"]),
+        (
+            "pixi.toml",
+            (
+                '[dependencies]\npython = "3.11.*"\nnumpy = "2.1.*"\n'
+                '[pypi-dependencies]\ntorch = "==2.5.1"\n'
+            ),
+            ["numpy==2.1.*", "torch==2.5.1"],
+        ),
+    ],
+)
+def test_manifests_of_other_tools_are_read(
+    tmp_path: Path, name: str, text: str, read: list[str]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    host = Host(cwd=tmp_path, env=dict(os.environ))
+    assert [wish.text for wish in from_file(tmp_path / name, host)] == read
+
+
 def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("-r requirements.txt\nidna\n", encoding="utf-8")
     found = list(from_file(tmp_path / "requirements.txt", Host(cwd=tmp_path, env=dict(os.environ))))
