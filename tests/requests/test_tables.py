@@ -174,8 +174,8 @@ def test_files_are_read_with_their_lines(tmp_path: Path) -> None:
         (
             "environment.yml",
             (
-                "dependencies:\n  - python=3.11\n  - ffmpeg\n  - pytorch=2.5\n  - numpy=2.1.0=py311_0\n"
-                "  - pip:\n    - vllm==0.8.5\n"
+                "dependencies:\n  - python=3.11\n  - ffmpeg\n  - pytorch=2.5\n"
+                "  - numpy=2.1.0=py311_0\n  - pip:\n    - vllm==0.8.5\n"
             ),
             ["torch==2.5.*", "numpy==2.1.0", "vllm==0.8.5"],
         ),
