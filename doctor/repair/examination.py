@@ -25,11 +25,12 @@ from doctor.repair.commands import Places, with_variables
 from doctor.repair.limits import sourced
 from doctor.repair.merging import named_in
 from doctor.repair.modules import Import, concerned, failures, try_imports
-from doctor.repair.nearest import nearest, standing_of
+from doctor.repair.nearest import nearest
 from doctor.repair.new_environment import NewEnvironment, unchanged
 from doctor.repair.own_fixes import plans_of_fixes
 from doctor.repair.reading import Unmet, packages_in, read_program, unmet
 from doctor.repair.requests import Original, actionable
+from doctor.repair.standing import standing_of
 
 PROGRAM_SECONDS = 600.0
 _IMPORTS = check_of(Role.IMPORTS_PACKAGES)

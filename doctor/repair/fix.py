@@ -93,12 +93,7 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         left = tuple(found.id for found in actionable(report))
         plans = (Plan(title="No plan of doctor's changes anything here", leaves=left),)
     if request.prove and plans[0].steps:
-        attempted = prove([one for one in plans if one.steps], original, bench, progress)
-        attempted = attempted._replace(plan=costed(attempted.plan, original.environment, asked))
-        remarks = (*remarks, *_let_be(others, attempted.plan))
-        titles = _titles(report, attempted)
-        repair = Repair(report=report, plan=attempted.plan, remarks=remarks, titles=titles)
-        return Outcome(repair, original, attempted)
+        return _proved(plans, original, bench, asked, (remarks, others), progress)
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
     if impossible:
         plan = _unproved(plan, ProofVerdict.NOT_POSSIBLE, impossible)
@@ -106,6 +101,26 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
         plan = _beside(plan, ended)
     remarks = (*remarks, *_let_be(others, plan))
     return Outcome(Repair(report=report, plan=plan, remarks=remarks), original)
+
+
+def _proved(
+    plans: Sequence[Plan],
+    original: Original,
+    bench: Bench,
+    host: Host,
+    told: tuple[tuple[str, ...], Sequence[Unmet]],
+    progress: Progress,
+) -> Outcome:
+    """Prove plans, with remarks and the requirements that are let be in `told`."""
+    attempted = prove([one for one in plans if one.steps], original, bench, progress)
+    attempted = attempted._replace(plan=costed(attempted.plan, original.environment, host))
+    repair = Repair(
+        report=original.report,
+        plan=attempted.plan,
+        remarks=(*told[0], *_let_be(told[1], attempted.plan)),
+        titles=_titles(original.report, attempted),
+    )
+    return Outcome(repair, original, attempted)
 
 
 def _titles(report: Report, attempted: Attempted) -> dict[str, str]:

@@ -12,7 +12,6 @@ from itertools import product
 from typing import NamedTuple
 
 import msgspec
-from packaging.version import Version
 
 from doctor.base.requirements import InvalidRequirement, may_meet, normalize_name, read_line
 from doctor.base.versions import parse, public
@@ -22,18 +21,26 @@ from doctor.environments.installer import dry_run
 from doctor.fixes import installer
 from doctor.fixes.environments import above, above_note, closed
 from doctor.host import Host
-from doctor.model.facts import Facts, value_of
+from doctor.model.facts import Facts
 from doctor.model.findings import Finding
 from doctor.model.fixes import Command, Fix, Step
 from doctor.model.plans import Plan
 from doctor.model.report import Report
-from doctor.observe.installed import distributions
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Task
 from doctor.repair.merging import combined, install_of, name_in, uninstalled
 from doctor.repair.new_environment import beginning, tasks_of
 from doctor.repair.reading import OF_PROJECT, Unmet, packages_of
 from doctor.repair.requests import actionable
+from doctor.repair.standing import (
+    Standing,
+    asked_by_project,
+    both,
+    is_later,
+    is_same_release,
+    line_of,
+    standing_of,
+)
 
 _MOST_EDGES, _MOST_TRIES, _MOST_HELD, _SECONDS = 10, 5, 1000, 60.0
 _AGAINST_TIME = 1.5
@@ -42,34 +49,11 @@ _TOGETHER = 1.0
 """Seconds between two packages of one installation."""
 
 
-class Standing(NamedTuple):
-    """What is installed: releases and times by name, and what no index need know.
-
-    `sourced` came from an address or a folder (PEP 610), so that no index may move it.
-    """
-
-    here: Mapping[str, str]
-    times: Mapping[str, float]
-    own: frozenset[str]
-    sourced: frozenset[str]
-
-
 class Demand(NamedTuple):
     """What a fix wants of versions: specifiers by name; `newer` are to leave their release."""
 
     specifiers: Mapping[str, str]
     newer: frozenset[str]
-
-
-def standing_of(environment: Environment) -> Standing:
-    """Return what is installed in an environment; reads files alone."""
-    found = distributions.installed([str(folder) for folder in environment.folders])
-    return Standing(
-        here={one.name: one.version for one in found},
-        times={one.name: one.installed_at for one in found},
-        own=frozenset(one.name for one in found if one.direct_url or "+" in one.version),
-        sourced=frozenset(one.name for one in found if one.direct_url),
-    )
 
 
 def nearest(
@@ -111,7 +95,7 @@ class _Nearest:
         self._found = actionable(report)
         self._again = frozenset[str]()
         self._facts: Facts = report.observation.facts
-        self._asked = _of_project(self._facts, standing.here)
+        self._asked = asked_by_project(self._facts, standing.here)
 
     def plan(self) -> Plan | None:
         """Return the first set of moves that the installer can carry out."""
@@ -190,7 +174,7 @@ class _Nearest:
                 continue
             best = min(options, key=lambda one: self._age(one, cover))
             for name, specifier in best.specifiers.items():
-                wanted[name] = _both(wanted.get(name, ""), specifier)
+                wanted[name] = both(wanted.get(name, ""), specifier)
             newer |= best.newer
         heavy = any(_is_heavy(name) for name in (*wanted, *cover))
         return None if heavy else Demand(wanted, frozenset(newer))
@@ -238,7 +222,7 @@ class _Nearest:
                     return None
                 if upgrade and here and not line.specifier.startswith("=="):
                     newer.add(name)
-                    wanted[name] = _both(line.specifier, f">{here}")
+                    wanted[name] = both(line.specifier, f">{here}")
                 elif not here or not may_meet(here, line.specifier):
                     wanted[name] = line.specifier
         return Demand(wanted, frozenset(newer))
@@ -258,24 +242,24 @@ class _Nearest:
         up = {
             name: release
             for name, release in newest.items()
-            if name in here and name not in demands.newer and _is_later(release, here[name])
+            if name in here and name not in demands.newer and is_later(release, here[name])
         }
         if not up or not self._has_uv():
             return newest
         fixed = {name: f"=={newest[name]}" for name in newest.keys() - up.keys()}
         # An old release that asks for less than a later one does is no way out.
-        later = {name: _both(texts[name], f">{public(here[name])}") for name in up}
+        later = {name: both(texts[name], f">{public(here[name])}") for name in up}
         lowest = self._ask({**fixed, **later}, "lowest-direct")
         if lowest is None:
             return newest
-        lines = {name: _both(texts[name], _line_of(lowest[name])) for name in up}
+        lines = {name: both(texts[name], line_of(lowest[name])) for name in up}
         return self._ask({**fixed, **lines}) or lowest
 
     def _near(self, texts: Mapping[str, str], demands: Demand) -> Mapping[str, str]:
         """Return requirements that keep what is to be newer within its major release."""
         here = {name: parse(public(self._standing.here.get(name, ""))) for name in demands.newer}
         ends = {name: f"<{release.major + 1}" for name, release in here.items() if release}
-        return {name: _both(one, ends.get(name, "")) for name, one in texts.items()}
+        return {name: both(one, ends.get(name, "")) for name, one in texts.items()}
 
     def _has_uv(self) -> bool:
         return self._host.which("uv") is not None
@@ -311,7 +295,7 @@ class _Nearest:
         other = {
             name: f"=={asked[name]}"
             for name, release in moved.items()
-            if name in asked and name not in movers and not _is_same(release, asked[name])
+            if name in asked and name not in movers and not is_same_release(release, asked[name])
         }
         if other:  # it comes along, and the project pins another release of it
             return self._ask({**movers, **other}, order)
@@ -385,25 +369,6 @@ class _Nearest:
         return msgspec.structs.replace(plan, steps=(*plan.steps, *last)), frozenset(ended)
 
 
-def _is_same(release: str, other: str) -> bool:
-    return parse(public(release)) == parse(public(other))
-
-
-def _both(one: str, other: str) -> str:
-    return ",".join(dict.fromkeys(text for text in (one, other) if text))
-
-
-def _of_project(facts: Facts, here: Mapping[str, str]) -> dict[str, str]:
-    """Return the releases that the project asks for, of packages in another one or in none."""
-    asked: dict[str, str] = {}
-    for name in ("project.asked", "project.locked", "project.pinned"):
-        listed = value_of(facts, name)
-        asked |= (
-            {str(key): str(one) for key, one in listed.items()} if isinstance(listed, dict) else {}
-        )
-    return {name: one for name, one in asked.items() if here.get(name) != one}
-
-
 def _uninstalls(steps: Sequence[Step]) -> bool:
     return any("uninstall" in (step.command.argv if step.command else ()) for step in steps)
 
@@ -411,16 +376,3 @@ def _uninstalls(steps: Sequence[Step]) -> bool:
 def _is_heavy(name: str) -> bool:
     """Say whether a package is torch or comes with it; these are moved by the tables alone."""
     return name == "torch" or name.startswith("nvidia-")
-
-
-def _is_later(release: str, here: str) -> bool:
-    first, second = parse(release), parse(public(here))
-    return first is not None and second is not None and first > second
-
-
-def _line_of(release: str) -> str:
-    """Return the range from a release to the end of its line: `>=4.25.1,<4.26`."""
-    version: Version | None = parse(release)
-    if version is None:
-        return f"=={release}"
-    return f">={release},<{version.major}.{version.minor + 1}"

@@ -43,6 +43,7 @@ def test_the_line_that_says_a_version_counts_before_one_that_does_not(tmp_path: 
     assert _seen(tmp_path) == {
         "project.manifests": ["requirements.txt", "pyproject.toml", "uv.lock"],
         "project.asked": {"requests": "2", "torch": "2.7.1"},
+        "project.ranges": {"torch": ""},
         "manifest.torch": _at("pyproject.toml", 2),
         "pin.torch": {
             **_at("pyproject.toml", 2),
