@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from doctor.environments.environment import Environment
 from doctor.environments.installer import installed
 from doctor.environments.snapshots import Snapshot, restore, take
 from doctor.environments.variables import variables
@@ -107,7 +108,7 @@ def _carry_out(attempted: Attempted, original: Original, project: Path, progress
         for number, each in enumerate(tasks):
             moved = attempted.moved[number] if number < len(attempted.moved) else ()
             label = f"applying step {number + 1} of {len(tasks)}"
-            failed = _step(each, moved, project, env, scratch, label, progress)
+            failed = _step(each, moved, environment, project, env, scratch, label, progress)
             if failed:
                 return f"step {number + 1} failed: {failed}"
     return ""
@@ -116,6 +117,7 @@ def _carry_out(attempted: Attempted, original: Original, project: Path, progress
 def _step(
     each: Task,
     moved: Sequence[Change],
+    environment: Environment,
     project: Path,
     env: Mapping[str, str],
     scratch: Scratch,
@@ -125,7 +127,8 @@ def _step(
     if each.kind is Kind.VARIABLES:
         return ""
     if each.kind is Kind.EDIT and each.step.edit is not None:
-        return edited(each.step.edit, project)
+        inside = commands.is_inside(each.step.edit.file, environment)
+        return edited(each.step.edit, environment.root if inside else project)
     command = each.step.command
     if command is None or each.kind in (Kind.REFUSED, Kind.CREATE):
         return each.why or "it is no command"

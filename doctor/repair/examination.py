@@ -28,7 +28,7 @@ from doctor.repair.modules import Import, concerned, failures, try_imports
 from doctor.repair.nearest import nearest
 from doctor.repair.new_environment import NewEnvironment, unchanged
 from doctor.repair.own_fixes import plans_of_fixes
-from doctor.repair.reading import Unmet, packages_in, read_program, unmet
+from doctor.repair.reading import SOURCE, Unmet, packages_in, read_program, unmet
 from doctor.repair.requests import Original, actionable
 from doctor.repair.standing import standing_of
 
@@ -102,12 +102,18 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bench:
-    """What is known of the original before any change, tried once in a clone when asked for."""
+    """What is known of the original, tried once in a clone when asked for.
+
+    `held` are the packages that the program needs as they are; `trials` are those of whole plans,
+    by their steps.
+    """
 
     def __init__(self, original: Original, progress: Progress) -> None:
         self._original, self._progress = original, progress
         self._imports: dict[str, Import] = {}
         self._program: Ending | None = None
+        self.held = frozenset[str]()
+        self.trials: dict[str, Trial] = {}
 
     def imports(self, modules: Sequence[tuple[str, str]]) -> Mapping[str, Import]:
         """Return what came of the import of modules before any change, by module."""
@@ -213,9 +219,8 @@ class Examination:
         follow = (*planned, *plans_of_fixes(report, self._copy.environment))
         if (program is not None and not program.ok) or self._asked_for:
             follow = (*self._nearest(report), *follow)
-        # An index knows nothing of a package that has a source of its own.
-        own = sourced(self._copy.environment)
-        follow = tuple(one for one in follow if not own & named_in(one).keys())
+        if own := of_program(report):
+            follow = (*self._nearest(own), *plans_of_fixes(own, self._copy.environment), *follow)
         return Trial(
             plan=plan,
             seconds=0.0,
@@ -328,8 +333,17 @@ class Examination:
             self._copy.environment,
             Host(env=env, cwd=self._copy.host.cwd),
             times=times,
+            held=self._bench.held,
         )
         return () if found is None else (found,)
+
+
+def of_program(report: Report) -> Report | None:
+    """Return a report with the findings about the output of the program alone; None without any."""
+    found = tuple(
+        one for one in report.findings if any(piece.source == SOURCE for piece in one.evidence)
+    )
+    return msgspec.structs.replace(report, findings=found) if found else None
 
 
 def _for_original(plan: Plan, places: Places) -> Plan:

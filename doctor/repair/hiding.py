@@ -37,7 +37,7 @@ def hiding(facts: Facts, environment: Environment) -> dict[str, Fact]:
     rows = {folder: _unfit(folder, here, asked, environment) for folder in listed}
     guilty = {folder: found for folder, found in rows.items() if found}
     files = dict[str, list[str]]()
-    for path, folder in _files(environment):
+    for path, folder in first_folders(environment):
         if found := _unfit(folder, here, asked, environment):
             files[str(path)] = found
     told = {name: absent("sys.path") for name in _NAMES}
@@ -101,7 +101,7 @@ def _unfit(
     return found
 
 
-def _files(environment: Environment) -> Iterator[tuple[Path, str]]:
+def first_folders(environment: Environment) -> Iterator[tuple[Path, str]]:
     """Yield `.pth` files whose only line puts a folder first, and that folder."""
     for site in environment.own_folders:
         for path in sorted(site.glob("*.pth"))[:_MOST]:

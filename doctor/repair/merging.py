@@ -73,6 +73,11 @@ def contradict(first: Plan, second: Plan) -> bool:
     return any(one[name] != other[name] for name in one.keys() & other.keys())
 
 
+def written(plan: Plan) -> str:
+    """Return the steps of a plan as a text, the same for the same steps."""
+    return msgspec.json.encode(plan.steps, order="sorted").decode()
+
+
 def moved_names(plan: Plan) -> frozenset[str]:
     """Return the packages that a plan moves, or names where no installer resolved it."""
     if plan.resolved:

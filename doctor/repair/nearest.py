@@ -64,16 +64,17 @@ def nearest(
     host: Host,
     *,
     times: Mapping[str, float] | None = None,
+    held: frozenset[str] = frozenset(),
 ) -> Plan | None:
     """Return the plan of the fewest and shortest moves; None where there is none without torch.
 
     `concerned` are the requirements to meet, `problems` all that are not met. `times` say when
-    packages were installed, where the environment itself cannot tell.
+    packages were installed, where the environment itself cannot tell. `held` packages do not move.
     """
     standing = standing_of(environment)
     if times:
         standing = standing._replace(times={**standing.times, **times})
-    search = _Nearest(report, concerned, problems, environment, host, standing)
+    search = _Nearest(report, concerned, problems, environment, host, standing, held)
     return search.plan()
 
 
@@ -86,7 +87,9 @@ class _Nearest:
         environment: Environment,
         host: Host,
         standing: Standing,
+        held: frozenset[str],
     ) -> None:
+        self._held = held
         self._report, self._environment, self._host = report, environment, host
         self._standing = standing
         self._edges = tuple(concerned)[:_MOST_EDGES]
@@ -133,6 +136,7 @@ class _Nearest:
         """Return sets of packages that meet every requirement if they move, the cheapest first."""
         ways = [(edge.package, edge.wanted) for edge in self._edges if edge.here]
         found = {self._with_absent(frozenset(chosen)) for chosen in product(*ways)}
+        found = {one for one in found if not one & self._held}
         priced = {one: self._price(one) for one in found}
         ordered = sorted(found, key=lambda one: (priced[one], sorted(one)))
         return ordered[:_MOST_TRIES]
@@ -196,7 +200,7 @@ class _Nearest:
                 continue
             installs = [one.step for one in tasks if one.kind is Kind.INSTALL]
             demand = None if _uninstalls(fix.steps) else self._demand(installs)
-            if demand is None:
+            if demand is None or demand.specifiers.keys() & self._held:
                 continue
             if not demand.specifiers:
                 return (), ()  # it is met by the releases that are here: their files are the matter

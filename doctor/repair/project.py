@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from doctor.base.errors import DoctorError
+from doctor.base.errors import DoctorError, WriteError
 from doctor.host.reading import UnreadableFile, read_whole
 from doctor.host.writing import write
 from doctor.model.issues import Edit
@@ -80,7 +80,10 @@ def edited(edit: Edit, project: Path) -> str:
     text = (data or b"").decode("utf-8", "replace")
     if not edit.before or text.count(edit.before) != 1:
         return f"{edit.file} does not hold the line once: {edit.before[:80]}"
-    place.write_text(text.replace(edit.before, edit.after), encoding="utf-8")
+    try:  # as a new file: in a clone the old one may be a link to that of the original
+        write(place, text.replace(edit.before, edit.after))
+    except WriteError as error:
+        return str(error)
     return ""
 
 

@@ -16,7 +16,7 @@ from doctor.model.fixes import Step
 from doctor.model.plans import Change, Plan, Proof, ProofVerdict
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
-from doctor.repair.limits import departures
+from doctor.repair.leading import lead
 from doctor.repair.merging import (
     combined,
     contradict,
@@ -64,6 +64,9 @@ def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Pro
     begun = time.monotonic()
     tried: list[Plan] = []
     best: Attempted | None = None
+    if (led := lead(plans, original, bench, progress)) is not None:
+        plans = (led, *(one for one in plans if one.steps != led.steps))
+    plans = [one for one in plans if not moved_names(one) & bench.held] or plans
     for number, plan in enumerate(plans[:_PLANS], 1):
         label = f"plan {number} of {len(plans)}, " if len(plans) > 1 else ""
         done = _in_rounds(plan, original, bench, _labelled(progress, label))

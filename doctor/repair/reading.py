@@ -203,10 +203,10 @@ def packages_in(text: str, environment: Environment) -> tuple[Distribution, ...]
     if not names:
         return ()
     here = installed([str(folder) for folder in environment.folders])
-    return tuple(one for one in here if names & _tops(one))
+    return tuple(one for one in here if names & tops(one))
 
 
-def _tops(one: Distribution) -> frozenset[str]:
+def tops(one: Distribution) -> frozenset[str]:
     """Return the first parts of the paths in a RECORD, for a module without its ending."""
     parts = {PurePath(path).parts[0] for path, _ in _rows(one)}
     return frozenset(parts | {part.removesuffix(".py") for part in parts})

@@ -22,7 +22,7 @@ from doctor.redact import without_secrets
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task
 from doctor.repair.examination import OFFLINE, Bench, Examination, Trial
-from doctor.repair.merging import install_of, name_in
+from doctor.repair.merging import install_of, name_in, written
 from doctor.repair.new_environment import place_of
 from doctor.repair.project import copy_project, edited
 from doctor.repair.requests import Original
@@ -43,17 +43,26 @@ def attempt(
 ) -> Trial:
     """Carry out a plan in a fresh clone or its new environment, and check everything again there.
 
-    Raises CloneError where neither is possible.
+    Steps that were tried before are not tried again. Raises CloneError where neither is possible.
     """
+    steps = written(plan)
+    if steps not in bench.trials:
+        bench.trials[steps] = _attempt(plan, tasks, original, bench, progress)
+    return msgspec.structs.replace(bench.trials[steps], plan=plan)
+
+
+def _attempt(
+    plan: Plan, tasks: Sequence[Task], original: Original, bench: Bench, progress: Progress
+) -> Trial:
     begun = time.monotonic()
     project = original.request.check.observe.project.absolute()
     with place_of(tasks, original) as (copy, there):
         inner, places, bare = project, there, installed(copy.environment)
-        if any(one.kind in (Kind.PROJECT, Kind.EDIT) for one in tasks):
+        if any(_of_project(one, original) for one in tasks):
             inner = copy.scratch.folder / "project" / project.name
             copy_project(project, inner)
             places = Places((*places.pairs, (str(project), str(inner))))
-        runner = _Runner(original, copy, places, progress, inner)
+        runner = Runner(original, copy, places, progress, inner)
         moved = []
         for number, each in enumerate(tasks, 1):
             before = installed(copy.environment)
@@ -66,8 +75,8 @@ def attempt(
                 )
             moved.append(moved_by(each.step, before, installed(copy.environment)))
         changes = differences(bare, installed(copy.environment))
-        written = {one.name: one for step in moved for one in step if one.before == one.after}
-        changes = with_rewritten(changes, written.values())
+        again = {one.name: one for step in moved for one in step if one.before == one.after}
+        changes = with_rewritten(changes, again.values())
         result = Examination(original, copy, places, runner.env, bench, progress, project=inner).of(
             plan, changes
         )
@@ -76,7 +85,14 @@ def attempt(
         )
 
 
-class _Runner:
+def _of_project(task: Task, original: Original) -> bool:
+    """Say whether a step changes the files of a project."""
+    edit = task.step.edit
+    inside = edit is not None and commands.is_inside(edit.file, original.environment)
+    return task.kind in (Kind.PROJECT, Kind.EDIT) and not inside
+
+
+class Runner:
     """Runs the steps of a plan in a clone, and keeps the variables that they set."""
 
     def __init__(
@@ -96,8 +112,9 @@ class _Runner:
             return ""  # it is what the other steps are carried out in
         if each.kind is Kind.EDIT and each.step.edit is not None:
             edit = each.step.edit
-            file = self._places.there(edit.file)
-            return edited(msgspec.structs.replace(edit, file=file), self._project)
+            there = msgspec.structs.replace(edit, file=self._places.there(edit.file))
+            inside = commands.is_inside(edit.file, self._original.environment)
+            return edited(there, self._copy.environment.root if inside else self._project)
         step = self._places.step(each.step)
         again = commands.task(step, self._copy.environment)
         if step.command is None or again.kind is not each.kind:

@@ -1,0 +1,85 @@
+"""Read how a program failed, and say whether it came further than another time.
+
+A change that lets a program pass the line where it stopped is a part of the cure, also where the
+program stops again later on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+_FRAME = re.compile(r'^\s{0,200}File "([^"\n]{1,1000})", line (\d{1,9})')
+_BEGIN = "Traceback (most recent call last)"
+_LINES, _LONGEST, _ERROR_LINES = 20_000, 2000, 20
+_VARYING = re.compile(r"0x[0-9a-fA-F]{1,32}|\d{1,40}")
+_SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
+
+
+class Frame(NamedTuple):
+    """A place in a traceback."""
+
+    path: str
+    line: int
+
+    @property
+    def top(self) -> str:
+        """Return the first folder or module below site-packages, empty elsewhere."""
+        found = _SITE.search(self.path)
+        return found[1].removesuffix(".py") if found else ""
+
+
+class Failure(NamedTuple):
+    """How a program failed: the frames of its last traceback, of all of them, and its message."""
+
+    frames: tuple[Frame, ...]
+    every: tuple[Frame, ...]
+    error: str
+
+    @property
+    def mark(self) -> tuple[str, str]:
+        """Return what tells one failure from another: the innermost file, and the message."""
+        inner = self.frames[-1].path if self.frames else ""
+        return inner, _VARYING.sub("", self.error)
+
+
+def failure_of(text: str) -> Failure:
+    """Return the last failure that an output shows."""
+    lines = [line[:_LONGEST] for line in text.splitlines()[-_LINES:]]
+    last: list[Frame] = []
+    every: list[Frame] = []
+    after = 0
+    for number, line in enumerate(lines):
+        if _BEGIN in line:
+            last = []
+        elif found := _FRAME.match(line):
+            frame = Frame(found[1], int(found[2]))
+            last.append(frame)
+            every.append(frame)
+            after = number + 1
+    said = [line.strip() for line in lines[after:] if line.strip() and not line.startswith(" ")]
+    if not last:
+        said = said[-1:]
+    return Failure(tuple(last), tuple(every), " ".join(said[:_ERROR_LINES])[:_LONGEST])
+
+
+def came_further(before: Failure, after: Failure, moved: Collection[str] = ()) -> bool:
+    """Say whether a failing program came further than before.
+
+    `moved` are the modules of the packages that moved in between: their lines cannot be compared,
+    and a failure that speaks of one of them was brought by the move.
+    """
+    if before.mark == after.mark:
+        return False
+    for one, other in zip(before.frames, after.frames, strict=False):
+        if one.path != other.path or other.top in moved:
+            break
+        if one.line != other.line:
+            return other.line > one.line
+    return not any(_speaks_of(after, name) for name in moved)
+
+
+def _speaks_of(failure: Failure, name: str) -> bool:
+    inner = failure.frames[-1].top if failure.frames else ""
+    return inner == name or re.search(rf"\b{re.escape(name)}\b", failure.error) is not None

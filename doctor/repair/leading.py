@@ -1,0 +1,401 @@
+"""Search a plan by the user's program: each failure leads to the next part of the cure.
+
+The program runs in a clone after each change. A change stays in the plan where the program comes
+further with it (failures.py). For each failure these are tried, in this order:
+
+1. what the findings about this failure ask for, and the other plans;
+2. the program without what comes into it from outside (intruders.py);
+3. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
+
+Where the program asks for the release that a change took away, that package stays from then on, and
+the search begins again: who does not fit it has to move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import msgspec
+
+from doctor.base.requirements import (
+    InvalidRequirement,
+    Line,
+    may_meet,
+    normalize_name,
+    read_line,
+)
+from doctor.base.versions import public
+from doctor.environments.layout import CloneError
+from doctor.fixes import installer
+from doctor.host import Host
+from doctor.model.checks import Progress
+from doctor.model.fixes import Step
+from doctor.model.plans import Plan
+from doctor.model.report import Report
+from doctor.observe.installed.distributions import installed
+from doctor.observe.scene import Distribution
+from doctor.repair import commands
+from doctor.repair.commands import Kind
+from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, run_program
+from doctor.repair.failures import Failure, came_further, failure_of
+from doctor.repair.intruders import without_intruders
+from doctor.repair.merging import (
+    combined,
+    contradict,
+    install_of,
+    instead,
+    moved_names,
+    name_in,
+    written,
+)
+from doctor.repair.nearest import nearest
+from doctor.repair.new_environment import place_of, tasks_of
+from doctor.repair.project import ProjectError
+from doctor.repair.reading import SOURCE, tops, unmet
+from doctor.repair.releases import Shelf
+from doctor.repair.requests import Original, actionable
+from doctor.repair.suspects import suspects
+from doctor.repair.trial import Runner, attempt
+
+_FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
+_SHARE = 0.6
+"""The part of the time that is left which the search may take."""
+
+
+class State(NamedTuple):
+    """A plan, how the program ends after it, and what a whole trial of it showed."""
+
+    plan: Plan
+    ending: Ending
+    trial: Trial | None = None
+
+    @property
+    def failure(self) -> Failure:
+        """Return how the program failed."""
+        return failure_of(self.ending.text)
+
+
+def lead(
+    plans: Sequence[Plan], original: Original, bench: Bench, progress: Progress
+) -> Plan | None:
+    """Return the plan with which the program comes furthest; None where none brings it further.
+
+    What the program needs as it is stays in `bench.held` afterwards.
+    """
+    ending = bench.program()
+    if ending is None or ending.ok or original.environment.kind == "system":
+        return None
+    return _Search(plans, original, bench, progress).plan(ending)
+
+
+class _Search:
+    def __init__(
+        self, plans: Sequence[Plan], original: Original, bench: Bench, progress: Progress
+    ) -> None:
+        self._plans, self._original, self._bench = tuple(plans), original, bench
+        self._progress = progress
+        self._least = original.seconds_left() * (1 - _SHARE)
+        folders = [str(folder) for folder in original.environment.folders]
+        self._here: Mapping[str, Distribution] = {one.name: one for one in installed(folders)}
+        self._ended: dict[str, Ending | None] = {}
+
+    def plan(self, ending: Ending) -> Plan | None:
+        """Return the plan of the furthest state."""
+        best: State | None = None
+        for _ in range(_RESTARTS + 1):
+            held = self._bench.held
+            state = self._from(State(Plan(title=""), ending))
+            if state.ending.ok:
+                return state.plan
+            if state.plan.steps and (best is None or self._is_further(best, state, ())):
+                best = state
+            if self._bench.held == held or not self._goes_on():
+                break
+        return best.plan if best is not None else None
+
+    def _goes_on(self) -> bool:
+        return self._original.seconds_left() > self._least
+
+    def _from(self, state: State) -> State:
+        """Go on from a state as long as the program comes further."""
+        seen = {state.failure.mark}
+        for number in range(1, _FAULTS + 1):
+            held = self._bench.held
+            found = self._next(state)
+            if self._bench.held != held:
+                return state  # what was tried so far moved what has to stay
+            if found is None or (not found.ending.ok and found.failure.mark in seen):
+                return state
+            told = f"Round {number} ended: {state.ending.last_line}"
+            notes = tuple(dict.fromkeys((*found.plan.notes, told)))
+            state = found._replace(plan=msgspec.structs.replace(found.plan, notes=notes))
+            if state.ending.ok:
+                return state
+            seen.add(state.failure.mark)
+        return state
+
+    def _next(self, state: State) -> State | None:
+        """Return the first state in which the program comes further than in this one."""
+        held = self._bench.held
+        for way in (self._by_findings, self._by_intruders, self._by_releases):
+            found = way(state)
+            if found is not None or self._bench.held != held or not self._goes_on():
+                return found
+        return None
+
+    # What the findings ask for.
+
+    def _by_findings(self, state: State) -> State | None:
+        tried: list[tuple[Step, ...]] = [state.plan.steps]
+        for plan in self._candidates(state):
+            if plan.steps in tried or not self._goes_on():
+                continue
+            if len(tried) > _CANDIDATES:
+                return None
+            tried.append(plan.steps)
+            trial = self._attempt(plan)
+            if trial is None or trial.program is None:
+                continue
+            found = State(plan, trial.program, trial)
+            if self._takes_away(found):
+                return None
+            if self._is_further(state, found, moved_names(plan) - moved_names(state.plan)):
+                return found
+        return None
+
+    def _candidates(self, state: State) -> Iterator[Plan]:
+        """Yield the plans for a state: of a whole trial of it, or those of the original."""
+        held = self._bench.held
+        if not state.plan.steps:
+            if held and (plan := self._anew()) is not None:
+                yield plan
+            yield from (plan for plan in self._plans if not moved_names(plan) & held)
+            return
+        trial = state.trial or self._attempt(state.plan)
+        for follow in trial.follow_ups if trial is not None else ():
+            if moved_names(follow) & held or self._is_idle(follow):
+                continue
+            if contradict(state.plan, follow):
+                yield instead(state.plan, follow)
+            yield combined(state.plan, follow)
+
+    def _anew(self) -> Plan | None:
+        """Return the plan of the shortest moves for the original, without what has to stay."""
+        original = self._original
+        concerned = [
+            one for one in unmet(original.problems) if original.watched & {one.package, one.wanted}
+        ]
+        return nearest(
+            original.report,
+            concerned,
+            unmet(original.problems),
+            original.environment,
+            self._asking(),
+            held=self._bench.held,
+        )
+
+    def _is_idle(self, plan: Plan) -> bool:
+        """Say whether a plan only installs what is installed."""
+        texts = [text for step in plan.steps if (found := install_of(step)) for text in found[1]]
+        kinds = {commands.task(step, self._original.environment).kind for step in plan.steps}
+        forced = any(
+            word.startswith(("--upgrade", "--reinstall", "--force"))
+            for step in plan.steps
+            if (found := install_of(step))
+            for word in found.head
+        )
+        return kinds == {Kind.INSTALL} and not forced and all(map(self._is_here, texts))
+
+    def _is_here(self, text: str) -> bool:
+        try:
+            line = read_line(text)
+        except InvalidRequirement:
+            return False
+        one = self._here.get(normalize_name(line.name))
+        return one is not None and not line.address and may_meet(one.version, line.specifier)
+
+    def _takes_away(self, state: State) -> bool:
+        """Say whether the program now asks for the release that the plan took away, and hold it."""
+        if state.trial is None or state.trial.report is None or state.ending.ok:
+            return False
+        after = {one.name: one.after for one in state.trial.changes if one.before}
+        wanted = [
+            normalize_name(line.name)
+            for line in _asked_by(state.trial.report)
+            if (release := after.get(normalize_name(line.name)))
+            and not may_meet(release, line.specifier)
+            and may_meet(self._here[normalize_name(line.name)].version, line.specifier)
+        ]
+        self._bench.held |= {*wanted}
+        return bool(wanted)
+
+    # What comes in from outside.
+
+    def _by_intruders(self, state: State) -> State | None:
+        modules = frozenset(top for one in self._here.values() for top in tops(one))
+        env = {**self._original.host.env, **_set_by(state.plan)}
+        ways = without_intruders(
+            state.failure,
+            env,
+            self._original.environment,
+            modules,
+            by_signal=(state.ending.code or 0) < 0,
+        )
+        for what, steps in ways:
+            plan = combined(state.plan, Plan(title="", steps=steps))
+            found = self._ends(plan, f"without {what}")
+            if found is not None and self._is_further(state, found, ()):
+                return found
+        return None
+
+    # Other releases.
+
+    def _by_releases(self, state: State) -> State | None:
+        """Return a state with another release of one package, the nearest that helps."""
+        shelf = self._shelf(state)
+        moved = moved_names(state.plan) | self._bench.held
+        every = suspects(state.failure, self._here, self._original.environment)
+        named = [one for one in every if one.name not in moved]
+        for same, share in _ORDER:
+            for one in named:
+                if not self._goes_on():
+                    return None
+                up = one.up is same
+                found = self._at(state, one.name, shelf, share, up=up)
+                if found is not None:
+                    lines = shelf.lines(one.name, up=up)
+                    return self._nearer(state, found, one.name, lines)
+        return None
+
+    def _at(self, state: State, name: str, shelf: Shelf, share: float, *, up: bool) -> State | None:
+        """Return the state with the release that lies at a share of the way to the farthest."""
+        if up and share == 1.0:
+            release = shelf.newest(name, f">{public(self._here[name].version)}")
+        else:
+            lines = shelf.lines(name, up=up)
+            release = lines[round(share * (len(lines) - 1))] if lines else ""
+        return self._moved(state, name, release) if release else None
+
+    def _nearer(self, state: State, found: State, name: str, lines: Sequence[str]) -> State:
+        """Return the state with the nearest release that helps, by halves up to one that does."""
+        release = _release_in(found.plan, name)
+        low, high = 0, lines.index(release) if release in lines else 0
+        while low < high and self._goes_on():
+            middle = (low + high) // 2
+            nearer = self._moved(state, name, lines[middle])
+            if nearer is not None and (nearer.ending.ok or not found.ending.ok):
+                found, high = nearer, middle
+            else:
+                low = middle + 1
+        return found
+
+    def _moved(self, state: State, name: str, release: str) -> State | None:
+        """Return the state with a release of a package, where the program comes further."""
+        facts = self._original.report.observation.facts
+        made = installer.install_set([f"{name}=={release}"], facts)
+        plan = combined(state.plan, Plan(title="", steps=tuple(Step(command=one) for one in made)))
+        found = self._ends(plan, f"with {name} {release}")
+        moved = {name, *(tops(self._here[name]) if name in self._here else ())}
+        return found if found is not None and self._is_further(state, found, moved) else None
+
+    def _shelf(self, state: State) -> Shelf:
+        changes = state.trial.changes if state.trial is not None else ()
+        here = {name: one.version for name, one in self._here.items()}
+        here |= {one.name: one.after for one in changes if one.after}
+        for step in state.plan.steps:
+            install = install_of(step)
+            for text in install.requirements if install else ():
+                name, _, release = text.partition("==")
+                if release and normalize_name(name) in here:
+                    here[normalize_name(name)] = release
+        gone = {one.name for one in changes if not one.after}
+        free = {one.package for one in unmet(self._original.problems)}
+        free |= {name for name, one in self._here.items() if one.direct_url or "+" in one.version}
+        here = {name: version for name, version in here.items() if name not in gone}
+        facts = self._original.report.observation.facts
+        return Shelf(here, free, facts, self._asking())
+
+    def _asking(self) -> Host:
+        host, request = self._original.host, self._original.request
+        return Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
+
+    # Trials.
+
+    def _attempt(self, plan: Plan) -> Trial | None:
+        tasks = tasks_of(plan.steps, self._original.environment)
+        if not tasks or any(one.kind is Kind.REFUSED for one in tasks):
+            return None
+        try:
+            return attempt(plan, tasks, self._original, self._bench, self._progress)
+        except (CloneError, ProjectError):
+            return None
+
+    def _ends(self, plan: Plan, what: str) -> State | None:
+        """Return the state after a plan, by the program alone."""
+        steps = written(plan)
+        if steps not in self._ended:
+            self._ended[steps] = self._run(plan, what)
+        ending = self._ended[steps]
+        return State(plan, ending) if ending is not None else None
+
+    def _run(self, plan: Plan, what: str) -> Ending | None:
+        original = self._original
+        tasks = tasks_of(plan.steps, original.environment)
+        if any(one.kind in (Kind.REFUSED, Kind.PROJECT) for one in tasks):
+            return None
+
+        def progress(doing: str, passed: float) -> None:
+            self._progress(f"{what}, {doing}", passed)
+
+        project = original.request.check.observe.project.absolute()
+        try:
+            with place_of(tasks, original) as (copy, places):
+                runner = Runner(original, copy, places, progress, project)
+                for number, each in enumerate(tasks, 1):
+                    if runner.carry_out(each, f"step {number} of {len(tasks)}"):
+                        return None
+                return run_program(original, copy, places, runner.env, progress)
+        except CloneError:
+            return None
+
+    def _is_further(self, before: State, after: State, moved: Iterable[str]) -> bool:
+        if after.ending.ok or before.ending.ok:
+            return after.ending.ok and not before.ending.ok
+        names = {*moved}
+        names |= {top for name in names if name in self._here for top in tops(self._here[name])}
+        return came_further(before.failure, after.failure, names)
+
+
+_ORDER = tuple((same, share) for share in (1.0, 0.0, 0.5) for same in (True, False))
+"""Whether the likelier direction is tried, and how far along its releases."""
+
+
+def _asked_by(report: Report) -> Iterator[Line]:
+    """Yield the requirements of the fixes for what the program itself printed."""
+    for found in actionable(report):
+        if all(piece.source != SOURCE for piece in found.evidence):
+            continue
+        for fix in found.fixes:
+            for step in fix.steps if not fix.use_if else ():
+                install = install_of(step)
+                for text in install.requirements if install else ():
+                    with suppress(InvalidRequirement):
+                        yield read_line(text)
+
+
+def _release_in(plan: Plan, name: str) -> str:
+    """Return the release of a package that the steps of a plan name."""
+    texts = [text for step in plan.steps if (one := install_of(step)) for text in one.requirements]
+    releases = [text.partition("==")[2] for text in texts if name_in(text) == name]
+    return releases[-1] if releases else ""
+
+
+def _set_by(plan: Plan) -> dict[str, str]:
+    """Return the variables that a plan sets."""
+    found: dict[str, str] = {}
+    for step in plan.steps:
+        wanted = commands.variables(step) or {}
+        found |= {name: value or "" for name, value in wanted.items()}
+    return found

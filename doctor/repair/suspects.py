@@ -1,0 +1,122 @@
+"""Rank the packages that may be to blame for the failure of a program, by its traceback.
+
+The message comes first, then the packages that the traceback passes through, from the inside out,
+then those that define a class of the message, and last what these packages ask for. What was
+installed after most of the environment comes before what came with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from doctor.base.requirements import normalize_name
+from doctor.environments.environment import Environment
+from doctor.host import Host, UnreadableFile, read_regular
+from doctor.observe.installed.distributions import requirements
+from doctor.observe.scene import Distribution
+from doctor.observe.targets import describe
+from doctor.repair.failures import Failure
+from doctor.repair.reading import tops
+
+_MOST, _FILES, _BYTES, _CLASSES = 6, 600, 1 << 18, 4
+_QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
+_CLASS = re.compile(r"\b(?:[A-Z][a-z0-9]{1,40}){2,8}\b")
+_HEAVY = ("torch", "torchvision", "torchaudio", "triton", "pip", "setuptools", "uv")
+_TOGETHER = 1.0
+"""Seconds between two packages of one installation."""
+
+
+class Suspect(NamedTuple):
+    """A package that may be to blame; `up` says that a newer release is tried first."""
+
+    name: str
+    up: bool
+
+
+def suspects(
+    failure: Failure, here: Mapping[str, Distribution], environment: Environment
+) -> tuple[Suspect, ...]:
+    """Return the packages that may be to blame, the likeliest first."""
+    owners = {top: one.name for one in here.values() for top in tops(one)}
+    ranked: dict[str, tuple[int, bool]] = {}
+
+    def add(name: str, rank: int, *, up: bool) -> None:
+        if name in here and not _is_heavy(name) and name not in ranked:
+            ranked[name] = (rank, up)
+
+    for word in _QUOTED.findall(failure.error):
+        top = word.partition(".")[0]
+        add(owners.get(top, normalize_name(top)), 0, up=True)
+    passed = [owners[frame.top] for frame in reversed(failure.every) if frame.top in owners]
+    for rank, name in enumerate(dict.fromkeys(passed), 1):
+        add(name, rank, up=True)
+    near = [name for name in dict.fromkeys(passed) if name in here][:2]
+    asked = _asked_by(near, here, environment)
+    words = [one for one in dict.fromkeys(_CLASS.findall(failure.error)) if _may_be(one)]
+    for name in asked:
+        if words and any(_defines(here[name], word) for word in words[:_CLASSES]):
+            add(name, 1, up=False)
+    for name in asked:
+        add(name, len(here), up=False)
+    late = _late(here)
+    order = sorted(ranked, key=lambda name: (name not in late, ranked[name][0]))
+    far = {name for name, (rank, _) in ranked.items() if rank == len(here) and name not in late}
+    return tuple(Suspect(name, ranked[name][1]) for name in order if name not in far)[:_MOST]
+
+
+def _is_heavy(name: str) -> bool:
+    return name in _HEAVY or name.startswith("nvidia-")
+
+
+def _may_be(word: str) -> bool:
+    return not word.endswith(("Error", "Exception", "Warning"))
+
+
+def _asked_by(
+    names: list[str], here: Mapping[str, Distribution], environment: Environment
+) -> tuple[str, ...]:
+    """Return the installed packages that packages ask for."""
+    interpreter = describe(Host(), environment.python)
+    found: dict[str, None] = {}
+    for name in names:
+        try:
+            asked = requirements(here[name], interpreter)
+        except UnreadableFile:
+            continue
+        for one in asked:
+            other = normalize_name(one.name)
+            if other in here:
+                found[other] = None
+    return tuple(found)
+
+
+def _late(here: Mapping[str, Distribution]) -> frozenset[str]:
+    """Return the packages that came after most of the others."""
+    times = [one.installed_at for one in here.values()]
+    limit = median(times) + _TOGETHER if times else 0.0
+    return frozenset(name for name, one in here.items() if one.installed_at > limit)
+
+
+def _defines(one: Distribution, word: str) -> bool:
+    """Say whether a package defines a class."""
+    pattern = re.compile(rf"^class {re.escape(word)}\b", re.MULTILINE)
+    return any(
+        pattern.search((read_regular(path, _BYTES) or b"").decode("utf-8", "replace"))
+        for path in _sources(one)
+    )
+
+
+def _sources(one: Distribution) -> Iterator[Path]:
+    site, number = one.folder.parent, 0
+    for top in sorted(tops(one)):
+        folder = site / top
+        paths = sorted(folder.rglob("*.py")) if folder.is_dir() else ()
+        for path in paths:
+            number += 1
+            if number > _FILES:
+                return
+            yield path
