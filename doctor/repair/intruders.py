@@ -32,6 +32,7 @@ _LIBRARY = re.compile(
 )
 _PRELOADED = re.compile(r"[: ]+")
 _OF_THE_USER = re.compile(r"[^\s\"'(]{0,500}(?:[/\\]\.local[/\\]lib|[/\\]Roaming[/\\]Python)[/\\]")
+_KEEP = "Where the variable is set, in a start file of the shell, the job or the image, leave out"
 _PTH_LIMIT = 1 << 16
 
 
@@ -50,14 +51,15 @@ def without_intruders(
     if by_signal or _LIBRARY.search(failure.error) or not failure.frames:
         yield from _libraries(env, environment)
     if env.get("PYTHONHOME"):
-        yield "PYTHONHOME", (_set("PYTHONHOME", ""),)
+        yield "PYTHONHOME", (_set("PYTHONHOME", "", "Start without PYTHONHOME"),)
     for entry in _outside(env.get("PYTHONPATH", "").split(os.pathsep), environment):
         if _hides(entry, modules):
             yield f"{entry} of PYTHONPATH", (_less("PYTHONPATH", env, entry, os.pathsep),)
     seen = " ".join((failure.error, *(frame.path for frame in failure.every)))
     own = _OF_THE_USER.search(seen)
     if own and not is_inside(own[0].rstrip("/\\"), environment):
-        yield "the user's own site-packages", (_set("PYTHONNOUSERSITE", "1"),)
+        what = "the user's own site-packages"
+        yield what, (_set("PYTHONNOUSERSITE", "1", f"Start without {what}"),)
     for file, folder in first_folders(environment):
         if _hides(folder, modules) and (step := _behind(file, folder)) is not None:
             yield f"{folder}, which {file.name} puts first,", (step,)
@@ -69,7 +71,7 @@ def _libraries(
     preloaded = _PRELOADED.split(env.get("LD_PRELOAD", ""))
     for entry in _outside(preloaded, environment):
         rest = ":".join(one for one in preloaded if one and one != entry)
-        yield f"{entry} of LD_PRELOAD", (_set("LD_PRELOAD", rest),)
+        yield f"{entry} of LD_PRELOAD", (_set("LD_PRELOAD", rest, f"{_KEEP} {entry}"),)
     for entry in _outside(env.get("LD_LIBRARY_PATH", "").split(":"), environment):
         if Path(entry).is_dir():
             yield f"{entry} of LD_LIBRARY_PATH", (_less("LD_LIBRARY_PATH", env, entry, ":"),)
@@ -81,13 +83,13 @@ def _outside(entries: Collection[str], environment: Environment) -> Iterator[str
             yield entry
 
 
-def _set(name: str, value: str) -> Step:
-    return Step(command=Command(argv=(), env={name: value}))
+def _set(name: str, value: str, title: str) -> Step:
+    return Step(title=title, command=Command(argv=(), env={name: value}))
 
 
 def _less(name: str, env: Mapping[str, str], entry: str, separator: str) -> Step:
     rest = [one for one in env[name].split(separator) if one and one != entry]
-    return _set(name, separator.join(rest))
+    return _set(name, separator.join(rest), f"{_KEEP} {entry}")
 
 
 def _hides(folder: str, modules: Collection[str]) -> bool:

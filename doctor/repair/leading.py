@@ -3,8 +3,8 @@
 The program runs in a clone after each change. A change stays in the plan where the program comes
 further with it (failures.py). For each failure these are tried, in this order:
 
-1. what the findings about this failure ask for, and the other plans;
-2. the program without what comes into it from outside (intruders.py);
+1. the program without what comes into it from outside (intruders.py);
+2. what the findings about this failure ask for, and the other plans;
 3. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
 
 Where the program asks for the release that a change took away, that package stays from then on, and
@@ -38,7 +38,7 @@ from doctor.observe.installed.distributions import installed
 from doctor.observe.scene import Distribution
 from doctor.repair import commands
 from doctor.repair.commands import Kind
-from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, run_program
+from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, of_program, run_program
 from doctor.repair.failures import Failure, came_further, failure_of
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import (
@@ -108,7 +108,7 @@ class _Search:
             held = self._bench.held
             state = self._from(State(Plan(title=""), ending))
             if state.ending.ok:
-                return state.plan
+                return self._solving(state.plan)
             if state.plan.steps and (best is None or self._is_further(best, state, ())):
                 best = state
             if self._bench.held == held or not self._goes_on():
@@ -128,6 +128,7 @@ class _Search:
                 return state  # what was tried so far moved what has to stay
             if found is None or (not found.ending.ok and found.failure.mark in seen):
                 return state
+            found = found._replace(plan=_solving(found.plan, state.trial, self._original.report))
             told = f"Round {number} ended: {state.ending.last_line}"
             notes = tuple(dict.fromkeys((*found.plan.notes, told)))
             state = found._replace(plan=msgspec.structs.replace(found.plan, notes=notes))
@@ -139,7 +140,7 @@ class _Search:
     def _next(self, state: State) -> State | None:
         """Return the first state in which the program comes further than in this one."""
         held = self._bench.held
-        for way in (self._by_findings, self._by_intruders, self._by_releases):
+        for way in (self._by_intruders, self._by_findings, self._by_releases):
             found = way(state)
             if found is not None or self._bench.held != held or not self._goes_on():
                 return found
@@ -383,6 +384,14 @@ def _asked_by(report: Report) -> Iterator[Line]:
                 for text in install.requirements if install else ():
                     with suppress(InvalidRequirement):
                         yield read_line(text)
+
+
+def _solving(plan: Plan, before: Trial | None, report: Report) -> Plan:
+    """Return a plan that also ends what is found in the output of the program before it."""
+    report = before.report if before is not None and before.report is not None else report
+    own = of_program(report)
+    ids = [one.id for one in actionable(own)] if own is not None else []
+    return msgspec.structs.replace(plan, solves=tuple(dict.fromkeys((*plan.solves, *ids))))
 
 
 def _release_in(plan: Plan, name: str) -> str:

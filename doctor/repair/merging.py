@@ -135,6 +135,7 @@ def titled(plan: Plan) -> Plan:
     words += [f"{more} more"] if more else []
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
     changed = [name for step in plan.steps for name in variables(step) or {}]
+    changed += [PurePath(step.edit.file).name for step in plan.steps if step.edit is not None]
     parts = [
         f"{verb} {enumerate_words(names)}"
         for verb, names in (

@@ -64,7 +64,9 @@ def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Pro
     begun = time.monotonic()
     tried: list[Plan] = []
     best: Attempted | None = None
-    if (led := lead(plans, original, bench, progress)) is not None:
+    led = lead(plans, original, bench, progress)
+    several = led is not None and len(led.notes) > 1
+    if led is not None:
         plans = (led, *(one for one in plans if one.steps != led.steps))
     plans = [one for one in plans if not moved_names(one) & bench.held] or plans
     for number, plan in enumerate(plans[:_PLANS], 1):
@@ -83,9 +85,8 @@ def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Pro
         raise ValueError("no plan to prove")
     others = tuple(one for one in others if one.steps != best.plan.steps)
     if best.ok:
-        facts = original.report.observation.facts
-        others = tuple(one for one in others if is_other_way(one, best.plan))
-        others = tuple(one for one in others if not departures(one, facts))
+        # What is not tried may end the first failure of several, and leave the others.
+        others = tuple(one for one in others if not several and is_other_way(one, best.plan))
     return best._replace(plan=msgspec.structs.replace(best.plan, alternatives=_alone(others)))
 
 
