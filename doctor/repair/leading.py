@@ -108,7 +108,7 @@ class _Search:
             held = self._bench.held
             state = self._from(State(Plan(title=""), ending))
             if state.ending.ok:
-                return self._solving(state.plan)
+                return state.plan
             if state.plan.steps and (best is None or self._is_further(best, state, ())):
                 best = state
             if self._bench.held == held or not self._goes_on():
@@ -140,7 +140,8 @@ class _Search:
     def _next(self, state: State) -> State | None:
         """Return the first state in which the program comes further than in this one."""
         held = self._bench.held
-        for way in (self._by_intruders, self._by_findings, self._by_releases):
+        ways = (self._by_intruders, self._by_findings, self._by_releases, self._by_torch)
+        for way in ways:
             found = way(state)
             if found is not None or self._bench.held != held or not self._goes_on():
                 return found
@@ -149,9 +150,19 @@ class _Search:
     # What the findings ask for.
 
     def _by_findings(self, state: State) -> State | None:
+        return self._by_plans(state, heavy=False)
+
+    def _by_torch(self, state: State) -> State | None:
+        """Try what moves torch last: much comes along, and much is built for it."""
+        return self._by_plans(state, heavy=True)
+
+    def _by_plans(self, state: State, *, heavy: bool) -> State | None:
         tried: list[tuple[Step, ...]] = [state.plan.steps]
         for plan in self._candidates(state):
-            if plan.steps in tried or not self._goes_on():
+            new = moved_names(plan) - moved_names(state.plan)
+            if plan.steps in tried or not self._goes_on() or self._strays(new, state):
+                continue
+            if self._is_heavy(plan, state) is not heavy:
                 continue
             if len(tried) > _CANDIDATES:
                 return None
@@ -162,9 +173,24 @@ class _Search:
             found = State(plan, trial.program, trial)
             if self._takes_away(found):
                 return None
-            if self._is_further(state, found, moved_names(plan) - moved_names(state.plan)):
+            if self._is_further(state, found, new):
                 return found
         return None
+
+    def _strays(self, names: Iterable[str], state: State) -> bool:
+        """Say whether a package would be added that nothing speaks of."""
+        problems = self._original.problems
+        told = normalize_name(" ".join((state.failure.error, *problems)))
+        return any(name not in self._here and name not in told for name in names)
+
+    def _is_heavy(self, plan: Plan, state: State) -> bool:
+        """Say whether a plan moves torch to another release."""
+        here = self._here.get("torch")
+        texts = [text for step in plan.steps if (one := install_of(step)) for text in one[1]]
+        named = [text for text in texts if name_in(text) == "torch"]
+        return "torch" not in moved_names(state.plan) and any(
+            here is None or text != f"torch=={public(here.version)}" for text in named
+        )
 
     def _candidates(self, state: State) -> Iterator[Plan]:
         """Yield the plans for a state: of a whole trial of it, or those of the original."""

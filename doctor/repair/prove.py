@@ -75,7 +75,8 @@ def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Pro
         done = done._replace(plan=_with_seconds(done.plan, time.monotonic() - begun))
         if best is None or done.ok or _rank(done.plan) < _rank(best.plan):
             best = done
-        if done.ok or original.seconds_left() <= 0:
+        if done.ok or led is not None or original.seconds_left() <= 0:
+            # Where the program leads, the other plans were tried on the way.
             others = (*plans[number:], *tried)
             break
         tried.append(done.plan)
