@@ -92,8 +92,13 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     if not plans:
         left = tuple(found.id for found in actionable(report))
         plans = (Plan(title="No plan of doctor's changes anything here", leaves=left),)
-    if request.prove and plans[0].steps:
-        return _proved(plans, original, bench, asked, (remarks, others), progress)
+    attempted = None
+    if request.prove and (plans[0].steps or text):
+        attempted = prove([one for one in plans if one.steps], original, bench, progress)
+    if attempted is not None:
+        remarks = (*remarks, *_let_be(others, attempted.plan))
+        repair = Repair(report=report, plan=attempted.plan, remarks=remarks)
+        return Outcome(repair, original, attempted)
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
     if impossible:
         plan = _unproved(plan, ProofVerdict.NOT_POSSIBLE, impossible)

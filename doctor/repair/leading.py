@@ -95,6 +95,7 @@ class _Search:
         self, plans: Sequence[Plan], original: Original, bench: Bench, progress: Progress
     ) -> None:
         self._plans, self._original, self._bench = tuple(plans), original, bench
+        self._environment = original.environment
         self._progress = progress
         self._least = original.seconds_left() * (1 - _SHARE)
         folders = [str(folder) for folder in original.environment.folders]
@@ -145,7 +146,13 @@ class _Search:
             found = way(state)
             if found is not None or self._bench.held != held or not self._goes_on():
                 return found
+        self._hold_what_is_blamed(state)
         return None
+
+    def _hold_what_is_blamed(self, state: State) -> None:
+        """Hold what the plan moved and the failure speaks of: no other way out was found."""
+        blamed = {one.name for one in suspects(state.failure, self._here, self._environment)}
+        self._bench.held |= blamed & moved_names(state.plan)
 
     # What the findings ask for.
 
@@ -283,7 +290,7 @@ class _Search:
         """Return a state with another release of one package, the nearest that helps."""
         shelf = self._shelf(state)
         moved = moved_names(state.plan) | self._bench.held
-        every = suspects(state.failure, self._here, self._original.environment)
+        every = suspects(state.failure, self._here, self._environment)
         named = [one for one in every if one.name not in moved]
         for same, share in _ORDER:
             for one in named:

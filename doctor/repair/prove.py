@@ -55,8 +55,12 @@ class Attempted(NamedTuple):
         return proof is not None and proof.verdict is ProofVerdict.PROVED
 
 
-def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Progress) -> Attempted:
+def prove(
+    plans: Sequence[Plan], original: Original, bench: Bench, progress: Progress
+) -> Attempted | None:
     """Return the first plan that heals, with its proof; else the best one, with what is wrong.
+
+    None where there is no plan, and the program leads to none.
 
     Where a plan leaves something, the plan of the clone's own report is added, and both together
     are tried anew, so that what is returned was proved from the original state.
@@ -83,7 +87,7 @@ def prove(plans: Sequence[Plan], original: Original, bench: Bench, progress: Pro
     else:
         others = tuple(tried)
     if best is None:
-        raise ValueError("no plan to prove")
+        return None
     others = tuple(one for one in others if one.steps != best.plan.steps)
     if best.ok:
         # What is not tried may end the first failure of several, and leave the others.

@@ -1,0 +1,85 @@
+"""A program with several faults: each failure leads to the next part of the cure."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import doctor
+from tests.repair.houses import House, house, make_wheel
+
+pytestmark = [
+    pytest.mark.patient,
+    pytest.mark.skipif(sys.platform == "win32", reason="clones of virtual environments"),
+]
+_OLD_SIDE = "import core\nif core.VERSION >= 2: raise RuntimeError('{name} was built for core 1')\n"
+
+
+@pytest.fixture(scope="module")
+def sided(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """Return an environment in which two packages were made for an older core; one says so."""
+    made = house(tmp_path_factory.mktemp("sided"), {"other==1.0": ()}, "other==1.0")
+    wheels = made.wheels
+    make_wheel(wheels, "core", "1.0", code="VERSION = 1\n")
+    make_wheel(wheels, "core", "2.0", code="VERSION = 2\nNEW = True\n")
+    make_wheel(wheels, "alpha", "1.0", requires=["core<2"], code=_OLD_SIDE.format(name="alpha"))
+    make_wheel(wheels, "alpha", "1.5", requires=["core"], code="import core\n")
+    make_wheel(wheels, "alpha", "3.0", requires=["core"], code="import core\n")
+    for release in ("1.0", "1.1", "1.2"):
+        make_wheel(wheels, "beta", release, requires=["core"], code=_OLD_SIDE.format(name="beta"))
+    for release in ("1.3", "1.4", "1.5", "2.0"):
+        make_wheel(wheels, "beta", release, requires=["core"], code="import core\n")
+    made.install("--no-deps", "core==2.0", "alpha==1.0", "beta==1.0")
+    return made
+
+
+def _plan(made: House, code: str, **env: str) -> dict[str, Any]:
+    program = made.root.parent / "program.py"
+    program.write_text(code)
+    said = doctor(
+        *("fix", "--python", made.python, "--no-canaries", "--offline", "--prove"),
+        *("--format", "json", "--", "python", str(program)),
+        cwd=made.root.parent,
+        env={**made.env, **env},
+    )
+    assert said.code == 0, said.out + said.err
+    plan: dict[str, Any] = said.report["plan"]
+    assert plan["proof"]["verdict"] == "proved", said.out
+    return plan
+
+
+def _moves(plan: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["name"], one["to"]) for one in plan["changes"]]
+
+
+def test_what_the_program_needs_stays_and_the_others_follow(sided: House) -> None:
+    plan = _plan(sided, "import alpha\nimport beta\nimport core\nprint(core.NEW)\n")
+    assert _moves(plan) == [("alpha", "1.5"), ("beta", "1.3")]
+    assert any("beta was built for core 1" in note for note in plan["notes"])
+    assert not plan["alternatives"]
+
+
+def test_a_folder_that_a_pth_file_puts_first_goes_behind(sided: House, tmp_path: Path) -> None:
+    """The copy without metadata no longer hides the package; its neighbour is still found."""
+    lab = tmp_path / "lab"
+    lab.mkdir()
+    (lab / "other.py").write_text("OLD = True\n")
+    (lab / "labtools.py").write_text("UNIT = 1\n")
+    pth = sided.packages / "zz.pth"
+    pth.write_text(f"import sys; sys.path.insert(0, {str(lab)!r})\n")
+    path = f"{tmp_path / 'innocent'}"
+    try:
+        plan = _plan(
+            sided, "import labtools\nimport other\nprint(other.__version__)\n", PYTHONPATH=path
+        )
+    finally:
+        text = pth.read_text()
+        pth.unlink()
+    assert text.startswith("import sys")
+    (step,) = plan["steps"]
+    assert step["edit"]["file"] == str(pth)
+    assert step["edit"]["after"] == str(lab)
+    assert not plan["changes"]
