@@ -13,6 +13,7 @@ the search begins again: who does not fit it has to move.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from doctor.base.requirements import (
     normalize_name,
     read_line,
 )
-from doctor.base.versions import public
+from doctor.base.versions import parse, public
 from doctor.environments.layout import CloneError
 from doctor.fixes import installer
 from doctor.host import Host
@@ -48,6 +49,7 @@ from doctor.repair.merging import (
     instead,
     moved_names,
     name_in,
+    without,
     written,
 )
 from doctor.repair.nearest import nearest
@@ -60,6 +62,7 @@ from doctor.repair.suspects import suspects
 from doctor.repair.trial import Runner, attempt
 
 _FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
+_NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
 _SHARE = 0.6
 """The part of the time that is left which the search may take."""
 
@@ -181,14 +184,35 @@ class _Search:
             if self._takes_away(found):
                 return None
             if self._is_further(state, found, new):
-                return found
+                return self._less(state, found)
         return None
+
+    def _less(self, state: State, found: State) -> State:
+        """Return a state without the moves that the program does not need, the oldest first.
+
+        Those that it needs become as short as they may be.
+        """
+        new = (moved_names(found.plan) & _named(found.plan)) - moved_names(state.plan)
+        names = sorted(new & self._here.keys(), key=lambda one: self._here[one].installed_at)
+        for name in names if len(new) > 1 else ():
+            plan = without(found.plan, name)
+            fewer = self._ends(plan, f"without {name}") if plan.steps else None
+            if fewer is not None and _is_as_far(fewer, found):
+                found = fewer
+        for name in names:
+            release = _release_in(found.plan, name) or _moved_to(found.trial, name)
+            if release and name in _named(found.plan) and self._goes_on():
+                base = State(without(found.plan, name), state.ending)
+                up = _is_later(release, self._here[name].version)
+                found = self._nearer(base, found, name, self._shelf(base).lines(name, up=up))
+        return found
 
     def _strays(self, names: Iterable[str], state: State) -> bool:
         """Say whether a package would be added that nothing speaks of."""
-        problems = self._original.problems
-        told = normalize_name(" ".join((state.failure.error, *problems)))
-        return any(name not in self._here and name not in told for name in names)
+        absent = [name for name in names if name not in self._here]
+        missing = state.failure.error if _NO_MODULE.search(state.failure.error) else ""
+        told = normalize_name(" ".join((missing, *self._original.problems)))
+        return any(name not in told for name in absent)
 
     def _is_heavy(self, plan: Plan, state: State) -> bool:
         """Say whether a plan moves torch to another release."""
@@ -314,12 +338,12 @@ class _Search:
 
     def _nearer(self, state: State, found: State, name: str, lines: Sequence[str]) -> State:
         """Return the state with the nearest release that helps, by halves up to one that does."""
-        release = _release_in(found.plan, name)
+        release = _release_in(found.plan, name) or _moved_to(found.trial, name)
         low, high = 0, lines.index(release) if release in lines else 0
         while low < high and self._goes_on():
             middle = (low + high) // 2
             nearer = self._moved(state, name, lines[middle])
-            if nearer is not None and (nearer.ending.ok or not found.ending.ok):
+            if nearer is not None and _is_as_far(nearer, found):
                 found, high = nearer, middle
             else:
                 low = middle + 1
@@ -345,11 +369,10 @@ class _Search:
                 if release and normalize_name(name) in here:
                     here[normalize_name(name)] = release
         gone = {one.name for one in changes if not one.after}
-        free = {one.package for one in unmet(self._original.problems)}
-        free |= {name for name, one in self._here.items() if one.direct_url or "+" in one.version}
+        own = {name for name, one in self._here.items() if one.direct_url or "+" in one.version}
         here = {name: version for name, version in here.items() if name not in gone}
         facts = self._original.report.observation.facts
-        return Shelf(here, free, facts, self._asking())
+        return Shelf(here, own, unmet(self._original.problems), facts, self._asking())
 
     def _asking(self) -> Host:
         host, request = self._original.host, self._original.request
@@ -425,6 +448,27 @@ def _solving(plan: Plan, before: Trial | None, report: Report) -> Plan:
     own = of_program(report)
     ids = [one.id for one in actionable(own)] if own is not None else []
     return msgspec.structs.replace(plan, solves=tuple(dict.fromkeys((*plan.solves, *ids))))
+
+
+def _is_as_far(one: State, other: State) -> bool:
+    """Say whether the program ends well, or fails as it does in another state."""
+    return one.ending.ok or (not other.ending.ok and one.failure.mark == other.failure.mark)
+
+
+def _moved_to(trial: Trial | None, name: str) -> str:
+    changes = trial.changes if trial is not None else ()
+    return next((one.after for one in changes if one.name == name and one.after), "")
+
+
+def _is_later(release: str, here: str) -> bool:
+    first, second = parse(release), parse(public(here))
+    return first is not None and second is not None and first > second
+
+
+def _named(plan: Plan) -> frozenset[str]:
+    """Return the packages that the steps of a plan name."""
+    texts = [text for step in plan.steps if (one := install_of(step)) for text in one.requirements]
+    return frozenset(name_in(text) for text in texts)
 
 
 def _release_in(plan: Plan, name: str) -> str:

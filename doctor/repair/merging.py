@@ -23,6 +23,7 @@ _WITH_VALUE = frozenset(
     }
 )
 """Options of pip and uv that take the next word."""
+_OF_ONE = ("--reinstall-package", "--upgrade-package", "-P")
 _SHOWN = 4
 
 
@@ -108,6 +109,31 @@ def combined(first: Plan, second: Plan) -> Plan:
     return remains_last(instead(first, second, tuple(steps)))
 
 
+def without(plan: Plan, name: str) -> Plan:
+    """Return a plan that does not install a package; a step that installs nothing else goes."""
+    steps = []
+    for step in plan.steps:
+        install = install_of(step)
+        if install is None:
+            steps.append(step)
+            continue
+        kept = [text for text in install.requirements if _name(text) != name]
+        if kept:
+            steps.append(with_requirements(step, _less_named(install.head, name), kept))
+    return instead(plan, plan, tuple(steps))
+
+
+def _less_named(head: Sequence[str], name: str) -> list[str]:
+    """Return the options of an installation without those for one package."""
+    kept: list[str] = []
+    for word in head:
+        if kept and kept[-1] in _OF_ONE and normalize_name(word) == name:
+            kept.pop()
+        elif not any(normalize_name(word) == f"{option}={name}" for option in _OF_ONE):
+            kept.append(word)
+    return kept
+
+
 def instead(first: Plan, second: Plan, steps: tuple[Step, ...] | None = None) -> Plan:
     """Return a plan for the findings of the first one with other steps: those of the second."""
     return msgspec.structs.replace(
@@ -131,7 +157,9 @@ def titled(plan: Plan) -> Plan:
         f"{one.name} {one.after}{' again' if one.before == one.after else ''}"
         for one in moves[:_SHOWN]
     ]
-    more = len(moves) - len(words)
+    if not plan.resolved:
+        words = [f"{name}{specifier}" for name, specifier in list(named.items())[:_SHOWN]]
+    more = len(moves) - len(words) if plan.resolved else len(named) - len(words)
     words += [f"{more} more"] if more else []
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
     changed = [name for step in plan.steps for name in variables(step) or {}]

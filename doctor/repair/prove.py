@@ -107,7 +107,7 @@ def is_other_way(plan: Plan, proved: Plan) -> bool:
 
 
 def _alone(plans: Sequence[Plan]) -> tuple[Plan, ...]:
-    return tuple(msgspec.structs.replace(one, alternatives=()) for one in plans)
+    return tuple(titled(msgspec.structs.replace(one, alternatives=())) for one in plans)
 
 
 def _rank(plan: Plan) -> tuple[int, int]:

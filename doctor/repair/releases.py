@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
+from doctor.base.requirements import may_meet
 from doctor.base.versions import parse, public
 from doctor.environments.answers import Resolution
 from doctor.environments.installer import dry_run
@@ -11,6 +12,7 @@ from doctor.fixes import installer
 from doctor.host import Host
 from doctor.model.facts import Facts
 from doctor.model.fixes import Command
+from doctor.repair.reading import Unmet
 
 _SYSTEM = "--break-system-packages"
 _MOST_HELD, _MOST_LINES, _SECONDS = 1000, 16, 60.0
@@ -19,14 +21,22 @@ _MOST_HELD, _MOST_LINES, _SECONDS = 1000, 16, 60.0
 class Shelf:
     """The releases of packages that fit an environment in a given state.
 
-    `here` has the releases of the state, `free` the packages whose requirements are not looked at
-    and that no index may know.
+    `here` has the releases of the state, `own` are packages that no index may know. `problems` are
+    requirements that may not be met: who asks for them is not looked at where another one moves.
     """
 
     def __init__(
-        self, here: Mapping[str, str], free: Collection[str], facts: Facts, host: Host
+        self,
+        here: Mapping[str, str],
+        own: Collection[str],
+        problems: Sequence[Unmet],
+        facts: Facts,
+        host: Host,
     ) -> None:
-        self._here, self._free, self._facts, self._host = dict(here), frozenset(free), facts, host
+        self._here, self._own, self._facts, self._host = dict(here), frozenset(own), facts, host
+        self._unmet = [
+            one for one in problems if not may_meet(self._here.get(one.wanted, ""), one.specifier)
+        ]
         self._known: dict[tuple[str, str], str] = {}
 
     def newest(self, name: str, specifier: str) -> str:
@@ -47,10 +57,11 @@ class Shelf:
         return tuple(reversed(found) if up else found)
 
     def _ask(self, name: str, specifier: str) -> str:
+        free = self._own | {one.package for one in self._unmet if one.wanted != name}
         held = [
             f"{one}=={version}"
             for one, version in self._here.items()
-            if one != name and one not in self._free and one != "pip"
+            if one != name and one not in free and one != "pip"
         ][:_MOST_HELD]
         python = installer.python(self._facts)
         if self._host.which("uv") is not None:
