@@ -92,9 +92,8 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     if not plans:
         left = tuple(found.id for found in actionable(report))
         plans = (Plan(title="No plan of doctor's changes anything here", leaves=left),)
-    attempted = None
-    if request.prove and (plans[0].steps or text):
-        attempted = prove([one for one in plans if one.steps], original, bench, progress)
+    with_steps = [one for one in plans if one.steps]
+    attempted = prove(with_steps, original, bench, progress) if request.prove else None
     if attempted is not None:
         remarks = (*remarks, *_let_be(others, attempted.plan))
         repair = Repair(report=report, plan=attempted.plan, remarks=remarks)

@@ -31,7 +31,7 @@ def hiding(facts: Facts, environment: Environment) -> dict[str, Fact]:
     Only copies count in whose place the installed release would meet it.
     """
     here = {one.name: one for one in installed([str(folder) for folder in environment.folders])}
-    asked = _asked(here, describe(Host(), environment.python))
+    asked = requests_of(here, environment)
     separator = ";" if value_of(facts, "host.os") == "windows" else ":"
     listed = [one for one in str(value_of(facts, "env.PYTHONPATH") or "").split(separator) if one]
     rows = {folder: _unfit(folder, here, asked, environment) for folder in listed}
@@ -55,10 +55,11 @@ def hiding(facts: Facts, environment: Environment) -> dict[str, Fact]:
     return told
 
 
-def _asked(
-    here: Mapping[str, Distribution], interpreter: Interpreter
+def requests_of(
+    here: Mapping[str, Distribution], environment: Environment
 ) -> dict[str, list[tuple[str, str]]]:
     """Return who asks for each package, and for which releases of it."""
+    interpreter = describe(Host(), environment.python)
     found: dict[str, list[tuple[str, str]]] = {}
     for one in here.values():
         for asked in _requirements(one, interpreter):

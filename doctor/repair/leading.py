@@ -41,6 +41,7 @@ from doctor.repair import commands
 from doctor.repair.commands import Kind
 from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, of_program, run_program
 from doctor.repair.failures import Failure, came_further, failure_of
+from doctor.repair.hiding import requests_of
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import (
     combined,
@@ -103,6 +104,7 @@ class _Search:
         self._least = original.seconds_left() * (1 - _SHARE)
         folders = [str(folder) for folder in original.environment.folders]
         self._here: Mapping[str, Distribution] = {one.name: one for one in installed(folders)}
+        self._requests = requests_of(self._here, original.environment)
         self._ended: dict[str, Ending | None] = {}
 
     def plan(self, ending: Ending) -> Plan | None:
@@ -369,10 +371,13 @@ class _Search:
                 if release and normalize_name(name) in here:
                     here[normalize_name(name)] = release
         gone = {one.name for one in changes if not one.after}
-        own = {name for name, one in self._here.items() if one.direct_url or "+" in one.version}
         here = {name: version for name, version in here.items() if name not in gone}
-        facts = self._original.report.observation.facts
-        return Shelf(here, own, unmet(self._original.problems), facts, self._asking())
+        moved = moved_names(state.plan)
+        asked = {
+            name: [specifier for who, specifier in each if who not in moved]
+            for name, each in self._requests.items()
+        }
+        return Shelf(here, asked, self._original.report.observation.facts, self._asking())
 
     def _asking(self) -> Host:
         host, request = self._original.host, self._original.request

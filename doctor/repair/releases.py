@@ -1,10 +1,14 @@
-"""Ask the installer for other releases of one package, while everything else stays as it is."""
+"""Ask the installer for other releases of one package, while everything else stays as it is.
+
+What installed packages ask of it counts. What is wrong elsewhere in the environment does not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from doctor.base.requirements import may_meet
 from doctor.base.versions import parse, public
 from doctor.environments.answers import Resolution
 from doctor.environments.installer import dry_run
@@ -12,7 +16,6 @@ from doctor.fixes import installer
 from doctor.host import Host
 from doctor.model.facts import Facts
 from doctor.model.fixes import Command
-from doctor.repair.reading import Unmet
 
 _SYSTEM = "--break-system-packages"
 _MOST_HELD, _MOST_LINES, _SECONDS = 1000, 16, 60.0
@@ -21,22 +24,18 @@ _MOST_HELD, _MOST_LINES, _SECONDS = 1000, 16, 60.0
 class Shelf:
     """The releases of packages that fit an environment in a given state.
 
-    `here` has the releases of the state, `own` are packages that no index may know. `problems` are
-    requirements that may not be met: who asks for them is not looked at where another one moves.
+    `here` has the releases of the state. `asked` has what installed packages ask of each other:
+    specifiers by name.
     """
 
     def __init__(
         self,
         here: Mapping[str, str],
-        own: Collection[str],
-        problems: Sequence[Unmet],
+        asked: Mapping[str, Sequence[str]],
         facts: Facts,
         host: Host,
     ) -> None:
-        self._here, self._own, self._facts, self._host = dict(here), frozenset(own), facts, host
-        self._unmet = [
-            one for one in problems if not may_meet(self._here.get(one.wanted, ""), one.specifier)
-        ]
+        self._here, self._asked, self._facts, self._host = dict(here), asked, facts, host
         self._known: dict[tuple[str, str], str] = {}
 
     def newest(self, name: str, specifier: str) -> str:
@@ -57,19 +56,20 @@ class Shelf:
         return tuple(reversed(found) if up else found)
 
     def _ask(self, name: str, specifier: str) -> str:
-        free = self._own | {one.package for one in self._unmet if one.wanted != name}
-        held = [
-            f"{one}=={version}"
-            for one, version in self._here.items()
-            if one != name and one not in free and one != "pip"
-        ][:_MOST_HELD]
+        texts = [specifier, *self._asked.get(name, ())]
+        requirement = name + ",".join(dict.fromkeys(text for text in texts if text))
+        # What stays is a constraint: it counts where the release asks for it, and else not at all.
+        held = [f"{one}=={public(version)}" for one, version in self._here.items() if one != name]
         python = installer.python(self._facts)
         if self._host.which("uv") is not None:
             head: tuple[str, ...] = ("uv", "pip", "install", "--python", python, _SYSTEM)
         else:
             head = (python, "-m", "pip", "install", _SYSTEM)
-        command = Command(argv=(*head, *held, f"{name}{specifier}"))
-        answer = dry_run(command, self._host, sizes=False, timeout=_SECONDS)
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "constraints.txt"
+            file.write_text("\n".join(held[:_MOST_HELD]), encoding="utf-8")
+            command = Command(argv=(*head, "--constraint", str(file), requirement))
+            answer = dry_run(command, self._host, sizes=False, timeout=_SECONDS)
         if not isinstance(answer, Resolution) or answer.builds:
             return ""
         after = {one.name: one.after for one in answer.changes}
