@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 _FRAME = re.compile(r'^\s{0,200}File "([^"\n]{1,1000})", line (\d{1,9})')
 _BEGIN = "Traceback (most recent call last)"
-_LINES, _LONGEST, _ERROR_LINES = 20_000, 2000, 20
+_LINES, _LONGEST, _ERROR_LINES, _CHAIN_LINES = 20_000, 2000, 20, 100
 _VARYING = re.compile(r"0x[0-9a-fA-F]{1,32}|\d{1,40}")
 _SITE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w[\w.-]{0,100})")
 
@@ -31,11 +31,15 @@ class Frame(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """How a program failed: the frames of its last traceback, of all of them, and its message."""
+    """How a program failed: the frames of its last traceback, of all of them, and its message.
+
+    `chain` has the messages of all tracebacks: the last one may hide the cause.
+    """
 
     frames: tuple[Frame, ...]
     every: tuple[Frame, ...]
     error: str
+    chain: str
 
     @property
     def mark(self) -> tuple[str, str]:
@@ -61,7 +65,13 @@ def failure_of(text: str) -> Failure:
     said = [line.strip() for line in lines[after:] if line.strip() and not line.startswith(" ")]
     if not last:
         said = said[-1:]
-    return Failure(tuple(last), tuple(every), " ".join(said[:_ERROR_LINES])[:_LONGEST])
+    flush = [line for line in lines if line.strip() and not line.startswith(" ")]
+    return Failure(
+        tuple(last),
+        tuple(every),
+        " ".join(said[:_ERROR_LINES])[:_LONGEST],
+        " ".join(flush[-_CHAIN_LINES:]),
+    )
 
 
 def came_further(before: Failure, after: Failure, moved: Collection[str] = ()) -> bool:

@@ -2,7 +2,7 @@
 
 | way in | what is tried |
 | --- | --- |
-| LD_PRELOAD, LD_LIBRARY_PATH | the program without one entry, where a library is the matter |
+| LD_PRELOAD, LD_LIBRARY_PATH | the program without one entry, where a library may be the matter |
 | PYTHONPATH, a `.pth` file | without a folder that hides a module of the environment |
 | PYTHONHOME, the user's site-packages | without them |
 
@@ -27,8 +27,8 @@ from doctor.repair.failures import Failure
 from doctor.repair.hiding import first_folders
 
 _LIBRARY = re.compile(
-    r"undefined symbol|symbol lookup error|\.so\b|\.so\.\d|version `|GLIBC|GLIBCXX|\.dylib\b|DLL"
-    r"|[Ss]egmentation|Aborted"
+    r"ImportError|undefined symbol|symbol lookup error|\.so\b|\.so\.\d|version `|GLIBC"
+    r"|\.dylib\b|DLL|[Ss]egmentation|Aborted"
 )
 _PRELOADED = re.compile(r"[: ]+")
 _OF_THE_USER = re.compile(r"[^\s\"'(]{0,500}(?:[/\\]\.local[/\\]lib|[/\\]Roaming[/\\]Python)[/\\]")
@@ -48,14 +48,14 @@ def without_intruders(
 
     `modules` are the names of the environment's modules. `by_signal`: the program was killed.
     """
-    if by_signal or _LIBRARY.search(failure.error) or not failure.frames:
+    if by_signal or _LIBRARY.search(failure.chain) or not failure.frames:
         yield from _libraries(env, environment)
     if env.get("PYTHONHOME"):
         yield "PYTHONHOME", (_set("PYTHONHOME", "", "Start without PYTHONHOME"),)
     for entry in _outside(env.get("PYTHONPATH", "").split(os.pathsep), environment):
         if _hides(entry, modules):
             yield f"{entry} of PYTHONPATH", (_less("PYTHONPATH", env, entry, os.pathsep),)
-    seen = " ".join((failure.error, *(frame.path for frame in failure.every)))
+    seen = " ".join((failure.chain, *(frame.path for frame in failure.every)))
     own = _OF_THE_USER.search(seen)
     if own and not is_inside(own[0].rstrip("/\\"), environment):
         what = "the user's own site-packages"

@@ -27,6 +27,7 @@ from doctor.base.requirements import (
     normalize_name,
     read_line,
 )
+from doctor.base.text import one_line
 from doctor.base.versions import parse, public
 from doctor.environments.layout import CloneError
 from doctor.fixes import installer
@@ -135,7 +136,8 @@ class _Search:
             if found is None or (not found.ending.ok and found.failure.mark in seen):
                 return state
             found = found._replace(plan=_solving(found.plan, state.trial, self._original.report))
-            told = f"Round {number} ended: {state.ending.last_line}"
+            why = one_line(state.failure.error, 200) or state.ending.last_line
+            told = f"Round {number} ended: {why}"
             notes = tuple(dict.fromkeys((*found.plan.notes, told)))
             state = found._replace(plan=msgspec.structs.replace(found.plan, notes=notes))
             if state.ending.ok:

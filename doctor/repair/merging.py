@@ -157,9 +157,9 @@ def titled(plan: Plan) -> Plan:
         f"{one.name} {one.after}{' again' if one.before == one.after else ''}"
         for one in moves[:_SHOWN]
     ]
-    if not plan.resolved:
+    if not plan.changes:
         words = [f"{name}{specifier}" for name, specifier in list(named.items())[:_SHOWN]]
-    more = len(moves) - len(words) if plan.resolved else len(named) - len(words)
+    more = len(moves) - len(words) if plan.changes else len(named) - len(words)
     words += [f"{more} more"] if more else []
     gone = [one.name for one in plan.changes if one.after is None and one.name not in named]
     changed = [name for step in plan.steps for name in variables(step) or {}]

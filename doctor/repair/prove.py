@@ -69,7 +69,6 @@ def prove(
     tried: list[Plan] = []
     best: Attempted | None = None
     led = lead(plans, original, bench, progress)
-    several = led is not None and len(led.notes) > 1
     if led is not None:
         plans = (led, *(one for one in plans if one.steps != led.steps))
     plans = [one for one in plans if not moved_names(one) & bench.held] or plans
@@ -90,8 +89,8 @@ def prove(
         return None
     others = tuple(one for one in others if one.steps != best.plan.steps)
     if best.ok:
-        # What is not tried may end the first failure of several, and leave the others.
-        others = tuple(one for one in others if not several and is_other_way(one, best.plan))
+        # The program is the judge. What it did not judge may take away what it needs.
+        others = tuple(one for one in others if led is None and is_other_way(one, best.plan))
     return best._replace(plan=msgspec.structs.replace(best.plan, alternatives=_alone(others)))
 
 

@@ -7,8 +7,8 @@ from datetime import date
 
 from doctor.base.text import one_line, shorten
 from doctor.model.facts import State
-from doctor.model.fixes import Fix
-from doctor.model.issues import Recipe
+from doctor.model.fixes import Fix, Step
+from doctor.model.issues import Action, Recipe
 from doctor.model.observation import TargetKind
 from doctor.model.outcomes import refused_what
 from doctor.model.report import Report
@@ -48,11 +48,16 @@ def flags(fix: Fix | Recipe) -> str:
         f"replace {', '.join(f'<{name}>' for name in asks)}": bool(asks),
         "needs sudo": any(step.sudo for step in fix.steps),
         "reboot afterwards": any(step.reboot for step in fix.steps),
-        "changes your source": fix.snippet is not None or any(step.edit for step in fix.steps),
+        "changes your source": fix.snippet is not None or any(map(_of_source, fix.steps)),
         "workaround": not fix.lasting,
         "risky: read it first": not fix.safe and not asks,
     }
     return ", ".join(warning for warning, holds in warnings.items() if holds)
+
+
+def _of_source(step: Step | Action) -> bool:
+    """Say whether a step edits a file of the reader's own, not one of an environment."""
+    return step.edit is not None and not step.edit.file.endswith(".pth")
 
 
 def nothing(report: Report) -> str:

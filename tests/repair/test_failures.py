@@ -1,0 +1,51 @@
+"""How a program failed, and whether it came further than before."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.repair.failures import came_further, failure_of
+
+_SITE = "/env/lib/python3.11/site-packages"
+
+
+def _text(*places: tuple[str, int], error: str) -> str:
+    frames = "".join(f'  File "{path}", line {line}, in x\n    call()\n' for path, line in places)
+    return f"Traceback (most recent call last):\n{frames}{error}\n"
+
+
+def test_the_last_traceback_is_the_failure_and_the_others_stay_in_its_chain() -> None:
+    first = _text((f"{_SITE}/core/a.py", 3), error="ImportError: libx.so: undefined symbol: f")
+    last = _text(("/home/run.py", 7), (f"{_SITE}/beta.py", 2), error="RuntimeError: no core")
+    found = failure_of(f"hello\n{first}\nDuring handling of the above …\n\n{last}")
+    assert found.error == "RuntimeError: no core"
+    assert [frame.top for frame in found.frames] == ["", "beta"]
+    assert [frame.top for frame in found.every] == ["core", "", "beta"]
+    assert "undefined symbol" in found.chain
+    assert failure_of("Segmentation fault\n").error == "Segmentation fault"
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "moved", "further"),
+    [
+        (("/home/run.py", 9), "ValueError: other", (), True),
+        (("/home/run.py", 2), "ValueError: other", (), False),
+        (("/home/run.py", 5), "ValueError: first", (), False),
+        (("/home/run.py", 5), "ValueError: other", (), True),
+        (("/home/run.py", 5), "ImportError: core is too new", ("core",), False),
+    ],
+)
+def test_a_later_line_of_the_program_is_further(
+    place: tuple[str, int], error: str, moved: tuple[str, ...], further: bool
+) -> None:
+    before = failure_of(_text(("/home/run.py", 5), error="ValueError: first"))
+    assert came_further(before, failure_of(_text(place, error=error)), moved) is further
+
+
+def test_lines_of_a_package_that_moved_are_not_compared() -> None:
+    old = failure_of(_text(("/run.py", 5), (f"{_SITE}/core/a.py", 90), error="ValueError: one"))
+    new = failure_of(_text(("/run.py", 5), (f"{_SITE}/core/a.py", 80), error="ValueError: two"))
+    assert not came_further(old, new)
+    assert not came_further(old, new, ("core",))
+    other = failure_of(_text(("/run.py", 5), (f"{_SITE}/beta.py", 1), error="ValueError: two"))
+    assert came_further(old, other, ("core",))

@@ -1,0 +1,81 @@
+"""What comes into a program from outside of its environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from doctor.environments.environment import Environment, environment_at
+from doctor.host import Host
+from doctor.model.fixes import Step
+from doctor.repair.commands import variables
+from doctor.repair.failures import failure_of
+from doctor.repair.intruders import without_intruders
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
+_SYMBOL = failure_of("ImportError: /env/libtorch.so: undefined symbol: ncclFoo")
+_PLAIN = failure_of("ValueError: no library is the matter\nTraceback (most recent call last):\n")
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Environment:
+    real = environment_at(Path(sys.executable), Host())
+    site = tmp_path / "env" / "site-packages"
+    site.mkdir(parents=True)
+    return msgspec.structs.replace(real, root=tmp_path / "env", folders=(site,))
+
+
+def _set_by(found: list[tuple[str, tuple[Step, ...]]]) -> list[dict[str, str | None] | None]:
+    return [variables(step) for _, steps in found for step in steps if step.command is not None]
+
+
+def test_one_entry_of_a_library_path_goes_and_the_others_stay(
+    tmp_path: Path, around: Environment
+) -> None:
+    old, lab = tmp_path / "old", tmp_path / "lab"
+    old.mkdir()
+    lab.mkdir()
+    env = {
+        "LD_LIBRARY_PATH": f"{old}:{around.root}/lib:{lab}:/not/there",
+        "LD_PRELOAD": f"{old}/libnccl.so.2 {lab}/libmalloc.so",
+    }
+    ways = _set_by(list(without_intruders(_SYMBOL, env, around, frozenset())))
+    assert ways == [
+        {"LD_PRELOAD": f"{lab}/libmalloc.so"},
+        {"LD_PRELOAD": f"{old}/libnccl.so.2"},
+        {"LD_LIBRARY_PATH": f"{around.root}/lib:{lab}:/not/there"},
+        {"LD_LIBRARY_PATH": f"{old}:{around.root}/lib:/not/there"},
+    ]
+    calm = failure_of('Traceback (most recent call last):\n  File "a.py", line 1\nValueError: x\n')
+    assert not list(without_intruders(calm, env, around, frozenset()))
+
+
+def test_a_folder_of_pythonpath_goes_only_where_it_hides_a_module(
+    tmp_path: Path, around: Environment
+) -> None:
+    legacy, tools = tmp_path / "legacy", tmp_path / "tools"
+    (legacy / "packaging").mkdir(parents=True)
+    tools.mkdir()
+    (tools / "toolbox.py").touch()
+    env = {"PYTHONPATH": os.pathsep.join((str(legacy), str(tools))), "PYTHONHOME": "/usr"}
+    ways = _set_by(list(without_intruders(_PLAIN, env, around, {"packaging"})))
+    assert ways == [{"PYTHONHOME": ""}, {"PYTHONPATH": str(tools)}]
+
+
+def test_a_folder_that_a_pth_file_puts_first_is_made_a_plain_path(
+    tmp_path: Path, around: Environment
+) -> None:
+    lab = tmp_path / "lab"
+    lab.mkdir()
+    (lab / "attr.py").touch()
+    pth = around.folders[0] / "zz.pth"
+    pth.write_text(f"import sys; sys.path.insert(0, {str(lab)!r})\n")
+    ((what, (step,)),) = without_intruders(_PLAIN, {}, around, {"attr"})
+    assert what.startswith(str(lab))
+    assert step.edit is not None
+    assert (step.edit.file, step.edit.after) == (str(pth), str(lab))
+    assert not list(without_intruders(_PLAIN, {}, around, {"other"}))
