@@ -14,9 +14,8 @@ the search begins again: who does not fit it has to move.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 import msgspec
 
@@ -29,20 +28,13 @@ from doctor.base.requirements import (
 )
 from doctor.base.text import one_line
 from doctor.base.versions import parse, public
-from doctor.environments.layout import CloneError
-from doctor.fixes import installer
-from doctor.host import Host
 from doctor.model.checks import Progress
 from doctor.model.fixes import Step
 from doctor.model.plans import Plan
 from doctor.model.report import Report
-from doctor.observe.installed.distributions import installed
-from doctor.observe.scene import Distribution
 from doctor.repair import commands
 from doctor.repair.commands import Kind
-from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, of_program, run_program
-from doctor.repair.failures import Failure, came_further, failure_of
-from doctor.repair.hiding import requests_of
+from doctor.repair.examination import Bench, Ending
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import (
     combined,
@@ -52,34 +44,18 @@ from doctor.repair.merging import (
     moved_names,
     name_in,
     without,
-    written,
 )
 from doctor.repair.nearest import nearest
-from doctor.repair.new_environment import place_of, tasks_of
-from doctor.repair.project import ProjectError
 from doctor.repair.reading import SOURCE, tops, unmet
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
+from doctor.repair.states import State, Trials, is_as_far, named_in, release_of, with_ended
 from doctor.repair.suspects import suspects
-from doctor.repair.trial import Runner, attempt
 
 _FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
 _NO_MODULE = re.compile(r"No module named|is not installed|pip install|[Mm]issing")
 _SHARE = 0.6
 """The part of the time that is left which the search may take."""
-
-
-class State(NamedTuple):
-    """A plan, how the program ends after it, and what a whole trial of it showed."""
-
-    plan: Plan
-    ending: Ending
-    trial: Trial | None = None
-
-    @property
-    def failure(self) -> Failure:
-        """Return how the program failed."""
-        return failure_of(self.ending.text)
 
 
 def lead(
@@ -101,12 +77,9 @@ class _Search:
     ) -> None:
         self._plans, self._original, self._bench = tuple(plans), original, bench
         self._environment = original.environment
-        self._progress = progress
         self._least = original.seconds_left() * (1 - _SHARE)
-        folders = [str(folder) for folder in original.environment.folders]
-        self._here: Mapping[str, Distribution] = {one.name: one for one in installed(folders)}
-        self._requests = requests_of(self._here, original.environment)
-        self._ended: dict[str, Ending | None] = {}
+        self._trials = Trials(original, bench, progress)
+        self._here = self._trials.here
 
     def plan(self, ending: Ending) -> Plan | None:
         """Return the plan of the furthest state."""
@@ -116,7 +89,7 @@ class _Search:
             state = self._from(State(Plan(title=""), ending))
             if state.ending.ok:
                 return state.plan
-            if state.plan.steps and (best is None or self._is_further(best, state, ())):
+            if state.plan.steps and (best is None or self._trials.is_further(best, state, ())):
                 best = state
             if self._bench.held == held or not self._goes_on():
                 break
@@ -135,7 +108,7 @@ class _Search:
                 return state  # what was tried so far moved what has to stay
             if found is None or (not found.ending.ok and found.failure.mark in seen):
                 return state
-            found = found._replace(plan=_solving(found.plan, state.trial, self._original.report))
+            found = found._replace(plan=with_ended(found.plan, state.trial, self._original.report))
             why = one_line(state.failure.error, 200) or state.ending.last_line
             told = f"Round {number} ended: {why}"
             notes = tuple(dict.fromkeys((*found.plan.notes, told)))
@@ -181,13 +154,13 @@ class _Search:
             if len(tried) > _CANDIDATES:
                 return None
             tried.append(plan.steps)
-            trial = self._attempt(plan)
+            trial = self._trials.whole(plan)
             if trial is None or trial.program is None:
                 continue
             found = State(plan, trial.program, trial)
             if self._takes_away(found):
                 return None
-            if self._is_further(state, found, new):
+            if self._trials.is_further(state, found, new):
                 return self._less(state, found)
         return None
 
@@ -196,19 +169,19 @@ class _Search:
 
         Those that it needs become as short as they may be.
         """
-        new = (moved_names(found.plan) & _named(found.plan)) - moved_names(state.plan)
+        new = (moved_names(found.plan) & named_in(found.plan)) - moved_names(state.plan)
         names = sorted(new & self._here.keys(), key=lambda one: self._here[one].installed_at)
         for name in names if len(new) > 1 else ():
             plan = without(found.plan, name)
-            fewer = self._ends(plan, f"without {name}") if plan.steps else None
-            if fewer is not None and _is_as_far(fewer, found):
+            fewer = self._trials.ends(plan, f"without {name}") if plan.steps else None
+            if fewer is not None and is_as_far(fewer, found):
                 found = fewer
         for name in names:
-            release = _release_in(found.plan, name) or _moved_to(found.trial, name)
-            if release and name in _named(found.plan) and self._goes_on():
+            release = release_of(found, name)
+            if release and name in named_in(found.plan) and self._goes_on():
                 base = State(without(found.plan, name), state.ending)
                 up = _is_later(release, self._here[name].version)
-                found = self._nearer(base, found, name, self._shelf(base).lines(name, up=up))
+                found = self._nearer(base, found, name, self._trials.shelf(base).lines(name, up=up))
         return found
 
     def _strays(self, names: Iterable[str], state: State) -> bool:
@@ -235,7 +208,7 @@ class _Search:
                 yield plan
             yield from (plan for plan in self._plans if not moved_names(plan) & held)
             return
-        trial = state.trial or self._attempt(state.plan)
+        trial = state.trial or self._trials.whole(state.plan)
         for follow in trial.follow_ups if trial is not None else ():
             if moved_names(follow) & held or self._is_idle(follow):
                 continue
@@ -254,7 +227,7 @@ class _Search:
             concerned,
             unmet(original.problems),
             original.environment,
-            self._asking(),
+            self._trials.asking(),
             held=self._bench.held,
         )
 
@@ -307,8 +280,8 @@ class _Search:
         )
         for what, steps in ways:
             plan = combined(state.plan, Plan(title="", steps=steps))
-            found = self._ends(plan, f"without {what}")
-            if found is not None and self._is_further(state, found, ()):
+            found = self._trials.ends(plan, f"without {what}")
+            if found is not None and self._trials.is_further(state, found, ()):
                 return found
         return None
 
@@ -316,7 +289,7 @@ class _Search:
 
     def _by_releases(self, state: State) -> State | None:
         """Return a state with another release of one package, the nearest that helps."""
-        shelf = self._shelf(state)
+        shelf = self._trials.shelf(state)
         moved = moved_names(state.plan) | self._bench.held
         every = suspects(state.failure, self._here, self._environment)
         named = [one for one in every if one.name not in moved]
@@ -338,98 +311,20 @@ class _Search:
         else:
             lines = shelf.lines(name, up=up)
             release = lines[round(share * (len(lines) - 1))] if lines else ""
-        return self._moved(state, name, release) if release else None
+        return self._trials.with_release(state, name, release) if release else None
 
     def _nearer(self, state: State, found: State, name: str, lines: Sequence[str]) -> State:
         """Return the state with the nearest release that helps, by halves up to one that does."""
-        release = _release_in(found.plan, name) or _moved_to(found.trial, name)
+        release = release_of(found, name)
         low, high = 0, lines.index(release) if release in lines else 0
         while low < high and self._goes_on():
             middle = (low + high) // 2
-            nearer = self._moved(state, name, lines[middle])
-            if nearer is not None and _is_as_far(nearer, found):
+            nearer = self._trials.with_release(state, name, lines[middle])
+            if nearer is not None and is_as_far(nearer, found):
                 found, high = nearer, middle
             else:
                 low = middle + 1
         return found
-
-    def _moved(self, state: State, name: str, release: str) -> State | None:
-        """Return the state with a release of a package, where the program comes further."""
-        facts = self._original.report.observation.facts
-        made = installer.install_set([f"{name}=={release}"], facts)
-        plan = combined(state.plan, Plan(title="", steps=tuple(Step(command=one) for one in made)))
-        found = self._ends(plan, f"with {name} {release}")
-        moved = {name, *(tops(self._here[name]) if name in self._here else ())}
-        return found if found is not None and self._is_further(state, found, moved) else None
-
-    def _shelf(self, state: State) -> Shelf:
-        changes = state.trial.changes if state.trial is not None else ()
-        here = {name: one.version for name, one in self._here.items()}
-        here |= {one.name: one.after for one in changes if one.after}
-        for step in state.plan.steps:
-            install = install_of(step)
-            for text in install.requirements if install else ():
-                name, _, release = text.partition("==")
-                if release and normalize_name(name) in here:
-                    here[normalize_name(name)] = release
-        gone = {one.name for one in changes if not one.after}
-        here = {name: version for name, version in here.items() if name not in gone}
-        moved = moved_names(state.plan)
-        asked = {
-            name: [specifier for who, specifier in each if who not in moved]
-            for name, each in self._requests.items()
-        }
-        return Shelf(here, asked, self._original.report.observation.facts, self._asking())
-
-    def _asking(self) -> Host:
-        host, request = self._original.host, self._original.request
-        return Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
-
-    # Trials.
-
-    def _attempt(self, plan: Plan) -> Trial | None:
-        tasks = tasks_of(plan.steps, self._original.environment)
-        if not tasks or any(one.kind is Kind.REFUSED for one in tasks):
-            return None
-        try:
-            return attempt(plan, tasks, self._original, self._bench, self._progress)
-        except (CloneError, ProjectError):
-            return None
-
-    def _ends(self, plan: Plan, what: str) -> State | None:
-        """Return the state after a plan, by the program alone."""
-        steps = written(plan)
-        if steps not in self._ended:
-            self._ended[steps] = self._run(plan, what)
-        ending = self._ended[steps]
-        return State(plan, ending) if ending is not None else None
-
-    def _run(self, plan: Plan, what: str) -> Ending | None:
-        original = self._original
-        tasks = tasks_of(plan.steps, original.environment)
-        if any(one.kind in (Kind.REFUSED, Kind.PROJECT) for one in tasks):
-            return None
-
-        def progress(doing: str, passed: float) -> None:
-            self._progress(f"{what}, {doing}", passed)
-
-        project = original.request.check.observe.project.absolute()
-        try:
-            with place_of(tasks, original) as (copy, places):
-                runner = Runner(original, copy, places, progress, project)
-                for number, each in enumerate(tasks, 1):
-                    if runner.carry_out(each, f"step {number} of {len(tasks)}"):
-                        return None
-                return run_program(original, copy, places, runner.env, progress)
-        except CloneError:
-            return None
-
-    def _is_further(self, before: State, after: State, moved: Iterable[str]) -> bool:
-        if after.ending.ok or before.ending.ok:
-            return after.ending.ok and not before.ending.ok
-        names = {*moved}
-        names |= {top for name in names if name in self._here for top in tops(self._here[name])}
-        return came_further(before.failure, after.failure, names)
 
 
 _ORDER = tuple((same, share) for share in (1.0, 0.0, 0.5) for same in (True, False))
@@ -449,40 +344,9 @@ def _asked_by(report: Report) -> Iterator[Line]:
                         yield read_line(text)
 
 
-def _solving(plan: Plan, before: Trial | None, report: Report) -> Plan:
-    """Return a plan that also ends what is found in the output of the program before it."""
-    report = before.report if before is not None and before.report is not None else report
-    own = of_program(report)
-    ids = [one.id for one in actionable(own)] if own is not None else []
-    return msgspec.structs.replace(plan, solves=tuple(dict.fromkeys((*plan.solves, *ids))))
-
-
-def _is_as_far(one: State, other: State) -> bool:
-    """Say whether the program ends well, or fails as it does in another state."""
-    return one.ending.ok or (not other.ending.ok and one.failure.mark == other.failure.mark)
-
-
-def _moved_to(trial: Trial | None, name: str) -> str:
-    changes = trial.changes if trial is not None else ()
-    return next((one.after for one in changes if one.name == name and one.after), "")
-
-
 def _is_later(release: str, here: str) -> bool:
     first, second = parse(release), parse(public(here))
     return first is not None and second is not None and first > second
-
-
-def _named(plan: Plan) -> frozenset[str]:
-    """Return the packages that the steps of a plan name."""
-    texts = [text for step in plan.steps if (one := install_of(step)) for text in one.requirements]
-    return frozenset(name_in(text) for text in texts)
-
-
-def _release_in(plan: Plan, name: str) -> str:
-    """Return the release of a package that the steps of a plan name."""
-    texts = [text for step in plan.steps if (one := install_of(step)) for text in one.requirements]
-    releases = [text.partition("==")[2] for text in texts if name_in(text) == name]
-    return releases[-1] if releases else ""
 
 
 def _set_by(plan: Plan) -> dict[str, str]:

@@ -74,7 +74,7 @@ def contradict(first: Plan, second: Plan) -> bool:
     return any(one[name] != other[name] for name in one.keys() & other.keys())
 
 
-def written(plan: Plan) -> str:
+def steps_text(plan: Plan) -> str:
     """Return the steps of a plan as a text, the same for the same steps."""
     return msgspec.json.encode(plan.steps, order="sorted").decode()
 

@@ -24,7 +24,7 @@ from doctor.repair.reading import tops
 
 _MOST, _FILES, _BYTES, _CLASSES = 6, 600, 1 << 18, 4
 _QUOTED = re.compile(r"['\"`]([A-Za-z0-9][\w.-]{0,100})['\"`]")
-_CLASS = re.compile(r"\b(?:[A-Z][a-z0-9]{1,40}){2,8}\b")
+_WORD = re.compile(r"\b[A-Z][A-Za-z0-9]{3,60}\b")
 _HEAVY = ("torch", "torchvision", "torchaudio", "triton", "pip", "setuptools", "uv")
 _TOGETHER = 1.0
 """Seconds between two packages of one installation."""
@@ -56,7 +56,7 @@ def suspects(
         add(name, rank, up=True)
     near = [name for name in dict.fromkeys(passed) if name in here][:2]
     asked = _asked_by(near, here, environment)
-    words = [one for one in dict.fromkeys(_CLASS.findall(failure.error)) if _may_be(one)]
+    words = [one for one in dict.fromkeys(_WORD.findall(failure.error)) if _may_be(one)]
     for name in asked:
         if words and any(_defines(here[name], word) for word in words[:_CLASSES]):
             add(name, 1, up=False)
@@ -73,7 +73,10 @@ def _is_heavy(name: str) -> bool:
 
 
 def _may_be(word: str) -> bool:
-    return not word.endswith(("Error", "Exception", "Warning"))
+    """Say whether a word may name a class: it has a capital further on, and is no exception."""
+    return any(one.isupper() for one in word[1:]) and not word.endswith(
+        ("Error", "Exception", "Warning")
+    )
 
 
 def _asked_by(

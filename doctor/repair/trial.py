@@ -22,7 +22,7 @@ from doctor.redact import without_secrets
 from doctor.repair import commands
 from doctor.repair.commands import Kind, Places, Task
 from doctor.repair.examination import OFFLINE, Bench, Examination, Trial
-from doctor.repair.merging import install_of, name_in, written
+from doctor.repair.merging import install_of, name_in, steps_text
 from doctor.repair.new_environment import place_of
 from doctor.repair.project import copy_project, edited
 from doctor.repair.requests import Original
@@ -45,7 +45,7 @@ def attempt(
 
     Steps that were tried before are not tried again. Raises CloneError where neither is possible.
     """
-    steps = written(plan)
+    steps = steps_text(plan)
     if steps not in bench.trials:
         bench.trials[steps] = _attempt(plan, tasks, original, bench, progress)
     return msgspec.structs.replace(bench.trials[steps], plan=plan)

@@ -1,0 +1,169 @@
+"""Run the user's program after a plan, in a clone: how it ends, and whether it came further."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from doctor.base.requirements import normalize_name
+from doctor.environments.layout import CloneError
+from doctor.fixes import installer
+from doctor.host import Host
+from doctor.model.checks import Progress
+from doctor.model.fixes import Step
+from doctor.model.plans import Plan
+from doctor.model.report import Report
+from doctor.observe.installed.distributions import installed
+from doctor.observe.scene import Distribution
+from doctor.repair.commands import Kind
+from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, of_program, run_program
+from doctor.repair.failures import Failure, came_further, failure_of
+from doctor.repair.hiding import requests_of
+from doctor.repair.merging import combined, install_of, moved_names, name_in, steps_text
+from doctor.repair.new_environment import place_of, tasks_of
+from doctor.repair.project import ProjectError
+from doctor.repair.reading import tops
+from doctor.repair.releases import Shelf
+from doctor.repair.requests import Original, actionable
+from doctor.repair.trial import Runner, attempt
+
+
+class State(NamedTuple):
+    """A plan, how the program ends after it, and what a whole trial of it showed."""
+
+    plan: Plan
+    ending: Ending
+    trial: Trial | None = None
+
+    @property
+    def failure(self) -> Failure:
+        """Return how the program failed."""
+        return failure_of(self.ending.text)
+
+
+class Trials:
+    """Carries out plans in clones of one environment, each once; `here` is what it has."""
+
+    def __init__(self, original: Original, bench: Bench, progress: Progress) -> None:
+        self._original, self._bench, self._progress = original, bench, progress
+        folders = [str(folder) for folder in original.environment.folders]
+        self.here: Mapping[str, Distribution] = {one.name: one for one in installed(folders)}
+        self._requests = requests_of(self.here, original.environment)
+        self._ended: dict[str, Ending | None] = {}
+
+    def with_release(self, state: State, name: str, release: str) -> State | None:
+        """Return the state with a release of a package, where the program comes further."""
+        facts = self._original.report.observation.facts
+        made = installer.install_set([f"{name}=={release}"], facts)
+        plan = combined(state.plan, Plan(title="", steps=tuple(Step(command=one) for one in made)))
+        found = self.ends(plan, f"with {name} {release}")
+        moved = {name, *(tops(self.here[name]) if name in self.here else ())}
+        return found if found is not None and self.is_further(state, found, moved) else None
+
+    def shelf(self, state: State) -> Shelf:
+        """Return the releases that fit a state."""
+        changes = state.trial.changes if state.trial is not None else ()
+        here = {name: one.version for name, one in self.here.items()}
+        here |= {one.name: one.after for one in changes if one.after}
+        for step in state.plan.steps:
+            install = install_of(step)
+            for text in install.requirements if install else ():
+                name, _, release = text.partition("==")
+                if release and normalize_name(name) in here:
+                    here[normalize_name(name)] = release
+        gone = {one.name for one in changes if not one.after}
+        here = {name: version for name, version in here.items() if name not in gone}
+        moved = moved_names(state.plan)
+        asked = {
+            name: [specifier for who, specifier in each if who not in moved]
+            for name, each in self._requests.items()
+        }
+        return Shelf(here, asked, self._original.report.observation.facts, self.asking())
+
+    def asking(self) -> Host:
+        """Return the host on which installers are asked."""
+        host, request = self._original.host, self._original.request
+        return Host(env={**host.env, **(OFFLINE if request.offline else {})}, cwd=host.cwd)
+
+    def whole(self, plan: Plan) -> Trial | None:
+        """Return the whole trial of a plan; None where it cannot be carried out."""
+        tasks = tasks_of(plan.steps, self._original.environment)
+        if not tasks or any(one.kind is Kind.REFUSED for one in tasks):
+            return None
+        try:
+            return attempt(plan, tasks, self._original, self._bench, self._progress)
+        except (CloneError, ProjectError):
+            return None
+
+    def ends(self, plan: Plan, what: str) -> State | None:
+        """Return the state after a plan, by the program alone."""
+        steps = steps_text(plan)
+        if steps not in self._ended:
+            self._ended[steps] = self._run(plan, what)
+        ending = self._ended[steps]
+        return State(plan, ending) if ending is not None else None
+
+    def _run(self, plan: Plan, what: str) -> Ending | None:
+        original = self._original
+        tasks = tasks_of(plan.steps, original.environment)
+        if any(one.kind in (Kind.REFUSED, Kind.PROJECT) for one in tasks):
+            return None
+
+        def progress(doing: str, passed: float) -> None:
+            self._progress(f"{what}, {doing}", passed)
+
+        project = original.request.check.observe.project.absolute()
+        try:
+            with place_of(tasks, original) as (copy, places):
+                runner = Runner(original, copy, places, progress, project)
+                for number, each in enumerate(tasks, 1):
+                    if runner.carry_out(each, f"step {number} of {len(tasks)}"):
+                        return None
+                return run_program(original, copy, places, runner.env, progress)
+        except CloneError:
+            return None
+
+    def is_further(self, before: State, after: State, moved: Iterable[str]) -> bool:
+        """Say whether the program comes further, with packages that moved in between."""
+        if after.ending.ok or before.ending.ok:
+            return after.ending.ok and not before.ending.ok
+        names = {*moved}
+        names |= {top for name in names if name in self.here for top in tops(self.here[name])}
+        return came_further(before.failure, after.failure, names)
+
+
+def with_ended(plan: Plan, before: Trial | None, report: Report) -> Plan:
+    """Return a plan that also ends what is found in the output of the program before it."""
+    report = before.report if before is not None and before.report is not None else report
+    own = of_program(report)
+    ids = [one.id for one in actionable(own)] if own is not None else []
+    return msgspec.structs.replace(plan, solves=tuple(dict.fromkeys((*plan.solves, *ids))))
+
+
+def is_as_far(one: State, other: State) -> bool:
+    """Say whether the program ends well, or fails as it does in another state."""
+    return one.ending.ok or (not other.ending.ok and one.failure.mark == other.failure.mark)
+
+
+def release_of(state: State, name: str) -> str:
+    """Return the release that the plan of a state names for a package, or brought in its trial."""
+    if release := _release_in(state.plan, name):
+        return release
+    trial = state.trial
+    changes = trial.changes if trial is not None else ()
+    return next((one.after for one in changes if one.name == name and one.after), "")
+
+
+def named_in(plan: Plan) -> frozenset[str]:
+    """Return the packages that the steps of a plan name."""
+    texts = [text for step in plan.steps if (one := install_of(step)) for text in one.requirements]
+    return frozenset(name_in(text) for text in texts)
+
+
+def _release_in(plan: Plan, name: str) -> str:
+    """Return the release of a package that the steps of a plan name."""
+    texts = [text for step in plan.steps if (one := install_of(step)) for text in one.requirements]
+    releases = [text.partition("==")[2] for text in texts if name_in(text) == name]
+    return releases[-1] if releases else ""
