@@ -219,8 +219,11 @@ class Examination:
         follow = (*planned, *plans_of_fixes(report, self._copy.environment))
         if (program is not None and not program.ok) or self._asked_for:
             follow = (*self._nearest(report), *follow)
-        if own := of_program(report):
-            follow = (*self._nearest(own), *plans_of_fixes(own, self._copy.environment), *follow)
+        if led := of_program(report):
+            follow = (*self._nearest(led), *plans_of_fixes(led, self._copy.environment), *follow)
+        # An index knows nothing of a package that has a source of its own.
+        own = sourced(self._copy.environment)
+        follow = tuple(one for one in follow if not own & named_in(one).keys())
         return Trial(
             plan=plan,
             seconds=0.0,

@@ -92,12 +92,9 @@ def fix(request: FixRequest, progress: Progress = silent) -> Outcome:
     if not plans:
         left = tuple(found.id for found in actionable(report))
         plans = (Plan(title="No plan of doctor's changes anything here", leaves=left),)
-    with_steps = [one for one in plans if one.steps]
-    attempted = prove(with_steps, original, bench, progress) if request.prove else None
-    if attempted is not None:
-        remarks = (*remarks, *_let_be(others, attempted.plan))
-        repair = Repair(report=report, plan=attempted.plan, remarks=remarks)
-        return Outcome(repair, original, attempted)
+    proved = _proved(plans, original, bench, asked, (remarks, others), progress)
+    if proved is not None:
+        return proved
     plan = msgspec.structs.replace(plans[0], alternatives=plans[1:])
     if impossible:
         plan = _unproved(plan, ProofVerdict.NOT_POSSIBLE, impossible)
@@ -114,9 +111,15 @@ def _proved(
     host: Host,
     told: tuple[tuple[str, ...], Sequence[Unmet]],
     progress: Progress,
-) -> Outcome:
-    """Prove plans, with remarks and the requirements that are let be in `told`."""
-    attempted = prove([one for one in plans if one.steps], original, bench, progress)
+) -> Outcome | None:
+    """Prove plans, with remarks and the requirements that are let be in `told`.
+
+    None where nobody asks for a proof, or there is no plan and the program leads to none.
+    """
+    steps = [one for one in plans if one.steps]
+    attempted = prove(steps, original, bench, progress) if original.request.prove else None
+    if attempted is None:
+        return None
     attempted = attempted._replace(plan=costed(attempted.plan, original.environment, host))
     repair = Repair(
         report=original.report,

@@ -43,13 +43,14 @@ from doctor.repair.merging import (
     instead,
     moved_names,
     name_in,
+    named_in,
     without,
 )
 from doctor.repair.nearest import nearest
 from doctor.repair.reading import SOURCE, tops, unmet
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
-from doctor.repair.states import State, Trials, is_as_far, named_in, release_of, with_ended
+from doctor.repair.states import State, Trials, is_as_far, release_of, with_ended
 from doctor.repair.suspects import suspects
 
 _FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
@@ -169,7 +170,7 @@ class _Search:
 
         Those that it needs become as short as they may be.
         """
-        new = (moved_names(found.plan) & named_in(found.plan)) - moved_names(state.plan)
+        new = (moved_names(found.plan) & named_in(found.plan).keys()) - moved_names(state.plan)
         names = sorted(new & self._here.keys(), key=lambda one: self._here[one].installed_at)
         for name in names if len(new) > 1 else ():
             plan = without(found.plan, name)

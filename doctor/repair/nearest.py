@@ -89,14 +89,13 @@ class _Nearest:
         standing: Standing,
         held: frozenset[str],
     ) -> None:
-        self._held = held
         self._report, self._environment, self._host = report, environment, host
         self._standing = standing
         self._edges = tuple(concerned)[:_MOST_EDGES]
         apart = {one.text for one in concerned}
         self._loose = {one.package for one in problems if one.text not in apart}
         self._found = actionable(report)
-        self._again = frozenset[str]()
+        self._held, self._again = held, frozenset[str]()
         self._facts: Facts = report.observation.facts
         self._asked = asked_by_project(self._facts, standing.here)
 
@@ -136,9 +135,8 @@ class _Nearest:
         """Return sets of packages that meet every requirement if they move, the cheapest first."""
         ways = [(edge.package, edge.wanted) for edge in self._edges if edge.here]
         found = {self._with_absent(frozenset(chosen)) for chosen in product(*ways)}
-        found = {one for one in found if not one & self._held}
-        priced = {one: self._price(one) for one in found}
-        ordered = sorted(found, key=lambda one: (priced[one], sorted(one)))
+        priced = {one: self._price(one) for one in found if not one & self._held}
+        ordered = sorted(priced, key=lambda one: (priced[one], sorted(one)))
         return ordered[:_MOST_TRIES]
 
     def _with_absent(self, cover: frozenset[str]) -> frozenset[str]:

@@ -17,6 +17,7 @@ from doctor.model.plans import Change, Plan, Proof, ProofVerdict
 from doctor.repair.commands import Kind, Task
 from doctor.repair.examination import Bench, Trial
 from doctor.repair.leading import lead
+from doctor.repair.limits import departures
 from doctor.repair.merging import (
     combined,
     contradict,
@@ -90,7 +91,9 @@ def prove(
     others = tuple(one for one in others if one.steps != best.plan.steps)
     if best.ok:
         # The program is the judge. What it did not judge may take away what it needs.
+        facts = original.report.observation.facts
         others = tuple(one for one in others if led is None and is_other_way(one, best.plan))
+        others = tuple(one for one in others if not departures(one, facts))
     return best._replace(plan=msgspec.structs.replace(best.plan, alternatives=_alone(others)))
 
 

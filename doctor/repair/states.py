@@ -156,12 +156,6 @@ def release_of(state: State, name: str) -> str:
     return next((one.after for one in changes if one.name == name and one.after), "")
 
 
-def named_in(plan: Plan) -> frozenset[str]:
-    """Return the packages that the steps of a plan name."""
-    texts = [text for step in plan.steps if (one := install_of(step)) for text in one.requirements]
-    return frozenset(name_in(text) for text in texts)
-
-
 def _release_in(plan: Plan, name: str) -> str:
     """Return the release of a package that the steps of a plan name."""
     texts = [text for step in plan.steps if (one := install_of(step)) for text in one.requirements]
