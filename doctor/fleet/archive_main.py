@@ -19,6 +19,8 @@ from pathlib import Path
 
 _CANNOT = 3
 _PROBE_SECONDS = 10
+_END_SECONDS = 4
+"""Less than what the engines wait before they kill: after it the folder has to go."""
 _ASK = """
 import json, sys, sysconfig
 print(json.dumps({
@@ -63,6 +65,8 @@ def main() -> int:
             _say(f"this node does not let doctor start: {error}")
             return _CANNOT
         finally:
+            # A second SIGTERM may not end this: Ray sends one when it ends the worker above.
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             shutil.rmtree(str(folder), ignore_errors=True)
 
 
@@ -104,7 +108,7 @@ def _run(argv: "list[str]") -> int:
     except BaseException:
         child.terminate()
         try:
-            child.wait(10)
+            child.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
             child.kill()
         raise

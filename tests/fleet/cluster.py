@@ -48,6 +48,7 @@ TCPTimeout=3
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=0
 NodeName=n[1-{count}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=2 RealMemory=1
 PartitionName=all Nodes=n[1-{count}] Default=YES MaxTime=10 State=UP OverSubscribe=FORCE:4
+PartitionName=short Nodes=n[1-{count}] MaxTime=3 State=UP OverSubscribe=FORCE:4
 """  # noqa: E501
 
 

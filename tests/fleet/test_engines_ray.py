@@ -104,7 +104,11 @@ def test_the_command_on_four_nodes_of_which_three_are_not_well(
         {
             ray.ids[0]: f"export VIRTUAL_ENV={usual.parents[1]}",
             ray.ids[1]: f"export VIRTUAL_ENV={other.parents[1]}",
-            ray.ids[2]: f"echo $$ > {tmp_path}/pid; exec sleep 600",
+            # It does not end by SIGTERM, and leaves a file, as a doctor does that is killed.
+            ray.ids[2]: (
+                f"echo $$ > {tmp_path}/pid; trap '' TERM; touch /tmp/$(basename \"$1\" .pyz)-left; "
+                "while :; do sleep 1; done"
+            ),
             ray.ids[3]: f'echo "$@" > {tmp_path}/words; exit 126',
         },
     )

@@ -136,7 +136,7 @@ def test_the_command_on_four_nodes_of_which_three_are_not_well(
     assert (odd["nodes"], odd["title"].endswith("(n2 and n1)")) == ("n[1-2]", True)
     assert (found["fleet/silent"]["nodes"], found["fleet/refused"]["nodes"]) == ("n3", "n4")
     assert found["fleet/silent"]["exclude"][0][:3] == ["scontrol", "update", "NodeName=n3"]
-    assert seconds < 15 + 4 + 15
+    assert seconds < 15 + 4 + 30
     words = (tmp_path / "words").read_text().split()
     _assert_clean(slurm, words[words.index("--run") + 1], temporary)
     _assert_no_secret(tmp_path / "env")
@@ -317,6 +317,14 @@ def test_a_list_of_nodes_and_a_number(slurm: cluster.Slurm) -> None:
         _engine(slurm, nodes="n[1-9]").nodes()
     with pytest.raises(UsageError, match="5 nodes are wanted"):
         _engine(slurm, nodes="5").nodes()
+
+
+def test_a_partition_that_ends_the_job_too_soon_is_named(slurm: cluster.Slurm) -> None:
+    """Slurm itself says "Connection timed out", after the whole wait."""
+    engine = Slurm(Host(env=slurm.env), partition="short", grace=4)
+    why = "partition short ends a job after 3 min, and this check may take 7 min: give --timeout 76"
+    with pytest.raises(DoctorError, match=why):
+        next(engine.place(_job(sys.executable, None, timeout=300), ("n1",)))
 
 
 def test_the_environment_of_the_tests_is_private(slurm: cluster.Slurm) -> None:

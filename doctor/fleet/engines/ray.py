@@ -27,7 +27,7 @@ from doctor.model.fleet import NodeAnswer, NodeState
 
 _DRIVER = Path(__file__).parent / "drivers" / "on_ray.py"
 _CONNECT_SECONDS = 60.0
-_END_SECONDS = 20.0
+_END_SECONDS = 30.0
 _MARK = b"doctor-ray "
 _VARIABLES = ("RAY_ADDRESS", "RAY_TMPDIR", "RAY_NODE_IP_ADDRESS")
 

@@ -21,6 +21,8 @@ from typing import Any
 
 _MARK = b"doctor-packet-1 "
 _LAST_SECONDS = 15.0
+_RUN = "DOCTOR_FLEET_RUN"
+"""By this variable the processes of a run are known, also those whose worker is gone."""
 _LONGEST_LINE = 4096
 _MOST_BYTES = 16 << 20
 """Bytes of packets of one node."""
@@ -72,29 +74,27 @@ def _nodes() -> "list[dict[str, Any]]":
 
 def _place(orders: "dict[str, Any]", nodes: "dict[str, dict[str, Any]]") -> None:
     import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     task = ray.remote(_run_on_node)
     archive = ray.put(Path(orders["archive"]).read_bytes()) if orders["archive"] else None
-    waiting = {}
+    waiting, unclean = {}, set()
     for name in orders["nodes"]:
         node = nodes.get(name)
         if node is None or not node["alive"]:
             _say({"node": name, "how": "refused", "why": "Ray says that this node is dead"})
             continue
-        pinned = task.options(
-            num_cpus=0,
-            max_retries=0,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node["id"], soft=False),
-        )
-        waiting[pinned.remote(archive, orders, name)] = name
+        waiting[_pinned(task, node).remote(archive, orders, name)] = name
     deadline = time.monotonic() + orders["timeout"] + orders["grace"]
     try:
         while waiting and time.monotonic() < deadline:
             done, _ = ray.wait(list(waiting), num_returns=1, timeout=1.0)
             for reference in done:
-                _pass_on(waiting.pop(reference), reference)
+                name = waiting.pop(reference)
+                if not _pass_on(name, reference):
+                    unclean.add(name)
     finally:
+        # doctor ends this driver as soon as it has all answers; what follows is bounded.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         for reference in waiting:
             ray.cancel(reference)
         if waiting:
@@ -102,12 +102,35 @@ def _place(orders: "dict[str, Any]", nodes: "dict[str, dict[str, Any]]") -> None
         for reference in waiting:
             with contextlib.suppress(Exception):
                 ray.cancel(reference, force=True)
+        _clean(orders, [nodes[name] for name in {*unclean, *waiting.values()}])
     for name in waiting.values():
         why = f"Ray has no result of it after {orders['timeout']:g} s"
         _say({"node": name, "how": "silent", "why": why})
 
 
-def _pass_on(name: str, reference: Any) -> None:
+def _pinned(task: Any, node: "dict[str, Any]", retries: int = 0) -> Any:
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return task.options(
+        num_cpus=0,
+        max_retries=retries,
+        scheduling_strategy=NodeAffinitySchedulingStrategy(node["id"], soft=False),
+    )
+
+
+def _clean(orders: "dict[str, Any]", nodes: "list[dict[str, Any]]") -> None:
+    """End and remove what killed workers left on nodes; a dead node cannot hold this up."""
+    import ray
+
+    task = ray.remote(_clean_on_node)
+    # Again, where it was given to the very worker that is being killed.
+    cleaning = [_pinned(task, node, retries=2).remote(orders, node["name"]) for node in nodes]
+    if cleaning:
+        ray.wait(cleaning, num_returns=len(cleaning), timeout=_LAST_SECONDS)
+
+
+def _pass_on(name: str, reference: Any) -> bool:
+    """Print what a task gave back; return whether it ended by itself, and so left no file."""
     import ray
 
     try:
@@ -115,10 +138,11 @@ def _pass_on(name: str, reference: Any) -> None:
     except Exception as error:  # noqa: BLE001 - RayError has many children
         words = " ".join(str(error).split())
         _say({"node": name, "how": "lost", "why": f"{type(error).__name__}: {words[:300]}"})
-        return
+        return False
     for line in lines:
         sys.stdout.buffer.write(line + b"\n")
     _say({"node": name, "how": how, "why": why})
+    return str(how) != "silent"
 
 
 def _say(words: "dict[str, Any]") -> None:
@@ -145,12 +169,27 @@ def _run_on_node(
         shutil.rmtree(str(folder), ignore_errors=True)
 
 
+def _clean_on_node(orders: dict[str, Any], name: str) -> None:
+    """End the command that a killed worker started, and remove the folders of the run."""
+    marks = {f"{_RUN}={orders['run']}".encode(), f"{orders['variable']}={name}".encode()}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if marks <= {*(entry / "environ").read_bytes().split(b"\0")}:
+                os.kill(int(entry.name), signal.SIGKILL)
+    for path in Path(tempfile.gettempdir()).glob(f"doctor-{orders['run']}-*"):
+        if path.is_dir():
+            shutil.rmtree(str(path), ignore_errors=True)
+        else:
+            path.unlink()
+
+
 def _environment(orders: dict[str, Any], name: str) -> dict[str, str]:
     """Return the environment of the node, in which the GPUs are not hidden.
 
     Ray hides them from a task that asked for none; its parent process has the node's own value.
     """
     environment = {**os.environ, **orders["environment"], orders["variable"]: name}
+    environment[_RUN] = orders["run"]
     try:
         entries = Path(f"/proc/{os.getppid()}/environ").read_bytes().split(b"\0")
     except OSError:
