@@ -25,15 +25,17 @@ A case is a package, by the name that it is installed under (opencv and cupy hav
 one case each). Modules that load their parts late, as transformers does, are asked for the names
 that programs use. Each import is a fork: of a process that holds torch, where the package stands on
 it, and of one that holds nothing. What fails beside torch is tried again without it, and that try
-counts. A failure names the exception and the package that raised it. What fails for want
-of a GPU or a driver is left out where the machine shows none, and so is what gives no answer in
-time. No network is used, and the home folder is a scratch folder.
+counts. Without torch only what can do without it is tried. A failure names the exception and the
+package that raised it. What fails for want of a GPU or a driver is left out where the machine shows
+none, and so is what gives no answer in time. No network is used, and the home folder is a scratch
+folder.
 """
 
 from __future__ import annotations
 
 import glob
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -108,6 +110,11 @@ NAMES = {
     "tensorflow-cpu": "tensorflow",
     **{f"cupy-cuda{generation}x": "cupy" for generation in (11, 12, 13)},
 }
+NO_TORCH = re.compile(
+    r"No module named '(torch|functorch)\b|PyTorch library"
+    r"|([Rr]equires?|[Nn]eeds?|[Ii]nstall) (the )?([Pp]y)?[Tt]orch"
+)
+"""How a package says that it has to have torch, although its metadata does not."""
 NO_GPU = re.compile(
     r"Found no NVIDIA driver|No (CUDA|HIP|XPU) GPUs? (is|are) available|0 active drivers"
     r"|no CUDA-capable device"
@@ -311,7 +318,7 @@ def answers(packages: list[str]) -> dict[str, dict[str, Any]]:
     if not rest:
         return found
     if not is_installed("torch"):
-        return {**found, **{name: {"without": "torch is not installed"} for name in rest}}
+        return {**found, **{name: without_torch(name, limit) for name in rest}}
     beside = {each["package"]: each for each in beside_torch(rest, limit)}
     for name in rest:
         again = (
@@ -325,6 +332,17 @@ def answers(packages: list[str]) -> dict[str, dict[str, Any]]:
             name, {"without": "import torch does not work here, or the time was over"}
         )
     return found
+
+
+def without_torch(name: str, limit: float) -> dict[str, Any]:
+    """Import a package to which torch is an extra, such as transformers; the others need it."""
+    needs = [each for each in importlib.metadata.requires(name) or () if "extra ==" not in each]
+    if any(re.match(r"torch(?![\w.-])", each) for each in needs):
+        return {"without": "torch is not installed"}
+    answer = tried(name, min(limit, time.monotonic() + EACH))
+    if NO_TORCH.search(answer.get("failed", "")):
+        return {"without": "torch is not installed"}
+    return answer
 
 
 def settle(name: str, answer: dict[str, Any], data: dict[str, Any]) -> None:

@@ -113,6 +113,17 @@ def test_what_fails_beside_torch_alone_is_tried_again_without_it(tmp_path: Path)
     assert result["verdict"] == "passed"
 
 
+def test_without_torch_what_can_do_without_it_is_tried(tmp_path: Path) -> None:
+    put(tmp_path / "site/peft-1.0.dist-info/METADATA", "Name: peft\nRequires-Dist: torch>=1.13\n")
+    put(tmp_path / "site/peft/__init__.py", "1 / 0")
+    result = _run(
+        tmp_path, transformers="import requests", optimum="raise ImportError('requires PyTorch')"
+    )
+    cases = {name: case["verdict"] for name, case in result["cases"].items()}
+    assert cases == {"transformers": "failed", "optimum": "skipped", "peft": "skipped"}
+    assert reasons(result) == {"transformers": "ModuleNotFoundError: No module named 'requests'"}
+
+
 def test_a_torch_that_does_not_import_leaves_the_rest_to_be_judged(tmp_path: Path) -> None:
     result = _run(
         tmp_path,
