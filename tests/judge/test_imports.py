@@ -64,7 +64,7 @@ def test_a_known_issue_that_names_the_case_speaks_for_it() -> None:
     assert set(found) == {"torchvision/other"}
 
 
-def test_an_issue_that_cannot_name_the_package_comes_after_the_package_itself() -> None:
+def test_an_issue_that_cannot_name_the_package_is_told_with_the_package() -> None:
     said = (
         "ImportError: cannot import name 'FLAX_WEIGHTS_NAME' from 'transformers' (raised in "
         "diffusers)"
@@ -80,13 +80,19 @@ def test_an_issue_that_cannot_name_the_package_comes_after_the_package_itself() 
                 title="Take a newer program",
                 steps=(Action(install=("<package>",), options=(Option.UPGRADE,)),),
             ),
+            Recipe(title="Go back", steps=(Action(install=("transformers<5",)),)),
         ),
     )
     found = _found(
         _tried(diffusers=said), {"package.diffusers.version": "0.31.0"}, transformers__gone=known
     )
-    assert list(found) == ["import/diffusers", "transformers/gone"]
-    assert found["import/diffusers"].recipes[0].steps[0].install == ("diffusers>=0.31.0",)
+    assert list(found) == ["import/diffusers"]
+    (one,) = found.values()
+    assert "(transformers/gone)" in one.message
+    assert [step.install for recipe in one.recipes for step in recipe.steps][:2] == [
+        ("diffusers>=0.31.0",),
+        ("transformers<5",),
+    ]
 
 
 def test_what_a_package_asks_for_in_vain_is_part_of_the_story() -> None:

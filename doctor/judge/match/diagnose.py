@@ -15,7 +15,11 @@ from doctor.judge.match.generic import (
     unexplained_checks,
     violated_tables,
 )
-from doctor.judge.match.imports import accounted_imports, broken_imports
+from doctor.judge.match.imports import (
+    accounted_imports,
+    broken_imports,
+    one_for_each_import,
+)
 from doctor.judge.match.issues import (
     CARGO,
     Evaluation,
@@ -71,7 +75,13 @@ def diagnose(observation: Observation, catalog: Catalog) -> Diagnosis:
     owned: Lines = {}
     if observation.logs:
         issues, failures, owned = _failures(observation, catalog, issues, frozenset(general))
-    findings = [*issues, *failures, *_generic(observation, catalog, positive, issues)]
+    generic = list(_generic(observation, catalog, positive, issues))
+    issues, generic = one_for_each_import(
+        issues,
+        generic,
+        [each for each, _ in positive if leaves_open(each.issue.fixes, facts)],
+    )
+    findings = [*issues, *failures, *generic]
     general |= {one.id for one in findings if leaves_open(one.recipes, facts)}
     return Diagnosis(
         findings=ranked(

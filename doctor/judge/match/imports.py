@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from doctor.base.globs import matches_any
+from doctor.facts.placeholders import placeholders
 from doctor.judge.match.evidence import fact_evidence
+from doctor.judge.match.issues import Evaluation, cases_of
 from doctor.judge.match.proofs import CaseRef
 from doctor.judge.match.requirements import newer, restore, unmet_of
 from doctor.model.facts import Facts
@@ -51,6 +55,45 @@ def broken_imports(
                 other for other, cause in causes.items() if cause == name and other != name
             ]
             yield _broken(name, words, followers, observation.facts, target)
+
+
+def one_for_each_import(
+    issues: Sequence[Detection], generic: Sequence[Detection], unnamed: Sequence[Evaluation]
+) -> tuple[list[Detection], list[Detection]]:
+    """Return both lists with one finding for each failed import.
+
+    `unnamed` are known issues whose fixes cannot name the package. Where the words of failed
+    imports are all that speaks for one, its cause goes to the findings that name the package.
+    """
+    broken = {one.id: one for one in generic if one.id.startswith("import/")}
+    known = {one.id: one for one in issues}
+    for each in unnamed:
+        outcomes = [match.text.outcome for match in each.matches]
+        if not all(one and has_role(one.id, Role.IMPORTS_PACKAGES) for one in outcomes):
+            continue
+        named = {f"import/{case.case}" for case in cases_of(each.matches)} & {*broken}
+        if not named or (issue := known.pop(each.id, None)) is None:
+            continue
+        for name in named:
+            one = broken[name]
+            broken[name] = msgspec.structs.replace(
+                one,
+                message=f"{each.title} ({each.id}). {each.cause} {one.message}",
+                recipes=(*one.recipes[:-1], *_naming(issue.recipes), *one.recipes[-1:]),
+                references=tuple(dict.fromkeys((*one.references, *issue.references))),
+            )
+    return list(known.values()), [broken.get(one.id, one) for one in generic]
+
+
+def _naming(recipes: Sequence[Recipe]) -> list[Recipe]:
+    """Return the recipes that name all that they install."""
+    return [
+        recipe
+        for recipe in recipes
+        if not placeholders(
+            name for step in recipe.steps for name in (*step.install, *step.uninstall)
+        )
+    ]
 
 
 def accounted_imports(observation: Observation) -> frozenset[CaseRef]:
