@@ -6,7 +6,7 @@ import sys
 from datetime import datetime, timezone
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -20,6 +20,9 @@ from doctor.pipeline.requests import CheckRequest, ObserveRequest
 from doctor.redact.report import shareable, who, without_any_secrets
 from doctor.repair.requests import FixRequest, Repair
 from doctor.report.structured.encoding import encoded
+
+if TYPE_CHECKING:
+    from doctor.repair.fix import Outcome
 
 _PLAN = "What to do"
 
@@ -161,9 +164,22 @@ def fix(
         if not repair.applied:
             console.put(_rendered(repair, 1, format_, verbosity=level))
             return 1
+    elif prove:
+        repair = _with_next_step(outcome)
     code = exit_code(repair)
     console.put(_rendered(repair, code, format_, verbosity=level))
     return code
+
+
+def _with_next_step(outcome: Outcome) -> Repair:
+    """Return what a proof gave, with the command that applies it if there is one."""
+    if outcome.attempted is None or outcome.original is None:
+        return outcome.repair
+    from doctor.repair.apply import how_to_apply
+
+    how = how_to_apply(outcome.attempted, outcome.original)
+    remarks = (*outcome.repair.remarks, *([how] if how else ()))
+    return msgspec.structs.replace(outcome.repair, remarks=remarks)
 
 
 def _can_ask() -> bool:

@@ -52,6 +52,21 @@ def why_not_applied(attempted: Attempted, original: Original) -> str:
     return ""
 
 
+def how_to_apply(attempted: Attempted, original: Original) -> str:
+    """Return a sentence with the command that applies a proved plan; empty where none can."""
+    if not attempted.plan.steps or why_not_applied(attempted, original):
+        return ""
+    target = next(iter(original.report.observation.targets), None)
+    program = original.request.program
+    apply = Command(
+        argv=(
+            *("doctor", "fix", "--apply", *(target.options if target else ())),
+            *(("--", *program) if program else ()),
+        )
+    )
+    return f"Nothing was changed. `{line(apply)}` carries it out here, after a snapshot."
+
+
 def _new_environment(original: Original) -> str:
     """Return how to have the plan in an environment that may be changed."""
     uv = original.host.which("uv") is not None

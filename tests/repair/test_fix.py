@@ -71,6 +71,8 @@ def test_a_plan_is_confirmed_proved_and_leaves_the_patient_as_it_is(sick: House)
 
 def test_what_was_proved_is_applied_and_undone_exactly(sick: House) -> None:
     before = _contents(sick.root)
+    text = " ".join(_fix(sick, "--prove").out.split())
+    assert f"fix --apply --python {sick.python}` carries it out here" in text
     assert "Applied" in _fix(sick, "--apply", "--yes").out
     assert list(sick.packages.glob("numpy-2.0.dist-info"))
     undone = doctor("fix", "--undo", "--yes", "--python", sick.python, cwd=sick.root, env=sick.env)
