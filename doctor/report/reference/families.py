@@ -67,6 +67,17 @@ FAMILIES: Mapping[str, Family] = {
         "mechanism: which program reports it, about what.",
         "Follow the fix in the report. doctor diagnose LOG gives it again.",
     ),
+    "fleet": Family(
+        "fleet/KIND",
+        "doctor fleet says this of nodes. silent: no answer came in time. refused: the scheduler "
+        "or the node did not run the check. lost: the check began, and no report came. "
+        "differs/FACT: a node has another value than most. bits-differ, bits-change: a kernel "
+        "gives other bits than on equal nodes, or than before. all-reduce-…: nodes or links do "
+        "not add numbers together. clock, two-reports, other-name, doctor-versions: the reports "
+        "themselves do not agree.",
+        "Run doctor check on one of the nodes that the finding names, and compare it with a node "
+        "that is well: doctor diff.",
+    ),
     "ignore": Family(
         "ignore/expired, ignore/unused",
         "A finding is ignored in [tool.doctor], and the ignore has ended or covers nothing.",
@@ -120,5 +131,5 @@ def _family(id_: str, family: Family, how: Look) -> Lines:
     yield blank()
     yield from paragraph(family.meaning, how)
     yield blank()
-    advice = re.sub(r"\bdoctor (?=show|list|diagnose)", own() + " ", family.advice)
+    advice = re.sub(r"\bdoctor (?=show|list|diagnose|check|diff)", own() + " ", family.advice)
     yield from paragraph(advice, how, label=("do", QUIET))
