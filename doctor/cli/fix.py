@@ -142,7 +142,7 @@ def fix(
     level = -1 if quiet else int(verbose)
     with stages(quiet=quiet) as progress:
         outcome = mend(request, progress)
-    repair = outcome.repair
+    repair = _with_next_step(outcome) if prove and not apply else outcome.repair
     if patch:
         _print_patch(repair, project)
         return exit_code(repair)
@@ -164,8 +164,6 @@ def fix(
         if not repair.applied:
             console.put(_rendered(repair, 1, format_, verbosity=level))
             return 1
-    elif prove:
-        repair = _with_next_step(outcome)
     code = exit_code(repair)
     console.put(_rendered(repair, code, format_, verbosity=level))
     return code

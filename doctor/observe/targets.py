@@ -150,10 +150,6 @@ def _requested_path(host: Host, python: str) -> Path:
     if found:
         return Path(found).absolute()
     if path.is_dir():
-        if gone := _gone_python(path):
-            raise TargetError(
-                f"--python {python}: this environment is broken, {gone}. Make it again."
-            )
         raise TargetError(
             f"--python {python}: the folder holds no bin/python. Give an interpreter or a virtual "
             f"environment."
@@ -240,18 +236,13 @@ def _broken_in_project(project: Path) -> str:
     for folder in upwards(project):
         for name in _IN_PROJECT:
             environment = folder / name
-            if gone := _gone_python(environment):
-                return f"; {_relative(environment, project)} is broken, {gone}: make it again"
+            if not (environment / "pyvenv.cfg").is_file() or _inside(environment):
+                continue
+            links = (environment / where for where in _WHERE[:2])
+            link = next((path for path in links if path.is_symlink()), None)
+            gone = f"its Python {link.readlink()} is gone" if link else "it holds no interpreter"
+            return f"; {_relative(environment, project)} is broken, {gone}: make it again"
     return ""
-
-
-def _gone_python(environment: Path) -> str:
-    """Say what an environment lost its interpreter by; empty where it has one, or is none."""
-    if not (environment / "pyvenv.cfg").is_file() or _inside(environment):
-        return ""
-    links = (environment / where for where in _WHERE[:2])
-    link = next((path for path in links if path.is_symlink()), None)
-    return f"its Python {link.readlink()} is gone" if link else "it holds no interpreter"
 
 
 def _is_only_ours(prefix: Path, own: Path) -> bool:

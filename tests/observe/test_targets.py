@@ -213,8 +213,6 @@ def test_an_environment_that_lost_its_python_is_named(tmp_path: Path) -> None:
     (tmp_path / ".venv" / "pyvenv.cfg").write_text("home = /gone", encoding="utf-8")
     found = choose_interpreter(_host(tmp_path), None, tmp_path)
     assert ".venv is broken, its Python /gone/python3.11 is gone" in found.chosen_by
-    with pytest.raises(TargetError, match=r"is broken, its Python \S+ is gone. Make it again"):
-        choose_interpreter(Host(env={}), str(tmp_path / ".venv"), None)
 
 
 def test_doctors_own_environment_comes_last_and_is_named(tmp_path: Path) -> None:

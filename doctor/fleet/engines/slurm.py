@@ -20,6 +20,7 @@ from doctor.base.errors import DoctorError, UsageError
 from doctor.base.text import one_line
 from doctor.fleet.engine import Job
 from doctor.fleet.engines.collecting import Collector
+from doctor.fleet.engines.partitions import too_long
 from doctor.fleet.package import (
     checked_expression,
     checked_names,
@@ -35,8 +36,6 @@ from doctor.model.fleet import NodeAnswer, NodeState
 _COMMAND_SECONDS = 30.0
 _CLEANING_SECONDS = 20.0
 _LAST_WORDS_SECONDS = 3.0
-_SHORTEST_SECONDS = 20
-"""A check that gets less time hardly ends."""
 _OWN_VARIABLES = ("SLURM_CONF", "SLURM_CLUSTERS")
 """Variables by which Slurm's commands find their cluster; others would change the step's shape."""
 _FREE = frozenset({"idle", "mixed", "completing", "planned"})
@@ -230,23 +229,9 @@ class Slurm:
         """Raise DoctorError where the partition ends a job sooner: salloc would wait in vain."""
         if any(option.startswith("--time") for option in self._options):
             return
-        wanted = self._partition
-        for option in self._options:
-            if option.startswith("--partition="):
-                wanted = option.partition("=")[2]
         rows = self._command("sinfo", "--noheader", "--format=%P|%l").output.splitlines()
-        for partition, _, text in (row.strip().partition("|") for row in rows):
-            limit = _minutes(text)
-            ours = partition == wanted if wanted else partition.endswith("*")
-            if not ours or limit is None or limit >= minutes:
-                continue
-            longest = round(60 * (limit - 1) - self._reserve())
-            smaller = f"--timeout {longest} or less, or " if longest >= _SHORTEST_SECONDS else ""
-            raise DoctorError(
-                f"partition {partition.rstrip('*')} ends a job after {limit:g} min, and this check "
-                f"may take {minutes} min: give {smaller}a partition with more time (--set "
-                "partition=NAME)"
-            )
+        if why := too_long(rows, self._partition, self._options, minutes, self._reserve()):
+            raise DoctorError(why)
 
     def _step(self, job: Job, allocation: str, nodes: Sequence[str]) -> Iterator[NodeAnswer]:
         archive = None
@@ -354,16 +339,6 @@ class Slurm:
                     self._command("scancel", "--signal=KILL", step)
                 return
             time.sleep(0.1)
-
-
-def _minutes(limit: str) -> float | None:
-    """Return the minutes of a time limit as sinfo writes it: [[days-]hours:]minutes:seconds."""
-    days, found, clock = limit.strip().rpartition("-")
-    parts = clock.split(":")
-    if not all(part.isdecimal() for part in (*parts, *([days] if found else []))):
-        return None
-    hours, minutes, seconds = (int(part) for part in ["0", "0", *parts][-3:])
-    return 1440 * int(days or 0) + 60 * hours + minutes + seconds / 60
 
 
 def _title(run: str) -> str:
