@@ -20,7 +20,7 @@ from doctor.base.errors import DoctorError, UsageError
 from doctor.base.text import one_line
 from doctor.fleet.engine import Job
 from doctor.fleet.engines.collecting import Collector
-from doctor.fleet.engines.partitions import too_long
+from doctor.fleet.engines.slurm_words import in_words, too_long, why
 from doctor.fleet.package import (
     checked_expression,
     checked_names,
@@ -125,8 +125,8 @@ class Slurm:
         states = self._states(nodes)
         usable = []
         for name in nodes:
-            if why := self._why_not(states.get(name)):
-                yield NodeAnswer(name=name, state=NodeState.REFUSED, reason=why)
+            if refusal := self._why_not(states.get(name)):
+                yield NodeAnswer(name=name, state=NodeState.REFUSED, reason=refusal)
             else:
                 usable.append(name)
         if not usable:
@@ -168,7 +168,7 @@ class Slurm:
     def _asked(self, *argv: str) -> str:
         completed = self._command(*argv)
         if not completed.ok:
-            raise DoctorError(f"{shlex.join(argv)}: {_why(completed)}")
+            raise DoctorError(f"{shlex.join(argv)}: {why(completed)}")
         return completed.output
 
     def _expanded(self, expression: str) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ class Slurm:
         completed = self._command(*argv, seconds=job.start_timeout + 10)
         granted = _GRANTED.search(completed.errors)
         if granted is None:
-            raise DoctorError(f"Slurm grants no allocation: {_why(completed)}")
+            raise DoctorError(f"Slurm grants no allocation: {why(completed)}")
         return granted[1]
 
     def _reserve(self) -> float:
@@ -230,8 +230,8 @@ class Slurm:
         if any(option.startswith("--time") for option in self._options):
             return
         rows = self._command("sinfo", "--noheader", "--format=%P|%l").output.splitlines()
-        if why := too_long(rows, self._partition, self._options, minutes, self._reserve()):
-            raise DoctorError(why)
+        if low := too_long(rows, self._partition, self._options, minutes, self._reserve()):
+            raise DoctorError(low)
 
     def _step(self, job: Job, allocation: str, nodes: Sequence[str]) -> Iterator[NodeAnswer]:
         archive = None
@@ -242,7 +242,7 @@ class Slurm:
                 seconds=job.start_timeout,
             )
             if sent.code is None:
-                raise DoctorError(f"the archive does not reach the nodes: {_why(sent)}")
+                raise DoctorError(f"the archive does not reach the nodes: {why(sent)}")
         argv = (
             *("srun", f"--job-name={_title(job.run)}", *_shape(allocation, nodes)),
             *("--export=ALL", "--kill-on-bad-exit=0", "--wait=0"),
@@ -299,7 +299,7 @@ class Slurm:
         said: dict[str, str] = {}
         for line in messages:
             if found := _TASK_MESSAGE.match(line):
-                names, words = found[1], _in_words(found[2])
+                names, words = found[1], in_words(found[2])
             elif found := _NODE_MESSAGE.match(line):
                 names, words = found[1], line.removeprefix("srun: error: ")
             else:
@@ -364,15 +364,6 @@ def _silence(job: Job, began: bool) -> str:
     return f"doctor did not start there within {job.timeout:g} s"
 
 
-def _in_words(message: str) -> str:
-    """Return what the end of a task means; codes 126 and 127 are those of a shell."""
-    if "exit code 127" in message:
-        return "the Python that was named is not there (exit code 127)"
-    if "exit code 126" in message:
-        return "the Python that was named may not be run there (exit code 126)"
-    return message
-
-
 def _raise_if_no_step(messages: Sequence[str]) -> None:
     for line in messages:
         if "Unable to create step" in line or "Unable to allocate" in line:
@@ -382,10 +373,3 @@ def _raise_if_no_step(messages: Sequence[str]) -> None:
 def _with_words(said: str, printed: str) -> str:
     """Add what a node printed; srun does not say which one printed it."""
     return f"{said}; a node printed: {printed}" if printed else said
-
-
-def _why(completed: CompletedCommand) -> str:
-    lines = [line for line in completed.errors.splitlines() if line.strip()]
-    if lines:
-        return one_line("; ".join(lines[-3:]), 500)
-    return completed.why or f"no answer ({completed.ended.value}, exit code {completed.code})"

@@ -1,8 +1,11 @@
-"""Time limits of Slurm's partitions, as sinfo writes them."""
+"""What Slurm says: limits of partitions, ends of tasks, and failures of its commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
+from doctor.base.text import one_line
+from doctor.host import CompletedCommand
 
 _SHORTEST_SECONDS = 20
 """A check that gets less time hardly ends."""
@@ -40,3 +43,20 @@ def _minutes(limit: str) -> float | None:
         return None
     hours, minutes, seconds = (int(part) for part in ["0", "0", *parts][-3:])
     return 1440 * int(days or 0) + 60 * hours + minutes + seconds / 60
+
+
+def in_words(message: str) -> str:
+    """Return what the end of a task means; codes 126 and 127 are those of a shell."""
+    if "exit code 127" in message:
+        return "the Python that was named is not there (exit code 127)"
+    if "exit code 126" in message:
+        return "the Python that was named may not be run there (exit code 126)"
+    return message
+
+
+def why(completed: CompletedCommand) -> str:
+    """Return the last words of a command that failed."""
+    lines = [line for line in completed.errors.splitlines() if line.strip()]
+    if lines:
+        return one_line("; ".join(lines[-3:]), 500)
+    return completed.why or f"no answer ({completed.ended.value}, exit code {completed.code})"
