@@ -26,6 +26,9 @@ _PLAIN_IN_POWERSHELL = re.compile(
 _SPLIT_IN_POWERSHELL = re.compile(r"-.*[.:]")
 """PowerShell splits a word such as `-a.b` or `-a:b` in two (about_Parsing)."""
 
+_HIDDEN_IN_POWERSHELL = {"curl", "where"}
+"""Programs of Windows behind an alias of 5.1 (about_Aliases): Invoke-WebRequest, Where-Object."""
+
 _ACTED_ON_BY_CMD, _CARET = re.compile(r'([<>|&^()"])'), r"^\1"
 _SPECIAL_IN_CMD = re.compile(r"[<>|&^()@,;=!]")
 
@@ -113,6 +116,7 @@ def _powershell(command: Command, *, source: bool) -> str:
     parts += [f"$env:{name} = {_single(value)}" for name, value in command.env.items()]
     if command.argv:
         program, *words = command.argv
+        program += ".exe" if program in _HIDDEN_IN_POWERSHELL else ""
         start = program if _is_plain(program) else f"& {_single(program)}"
         start = f". {start.removeprefix('& ')}" if source else start
         if any('"' in word for word in words):

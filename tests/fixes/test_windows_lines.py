@@ -30,6 +30,13 @@ def test_powershell_passes_on_what_was_meant(words: list[str]) -> None:
     assert by_powershell(said) == ["program", *words]
 
 
+def test_powershell_runs_the_program_and_not_the_alias_of_its_name() -> None:
+    assert line(Command(argv=("where", "cl")), Shell.POWERSHELL) == "where.exe cl"
+    assert line(Command(argv=("curl", "-O", "x")), Shell.POWERSHELL) == "curl.exe -O x"
+    assert line(Command(argv=("where", "cl")), Shell.CMD) == "where cl"
+    assert line(Command(argv=("curl", "-O", "x"))) == "curl -O x"
+
+
 @pytest.mark.parametrize("shell", [Shell.CMD, Shell.POWERSHELL])
 def test_every_command_of_the_catalog_arrives(shell: Shell) -> None:
     argvs = {
