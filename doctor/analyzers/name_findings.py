@@ -112,16 +112,20 @@ def _imports(
     return (edit, *others) if own else (*others, edit)
 
 
-def again(distribution: str) -> Recipe:
-    """Return the recipe that installs all files of a distribution again."""
+def again(requirement: str) -> Recipe:
+    """Return the recipe that installs all files of a distribution again, in the same release."""
+    named = "==" in requirement
+    known = f"{{package.{requirement}.version|<release>}}"
     return Recipe(
-        title=f"Install {distribution} again, whole",
+        title=f"Install {requirement} again, whole",
         steps=(
             Action(
-                install=(distribution,),
+                # Without a release the newest one would come, and not what it requires.
+                install=(requirement if named else f"{requirement}=={known}",),
                 options=(Option.REINSTALL, Option.NO_DEPS),
             ),
         ),
+        ask={} if named else {"release": f"the release of {requirement} that is installed"},
     )
 
 

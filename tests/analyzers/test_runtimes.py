@@ -96,7 +96,10 @@ def test_a_library_of_homebrew_in_the_place_of_the_wheels_own() -> None:
 
 def test_a_wheel_without_its_own_library_is_installed_again() -> None:
     found = next(one for one in explained(PART) if one.detection.id.endswith("not-whole"))
-    assert [one.steps[0].install for one in found.detection.recipes] == [("mlx",), ("mlx-metal",)]
+    assert [one.steps[0].install for one in found.detection.recipes] == [
+        ("mlx=={package.mlx.version|<release>}",),
+        ("mlx-metal=={package.mlx-metal.version|<release>}",),
+    ]
 
 
 def test_what_ray_lists_as_possible_is_not_what_happened() -> None:

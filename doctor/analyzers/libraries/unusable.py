@@ -287,7 +287,7 @@ def _on_macos(event: Event, name: str, have: str, need: str) -> Explanation:
                     title="Install the package again with this Python, without pip's cache",
                     use_if=(f"the package has wheels for {need}",),
                     steps=(Action(install=("<package>",), options=_FRESH),),
-                    ask={"package": "the package of the file"},
+                    ask={"package": "the package of the file, with its release: name==release"},
                 ),
             ),
             name="wrong-architecture",

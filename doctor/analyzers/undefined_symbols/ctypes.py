@@ -41,7 +41,10 @@ def of_ctypes(event: Event) -> Explanation | None:
                             options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
                         ),
                     ),
-                    ask={"package": "the package of the Python file that the traceback names last"},
+                    ask={
+                        "package": "the package of the Python file that the traceback names last, "
+                        "with its release: name==release"
+                    },
                 ),
             ),
             name="library-of-another-release",

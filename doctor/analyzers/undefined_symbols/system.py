@@ -77,11 +77,18 @@ def _for_this_python(path: str) -> tuple[Recipe, ...]:
         title=f"Install {package or 'the package'} again with the Python that runs it",
         steps=(
             Action(
-                install=(package or "<package>",),
+                install=(
+                    f"{package}=={{package.{package}.version|<release>}}"
+                    if package
+                    else "<package>==<release>",
+                ),
                 options=(Option.REINSTALL, Option.NO_DEPS, Option.NO_CACHE),
             ),
         ),
-        ask={} if package else {"package": "the package of the file, with its release"},
+        ask={
+            **({} if package else {"package": "the package of the file"}),
+            "release": "the release that is installed",
+        },
     )
     installed = "site-packages" in path or "dist-packages" in path
     return (again,) if installed else (_OWN_BUILD, again)
@@ -186,7 +193,7 @@ def _finite(event: Event, file: str, name: str) -> Explanation:
                             ),
                         ),
                     ),
-                    ask={"package": "the package of the file"},
+                    ask={"package": "the package of the file, with its release: name==release"},
                     note="Or take another release of it, whose wheel was made elsewhere.",
                 ),
             ),
