@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, Caller, distinct, frames, is_library, package_of
 from doctor.analyzers.python_names import is_passing
-from doctor.analyzers.recipes import code, command, newest
+from doctor.analyzers.recipes import code, command, in_fresh_environment, newest
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Confidence, Severity
@@ -47,6 +47,8 @@ _ENGINES = {
     "tensorrt_llm": "tensorrt-llm",
 }
 """Programs that run models, by their import names: they change every week."""
+_PIN_TORCH = {"vllm", "sglang", "lmdeploy", "unsloth", "tensorrt-llm"}
+"""Those that name one torch release: beside the torch that is here, an older one would be taken."""
 _SOURCES = re.compile(r"[/\\](sglang|vllm|lmdeploy|unsloth)(?:_compiled_cache)?[/\\]")
 _ADDON = re.compile(r"[/\\](custom_nodes)[/\\]([^/\\]{1,100})[/\\]")
 _FAULT = re.compile(
@@ -257,35 +259,22 @@ def _addon(case: Case, event: Event) -> Explanation | None:
     if found is None or not _FAULT.search(event.text) or not NAME.fullmatch(found[2]):
         return None
     name = found[2]
-    return Explanation(
-        event=event,
-        precision=Precision.GUESS,
-        detection=detection(
-            event,
-            f"The add-on {name} fails in its own code: {event.text.strip()[:120]}",
-            "ComfyUI calls it, and its code does not go together with this ComfyUI, with another "
-            "add-on, or with what it was given.",
-            recipes=(
-                command(
-                    f"Bring {name} up to date, and ComfyUI with it",
-                    "git",
-                    "-C",
-                    f"custom_nodes/{name}",
-                    "pull",
-                    use_if=("the current folder is ComfyUI's",),
-                ),
-                command(
-                    "See whether it works without add-ons",
-                    "{python.executable}",
-                    "main.py",
-                    "--disable-all-custom-nodes",
-                    use_if=("the current folder is ComfyUI's",),
-                    look=True,
-                ),
-            ),
-            name="addon-fails",
-            severity=Severity.NOTE,
-            confidence=Confidence.LOW,
+    return _guess(
+        event,
+        f"The add-on {name} fails in its own code: {event.text.strip()[:120]}",
+        "ComfyUI calls it, and its code does not go together with this ComfyUI, with another "
+        "add-on, or with what it was given.",
+        "addon-fails",
+        command(
+            f"Bring {name} up to date, and ComfyUI with it",
+            *("git", "-C", f"custom_nodes/{name}", "pull"),
+            use_if=("the current folder is ComfyUI's",),
+        ),
+        command(
+            "See whether it works without add-ons",
+            *("{python.executable}", "main.py", "--disable-all-custom-nodes"),
+            use_if=("the current folder is ComfyUI's",),
+            look=True,
         ),
     )
 
@@ -301,31 +290,23 @@ def _engine(case: Case, event: Event) -> Explanation | None:
         return None
     named = _ENGINES[package]
     at = inner.replace("\\", "/").rpartition("/")[2]
-    return Explanation(
-        event=event,
-        precision=Precision.GUESS,
-        detection=detection(
-            event,
-            f"{package} stops in its own code, in {at}: {event.text.strip()[:100]}",
-            f"That is all that this log shows: the cause may be this release of {package}, the "
-            "model, or an option. Lines above the traceback, and the command, tell more.",
-            recipes=(
-                Recipe(
-                    title=f"Take the newest {named}, if it is not here yet",
-                    use_if=("it may move torch: try it in an environment of its own",),
-                    steps=(
-                        Action(
-                            install=(named, "unsloth_zoo") if named == "unsloth" else (named,),
-                            options=(Option.UPGRADE, Option.HOLD_TORCH),
-                        ),
-                    ),
-                    note="Images have a newer tag. Where the newest release fails alike, start it "
-                    "with as few options as possible.",
-                ),
-            ),
-            name="engine-fails",
-            severity=Severity.NOTE,
-            confidence=Confidence.LOW,
+    return _guess(
+        event,
+        f"{package} stops in its own code, in {at}: {event.text.strip()[:100]}",
+        f"That is all that this log shows: the cause may be this release of {package}, the "
+        "model, or an option. Lines above the traceback, and the command, tell more.",
+        "engine-fails",
+        in_fresh_environment(
+            f"Take the newest {named}, in an environment of its own",
+            named,
+            note="Images have a newer tag. Where the newest release fails alike, start it "
+            "with as few options as possible.",
+        )
+        if named in _PIN_TORCH
+        else newest(
+            named,
+            title=f"Take the newest {named}",
+            use_if=("it is not here yet, and no other package here pins it",),
         ),
     )
 
@@ -340,27 +321,33 @@ def _between(case: Case, event: Event) -> Explanation | None:
     inner, outer = (names.distribution_of(one) or one for one in owners[:2])
     if {owners[0], owners[1]} & _NEVER or not NAME.fullmatch(inner) or not NAME.fullmatch(outer):
         return None
+    return _guess(
+        event,
+        f"{outer} calls {inner}, which fails: {event.text.strip()[:160]}",
+        "That is all that this log shows. Where it ran before, either of the two is newer "
+        "than the other one was written for; else the program hands in something that they "
+        "do not expect.",
+        "packages-do-not-fit",
+        command(
+            "See whether the installed releases fit each other by what they declare",
+            *("{python.executable}", "-m", "pip", "check"),
+            look=True,
+            note=f"Compare {outer} and {inner} with what the program's requirements name.",
+        ),
+    )
+
+
+def _guess(event: Event, title: str, cause: str, name: str, *recipes: Recipe) -> Explanation:
+    """Return an explanation that says where the fault arises, and no more."""
     return Explanation(
         event=event,
         precision=Precision.GUESS,
         detection=detection(
             event,
-            f"{outer} calls {inner}, which fails: {event.text.strip()[:160]}",
-            "That is all that this log shows. Where it ran before, either of the two is newer "
-            "than the other one was written for; else the program hands in something that they "
-            "do not expect.",
-            recipes=(
-                command(
-                    "See whether the installed releases fit each other by what they declare",
-                    "{python.executable}",
-                    "-m",
-                    "pip",
-                    "check",
-                    look=True,
-                    note=f"Compare {outer} and {inner} with what the program's requirements name.",
-                ),
-            ),
-            name="packages-do-not-fit",
+            title,
+            cause,
+            recipes=recipes,
+            name=name,
             severity=Severity.NOTE,
             confidence=Confidence.LOW,
         ),

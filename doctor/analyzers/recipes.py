@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from doctor.analyzers.case import Case
 from doctor.model.issues import Action, Condition, Option, Recipe, Snippet
@@ -106,6 +106,28 @@ def newest(*packages: str, title: str, use_if: tuple[Condition | str, ...] = ())
         use_if=use_if,
         steps=(Action(install=packages, options=(Option.UPGRADE, Option.HOLD_TORCH)),),
     )
+
+
+def in_fresh_environment(title: str, package: str, *, note: str = "") -> Recipe:
+    """Return a recipe that installs a package, with its own torch, beside what is here."""
+    folder = f".venv-{package}"
+    install = ("uv", "pip", "install", "--python", folder, "--torch-backend=auto", package)
+    return Recipe(
+        title=title, note=note, steps=(Action(run=("uv", "venv", folder)), Action(run=install))
+    )
+
+
+def by_system(
+    title: str,
+    *,
+    apt: Sequence[str] = (),
+    dnf: Sequence[str] = (),
+    use_if: tuple[Condition | str, ...] = (LINUX,),
+    note: str = "",
+) -> Recipe:
+    """Return a recipe that installs packages of the distribution."""
+    packages = {name: tuple(each) for name, each in (("apt", apt), ("dnf", dnf)) if each}
+    return Recipe(title=title, use_if=use_if, note=note, steps=(Action(system=packages),))
 
 
 def killed_for_memory(note: str = "") -> Recipe:

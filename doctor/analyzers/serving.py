@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.communication.texts import TABLE as OF_COMMUNICATION
-from doctor.analyzers.recipes import code, command
+from doctor.analyzers.recipes import code, command, in_fresh_environment
 from doctor.analyzers.texts import Text, explained, explanation
-from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
 
 _WARM_UP = re.compile(r"_wait_and_warmup|_execute_server_warmup")
@@ -38,20 +37,7 @@ _TABLE: dict[str, Text] = {
         "This vLLM does not know the quantization {method}",
         "The model is stored in a format that a newer release of vLLM brought, or names a format "
         "that vLLM does not have.",
-        (
-            Recipe(
-                title="Take the newest vLLM, in an environment of its own",
-                steps=(
-                    Action(run=("uv", "venv", ".venv-vllm")),
-                    Action(
-                        run=(
-                            *("uv", "pip", "install", "--python", ".venv-vllm"),
-                            *("--torch-backend=auto", "vllm"),
-                        )
-                    ),
-                ),
-            ),
-        ),
+        (in_fresh_environment("Take the newest vLLM, in an environment of its own", "vllm"),),
         severity=Severity.ERROR,
         precision=Precision.EXACT,
     ),
