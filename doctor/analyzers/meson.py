@@ -16,9 +16,8 @@ from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import Inventory, distinct
 from doctor.analyzers.package_builds import built, newer
-from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.recipes import by_system
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
 
 
 def explain(case: Case) -> Iterator[Explanation]:
@@ -58,11 +57,7 @@ def _meson(case: Case, event: Event, inventory: Inventory) -> Explanation | None
             "A wheel needs none: this release has no wheel for this Python and system.",
             (
                 *newer(package, python),
-                Recipe(
-                    title="Install GNU Fortran",
-                    use_if=(LINUX,),
-                    steps=(Action(system={"apt": ("gfortran",), "dnf": ("gcc-gfortran",)}),),
-                ),
+                by_system("Install GNU Fortran", apt=("gfortran",), dnf=("gcc-gfortran",)),
             ),
             name="program-missing",
         )

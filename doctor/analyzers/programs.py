@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import fact_text, system_of
-from doctor.analyzers.recipes import LINUX, WINDOWS, command
+from doctor.analyzers.recipes import LINUX, WINDOWS, by_system, command
 from doctor.model.events import Event, Level
 from doctor.model.issues import Action, Condition, Recipe
 
@@ -225,14 +225,13 @@ _LOOK = (
 
 def _recipes(row: _Program, system: str) -> tuple[Recipe, ...]:
     recipes = []
-    packages = {name: each for name, each in (("apt", row.apt), ("dnf", row.dnf)) if each}
-    if packages and system in ("linux", ""):
+    if (row.apt or row.dnf) and system in ("linux", ""):
         recipes.append(
-            Recipe(
-                title=f"Install {row.what} with the system's package manager",
-                use_if=(LINUX,),
+            by_system(
+                f"Install {row.what} with the system's package manager",
+                apt=row.apt,
+                dnf=row.dnf,
                 note="In a Dockerfile this stands before the packages; apt-get update comes first.",
-                steps=(Action(system=packages),),
             )
         )
     if row.pip:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
-from doctor.analyzers.recipes import LINUX, UNIX, code, command
+from doctor.analyzers.recipes import LINUX, UNIX, by_system, code, command
 from doctor.analyzers.texts import Text, explained
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
@@ -137,10 +137,9 @@ _TABLE: dict[str, Text] = {
         "Either the package of Intel's compute driver (Level Zero and its loader) is missing or "
         "older than the runtime, or the user may not open /dev/dri.",
         (
-            Recipe(
-                title="Install Intel's compute driver",
-                use_if=(LINUX,),
-                steps=(Action(system={"apt": ("libze1", "libze-intel-gpu1", "intel-opencl-icd")}),),
+            by_system(
+                "Install Intel's compute driver",
+                apt=("libze1", "libze-intel-gpu1", "intel-opencl-icd"),
                 note="Intel's repository for Ubuntu has the newest.",
             ),
             command(

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import system_of
-from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.recipes import by_system
 from doctor.model.events import Event
 from doctor.model.issues import Action, Recipe
 
@@ -127,10 +127,10 @@ def _libclang(case: Case, event: Event) -> Explanation:
             note="Then set LIBCLANG_PATH to its folder bin, if it is not found.",
         )
         if windows
-        else Recipe(
-            title="Install libclang with the system's package manager",
-            use_if=(LINUX,),
-            steps=(Action(system={"apt": ("libclang-dev",), "dnf": ("clang-devel",)}),),
+        else by_system(
+            "Install libclang with the system's package manager",
+            apt=("libclang-dev",),
+            dnf=("clang-devel",),
         ),
         Recipe(
             title="Name the folder of libclang",
@@ -168,17 +168,7 @@ def _system(case: Case, event: Event) -> Explanation:
             "The crate links a library of the system and asks pkg-config for it. The package for "
             "developers, with headers and a .pc file, is not installed, or PKG_CONFIG_PATH does "
             "not lead to it.",
-            recipes=(
-                (
-                    Recipe(
-                        title=f"Install {apt[0]}",
-                        use_if=(LINUX,),
-                        steps=(Action(system={"apt": apt}),),
-                    ),
-                )
-                if apt and linux
-                else ()
-            ),
+            recipes=(by_system(f"Install {apt[0]}", apt=apt),) if apt and linux else (),
             name="system-package-missing",
             captures={"library": name},
         ),

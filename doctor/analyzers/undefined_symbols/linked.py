@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.machine import lines_around
-from doctor.analyzers.recipes import LINUX
+from doctor.analyzers.recipes import by_system
 from doctor.analyzers.undefined_symbols.owners import library_of
 from doctor.model.events import Event
 from doctor.model.issues import Action, Condition, Recipe, Snippet
@@ -315,10 +315,10 @@ def _for_developers(owner: str) -> tuple[Recipe, ...]:
         return ()
     apt, dnf, conda, flag = _DEVELOPERS[owner]
     return (
-        Recipe(
-            title=f"Install {owner} for developers, then configure and build in an empty folder",
-            use_if=(LINUX,),
-            steps=(Action(system={"apt": (apt,), "dnf": (dnf,)}),),
+        by_system(
+            f"Install {owner} for developers, then configure and build in an empty folder",
+            apt=(apt,),
+            dnf=(dnf,),
             note=f"Makefiles of your own link it by -l{flag}, behind the objects that use it.",
         ),
         Recipe(
