@@ -67,6 +67,7 @@ def _recipes(case: Case, toolkit: str, torch: str) -> tuple[Recipe, ...]:
                 Action(uninstall=("torch", "torchvision", "torchaudio")),
                 Action(
                     install=("torch", "torchvision"),
+                    companions=("torchaudio",),
                     index=f"https://download.pytorch.org/whl/{found[0]}",
                     options=(Option.NO_CACHE,),
                 ),
@@ -106,17 +107,30 @@ def _recipes(case: Case, toolkit: str, torch: str) -> tuple[Recipe, ...]:
             ),
         ),
     )
-    image = Recipe(
-        title=f"Build in an image with CUDA {torch}",
-        use_if=(Condition(fact="host.container", present=True),),
-        snippet=Snippet(
-            where="the first line of the Dockerfile",
-            after=f"FROM nvidia/cuda:{torch}.{_PATCH.get(torch, '0')}-devel-ubuntu22.04",
-        ),
-    )
+    image = _image(torch)
     parts = (back, *toolkits, image) if case.context.container else (*toolkits, back, image)
     return tuple(one for one in parts if one is not None)
 
 
-_PATCH = {"11.7": "1", "12.1": "1", "12.4": "1", "12.6": "3", "12.8": "1", "12.9": "1"}
+def _image(cuda: str) -> Recipe | None:
+    """Return the recipe that builds in NVIDIA's image with a CUDA, where one is left."""
+    release = tuple(int(part) for part in cuda.split(".")[:2] if part.isdigit())
+    if release < (11, 0):
+        return None
+    ubuntu = "ubuntu22.04" if release >= (11, 7) else "ubuntu20.04"
+    return Recipe(
+        title=f"Build in an image with CUDA {cuda}",
+        use_if=(Condition(fact="host.container", present=True),),
+        snippet=Snippet(
+            where="the first line of the Dockerfile",
+            after=f"FROM nvidia/cuda:{cuda}.{_PATCH.get(cuda, '0')}-devel-{ubuntu}",
+        ),
+    )
+
+
+_PATCH = {
+    **dict.fromkeys(("11.0", "11.4", "12.6"), "3"),
+    **dict.fromkeys(("11.2", "11.5", "11.6"), "2"),
+    **dict.fromkeys(("11.1", "11.3", "11.7", "12.1", "12.4", "12.8", "12.9"), "1"),
+}
 """The last image of each release (docker.io/nvidia/cuda)."""
