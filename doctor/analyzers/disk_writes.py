@@ -85,8 +85,8 @@ def _full(case: Case, event: Event) -> Explanation:
         recipes.insert(
             0,
             Recipe(
-                title="See what Docker's images and containers take, then remove what no container "
-                "uses",
+                title="See what Docker's images and containers take, then remove images without a "
+                "name",
                 steps=(
                     Action(run=("docker", "system", "df")),
                     Action(run=("docker", "image", "prune")),

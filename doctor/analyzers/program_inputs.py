@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from doctor.analyzers.case import Case, Explanation
 from doctor.analyzers.inside_packages import is_of_package
 from doctor.analyzers.programs import is_folder, missing_program
-from doctor.analyzers.recipes import LINUX, code, command
+from doctor.analyzers.recipes import LINUX, code, command, newest
 from doctor.analyzers.texts import Text, explained, explanation
 from doctor.model.events import Level
 from doctor.model.issues import Action, Recipe
@@ -138,7 +138,6 @@ _TABLE: dict[str, Text] = {
             command(
                 "See what the folder holds",
                 "ls",
-                "-la",
                 "<folder>",
                 ask={"folder": "the folder in the message"},
                 look=True,
@@ -149,14 +148,9 @@ _TABLE: dict[str, Text] = {
         "This transformers does not know the architecture {type}",
         "The model is newer than transformers, or brings code of its own.",
         (
-            command(
-                "Take the newest transformers",
-                "{python.executable}",
-                "-m",
-                "pip",
-                "install",
-                "--upgrade",
+            newest(
                 "transformers",
+                title="Take the newest transformers",
                 use_if=("no other package pins transformers",),
             ),
             code(
@@ -188,7 +182,6 @@ _TABLE: dict[str, Text] = {
             command(
                 "See what the folder holds",
                 "ls",
-                "-la",
                 "<folder>",
                 ask={"folder": "the folder of the model"},
                 look=True,

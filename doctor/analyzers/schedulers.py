@@ -145,8 +145,9 @@ _TABLE: dict[str, Text] = {
             code(
                 "Name the tasks of each node",
                 "the job script",
-                "#SBATCH --ntasks-per-node=<tasks on each node, as many as devices=>",
+                "#SBATCH --ntasks-per-node=2",
                 before="#SBATCH --ntasks={log.tasks}",
+                note="Write as many as the Trainer has devices in the place of 2.",
             ),
             command(
                 "In an interactive session, start it without the variable of Slurm",

@@ -7,7 +7,7 @@ import re
 from doctor.analyzers.case import Case, Explanation, detection
 from doctor.analyzers.machine import lines_around
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Option, Recipe
 
 SUBMODULES = Recipe(
     title="Fetch the submodules of the checkout",
@@ -18,7 +18,7 @@ _FROM_INDEX = re.compile(r"Building wheel for [\w.-]{1,80} \(|pip-install-\w{6,1
 _REPOSITORY = Recipe(
     title="Install it from its repository, which holds all files",
     note="An archive of sources on an index may lack headers that its builder forgot to list.",
-    steps=(Action(run=("python", "-m", "pip", "install", "git+<repository>")),),
+    steps=(Action(install=("git+<repository>",), options=(Option.HOLD_TORCH,)),),
     ask={"repository": "the address of the project's repository, https://…"},
 )
 
