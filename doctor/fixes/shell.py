@@ -29,6 +29,9 @@ _SPLIT_IN_POWERSHELL = re.compile(r"-.*[.:]")
 _HIDDEN_IN_POWERSHELL = {"curl", "where"}
 """Programs of Windows behind an alias of 5.1 (about_Aliases): Invoke-WebRequest, Where-Object."""
 
+_NAME_ON_WINDOWS = {"mv": "move", "ls": "dir"}
+"""Commands of POSIX, and what both cmd.exe and PowerShell call them."""
+
 _ACTED_ON_BY_CMD, _CARET = re.compile(r'([<>|&^()"])'), r"^\1"
 _SPECIAL_IN_CMD = re.compile(r"[<>|&^()@,;=!]")
 
@@ -55,6 +58,8 @@ def line(
     command in the shell itself.
     """
     command = msgspec.structs.replace(command, argv=_as_called(command.argv))
+    if shell is not Shell.POSIX:
+        command = msgspec.structs.replace(command, argv=_as_on_windows(command.argv))
     match shell:
         case Shell.POSIX:
             return _posix(command, home, source=source)
@@ -70,6 +75,13 @@ def _as_called(argv: tuple[str, ...]) -> tuple[str, ...]:
     if argv[place : place + 1] != ("doctor",):
         return argv
     return (*argv[:place], *own_words(), *argv[place + 1 :])
+
+
+def _as_on_windows(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command with the name that it has on Windows; an option of POSIX has none."""
+    if any(word.startswith("-") for word in argv[1:]):
+        return argv
+    return tuple(_NAME_ON_WINDOWS.get(word, word) for word in argv[:1]) + argv[1:]
 
 
 def quoted(word: str, home: str = "") -> str:

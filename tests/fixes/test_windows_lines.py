@@ -38,6 +38,13 @@ def test_powershell_runs_the_program_and_not_the_alias_of_its_name() -> None:
 
 
 @pytest.mark.parametrize("shell", [Shell.CMD, Shell.POWERSHELL])
+def test_a_command_of_posix_gets_its_name_on_windows(shell: Shell) -> None:
+    assert line(Command(argv=("mv", "venv", "venv-old")), shell) == "move venv venv-old"
+    assert line(Command(argv=("ls", "-l", "x")), shell) == "ls -l x"
+    assert line(Command(argv=("git", "mv", "a")), shell) == "git mv a"
+
+
+@pytest.mark.parametrize("shell", [Shell.CMD, Shell.POWERSHELL])
 def test_every_command_of_the_catalog_arrives(shell: Shell) -> None:
     argvs = {
         (*action.run, *action.install)
