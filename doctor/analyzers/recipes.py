@@ -109,11 +109,16 @@ def newest(*packages: str, title: str, use_if: tuple[Condition | str, ...] = ())
 
 
 def in_fresh_environment(title: str, package: str, *, note: str = "") -> Recipe:
-    """Return a recipe that installs a package, with its own torch, beside what is here."""
+    """Return a recipe that installs a package, with its own torch, beside what is here.
+
+    The newest releases serve 3.12; the Python that comes first on PATH may be older.
+    """
     folder = f".venv-{package}"
     install = ("uv", "pip", "install", "--python", folder, "--torch-backend=auto", package)
     return Recipe(
-        title=title, note=note, steps=(Action(run=("uv", "venv", folder)), Action(run=install))
+        title=title,
+        note=note,
+        steps=(Action(run=("uv", "venv", folder, "--python", "3.12")), Action(run=install)),
     )
 
 

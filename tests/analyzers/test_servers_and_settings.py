@@ -222,7 +222,7 @@ def test_a_fault_in_the_code_of_an_engine_or_an_addon() -> None:
     found = next(one for one in explained(OWN) if one.detection.id.endswith("engine-fails"))
     # It pins its torch: beside the torch that is here the resolver would take an older release.
     assert [step.run for step in found.detection.recipes[0].steps] == [
-        ("uv", "venv", ".venv-sglang"),
+        ("uv", "venv", ".venv-sglang", "--python", "3.12"),
         ("uv", "pip", "install", "--python", ".venv-sglang", "--torch-backend=auto", "sglang"),
     ]
     addon = OWN.replace("/sgl-workspace/sglang/python/sglang", "/ComfyUI/custom_nodes/Some_Nodes")
