@@ -76,6 +76,7 @@ _NAMES = {
     "metal.macos": "macOS",
 }
 _BUILDS = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "XPU", "cpu": "the CPU", "mps": "Metal"}
+_DISTRIBUTIONS = {"nixos": "NixOS", "rhel": "RHEL", "centos": "CentOS"}
 _PACKAGINGS = {"pip": "pip packages", "conda": "conda packages"}
 
 
@@ -108,7 +109,9 @@ def _is(fact: str, values: tuple[object, ...]) -> str:
         case "host.os":
             return "this is " + " or ".join(_SYSTEMS.get(word, word) for word in words)
         case "host.distribution_id":
-            return "this is " + " or ".join(word.capitalize() for word in words)
+            return "this is " + " or ".join(
+                _DISTRIBUTIONS.get(word, word.capitalize()) for word in words
+            )
         case "host.package_manager":
             return f"the system has {' or '.join(words)}"
         case "torch.build":

@@ -60,8 +60,10 @@ def recipe_lines(recipe: Recipe) -> Iterator[FixLine]:
 def _action_lines(action: Action) -> Iterator[FixLine]:
     settings = " ".join(f"{name}={value}" for name, value in action.env.items())
     options = " ".join(f"({one.value})" for one in action.options)
-    if action.find_links:
-        options = f"(from {action.find_links}) {options}".strip()
+    for place in filter(None, (action.index, action.find_links)):
+        options = f"(from {place}) {options}".strip()
+    if action.companions:
+        options = f"(with {' '.join(action.companions)}, where installed) {options}".strip()
     texts = [f"{name}: install {' '.join(packages)}" for name, packages in action.system.items()]
     if action.uninstall:
         texts.append(f"uninstall {' '.join(action.uninstall)}")

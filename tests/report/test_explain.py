@@ -13,6 +13,7 @@ from doctor.model.compat import Column, Newest, Origin, Source, Table
 from doctor.model.issues import (
     Action,
     Affected,
+    Condition,
     Edit,
     KnownIssue,
     Option,
@@ -222,3 +223,22 @@ def test_every_id_of_a_generic_rule_is_explained() -> None:
     assert {"requires", "canary", "expect", "failure", "ignore", "compat"} <= set(FAMILIES)
     text = families.render("requires/xfuser", width=80, colour=False, unicode=False)
     assert "requires/xfuser" in text
+
+
+def test_a_fix_names_its_index_its_companions_and_its_values() -> None:
+    recipe = Recipe(
+        title="Move it",
+        use_if=(Condition(fact="host.wsl", absent=True),),
+        steps=(
+            Action(
+                install=("torch==<release>",), companions=("torchvision",), index="https://i/cu"
+            ),
+        ),
+        ask={"release": "the release of the program"},
+    )
+    page = told(toy.issue(fixes=(recipe,)), width=200)
+    assert "if this is not WSL: Move it" in page
+    assert (
+        "install torch==<release> (with torchvision, where installed) (from https://i/cu)" in page
+    )
+    assert "<release> is the release of the program" in page

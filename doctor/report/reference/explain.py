@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.fixes.circumstances import circumstance
 from doctor.fixes.lines import LineKind, recipe_lines
 from doctor.model.checks import Check, Reach
 from doctor.model.issues import KnownIssue, Recipe
@@ -86,7 +87,10 @@ def _recognised(issue: KnownIssue, how: Look) -> Lines:
 
 
 def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
-    conditions = [one if isinstance(one, str) else condition_text(one) for one in recipe.use_if]
+    conditions = [
+        one if isinstance(one, str) else circumstance(one) or condition_text(one)
+        for one in recipe.use_if
+    ]
     when = f"if {paragraph_text(' and '.join(conditions), how)}: " if conditions else ""
     title = span(
         how,
@@ -98,6 +102,8 @@ def _recipe(recipe: Recipe, how: Look, *, label: str) -> Lines:
     for each in recipe_lines(recipe):
         shown = f"in {each.text}:" if each.kind is LineKind.FILE else each.marked
         yield from verbatim(code_line(shown, how), how, indent=6, style=COMMAND)
+    for name, meaning in recipe.ask.items():
+        yield from paragraph(paragraph_text(f"<{name}> is {meaning}", how), how, indent=6)
     if recipe.note:
         yield from paragraph(paragraph_text(recipe.note, how), how, indent=6)
     for effect, patterns in (("comes first with", recipe.shown), ("not with", recipe.unless)):
