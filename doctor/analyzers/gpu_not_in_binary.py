@@ -228,12 +228,15 @@ def _own_architecture(capability: str = "<capability>") -> Recipe:
         steps=(
             Action(
                 install=("<package>",),
-                options=(Option.NO_BUILD_ISOLATION, Option.NO_BINARY, Option.NO_CACHE),
+                options=(
+                    *(Option.REINSTALL, Option.NO_DEPS),
+                    *(Option.NO_BUILD_ISOLATION, Option.NO_BINARY, Option.NO_CACHE),
+                ),
                 env={"TORCH_CUDA_ARCH_LIST": capability},
             ),
         ),
         ask={
-            "package": "the package that the kernel belongs to",
+            "package": "the package that the kernel belongs to, with its release: name==release",
             **({"capability": "the GPU's, such as 8.9"} if capability == "<capability>" else {}),
         },
     )

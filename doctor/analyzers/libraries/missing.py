@@ -12,7 +12,7 @@ from doctor.analyzers.machine import fact_text, system_of
 from doctor.analyzers.recipes import LINUX, command, container_with_gpus
 from doctor.base.versions import major
 from doctor.model.events import Event
-from doctor.model.issues import Action, Recipe
+from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
 from doctor.timelines.libraries import Library, library
 from doctor.timelines.symbols import owner_of
@@ -237,7 +237,7 @@ def _other_build(case: Case, found: Library) -> tuple[Recipe, ...]:
         Recipe(
             title="Install the package that asks for it again, in a build for the CUDA of torch",
             note="Where it offers builds for several CUDA releases, its page names them.",
-            steps=(Action(install=("<package>",), options=()),),
+            steps=(Action(install=("<package>",), options=(Option.REINSTALL, Option.NO_DEPS)),),
             ask={"package": "the package whose file the traceback names last, with its release"},
         ),
     )

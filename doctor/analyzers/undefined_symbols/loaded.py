@@ -88,13 +88,11 @@ def _of_blas(missing: MissingSymbols) -> Explanation:
                     steps=(
                         Action(
                             system={
-                                "apt": ("libopenblas-base", "libopenblas-dev", "liblapack3"),
+                                "apt": ("libopenblas-dev", "liblapack3"),
                                 "dnf": ("openblas", "lapack"),
                             }
                         ),
                     ),
-                    note="From Debian 12 and Ubuntu 22.04 on, libopenblas-base is called "
-                    "libopenblas0.",
                 ),
                 _see_loaded("See which BLAS the file loads", missing),
             ),
