@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from doctor.facts.devices import texts
 from doctor.fixes.installer import python
 from doctor.model.facts import Facts, present, value_of
 from doctor.model.fixes import Command, Step
@@ -50,8 +51,7 @@ def link_of(facts: Facts, inner: str) -> Step | None:
     """
     if value_of(facts, "python.virtual_environment") is not True:
         return None
-    listed = value_of(facts, "python.site_packages")
-    folders = [one for one in listed or () if isinstance(one, str) and _PLAIN.fullmatch(one)]
+    folders = [one for one in texts(facts, "python.site_packages") if _PLAIN.fullmatch(one)]
     if not folders:
         return None
     line = "; ".join(("import site", *(f'site.addsitedir("{one}")' for one in folders)))
