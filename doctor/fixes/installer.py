@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from doctor.facts.devices import texts
 from doctor.model.facts import Facts, State, value_of
 from doctor.model.fixes import Command
 from doctor.model.issues import Option
@@ -155,11 +156,10 @@ def lower_folders(facts: Facts) -> tuple[str, ...]:
     That is the system's with `include-system-site-packages`, and what a `.pth` file adds.
     """
     prefix = str(value_of(facts, "python.prefix") or "")
-    listed = value_of(facts, "python.site_packages")
     if not prefix or value_of(facts, "python.virtual_environment") is not True:
         return ()
-    folders = [one for one in listed or () if isinstance(one, str)]
     own = prefix.rstrip("/\\")
+    folders = texts(facts, "python.site_packages")
     return tuple(one for one in folders if not one.startswith((f"{own}/", f"{own}\\")))
 
 
