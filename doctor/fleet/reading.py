@@ -20,6 +20,8 @@ from doctor.model.scales import Confidence, Severity
 
 _MOST_FILES = 100_000
 _BEGINNING = 4096
+_OF_NO_NODE = frozenset({"report", "doctor", "doctor-report", "result", "output", "out", "stdout"})
+"""Names of files that say what they hold, and not from where."""
 _SUFFIXES = frozenset({".json", ".report", ".packet", ".txt", ".out", ".log"})
 
 
@@ -87,14 +89,26 @@ def read_finding(raw: bytes) -> SeenFinding | None:
 def answers(paths: Sequence[Path], problems: list[str]) -> Iterator[NodeAnswer]:
     """Yield what files say of nodes; a folder stands for the files in it.
 
-    The name of a node is that of its file, or of the folder where all files are named alike. What
-    no node can be made of goes into `problems`.
+    The name of a node is that of its file, or of the folder where all files are named alike and
+    where several have a name that says nothing of a node. What no node can be made of goes into
+    `problems`, and so does the second file of a node.
     """
     files = list(_files(paths, problems))
     alike = len(files) > 1 and len({path.name for path in files}) == 1
+    named: dict[str, list[Path]] = {}
     for path in files:
+        named.setdefault(_node_name(path), []).append(path)
+    first: dict[str, Path] = {}
+    for path in files:
+        name = _node_name(path)
+        same = files if alike else named[name]
+        if alike or (len(same) > 1 and name.lower() in _OF_NO_NODE):
+            name = _folder_name(path, same)
         try:
-            yield from _of_file(path, _folder_name(path, files) if alike else _node_name(path))
+            for answer in _of_file(path, name):
+                if (before := first.setdefault(answer.name, path)) != path:
+                    problems.append(one_line(f"{path}: unused, {before} is of the same node", 300))
+                yield answer
         except (reading.UnreadableFile, OSError) as error:
             problems.append(one_line(str(error), 300))
 

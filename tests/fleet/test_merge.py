@@ -268,6 +268,25 @@ def test_folders_name_their_nodes_where_all_files_are_named_alike(tmp_path: Path
     assert {answer.name for answer in answers([tmp_path], [])} == {"n1", "n2"}
 
 
+def test_folders_name_the_nodes_of_reports_that_stand_beside_others(tmp_path: Path) -> None:
+    for name in ("jobs/1/report.json", "jobs/2/report.json", "n7.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(report())
+    problems: list[str] = []
+    assert {answer.name for answer in answers([tmp_path], problems)} == {"1", "2", "n7"}
+    assert not problems
+
+
+def test_the_second_report_of_a_node_is_named(tmp_path: Path) -> None:
+    for name in ("a/n1.json", "b/n1.json", "b/n2.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(report())
+    problems: list[str] = []
+    list(answers([tmp_path / "a", tmp_path / "b"], problems))
+    first, second = tmp_path / "a/n1.json", tmp_path / "b/n1.json"
+    assert problems == [f"{second}: unused, {first} is of the same node"]
+
+
 def test_the_output_of_a_job_holds_reports(tmp_path: Path) -> None:
     lines = []
     for node in ("n1", "n2"):
