@@ -24,6 +24,8 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("cuda.nvcc", "absent"): "no CUDA toolkit is installed",
     ("nvidia.driver_version", "present"): "an NVIDIA driver is installed",
     ("nvidia.driver_version", "absent"): "no NVIDIA driver is installed",
+    ("nvidia.nvml", "present"): "nvidia-smi fails",
+    ("nvidia.nvml", "absent"): "nvidia-smi works",
     ("libs.ld_library_path", "present"): "LD_LIBRARY_PATH is set",
     ("python.uv", "present"): "uv is installed",
     # Authors write these for "nothing is known of torch": no reader can decide that.
@@ -37,6 +39,10 @@ _STATEMENTS = {
     "nvidia.device_nodes": ("/dev/nvidia* exists", "/dev/nvidia* does not exist"),
     "nvidia.uvm": ("the module nvidia_uvm is loaded", "the module nvidia_uvm is not loaded"),
     "nvidia.uvm_node": ("/dev/nvidia-uvm exists", "/dev/nvidia-uvm does not exist"),
+    "nvidia.fabric_wanted": (
+        "the GPUs are joined by NVSwitches or NVLink",
+        "nothing joins the GPUs but PCIe",
+    ),
     "nvidia.nvswitch": ("the machine has an NVSwitch", "the machine has no NVSwitch"),
     "nvidia.runs_cuda_of_torch": (
         "the driver runs the CUDA release of torch",

@@ -49,7 +49,11 @@ def cards(facts: Facts) -> FactStream:
         for card in unlisted
         if not card.get("driver") and card.get("pci_bus_id") not in unplaced
     ]
-    yield from _silent([card for card in unlisted if card.get("driver")], facts)
+    held = [card for card in unlisted if card.get("driver")]
+    # The closed module may take such a card, and fails as soon as a program opens it.
+    refused = [card for card in held if _needs_open(card, facts)]
+    yield from _silent([card for card in held if card not in refused], facts)
+    left += refused
     sorted_ = {
         name: [_label(card) for card in left if _need(card, facts) == name] for name in _NEEDS
     }
@@ -92,15 +96,26 @@ def _need(card: dict[str, Any], facts: Facts) -> str:
         value_of(facts, "nvidia.module_kind"),
         str(value_of(facts, "nvidia.driver_version")),
     )
-    if kind == "closed" and (
-        device in _GRACE_HOPPER or any(device in numbers for numbers in _BLACKWELL)
-    ):
+    if _needs_open(card, facts):
         return "needs_open_module"
     if _MAXWELL <= device < _TURING and in_range(driver, introduced=_WITHOUT_PASCAL):
         return "needs_legacy_driver"
     if 0 < device < _TURING and kind == "open":
         return "needs_closed_module"
     return "cards_untaken"
+
+
+def _needs_open(card: dict[str, Any], facts: Facts) -> bool:
+    """Say whether only the open module serves a card, and the closed one is loaded.
+
+    The kernel's own line decides; without one, the device number does.
+    """
+    if value_of(facts, "nvidia.module_kind") != "closed":
+        return False
+    if str(card.get("pci_bus_id")) in devices.texts(facts, "nvidia.open_required"):
+        return True
+    device = _number(card)
+    return device in _GRACE_HOPPER or any(device in numbers for numbers in _BLACKWELL)
 
 
 def _not_taken(there: list[dict[str, Any]], facts: Facts) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from doctor.facts.derive.making import SOURCE
 from doctor.facts.derive.which import lost, which
 from doctor.facts.devices import cards
-from doctor.model.facts import Facts, FactStream, absent, present, value_of
+from doctor.model.facts import Fact, Facts, FactStream, absent, present, unknown, value_of
 
 _Complaint: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], str]
 """Makes words of a GPU and its health; an empty text where there is nothing to say."""
@@ -71,6 +71,17 @@ def health(facts: Facts) -> FactStream:
         told.get("fabric_state") == "completed" and not _fabric({}, told) for told in answers
     )
     yield "nvidia.fabric_completed", present(True, SOURCE) if joined else absent(SOURCE)
+    yield "nvidia.fabric_wanted", _wants_fabric(answers, facts)
+
+
+def _wants_fabric(answers: list[dict[str, Any]], facts: Facts) -> Fact:
+    """Say whether the GPUs need a fabric manager; a container does not show the switches."""
+    switch = value_of(facts, "nvidia.nvswitch")
+    if switch or any(told.get("fabric_state") for told in answers):
+        return present(True, SOURCE)
+    if switch is False and answers and not value_of(facts, "host.container"):
+        return present(False, SOURCE)
+    return unknown("neither the switches nor NVML tell", SOURCE)
 
 
 def _computing(gpus: list[dict[str, Any]]) -> FactStream:

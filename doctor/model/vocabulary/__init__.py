@@ -29,6 +29,12 @@ FACTS: dict[str, str] = {
     "host.glibcxx_max": "newest GLIBCXX_ version in the system's libstdc++",
     "host.root": "whether this user is root, who needs no sudo",
     "host.container": "docker, podman, kubernetes, lxc, apptainer; absent outside a container",
+    "host.service": "true where a service of systemd runs this process; absent elsewhere",
+    "host.unit": "name of that service's unit: embed.service",
+    "host.private_dev": "true where this process has a /dev of its own, outside of containers too",
+    "host.confidential": (
+        "by what one sees that this virtual machine is confidential: /dev/sev-guest"
+    ),
     "host.secure_boot": "whether Secure Boot is on; absent where the machine does not tell",
     "host.wsl": "true inside the Windows Subsystem for Linux; absent elsewhere",
     "host.wsl_windows_cuda": (

@@ -17,6 +17,7 @@ GPUS: dict[str, str] = {
     ),
     "amd.card": "the number of that card, as HIP_VISIBLE_DEVICES takes it",
     "amd.kfd": "/dev/kfd, through which ROCm computes: usable, no permission or missing",
+    "amd.given": "how many of these GPUs this process was given, where some have no node: 2 of 8",
     "amd.render": "the render nodes of these GPUs: usable, no permission or missing",
     "amd.groups_missing": (
         "groups that may open these nodes and that this user is not in: render, video"

@@ -86,6 +86,14 @@ NVIDIA: dict[str, str] = {
         "GPUs whose memory window got no address, from the kernel's log: 0000:02:00.0: BAR1 is 0M "
         "@ 0x0"
     ),
+    "nvidia.open_required": (
+        "GPUs for which the closed module asks for the open one, from the kernel's log: "
+        "0000:c1:00.0"
+    ),
+    "nvidia.ready_state": (
+        "not-ready or ready: whether a GPU in confidential mode takes work; absent where "
+        "nvidia-smi does not tell"
+    ),
     "nvidia.xid_restart": "visible GPUs whose last Xids call for a restart of the machine",
     "nvidia.xid_reset": "visible GPUs whose last Xids call for a reset of the GPU",
     "nvidia.xid_watch": "visible GPUs with Xids that call for attention",
@@ -138,7 +146,7 @@ NVIDIA: dict[str, str] = {
         "whether the driver itself runs the CUDA that torch was built with"
     ),
     "nvidia.needs_open_module": (
-        "GPUs on PCI that the driver does not take, which need the open module: the closed "
+        "GPUs on PCI that the driver does not start, which need the open module: the closed "
         "one is loaded"
     ),
     "nvidia.needs_closed_module": (
@@ -211,6 +219,10 @@ NVIDIA: dict[str, str] = {
     "nvidia.libcuda_older": "where they differ: true where libcuda is the older of the two",
     "nvidia.libcuda_version": "driver version in the file name of that libcuda",
     "nvidia.libcuda_link": "true where libcuda.so, without a version, can be linked against",
+    "nvidia.fabric_wanted": (
+        "whether the GPUs need a fabric manager: false where no NVSwitch shows and no GPU has a "
+        "fabric"
+    ),
     "nvidia.fabric_manager": "version of nvidia-fabricmanager where it is installed",
 }
 _CONCERN = {

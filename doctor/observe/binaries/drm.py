@@ -58,18 +58,27 @@ def render_node(host: Host, address: str) -> str:
 
 
 def rights(host: Host, paths: Sequence[str]) -> Fact:
-    """Say in a word whether this user may open all of these device nodes.
+    """Say in a word whether this user may open these device nodes.
 
-    A missing one says more than a closed one.
+    Where some are there, a container or a job was given those alone, and the others are none of
+    its business.
     """
     where = ", ".join(paths)
     if not paths:
         return absent("the driver made no node")
-    if not all(map(host.exists, paths)):
+    there = [path for path in paths if host.exists(path)]
+    if not there:
         return present("missing", where)
     return present(
-        "usable" if all(_opens(host, path) for path in paths) else "no permission", where
+        "usable" if all(_opens(host, path) for path in there) else "no permission", where
     )
+
+
+def given(host: Host, paths: Sequence[str]) -> Fact:
+    """Return how many of these device nodes are there, in words; absent where all or none are."""
+    where, there = ", ".join(paths), sum(map(host.exists, paths))
+    some = 0 < there < len(paths)
+    return present(f"{there} of {len(paths)}", where) if some else absent(where)
 
 
 def _opens(host: Host, path: str) -> bool:

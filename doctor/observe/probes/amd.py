@@ -27,7 +27,7 @@ def probe(scene: Scene) -> FactStream:
     listed, on_bus = _listed(host), list(drm.devices(host, _VENDOR))
     yield "amd.gpu_present", present(bool(listed or on_bus), f"{_NODES}, {drm.PCI}")
     if not listed and not on_bus:
-        for name in ("gpus", "driver", "blocked_by", "kfd", "render", "groups_missing"):
+        for name in ("gpus", "driver", "blocked_by", "kfd", "render", "given", "groups_missing"):
             yield f"amd.{name}", absent("no GPU of AMD")
         return
     gpus = listed or [_of_bus(host, address) for address in on_bus]
@@ -38,6 +38,7 @@ def probe(scene: Scene) -> FactStream:
     yield "amd.blocked_by", absent("a driver has them") if held else drm.blocked_by(host)
     yield "amd.kfd", drm.rights(host, [_KFD])
     yield "amd.render", drm.rights(host, nodes)
+    yield "amd.given", drm.given(host, nodes)
     yield "amd.groups_missing", drm.groups_missing(host, [_KFD, *nodes])
 
 

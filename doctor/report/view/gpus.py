@@ -116,8 +116,9 @@ def _other(vendor: str, facts: Facts) -> str:
         for name, said in nodes.items()
         if said in _CLOSED
     ]
+    given = stated(facts, f"{vendor}.given", "{} in reach")
     driver = stated(facts, f"{vendor}.driver", f"driver {_DRIVERS[vendor]}{{}}", absent="no driver")
-    return listed(*names) + "; " + listed(driver, *closed)
+    return listed(*names) + "; " + listed(driver, given, *closed)
 
 
 def _other_name(entry: Mapping[str, Any], vendor: str) -> str:

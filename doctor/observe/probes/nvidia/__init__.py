@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -10,9 +11,10 @@ import msgspec
 from doctor.host import Host, Termination
 from doctor.host.nvml import Gpu, NvmlAnswer, ask_nvml
 from doctor.host.threads import run_in_threads
-from doctor.model.facts import FactStream, absent, present, unknown
+from doctor.model.facts import FactStream, State, absent, present, unknown
 from doctor.observe.probes.nvidia import files
-from doctor.observe.probes.nvidia.modules import of_modules
+from doctor.observe.probes.nvidia.confidential import confidential
+from doctor.observe.probes.nvidia.modules import of_modules, unplaced
 from doctor.observe.probes.nvidia.xid import KernelLog, kernel_log
 from doctor.observe.scene import Scene
 from doctor.redact import without_secrets
@@ -58,7 +60,8 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
         # Given before NVML is asked: this much stays, whatever a broken driver does to the child.
         yield from _driver(*kernel)
     nvml, log = _asked(host, patience, loaded=kernel is not None)
-    yield from _logged(log)
+    yield from _logged(log, unplaced(host, on_bus))
+    yield from confidential(host, smi, patience)
     if not shown and not nvml.gpus:
         yield from _nothing(nvml.error if there.value else "")
         return
@@ -82,14 +85,20 @@ def probe(scene: Scene, *, patience: float = 4.0) -> FactStream:
     yield from of_gpus(host, answer, source)
 
 
-def _logged(log: KernelLog | None) -> FactStream:
+def _logged(log: KernelLog | None, places: Sequence[str] = ()) -> FactStream:
     """Yield what the driver wrote into the kernel's log; nothing where none is loaded."""
     nothing = absent(_NO_DRIVER)
-    found = log or KernelLog(nothing, nothing, nothing, nothing)
+    found = log or KernelLog(nothing, nothing, nothing, nothing, nothing)
     yield "nvidia.xid", found.xids
     yield "nvidia.start_failed", found.start_failed
     yield "nvidia.firmware_missing", found.firmware_missing
-    yield "nvidia.bar_missing", found.bar_missing
+    told = found.bar_missing.state is State.PRESENT
+    # Many users may not read the log; the bus tells it to all.
+    yield (
+        "nvidia.bar_missing",
+        present(list(places), "/sys/bus/pci/devices") if places and not told else found.bar_missing,
+    )
+    yield "nvidia.open_required", found.open_required
 
 
 def _asked(host: Host, patience: float, *, loaded: bool) -> tuple[NvmlAnswer, KernelLog | None]:

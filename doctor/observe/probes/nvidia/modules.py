@@ -67,6 +67,20 @@ def of_modules(
     yield "host.secure_boot", _secure_boot(host)
 
 
+def unplaced(host: Host, on_bus: Mapping[str, str]) -> list[str]:
+    """Return the cards without a driver whose window to their memory (BAR1) has no address.
+
+    The second line of `resource` is BAR1: start, end and flags
+    (https://docs.kernel.org/PCI/sysfs-pci.html).
+    """
+    found = []
+    for folder in (folder for folder, holder in on_bus.items() if not holder):
+        lines = (host.read(f"{folder}/resource", limit=1 << 12) or "").splitlines()
+        if len(lines) > 1 and re.fullmatch(r"0x0+ 0x[0-9a-f]+ 0x[0-9a-f]+", lines[1].strip()):
+            found.append(f"{folder.rpartition('/')[2].lower()}: BAR1 has no address")
+    return found
+
+
 def _not_asked() -> FactStream:
     yield "nvidia.module_file", absent("no card waits for it")
     yield "nvidia.module_of_kernels", absent("no card waits for it")

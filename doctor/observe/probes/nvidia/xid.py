@@ -29,6 +29,8 @@ _MARKS = (
     b"RmInitAdapter failed",
     b"irmware load for nvidia/",
     b"is 0M @ 0x0",
+    b"NVRM: The NVIDIA GPU ",
+    b"requires use of the NVIDIA open",
 )
 _INTEL_MARKS = (b"irmware load for xe/", b"irmware load for i915/")
 _XID = re.compile(
@@ -48,6 +50,11 @@ _OF_INTEL = re.compile(
 )
 _NO_BAR = re.compile(r"NVRM: (?P<text>BAR\d is 0M @ 0x0) \(PCI:(?P<place>[0-9a-fA-F:.]{7,16})\)")
 """The words of nv_pci_probe() for a card whose memory window got no address."""
+_OPEN = re.compile(
+    r"NVRM: The NVIDIA GPU (?P<place>[0-9a-fA-F:.]{7,16}) \(PCI ID: [0-9a-fA-F:]{4,12}\)"
+    r"(?:(?!The NVIDIA GPU)[\s\S]){0,200}?requires use of the NVIDIA open"
+)
+"""The words of nv_pci_probe() in one record or in two."""
 _MOST_STARTS = 16
 _PROCESS = re.compile(r"\bname=([^,]{1,64})")
 _KEPT = 160
@@ -59,24 +66,26 @@ class KernelLog(NamedTuple):
     `xids` are the Xids of each GPU by their number, in the order of their first report;
     `start_failed` the GPUs that the driver could not start, in its words; `firmware_missing` the
     files that it asked for in vain (error -2, ENOENT); `bar_missing` the GPUs whose memory window
-    got no address.
+    got no address; `open_required` the GPUs for which the closed module asks for the open one.
     """
 
     xids: Fact
     start_failed: Fact
     firmware_missing: Fact
     bar_missing: Fact
+    open_required: Fact
 
 
 def kernel_log(host: Host) -> KernelLog:
     """Return what the driver wrote into the kernel's log since the start of the machine."""
     text = _text(host)
     if isinstance(text, Fact):
-        return KernelLog(text, text, text, text)
+        return KernelLog(text, text, text, text, text)
     failed = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _FAILED.finditer(text))
     files = dict.fromkeys(one["file"] for one in _FIRMWARE.finditer(text))
     bars = dict.fromkeys(f"{one['place']}: {one['text']}" for one in _NO_BAR.finditer(text))
-    starts = (list(one)[:_MOST_STARTS] for one in (failed, files, bars))
+    closed = dict.fromkeys(one["place"].lower() for one in _OPEN.finditer(text))
+    starts = (list(one)[:_MOST_STARTS] for one in (failed, files, bars, closed))
     found = (_collected(text), *starts)
     return KernelLog(*(present(one, _LOG) if one else absent(_LOG) for one in found))
 
