@@ -18,6 +18,7 @@ from doctor.model.issues import Recipe
 _TORCH = re.compile(r"torch(?:[=<>~!]|$)")
 _TAG = re.compile(r"/cu(\d{2,3})$")
 _OF_TORCH = ("torch.release", "torch.version", "torch.build")
+_NO_TORCH = tuple((name, True) for name in _OF_TORCH)
 _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 """Facts that say where a program runs, and not what is wrong with it."""
 
@@ -46,6 +47,25 @@ def is_open(recipe: Recipe, facts: Facts) -> bool:
     """Say whether a reader has to decide whether a recipe applies."""
     return bool(recipe.sentences) or any(
         condition_holds(one, facts).truth is None and circumstance(one) for one in recipe.conditions
+    )
+
+
+def on_machine(recipe: Recipe) -> bool:
+    """Say whether a recipe changes the machine itself, as its administrator."""
+    return any(one.sudo or one.system for one in recipe.steps) and recipe.lasting
+
+
+def is_blind(recipe: Recipe, facts: Facts) -> bool:
+    """Say whether a recipe changes the machine for a reason that nobody has seen.
+
+    Its condition is about a fact that is unknown, and that a reader cannot tell either.
+    """
+    return on_machine(recipe) and any(
+        condition_holds(one, facts).truth is None
+        and not circumstance(one)
+        and not one.fact.startswith(_SETTING)
+        for one in recipe.conditions
+        if (one.fact, one.absent) not in _NO_TORCH
     )
 
 

@@ -109,6 +109,24 @@ def circumstance(condition: Condition) -> str:
     return f"{name} is {_range(value)}" if isinstance(value, Range) else ""
 
 
+def unseen(condition: Condition) -> str:
+    """Return a condition that no sentence spells, by the name of its fact.
+
+    Empty where authors write it for "nothing is known of torch".
+    """
+    operator = next((name for name in _OPERATORS if getattr(condition, name) is not None), "equals")
+    if (condition.fact, operator) in _SENTENCES:
+        return ""
+    value = getattr(condition, operator)
+    words = {
+        "present": "there",
+        "absent": "not there",
+        "range": _range(value) if isinstance(value, Range) else "",
+        "matches": f"like {as_text(value)}",
+    }.get(operator) or as_text(value)
+    return f"the fact {condition.fact}, which doctor could not see, is {words}"
+
+
 def _is(fact: str, values: tuple[object, ...]) -> str:
     words = [as_text(value) for value in values]
     match fact:

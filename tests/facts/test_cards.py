@@ -117,3 +117,44 @@ def test_cards_from_maxwell_to_volta_are_told_from_others(
     card = {"pci_bus_id": "0000:01:00.0", "device": device, "driver": "nouveau"}
     facts = derived(nvidia__cards=[card], nvidia__driver_version=None)
     assert value_of(facts, "nvidia.before_turing") == older
+
+
+@pytest.mark.parametrize(
+    ("device", "more", "needs"),
+    [
+        ("0x2bb1", {}, "needs_open_module"),  # RTX PRO 6000 Blackwell
+        ("0x3abc", {"nvidia__open_required": ["0000:c1:00.0"]}, "needs_open_module"),
+        ("0x2684", {}, "cards_silent"),  # RTX 4090
+    ],
+)
+def test_a_card_that_the_closed_module_holds_and_cannot_start(
+    device: str, more: dict[str, Any], needs: str
+) -> None:
+    held = {"pci_bus_id": "0000:c1:00.0", "device": device, "driver": "nvidia"}
+    facts = derived(
+        nvidia__cards=[held],
+        nvidia__module_kind="closed",
+        nvidia__driver_version="580.95.05",
+        nvidia__nvml=None,
+        nvidia__gpus=[],
+        **more,
+    )
+    names = (*_NEEDS, "cards_silent")
+    assert [one for one in names if value_of(facts, f"nvidia.{one}")] == [needs]
+
+
+@pytest.mark.parametrize(
+    ("switch", "state", "more", "wanted"),
+    [
+        (False, None, {}, False),
+        (True, None, {}, True),
+        (False, "in progress", {}, True),  # NVLink 5
+        (False, None, {"host__container": "docker"}, None),
+    ],
+)
+def test_a_fabric_manager_is_needed_where_gpus_are_joined(
+    switch: bool, state: str | None, more: dict[str, Any], wanted: bool | None
+) -> None:
+    gpu = {"index": 0, "health": {"fabric_state": state} if state else {"ecc": 0}}
+    facts = derived(nvidia__nvswitch=switch, nvidia__gpus=[gpu], nvidia__visible=[gpu], **more)
+    assert value_of(facts, "nvidia.fabric_wanted") is wanted

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from doctor.observe.binaries import drm
 from doctor.observe.probes import amd, intel
 from doctor.observe.scene import Scene
 from tests.hosts import facts_of, made_host, put, values
@@ -74,6 +75,13 @@ def test_a_container_that_was_given_no_device_file(tmp_path: Path) -> None:
         tmp_path, amd, {path: text for path, text in SERVER.items() if not path.startswith("/dev")}
     )
     assert (facts["amd.kfd"], facts["amd.render"]) == ("missing", "missing")
+
+
+def test_a_container_that_was_given_one_of_two_gpus(tmp_path: Path) -> None:
+    paths = ["/dev/dri/renderD128", "/dev/dri/renderD136"]
+    host = made_host(tmp_path, {paths[1]: ""})
+    assert (drm.rights(host, paths).value, drm.in_reach(host, paths).value) == ("usable", "1 of 2")
+    assert drm.in_reach(host, paths[1:]).value is None
 
 
 def test_a_card_without_a_driver_is_seen_on_pci(tmp_path: Path) -> None:

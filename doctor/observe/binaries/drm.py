@@ -74,7 +74,7 @@ def rights(host: Host, paths: Sequence[str]) -> Fact:
     )
 
 
-def given(host: Host, paths: Sequence[str]) -> Fact:
+def in_reach(host: Host, paths: Sequence[str]) -> Fact:
     """Return how many of these device nodes are there, in words; absent where all or none are."""
     where, there = ", ".join(paths), sum(map(host.exists, paths))
     some = 0 < there < len(paths)

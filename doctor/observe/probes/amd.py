@@ -38,7 +38,7 @@ def probe(scene: Scene) -> FactStream:
     yield "amd.blocked_by", absent("a driver has them") if held else drm.blocked_by(host)
     yield "amd.kfd", drm.rights(host, [_KFD])
     yield "amd.render", drm.rights(host, nodes)
-    yield "amd.given", drm.given(host, nodes)
+    yield "amd.given", drm.in_reach(host, nodes)
     yield "amd.groups_missing", drm.groups_missing(host, [_KFD, *nodes])
 
 
