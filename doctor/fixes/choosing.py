@@ -26,8 +26,9 @@ _SETTING = ("host.", "python.conda", "python.uv", "nvidia.gpu_present")
 def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
     """Return the recipes that may apply, by preference.
 
-    One that the facts confirm comes before those of which nobody knows whether they apply. What no
-    wheel exists for comes last, with that as its condition.
+    One that the facts confirm comes before those of which nobody knows whether they apply. Where
+    the facts speak for both, the order of the entry stands: a sentence may be a mere caution. What
+    no wheel exists for comes last, with that as its condition.
     """
     fitting = [_for_python(one, facts) for one in recipes if may_apply(one, facts)]
     possible = [recipe for recipe, lacks_wheel in fitting if not lacks_wheel]
@@ -35,7 +36,7 @@ def applicable(recipes: Sequence[Recipe], facts: Facts) -> list[Recipe]:
     for recipe in possible:
         later: Callable[[Recipe, Facts], bool] | None = None
         if is_confirmed(recipe, facts):
-            later = is_open
+            later = _is_guess
         elif is_general(recipe, facts):
             later = _asks_for_torch
         places = [at for at, one in enumerate(ordered) if later is not None and later(one, facts)]
@@ -71,11 +72,19 @@ def is_blind(recipe: Recipe, facts: Facts) -> bool:
 
 def is_confirmed(recipe: Recipe, facts: Facts) -> bool:
     """Say whether facts about the failure itself answer all conditions of a recipe."""
-    telling = [one for one in recipe.conditions if not one.fact.startswith(_SETTING)]
-    return (
-        any(condition_holds(one, facts).truth for one in telling)
-        and not is_open(recipe, facts)
-        and recipe.lasting
+    return _speaks_for(recipe, facts) and not is_open(recipe, facts) and recipe.lasting
+
+
+def _is_guess(recipe: Recipe, facts: Facts) -> bool:
+    return is_open(recipe, facts) and not _speaks_for(recipe, facts)
+
+
+def _speaks_for(recipe: Recipe, facts: Facts) -> bool:
+    """Say whether a fact about the failure itself, not the lack of one, asks for a recipe."""
+    return any(
+        condition_holds(one, facts).truth
+        for one in recipe.conditions
+        if not one.absent and not one.fact.startswith(_SETTING)
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from doctor.catalog import loading
 from doctor.fixes.choosing import applicable
-from doctor.model.facts import Facts, present
+from doctor.model.facts import Facts, absent, present
 from doctor.model.issues import Action, Condition, Range, Recipe
 
 _OLD = {
@@ -70,3 +71,15 @@ def test_the_fix_for_an_unknown_torch_comes_before_those_for_certain_releases() 
     )
     assert _titles(recipes, {}) == ["sentence", "any", "old"]
     assert _titles(recipes, {"torch.release": present("2.1", "log")}) == ["old", "sentence"]
+
+
+def test_a_caution_does_not_put_another_fix_in_front() -> None:
+    issue = loading.load().issues["torch/extension-lock-left-behind"]
+    known = {
+        "cache.stale_locks": present(["/x/lock"], "x"),
+        "host.os": present("linux", "x"),
+        "torch.release": present("2.13.0", "x"),
+        "package.torchaudio.version": absent("x"),
+    }
+    first, *_ = applicable(issue.fixes, known)
+    assert first.title == "Remove the lock"
