@@ -30,6 +30,7 @@ from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.inventory import Inventory
 from doctor.analyzers.offers import new_environment, python_for
 from doctor.analyzers.recipes import code, command, variables
+from doctor.events.normal import has_prefix, normal
 from doctor.events.owner import owning_event
 from doctor.logs.package_names import KNOWN
 from doctor.model.events import Event, Level
@@ -83,11 +84,26 @@ def explain(case: Case) -> Iterator[Explanation]:
 
 
 def _message(case: Case, event: Event) -> list[str]:
-    """Return the lines of a message: those of the event, and the few around it."""
+    """Return the lines of a message: those of the event, and the few around it.
+
+    A program goes on after a warning, so what stands behind a warning's paragraph, or in a record
+    of its own, is of something else.
+    """
     first = max(event.at - _ABOVE, 0)
     last = max(event.last, event.at) + _BELOW
+    if event.level is Level.WARNING:
+        first, last = event.at, _end_of_paragraph(case, event.at, last)
     around = [line[:_LONGEST] for line in case.log.lines[first : last + 1]]
     return [event.text[:_LONGEST], *(line for line in around if not _is_frame(line))]
+
+
+def _end_of_paragraph(case: Case, at: int, last: int) -> int:
+    """Return the last line before a blank one, or before one that begins a record of a log."""
+    for number in range(at + 1, min(last + 1, len(case.log.lines))):
+        line = case.log.lines[number][:_LONGEST]
+        if not line.strip() or has_prefix(line):
+            return number - 1
+    return last
 
 
 def _is_frame(line: str) -> bool:
@@ -185,5 +201,5 @@ def _option(found: Setting) -> Recipe:
 
 
 def _said(event: Event) -> str:
-    text = event.text.strip()
+    text = normal(event.text).text.strip(" :-")
     return text if len(text) <= _TITLE else f"{text[:_TITLE].rstrip()}…"

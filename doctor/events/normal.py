@@ -48,6 +48,14 @@ _MILD = re.compile(
     r"|\s(?:WARN|WARNING|INFO|DEBUG)\s|^\[?[WI]\d{4} \d\d:\d\d|(?:^|\s)[WI] tensorflow/"
     r"|\d: [WI] (?:external|tensorflow)/|Exception ignored in"
 )
+_GOES_ON = re.compile(
+    r"\((?:ignored|optional|skipped|non-fatal|not fatal)\)"
+    r"|\b(?:skipping|ignoring (?:it|this)|(?:fall(?:s|ing)?|fell) ?back|safely ignored?"
+    r"|(?:is|are) optional|can be ignored|continuing without|proceeding without|going on without"
+    r"|(?:plugin|plug-in|backend|module|component|support) will not be (?:used|available))\b",
+    re.IGNORECASE,
+)
+"""What a line says of a part that its program does without."""
 _FIELDS = ("log", "message", "msg", "error", "err", "text", "textPayload", "MESSAGE")
 _MARKS = str.maketrans(
     {
@@ -118,6 +126,16 @@ def normal(line: str) -> Normal:
     if is_error:
         line = f"error: {line}"
     return Normal(line.replace("##[error]", "error: ").replace("::error::", "error: "), process)
+
+
+def has_prefix(line: str) -> bool:
+    """Say whether a line begins with the time, the level or the process of a record."""
+    return bool(_RANK.match(line) or _PREFIX.match(line))
+
+
+def goes_on(line: str) -> bool:
+    """Say whether a line says itself that its program goes on without what it misses."""
+    return _GOES_ON.search(line[:LONGEST]) is not None
 
 
 def is_mild(line: str) -> bool:

@@ -88,7 +88,9 @@ def _what_failed(owner: Mapping[str, Any]) -> Iterator[str]:
 def _line(owner: Mapping[str, Any]) -> str:
     by = owner.get("by", "")
     printed = f" (printed by {by})" if by and by != "a program" else ""
-    return f"line {owner.get('line')}{printed}: {str(owner.get('text', '')).rstrip('.')}"
+    return (
+        f"line {owner.get('line')}{printed}: {str(owner.get('text', '')).strip(' :').rstrip('.')}"
+    )
 
 
 def _capital(text: str) -> str:
