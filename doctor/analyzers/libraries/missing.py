@@ -6,11 +6,13 @@ import re
 from itertools import pairwise
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
+from doctor.analyzers.libraries.frameworks import framework
 from doctor.analyzers.libraries.other_vendor import of_other_vendor
 from doctor.analyzers.libraries.packages import by_conda, ways_to_install
 from doctor.analyzers.machine import fact_text, system_of
 from doctor.analyzers.recipes import LINUX, command, container_with_gpus
 from doctor.base.versions import major
+from doctor.events.normal import goes_on
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 from doctor.model.scales import Severity
@@ -72,8 +74,9 @@ def _name(event: Event) -> str:
 def _known(case: Case, event: Event, found: Library) -> Explanation:
     driver = found.row.generation == "driver"
     generation = found.generation
+    asks = framework(case, event, generation) if _is_cuda(found) and generation else None
     cuda = fact_text(case, "torch.cuda_version")
-    other = _other_generation(found, cuda)
+    other = _other_generation(found, cuda) and asks is None
     of = (
         f" of CUDA {generation}"
         if _is_cuda(found) and generation and "CUDA" not in found.what
@@ -88,7 +91,7 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
         filter(
             None,
             (
-                found.row.means if found.exact else "",
+                (asks.cause if asks else found.row.means) if found.exact else "",
                 f"What asks for it was built for CUDA {generation}, and torch brings the libraries "
                 f"of CUDA {cuda} only."
                 if other
@@ -112,6 +115,9 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
         )
         recipes += (_NO_SHADOW,) if "Unable to load any of" in event.text else ()
         recipes += (_OF_TOOLKIT,) if _BARE_CUDA.match(found.name) and not other else ()
+        recipes = asks.recipes if asks else recipes
+    if goes_on(event.text):
+        return _without(event, title)
     return Explanation(
         event=event,
         precision=Precision.EXACT
@@ -125,6 +131,20 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
             severity=Severity.NOTE if found.name in _OPTIONAL else Severity.ERROR,
             name="library-not-found",
             captures={"library": found.asked},
+        ),
+    )
+
+
+def _without(event: Event, title: str) -> Explanation:
+    """Explain a library that a program says it does without."""
+    return Explanation(
+        event=event,
+        detection=detection(
+            event,
+            f"{title}; the program goes on without it",
+            "The line itself says so. Install the library only where its part is wanted.",
+            severity=Severity.NOTE,
+            name="library-not-found",
         ),
     )
 
@@ -349,11 +369,14 @@ def _unknown(case: Case, event: Event, name: str) -> Explanation | None:
     if ".so" not in name and ".dylib" not in name:
         return None
     asker = event.objects.get("file", "").rpartition("/")[2]
+    title = f"{name} is not found{f', which {asker} needs' if asker else ''}"
+    if goes_on(event.text):
+        return _without(event, title)
     return Explanation(
         event=event,
         detection=detection(
             event,
-            f"{name} is not found{f', which {asker} needs' if asker else ''}",
+            title,
             "The loader searched the folders of the system, those of LD_LIBRARY_PATH and those "
             "that the asking file names, and the library is in none of them. Either its package "
             "is not installed, or its folder is not searched.",
