@@ -14,7 +14,9 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from doctor.analyzers.case import Case, Explanation
+import msgspec
+
+from doctor.analyzers.case import Case, Explanation, Precision
 from doctor.analyzers.findings import explanation
 from doctor.analyzers.inventory import NAME, distinct
 from doctor.base.patterns import compile_pattern
@@ -63,7 +65,7 @@ def _log_in() -> Recipe:
 def _gated(case: Case, event: Event) -> Explanation | None:
     repository = _repository(case, event)
     model = f"The model {repository}" if repository else "The model"
-    return _note(
+    found = _note(
         event,
         f"{model} is for those who accepted its terms",
         "The Hub hands its files out only to accounts that were let in. Nothing is wrong with what "
@@ -71,6 +73,8 @@ def _gated(case: Case, event: Event) -> Explanation | None:
         "account.",
         (_log_in(),),
     )
+    # The known issue says which right is missing, so that it stands in the place of this note.
+    return msgspec.structs.replace(found, precision=Precision.FAMILY)
 
 
 def _not_found(case: Case, event: Event) -> Explanation | None:

@@ -7,10 +7,11 @@ import re
 from doctor.analyzers.borrowed_names import as_old_as
 from doctor.analyzers.case import Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, Caller, Inventory
+from doctor.analyzers.recipes import WINDOWS, command, variables
 from doctor.analyzers.releases import TORCH, Fit, fixes
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
-from doctor.model.scales import Confidence
+from doctor.model.scales import Confidence, Severity
 from doctor.timelines import names
 from doctor.timelines.standard_library import Since
 
@@ -35,6 +36,8 @@ def explain_release(
 ) -> Explanation:
     """Explain a name by the releases that have it; `asked` is its module and the bare name."""
     module, bare = asked
+    if found.way == "never" and _COMPILED.search(module):
+        return _explain_unloaded(event, found.distribution, name, module)
     here = f"{found.distribution} {found.version or ''}".strip()
     title = {
         "new": f"{here} no longer has {name}: {found.have_it}",
@@ -64,6 +67,38 @@ def explain_release(
             confidence=Confidence.HIGH if found.version else Confidence.MEDIUM,
             name="name-not-in-release",
             captures={"distribution": found.distribution, "releases": found.requirement},
+        ),
+    )
+
+
+_COMPILED = re.compile(r"^(?!torch\.).*\.(?:_C|_ext|_cext|_native|_rust|_kernels|\w*pybind\w*)$")
+"""Modules that pass on what a compiled one holds; their own files name nothing of it."""
+
+
+def _explain_unloaded(event: Event, distribution: str, name: str, module: str) -> Explanation:
+    """Explain a name that a compiled module should have passed on."""
+    return Explanation(
+        event=event,
+        precision=Precision.FAMILY,
+        detection=detection(
+            event,
+            f"{module} lacks {name}: the compiled part of {distribution} did not load",
+            f"{module} passes on what a compiled module holds. That module did not load, mostly "
+            f"for a library that is missing, or its file is of another release. A warning above "
+            f"this line names the reason.",
+            recipes=(
+                command(
+                    "Install the Visual C++ runtime",
+                    *("winget", "install", "--exact", "--id", "Microsoft.VCRedist.2015+.x64"),
+                    *("--accept-package-agreements", "--accept-source-agreements"),
+                    use_if=(WINDOWS,),
+                ),
+                Recipe(
+                    title=f"Install {distribution} again",
+                    steps=(Action(install=(distribution,), options=(Option.REINSTALL,)),),
+                ),
+            ),
+            name="compiled-part-not-loaded",
         ),
     )
 
@@ -169,38 +204,69 @@ def explain_inconsistent(event: Event, found: Fit, module: str, name: str) -> Ex
     )
 
 
-def explain_without_code(event: Event, module: str, caller: Caller | None) -> Explanation:
-    """Explain an import from a folder without code (PEP 420)."""
+def explain_without_code(
+    event: Event, module: str, caller: Caller | None, *, near: str = ""
+) -> Explanation:
+    """Explain an import from a module without a file (PEP 420).
+
+    Packages that load their parts late put an object without a file in their own place, so that
+    Python says the same where a part of them failed. `near` are the lines of the log.
+    """
+    package = module.partition(".")[0]
     who = f" for {caller.name}" if caller and caller.name else ""
+    is_late = package in _LATE
+    name = event.objects.get("name", "a name")
     return Explanation(
         event=event,
-        precision=Precision.EXACT,
+        precision=Precision.FAMILY if is_late else Precision.EXACT,
         detection=detection(
             event,
-            f"A folder named {module} without code is imported{who}",
-            f"Python found no file of {module}, only a folder with its name: one beside the "
+            f"{package} does not give {name}: a part of it did not load, or it has no code"
+            if is_late
+            else f"A folder named {module} without code is imported{who}",
+            f"{package} loads its parts when they are asked for. Where a part fails, as beside an "
+            f"older TensorFlow, Python says the same as for a folder without code."
+            if is_late
+            else f"Python found no file of {module}, only a folder with its name: one beside the "
             f"program, a checkout without its code, or what an uninstall left in site-packages.",
-            recipes=(
-                Recipe(
-                    title="See which folder is imported",
-                    steps=(
-                        Action(
-                            run=(
-                                "{python.executable}",
-                                "-c",
-                                f"import {module.partition('.')[0]} as m; print(list(m.__path__))",
-                            )
-                        ),
-                    ),
-                    note="Rename or remove that folder, or run the program from another one.",
-                    lasting=False,
-                ),
-            )
-            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]{0,80}", module)
-            else (),
-            name="module-without-code",
+            recipes=_without_code(package, module, is_late=is_late, near=near),
+            severity=Severity.ERROR,
+            name="module-not-loaded" if is_late else "module-without-code",
         ),
     )
+
+
+_LATE = frozenset({"transformers", "diffusers", "trl", "optimum", "setfit", "speechbrain"})
+"""Packages that put an object which loads late in the place of their module."""
+_TENSORFLOW = re.compile(r"\b(?:TF|[Tt]ensor[Ff]low)\b")
+
+
+def _without_code(package: str, module: str, *, is_late: bool, near: str) -> tuple[Recipe, ...]:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]{0,80}", module):
+        return ()
+    beside = (
+        variables(
+            f"Have {package} leave TensorFlow alone",
+            {"USE_TF": "0"},
+            use_if=("the program works with torch",),
+            note="With TensorFlow wanted, update TensorFlow: an old one breaks the import.",
+        ),
+    )
+    look = Recipe(
+        title="See which folder is imported",
+        steps=(
+            Action(
+                run=(
+                    *("{python.executable}", "-c"),
+                    f"import {package} as m; print(list(m.__path__))",
+                )
+            ),
+        ),
+        note="If it lies in the folder of the program, rename it or start elsewhere. If it lies in "
+        "site-packages, leave it: that is the package, and it may have to be installed again.",
+        lasting=False,
+    )
+    return (*(beside if is_late and _TENSORFLOW.search(near) else ()), look)
 
 
 def hides(path: str, package: str) -> bool:

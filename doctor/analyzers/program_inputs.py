@@ -72,8 +72,8 @@ _FOLDER = Text(
 _TABLE: dict[str, Text] = {
     "interrupted": Text(
         "The program was interrupted (Ctrl-C)",
-        "Someone pressed Ctrl-C, or a notebook stopped the cell. Nothing failed; where it "
-        "stood when it was interrupted says what took so long.",
+        "Someone pressed Ctrl-C, or a notebook stopped the cell, which is no failure. Where it "
+        "stood then says what took so long; what went wrong before that stands above it.",
     ),
     "file-missing": Text(
         ("The file {file} does not exist", "A file that the program opens does not exist"),

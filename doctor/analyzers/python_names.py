@@ -89,7 +89,8 @@ def _missing(case: Case, event: Event, inventory: Inventory) -> Explanation | No
     if package != "torch" and standard_module(package):
         return _of_python(event, inventory, module, name, caller)
     if "unknown location" in event.text:
-        return explain_without_code(event, module, caller)
+        near = " ".join(line[:_LONGEST] for line in case.log.lines[:_LINES])
+        return explain_without_code(event, module, caller, near=near)
     if path and not is_library(path) and names.distribution_of(package) and hides(path, package):
         return explain_hidden(event, path, package)
     history = names.importable(module, name)
@@ -159,6 +160,7 @@ def _beside(case: Case, event: Event, module: str, name: str) -> list[History]:
 _IMPORT = re.compile(r"\bfrom ([\w.]{1,200}) import \(?([\w, ]{1,900})")
 
 _LONGEST = 1000
+_LINES = 400
 
 _SOME = 12
 
