@@ -9,7 +9,7 @@ WORK = (
     Sign(
         "vendors",
         "nvidia",
-        r"\bGeForce\b|(?:\b|x)(?:RTX|GTX) ?\d{3,4}\b|\bTesla [KMPTV]\d|\bQuadro\b|\bNVIDIA-SMI \d"
+        r"\bGeForce\b|(?:\b|x)(?:RTX|GTX) ?\d{3,4}M?\b|\bTesla [KMPTV]\d|\bQuadro\b|\bNVIDIA-SMI \d"
         r"|with CUDA capability sm_|\bNVRM: |\bNVIDIA (?:[AHBLT]\d{1,3}|GB\d{3}|RTX|DGX)",
         (
             "geforce",
@@ -85,7 +85,7 @@ WORK = (
     Sign(
         "gpus",
         "",
-        r"(?:\b|x)(?P<value>(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX) ?(?:PRO )?\d{3,4}(?: ?(?:Ti"
+        r"(?:\b|x)(?P<value>(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX) ?(?:PRO )?\d{3,4}M?(?: ?(?:Ti"
         r"|SUPER|Super|D|Ada|Blackwell|Laptop GPU)\b){0,3}|(?:NVIDIA )?(?:Quadro"
         r"|Tesla) (?:RTX )?[A-Z]{0,2}\d{2,4}\w{0,4}"
         r"|NVIDIA (?:[AHBLT]\d{1,3}s?S?|GH200|GB\d{3})(?:[- ](?:SXM\d|PCIe|PCIE|\d{2,3}GB|HBM3e?"

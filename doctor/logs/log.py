@@ -69,7 +69,10 @@ _TELLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (r"(?:Compiling|Checking) cudarc v(\d[\w.-]{1,20})", ("crate.cudarc.version",)),
 )
-_CAPABILITY = re.compile(r"with CUDA capability sm_(\d{1,2})(\d) is not compatible")
+_CAPABILITY = re.compile(
+    r"(?:with CUDA capability sm_(?=\d{2,3} is not compatible)"
+    r"|which is of (?:cuda|compute) capability(?: \(CC\))? )(\d{1,2}?)\.?(\d)\b"
+)
 _ARCHS = re.compile(
     r"PyTorch install(?:ation)? supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]? "
     r"?){1,40})"

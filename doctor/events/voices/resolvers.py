@@ -19,6 +19,12 @@ VOICES = (
                 r"conflicting dependencies",
                 ("because these package versions have",),
             ),
+            # A paste may begin below the line that names what could not be installed.
+            Form(
+                "resolver-conflict",
+                r"^\s{0,8}The conflict is caused by:?\s{0,4}$",
+                ("the conflict is caused by",),
+            ),
             Form(
                 "resolver-failed", r"ResolutionImpossible", ("resolutionimpossible",), Level.WRAPPER
             ),

@@ -118,7 +118,7 @@ def _other(vendor: str, facts: Facts) -> str:
     ]
     given = stated(facts, f"{vendor}.given", "{} in reach")
     driver = stated(facts, f"{vendor}.driver", f"driver {_DRIVERS[vendor]}{{}}", absent="no driver")
-    return listed(*names) + "; " + listed(driver, given, *closed)
+    return "; ".join(filter(None, (listed(*names), listed(driver, given, *closed))))
 
 
 def _other_name(entry: Mapping[str, Any], vendor: str) -> str:
