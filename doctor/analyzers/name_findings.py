@@ -236,8 +236,8 @@ def explain_without_code(
     )
 
 
-_LATE = frozenset({"transformers", "diffusers", "trl", "optimum", "setfit", "speechbrain"})
-"""Packages that put an object which loads late in the place of their module."""
+_LATE = frozenset({"transformers"})
+"""Packages whose module was, in some releases, an object that loads late and has no file."""
 _TENSORFLOW = re.compile(r"\b(?:TF|[Tt]ensor[Ff]low)\b")
 
 
