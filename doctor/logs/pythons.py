@@ -8,7 +8,8 @@ _PATTERNS = (
     re.compile(r"[/\\]python(3\.\d{1,2})t?[/\\](?:site|dist)-packages"),
     re.compile(r"[/\\][Pp]ython-?(3)(\d{1,2})(?:-32)?[/\\]"),
     re.compile(
-        r"\bPython (?:[Vv]ersion ?: ?)?(3\.\d{1,2})(?:\.\d{1,3})?\b(?! or\b|\+| (?:is )?(?:required|needed|supported|only)\b)"
+        r"\bPython (?:[Vv]ersion ?: ?)?(3\.\d{1,2})(?:\.\d{1,3})?\b"
+        r"(?! or\b|\+| (?:is )?(?:required|needed|supported|only)\b)"
     ),
     re.compile(r"\b[Pp]ython version (?:[\w-]{1,20} ){0,5}is (3\.\d{1,2})\b(?! or\b|\+)"),
     re.compile(r"\.(?:cpython-|cp)(3)(\d{1,2})(?:-|t-)(?:x86_64|aarch64|arm|win|darwin)"),
