@@ -7,8 +7,9 @@ import re
 from doctor.analyzers.borrowed_names import as_old_as
 from doctor.analyzers.case import Explanation, Precision, detection
 from doctor.analyzers.inventory import NAME, Caller, Inventory
-from doctor.analyzers.recipes import WINDOWS, command, variables
+from doctor.analyzers.recipes import variables
 from doctor.analyzers.releases import TORCH, Fit, fixes
+from doctor.analyzers.unloaded_parts import COMPILED, explain_unloaded
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe, Snippet
 from doctor.model.scales import Confidence, Severity
@@ -36,8 +37,8 @@ def explain_release(
 ) -> Explanation:
     """Explain a name by the releases that have it; `asked` is its module and the bare name."""
     module, bare = asked
-    if found.way == "never" and _COMPILED.search(module):
-        return _explain_unloaded(event, found.distribution, name, module)
+    if found.way == "never" and COMPILED.search(module):
+        return explain_unloaded(event, found.distribution, name, module)
     here = f"{found.distribution} {found.version or ''}".strip()
     title = {
         "new": f"{here} no longer has {name}: {found.have_it}",
@@ -67,38 +68,6 @@ def explain_release(
             confidence=Confidence.HIGH if found.version else Confidence.MEDIUM,
             name="name-not-in-release",
             captures={"distribution": found.distribution, "releases": found.requirement},
-        ),
-    )
-
-
-_COMPILED = re.compile(r"^(?!torch\.).*\.(?:_C|_ext|_cext|_native|_rust|_kernels|\w*pybind\w*)$")
-"""Modules that pass on what a compiled one holds; their own files name nothing of it."""
-
-
-def _explain_unloaded(event: Event, distribution: str, name: str, module: str) -> Explanation:
-    """Explain a name that a compiled module should have passed on."""
-    return Explanation(
-        event=event,
-        precision=Precision.FAMILY,
-        detection=detection(
-            event,
-            f"{module} lacks {name}: the compiled part of {distribution} did not load",
-            f"{module} passes on what a compiled module holds. That module did not load, mostly "
-            f"for a library that is missing, or its file is of another release. A warning above "
-            f"this line names the reason.",
-            recipes=(
-                command(
-                    "Install the Visual C++ runtime",
-                    *("winget", "install", "--exact", "--id", "Microsoft.VCRedist.2015+.x64"),
-                    *("--accept-package-agreements", "--accept-source-agreements"),
-                    use_if=(WINDOWS,),
-                ),
-                Recipe(
-                    title=f"Install {distribution} again",
-                    steps=(Action(install=(distribution,), options=(Option.REINSTALL,)),),
-                ),
-            ),
-            name="compiled-part-not-loaded",
         ),
     )
 

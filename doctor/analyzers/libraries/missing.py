@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from doctor.analyzers.case import Case, Explanation, Precision, detection
 from doctor.analyzers.libraries.frameworks import framework
+from doctor.analyzers.libraries.other_builds import other_build
 from doctor.analyzers.libraries.other_vendor import of_other_vendor
 from doctor.analyzers.libraries.packages import by_conda, ways_to_install
 from doctor.analyzers.machine import fact_text, system_of
@@ -14,7 +14,7 @@ from doctor.analyzers.recipes import LINUX, command, container_with_gpus
 from doctor.base.versions import major
 from doctor.events.normal import goes_on
 from doctor.model.events import Event
-from doctor.model.issues import Action, Option, Recipe
+from doctor.model.issues import Action, Recipe
 from doctor.model.scales import Severity
 from doctor.timelines.libraries import Library, library
 from doctor.timelines.symbols import owner_of
@@ -62,6 +62,8 @@ def missing(case: Case, event: Event) -> Explanation | None:
     found = library(name)
     if found is None:
         return _unknown(case, event, name)
+    if goes_on(event.text):
+        return _without(event, f"{found.asked} is not found: {found.what}")
     return _known(case, event, found)
 
 
@@ -103,7 +105,7 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
     )
     recipes: tuple[Recipe, ...] = _of_driver(found) if driver else ()
     if not driver:
-        build = _other_build(case, found) if _is_cuda(found) and found.generation else ()
+        build = other_build(case) if _is_cuda(found) and found.generation else ()
         recipes = (
             build
             if other
@@ -116,8 +118,6 @@ def _known(case: Case, event: Event, found: Library) -> Explanation:
         recipes += (_NO_SHADOW,) if "Unable to load any of" in event.text else ()
         recipes += (_OF_TOOLKIT,) if _BARE_CUDA.match(found.name) and not other else ()
         recipes = asks.recipes if asks else recipes
-    if goes_on(event.text):
-        return _without(event, title)
     return Explanation(
         event=event,
         precision=Precision.EXACT
@@ -191,76 +191,6 @@ def _torch_should(case: Case, found: Library) -> str:
             "themselves; other programs search LD_LIBRARY_PATH and the folders of the system."
         )
     return ""
-
-
-_PACKAGE = re.compile(r"[A-Za-z][\w.-]{1,60}(?:==[\w.+-]{1,30})?")
-_LINKS = ("-f", "--find-links", "--index-url", "--extra-index-url")
-_HOSTS = tuple(
-    f"https://{one}/"
-    for one in (
-        *("download.pytorch.org", "download.openmmlab.com", "data.pyg.org", "data.dgl.ai"),
-        "flashinfer.ai",
-    )
-)
-"""Whose pages have a folder for each CUDA release; a command names no other address of a log."""
-_TAG = re.compile(r"/(cu\d{2,3})(?=/)")
-_TORCH_TAG = re.compile(r"\btorch\b[^+]{0,40}\+(cu\d{2,3})\b")
-
-
-def _asked_for_another(case: Case) -> tuple[Recipe, ...]:
-    """Return the command of the log with the index of torch's own CUDA, where it named another."""
-    lines = [line[:600] for line in case.log.lines[:2000]]
-    tags = {one[1] for line in lines if (one := _TORCH_TAG.search(line)) and "install" not in line}
-    asked = next((found for line in lines if (found := _asked(line)) is not None), None)
-    if asked is None or len(tags) != 1:
-        return ()
-    requirement, option, url = asked
-    here, named = tags.pop(), _TAG.search(url)
-    package = requirement.partition("==")[0]
-    if named is None or named[1] == here or package == "torch":
-        return ()
-    return (
-        Recipe(
-            title=f"Install {package} from the index for torch's CUDA: {here} in the place of "
-            f"{named[1]}",
-            steps=(
-                Action(uninstall=(package,)),
-                Action(
-                    run=(
-                        *("{python.executable|python}", "-m", "pip", "install", "--no-cache-dir"),
-                        *(requirement, option, url.replace(f"/{named[1]}/", f"/{here}/")),
-                    )
-                ),
-            ),
-        ),
-    )
-
-
-def _asked(line: str) -> tuple[str, str, str] | None:
-    """Return the first package of an install command, and the index that it names."""
-    words = line.replace("=https://", " https://").split()
-    if "install" not in words:
-        return None
-    after = words[words.index("install") + 1 :]
-    package = next((one for one in after if _PACKAGE.fullmatch(one)), "")
-    for option, url in pairwise(after):
-        if option in _LINKS and url.startswith(_HOSTS) and package:
-            return package, option, url
-    return None
-
-
-def _other_build(case: Case, found: Library) -> tuple[Recipe, ...]:
-    del found
-    if known := _asked_for_another(case):
-        return known
-    return (
-        Recipe(
-            title="Install the package that asks for it again, in a build for the CUDA of torch",
-            note="Where it offers builds for several CUDA releases, its page names them.",
-            steps=(Action(install=("<package>",), options=(Option.REINSTALL, Option.NO_DEPS)),),
-            ask={"package": "the package whose file the traceback names last, with its release"},
-        ),
-    )
 
 
 def _null_library(event: Event) -> Explanation | None:
