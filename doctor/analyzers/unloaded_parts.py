@@ -9,7 +9,9 @@ from doctor.analyzers.recipes import WINDOWS, command
 from doctor.model.events import Event
 from doctor.model.issues import Action, Option, Recipe
 
-COMPILED = re.compile(r"^(?!torch\.).*\.(?:_C|_ext|_cext|_native|_rust|_kernels|\w*pybind\w*)$")
+COMPILED = re.compile(
+    r"(?<!torch)\.(?:_C|_ext|_cext|_native|_rust|_kernels|_pybind_state|\w{0,40}_pybind11_state)$"
+)
 """Modules that pass on what a compiled one holds; their own files name nothing of it."""
 
 
