@@ -41,7 +41,7 @@ _SYSTEMS = {"windows": "windows", "macos": "macos", "mac os": "macos"}
 def is_environment(lines: Sequence[str]) -> bool:
     """Say whether a text holds such a report, whatever stands around it."""
     keys = {_plain(found[1]) for line in lines if (found := _pair(line))}
-    return all(telltale in keys for telltale in _TELLTALE) or is_short_report(keys)
+    return _is_full(keys) or is_short_report(keys)
 
 
 def is_short_report(keys: Collection[str]) -> bool:
@@ -63,19 +63,31 @@ def _plain(key: str) -> str:
 def environment_facts(lines: Sequence[str]) -> dict[str, Fact]:
     """Return the facts of the first such report in a text; empty where it holds none."""
     if not is_environment(lines):
-        lines = in_words_of_torch(lines)
-        if not lines:
-            return {}
+        words = in_words_of_torch(lines)
+        return facts_in_words(words) if words else {}
+    return _facts(lines, is_full=_is_full({_plain(one[1]) for one in map(_pair, lines) if one}))
+
+
+def facts_in_words(words: Sequence[str]) -> dict[str, Fact]:
+    """Return the facts of lines that are written in the words of PyTorch's own report."""
+    return _facts(words, is_full=True)
+
+
+def _is_full(keys: Collection[str]) -> bool:
+    return all(telltale in keys for telltale in _TELLTALE)
+
+
+def _facts(lines: Sequence[str], *, is_full: bool) -> dict[str, Fact]:
     told: dict[str, str] = {}
     for line in lines:
         if found := _pair(line):
             told.setdefault(_plain(found[1]), (found[2] or "").strip())
-    full = all(telltale in told for telltale in _TELLTALE)
-    tellers = _TELLERS if full else _SHORT
+    tellers = _TELLERS if is_full else _SHORT
     facts = dict(fact for key, tell in tellers.items() if key in told for fact in tell(told[key]))
-    facts |= dict(_build(told)) if full else dict(_short_build(told))
+    facts |= dict(_build(told)) if is_full else dict(_short_build(told))
     facts |= dict(_translated(facts, lines))
     facts |= dict(_gpus(lines))
+    facts = dict(_no_board(facts)) | facts
     if (
         told.get("nvidia driver version", "") == "Could not collect"
         and "nvidia.gpu_names" not in facts
@@ -109,6 +121,11 @@ def _torch(value: str) -> FactStream:
 
 def _versioned(name: str) -> Callable[[str], FactStream]:
     return lambda value: _or_none(name, value, _number(value))
+
+
+def _cuda(value: str) -> FactStream:
+    found = _number(value)  # 10.1.243 in reports of 2019
+    yield from _or_none("torch.cuda_version", value, minor(found) if found else None)
 
 
 def _toolkit(value: str) -> FactStream:
@@ -214,7 +231,7 @@ _SHORT: Mapping[str, Callable[[str], FactStream]] = {
 """What the report of transformers (`transformers env`) and its copies list, by lower-case keys."""
 _TELLERS: Mapping[str, Callable[[str], FactStream]] = {
     "pytorch version": _torch,
-    "cuda used to build pytorch": _versioned("torch.cuda_version"),
+    "cuda used to build pytorch": _cuda,
     "rocm used to build pytorch": _versioned("torch.hip_version"),
     "os": _system,
     "gcc version": _compiler,
@@ -271,6 +288,19 @@ def _translated(facts: Mapping[str, Fact], lines: Sequence[str]) -> FactStream:
     intel = names.get("host.os") == "macos" and names.get("host.machine") == "x86_64"
     if intel and any(_APPLE.search(line) for line in lines):
         yield "host.rosetta", present(True, SOURCE)
+
+
+_BOARD = re.compile(r"orin|xavier|thor|tegra|jetson|nvgpu|\bnano\b", re.IGNORECASE)
+
+
+def _no_board(facts: Mapping[str, Fact]) -> FactStream:
+    """Say that the machine is no Jetson, where it names a GPU that is no part of one.
+
+    Reports of 2019 and 2020 have no row for the platform.
+    """
+    names = facts["nvidia.gpu_names"].value if "nvidia.gpu_names" in facts else None
+    if names and not any(_BOARD.search(str(name)) for name in names):
+        yield "host.jetson", absent(SOURCE)
 
 
 def _gpus(lines: Sequence[str]) -> FactStream:

@@ -10,13 +10,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from doctor.logs.lists import of_lists
+from doctor.logs.package_names import KNOWN
 
 _ROW = re.compile(r"^\s{0,8}([A-Za-z][\w .,$()/-]{1,40}?)(?:\s{2,40}|:\s{1,20})(\S.{0,300})$")
 _GPUS = re.compile(r"^GPU (\d{1,3}(?:,\d{1,3}){0,31})$")
 _RUNTIME = re.compile(r"^\s{0,8}- CUDA Runtime (\d{1,2}\.\d{1,2})\b")
 _TAG = re.compile(r"\+cu(\d{1,2})(\d)(?:\s|$)")
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}[\w.+]{0,30}")
-_RELEASE = re.compile(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})|release (\d{1,2}\.\d{1,2})")
+_RELEASE = re.compile(r"V(\d{1,2}\.\d{1,2}\.\d{1,4})|(?:release |CUDA |cuda_)(\d{1,2}\.\d{1,2})")
+_DRIVER = re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2})?")
+_LOGGED = re.compile(
+    r"^(?:INFO:[\w.]{1,40}:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [\w.]{1,40} - INFO - )\s{0,4}"
+)
+"""What the logging of a program puts before its report."""
 _SECTION = re.compile(r"^\s{0,4}\* ([A-Za-z][\w ]{1,40}):\s*$")
 _ITEM = re.compile(r"^\s{1,16}- ([A-Za-z][\w .-]{0,60}):(?:\s{1,40}(\S.{0,200}))?$")
 _BARE = re.compile(r"^\s{2,24}- ([A-Za-z][^:]{1,80})$")
@@ -39,10 +45,10 @@ _SYSTEMS = {"linux": "Linux", "win32": "Microsoft Windows", "darwin": "macOS", "
 def in_words_of_torch(lines: Sequence[str]) -> list[str]:
     """Return the lines that PyTorch's report would have; empty where there is no such report."""
     rows: dict[str, str] = {}
-    for line in lines:
+    for line in (_LOGGED.sub("", line, count=1) for line in lines):
         if found := _ROW.match(line):
             rows.setdefault(found[1].strip(), found[2].strip())
-    if "sys.platform" in rows and "PyTorch" in rows:
+    if "PyTorch" in rows and ("sys.platform" in rows or "CUDA available" in rows):
         return list(_of_table(rows, lines))
     sections = _sections(lines)
     if "CUDA" in sections and "torch" in {**sections.get("Lightning", {}), **_of(sections)}:
@@ -54,22 +60,29 @@ def _of_table(rows: Mapping[str, str], lines: Sequence[str]) -> Iterator[str]:
     torch = rows["PyTorch"].partition(" ")[0]
     runtime = next((found[1] for line in lines if (found := _RUNTIME.match(line))), "")
     yield from _torch(torch, runtime, rows.get("GPU available", ""))
-    if system := _SYSTEMS.get(rows["sys.platform"]):
+    if system := _SYSTEMS.get(rows.get("sys.platform", "")):
         yield f"OS: {system}"
     if found := _VERSION.search(rows.get("Python", "")):
         yield f"Python version: {found[0]}"
     if found := _RELEASE.search(rows.get("CUDA compiler", rows.get("NVCC", ""))):
-        yield f"CUDA runtime version: {found[1] or found[2]}"
-    if driver := rows.get("Driver version"):
-        yield f"Nvidia driver version: {driver}"
+        yield f"CUDA runtime version: {next(filter(None, found.groups()))}"
+    driver = rows.get("Driver version") or rows.get("CUDA Driver Version", "")
+    if found := _DRIVER.match(driver):
+        yield f"Nvidia driver version: {found[0]}"
     if (gcc := rows.get("GCC", "")) and (found := _VERSION.search(gcc.rpartition(")")[2])):
         yield f"GCC version: {found[0]}"
+    yield from _gpus_and_packages(rows)
+
+
+def _gpus_and_packages(rows: Mapping[str, str]) -> Iterator[str]:
     for name, value in rows.items():
         if numbers := _GPUS.match(name):
             for number in numbers[1].split(","):
                 yield f"GPU {number}: {value.partition(' (arch=')[0]}"
-        elif name in _PACKAGES and (found := _VERSION.match(value)):
-            yield f"[pip3] {_PACKAGES[name]}=={found[0]}"
+        elif found := _VERSION.match(value):
+            package = _PACKAGES.get(name, name.replace("_", "-").lower())
+            if name in _PACKAGES or package in KNOWN:
+                yield f"[pip3] {package}=={found[0]}"
 
 
 def _torch(version: str, cuda: str, available: str) -> Iterator[str]:

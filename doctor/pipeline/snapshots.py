@@ -51,15 +51,15 @@ def _of_collect_env(content: bytes, path: Path) -> Observation:
     import io
 
     from doctor.logs import reading, snapshots
-    from doctor.logs.environment import environment_facts
-    from doctor.logs.log import log_facts
+    from doctor.logs.described import described_facts
 
     log = reading.read(io.BytesIO(content), str(path), ())
-    if not environment_facts(log.lines):
-        why = snapshots.why_not(content)
+    why = snapshots.why_not(content)
+    facts = {} if why else described_facts(log)
+    if not facts:
         raise InputError(
-            f"{path}: no snapshot of doctor, no JSON report, and no report of collect_env "
-            f"(PyTorch's, vLLM's, detectron2's, MMCV's or Lightning's) or transformers env{why}. "
+            f"{path}: no snapshot of doctor, no JSON report, and no text that describes an "
+            f"environment (collect_env, pip list, nvidia-smi …){why}. "
             "python -m torch.utils.collect_env makes one on the other machine. "
             "If it is a log, doctor diagnose reads it"
         )
@@ -67,11 +67,9 @@ def _of_collect_env(content: bytes, path: Path) -> Observation:
         name="interpreter",
         kind=TargetKind.INTERPRETER,
         path=str(path),
-        chosen_by="the text of collect_env",
+        chosen_by="a pasted environment",
     )
-    return Observation(
-        doctor_version=__version__, targets=(target,), facts=log_facts(log), logs=(log,)
-    )
+    return Observation(doctor_version=__version__, targets=(target,), facts=facts, logs=(log,))
 
 
 def replay(path: Path, logs: tuple[Log, ...], declared: Mapping[str, Any]) -> Observation:

@@ -76,7 +76,7 @@ def test_parts_of_a_newer_doctor_are_told_as_that(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("told", [{}, {"x": 1}, [], None, "text", 3])
 def test_what_is_no_document_of_doctor_is_none(tmp_path: Path, told: Any) -> None:
-    assert "no snapshot of doctor, no JSON report, and no report of collect_env" in _refused(
+    assert "no snapshot of doctor, no JSON report, and no text that describes" in _refused(
         tmp_path, told
     )
 
