@@ -86,6 +86,11 @@ def _why_nothing(report: Report) -> str:
         (one.reason for one in report.observation.outcomes if refused_what(one.reason)), ""
     ):
         return f"Nothing to judge: no check could run. {refused[:1].upper()}{refused[1:]}."
+    if [target.chosen_by for target in report.observation.targets] == ["a pasted environment"]:
+        return (
+            "Nothing to judge: the text names no release of a framework that doctor knows "
+            "(torch, JAX, TensorFlow, ONNX Runtime, Candle), and no check ran."
+        )
     if [target.kind for target in report.observation.targets] != [TargetKind.CARGO]:
         return (
             "Nothing to judge: this interpreter holds no framework that doctor knows "
