@@ -16,10 +16,9 @@ from doctor.logs.package_names import KNOWN
 _LONGEST = 400
 _MOST = 4000
 _MARKS = str.maketrans({"*": "", "`": "", "'": "", '"': "", "：": ":"})
-_PAIR = re.compile(
-    r"^[\s>#•|+-]{0,12}([^\W\d][\w .,()?/-]{1,60}?)\s{0,40}(?::|={1,2}|\s\.{2,40})\s{0,40}"
-    r"(\S.{0,200})$"
-)
+_BEFORE = " \t>#•|+-"
+_SEPARATOR = re.compile(r":|={1,2}|\s\.{2,40}\s")
+_LABEL_LONGEST = 60
 _COLUMNS = re.compile(r"^\s{0,8}([A-Za-z][\w ]{1,24}?)\s{2,30}(\S.{0,200})$")
 _BARE = re.compile(
     r"^[\s•-]{0,8}(python|pytorch|torch|tensorflow) v?(\d[\w.+]{1,40})\s{0,8}$", re.IGNORECASE
@@ -39,20 +38,27 @@ _NVIDIA = re.compile(
 _SYSTEM = re.compile(
     r"windows|linux|ubuntu|debian|centos|fedora|rocky|red hat|mac ?os|darwin", re.IGNORECASE
 )
-_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        (
-            "PyTorch version",
-            r"(?:py)?torch(?:\.__version__|\.version|[ _]version)?|.{0,6}torch版本",
+_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "PyTorch version",
+        re.compile(r"(?:py)?torch(?:\.__version__|\.version|[ _]version)?|.{0,6}torch版本"),
+    ),
+    ("CUDA used to build PyTorch", re.compile(r"torch\.version\.cuda|torch.{0,8}cuda版本")),
+    (
+        "tensorflow",
+        re.compile(
+            r"tensorflow(?: version)?(?: \(use command below\))?|tf(?:\.version\.\w{1,20})?"
         ),
-        ("CUDA used to build PyTorch", r"torch\.version\.cuda|torch.{0,8}cuda版本"),
-        ("tensorflow", r"tensorflow(?: version)?(?: \(use command below\))?|tf(?:\.version\.\w+)?"),
-        ("Python version", r"python(?:[ _]version)?|python版本"),
-        ("OS", r"os|operating system|os platform and distribution|platform|系统"),
-        ("GPU", r"gpu(?: model(?: and memory)?| name| type|\.name)?|gpus|gpu名称|显卡|name|device"),
-        ("Nvidia driver version", r"(?:nvidia |gpu )?driver(?: version)?|nvidia driver"),
-    )
+    ),
+    ("Python version", re.compile(r"python(?:[ _]version)?|python版本")),
+    ("OS", re.compile(r"os|operating system|os platform and distribution|platform|系统")),
+    (
+        "GPU",
+        re.compile(
+            r"gpu(?: model(?: and memory)?| name| type|\.name)?|gpus|gpu名称|显卡|name|device"
+        ),
+    ),
+    ("Nvidia driver version", re.compile(r"(?:nvidia |gpu )?driver(?: version)?")),
 )
 
 
@@ -88,7 +94,11 @@ def _of_line(line: str) -> Iterator[tuple[str, str]]:
         yield "[pip3] xformers==", found[1]
     elif found := _NVCC.search(line):
         yield "CUDA runtime version: ", found[1]
-    elif found := _PAIR.match(line) or _COLUMNS.match(line) or _BARE.match(line):
+    elif (found := _SEPARATOR.search(line)) and line[found.end() :].strip():
+        label = line[: found.start()].strip(_BEFORE)
+        if len(label) <= _LABEL_LONGEST:
+            yield from _of(label, line[found.end() :].strip())
+    elif found := _COLUMNS.match(line) or _BARE.match(line):
         yield from _of(found[1], found[2])
 
 

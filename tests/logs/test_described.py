@@ -9,7 +9,7 @@ import pytest
 
 from doctor.logs import reading
 from doctor.logs.described import described_facts
-from doctor.model.facts import value_of
+from doctor.model.facts import Fact, value_of
 from tests.command import doctor
 
 MMDET = """
@@ -167,5 +167,5 @@ def test_a_form_of_an_issue_is_judged(tmp_path: Path) -> None:
     assert "a pasted environment" in said.out
 
 
-def _facts(text: str) -> dict[str, object]:
-    return dict(described_facts(reading.read(io.BytesIO(text.encode()), "pasted.txt", ())))
+def _facts(text: str) -> dict[str, Fact]:
+    return described_facts(reading.read(io.BytesIO(text.encode()), "pasted.txt", ()))
