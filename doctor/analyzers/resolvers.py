@@ -36,10 +36,13 @@ _SPAN = 80
 
 def explain(case: Case) -> Iterator[Explanation]:
     """Yield the explanation of each statement of a resolver."""
+    titles: set[str] = set()  # the first line of a conflict and its rules are two events
     for event in distinct(case, *_EXPLAINED, most=4):
         if event.speaker == "conda":
             continue
-        if (found := _EXPLAINED[event.kind](case, event)) is not None:
+        found = _EXPLAINED[event.kind](case, event)
+        if found is not None and found.detection.title not in titles:
+            titles.add(found.detection.title)
             yield found
 
 
