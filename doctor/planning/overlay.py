@@ -39,7 +39,7 @@ _LISTS_OF_PACKAGES = (
     *("files.overwritten_packages", "files.overwriting_packages", "cuda_packages.shared"),
     *("cuda_packages.leftover", "cuda_packages.overwritten", "cuda_packages.overwriting"),
     *("python.interrupted", "python.doubled", "modules.gone_packages"),
-    *("program.gone_packages", "program.overwritten_packages"),
+    *("program.gone_packages", "program.overwritten_packages", "program.misfit_packages"),
 )
 _LISTS_OF_FILES = ("files.missing", "files.damaged", "files.overwritten", "program.gone")
 _HIDDEN = ("python.left_behind", "python.stale_metadata", "python.doubled", "python.interrupted")

@@ -3,9 +3,10 @@
 The program runs in a clone after each change. A change stays in the plan where the program comes
 further with it (failures.py). For each failure these are tried, in this order:
 
-1. the program without what comes into it from outside (intruders.py);
-2. what the findings about this failure ask for, and the other plans;
-3. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
+1. the installed release again of a package that cannot be loaded as it lies there (damage.py);
+2. the program without what comes into it from outside (intruders.py);
+3. what the findings about this failure ask for, and the other plans;
+4. other releases of the packages that the traceback speaks of (suspects.py), the nearest that does.
 
 Where the program asks for the release that a change took away, that package stays from then on, and
 the search begins again: who does not fit it has to move.
@@ -34,6 +35,7 @@ from doctor.model.plans import Plan
 from doctor.model.report import Report
 from doctor.repair import commands
 from doctor.repair.commands import Kind
+from doctor.repair.damage import damaged
 from doctor.repair.examination import Bench, Ending
 from doctor.repair.intruders import without_intruders
 from doctor.repair.merging import (
@@ -109,7 +111,9 @@ class _Search:
                 return state  # what was tried so far moved what has to stay
             if found is None or (not found.ending.ok and found.failure.mark in seen):
                 return state
-            found = found._replace(plan=with_ended(found.plan, state.trial, self._original.report))
+            found = found._replace(
+                plan=with_ended(found, state, self._original.report), again=False
+            )
             why = one_line(state.failure.error, 200) or state.ending.last_line
             told = f"Round {number} ended: {why}"
             notes = tuple(dict.fromkeys((*found.plan.notes, told)))
@@ -122,7 +126,13 @@ class _Search:
     def _next(self, state: State) -> State | None:
         """Return the first state in which the program comes further than in this one."""
         held = self._bench.held
-        ways = (self._by_intruders, self._by_findings, self._by_releases, self._by_torch)
+        ways = (
+            self._by_reinstalling,
+            self._by_intruders,
+            self._by_findings,
+            self._by_releases,
+            self._by_torch,
+        )
         for way in ways:
             found = way(state)
             if found is not None or self._bench.held != held or not self._goes_on():
@@ -134,6 +144,28 @@ class _Search:
         """Hold what the plan moved and the failure speaks of: no other way out was found."""
         blamed = {one.name for one in suspects(state.failure, self._here, self._environment)}
         self._bench.held |= blamed & moved_names(state.plan)
+
+    # The same release.
+
+    def _by_reinstalling(self, state: State) -> State | None:
+        """Return the state with the installed releases of damaged packages: nothing moves."""
+        blamed = [one.name for one in suspects(state.failure, self._here, self._environment)]
+        moved = moved_names(state.plan)
+        broken = [
+            one
+            for one in damaged(blamed, self._here, self._environment)
+            if one.package.name not in moved
+        ]
+        if not broken:
+            return None
+        found = self._trials.again(state, [one.package for one in broken])
+        if found is None:
+            return None
+        told = tuple(f"{one.package.name} {one.package.version}: {one.why}." for one in broken)
+        return found._replace(
+            plan=msgspec.structs.replace(found.plan, notes=(*found.plan.notes, *told)),
+            again=True,
+        )
 
     # What the findings ask for.
 

@@ -102,6 +102,10 @@ def combined(first: Plan, second: Plan) -> Plan:
 
     Where both name a package, the second one decides.
     """
+    decided = {name for name, text in named_in(second).items() if text.startswith("==")}
+    for name, text in named_in(first).items():
+        if name in decided and named_in(second)[name] != text:
+            first = without(first, name)
     steps = list(first.steps)
     for step in second.steps:
         if step not in steps:

@@ -30,6 +30,7 @@ from doctor.pipeline.assess import assess
 from doctor.pipeline.logs import read_log
 from doctor.pipeline.policy import Policy
 from doctor.pipeline.requests import CheckRequest
+from doctor.repair.damage import misfits
 from doctor.repair.hiding import hiding
 from doctor.repair.merging import install_of
 from doctor.repair.overwriting import overwriting
@@ -45,7 +46,7 @@ _MODULE = re.compile(r"No module named ['\"](\w{1,100})")
 _FROM = re.compile(
     r"cannot import name '\w{1,100}' from (?:partially initialized module )?'(\w{1,100})"
 )
-_NO_FILE = "FileNotFoundError"
+_NO_FILE, _MISFIT_PACKAGES = "FileNotFoundError", "program.misfit_packages"
 _HARMLESS = (".pyc", ".pyi", ".c", ".h", ".hpp", ".pxd", ".pyx", ".md", ".rst", ".a", ".ipynb")
 """Endings of files that no program reads; people delete them to make an image smaller."""
 _SPARED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "__pycache__"})
@@ -100,7 +101,7 @@ def read_program(
     if text:
         logs = (*logs, read_log(SOURCE, _Stream(text), catalog))
         facts |= _missing_files(text, environment) | hiding(facts, environment)
-        facts |= overwriting(text, facts, environment)
+        facts |= overwriting(text, facts, environment) | _misfits(text, environment)
         problems = (*problems, *_asked_by_project(text, facts, environment))
     for one in problems:
         name = f"requires.{one.package}.{one.wanted}"
@@ -251,6 +252,21 @@ def _gone_of(packages: Iterable[Distribution]) -> dict[str, Fact]:
     return {
         "program.gone": present(rows[:_MOST], "RECORD files"),
         "program.gone_packages": present(list(owners)[:_MOST], "RECORD files"),
+    }
+
+
+def _misfits(text: str, environment: Environment) -> dict[str, Fact]:
+    """Return facts about packages of other wheels, where a failure speaks of one of them."""
+    here = {one.name: one for one in installed([str(one) for one in environment.own_folders])}
+    names = {one.name for one in packages_in(text, environment)}
+    found = misfits(here.values(), environment) if names & here.keys() else ()
+    if not names & {one.package.name for one in found}:
+        return {name: absent("WHEEL files") for name in ("program.misfit", _MISFIT_PACKAGES)}
+    packages = [one.package.requirement for one in found]
+    why = [f"{one.package.requirement}: {one.why}" for one in found]
+    return {
+        "program.misfit": present(why[:_MOST], "WHEEL files"),
+        _MISFIT_PACKAGES: present(packages[:_MOST], "WHEEL files"),
     }
 
 

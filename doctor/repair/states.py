@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from doctor.base.requirements import normalize_name
+from doctor.base.text import enumerate_words
 from doctor.environments.layout import CloneError
 from doctor.fixes import installer
 from doctor.host import Host
@@ -21,7 +22,14 @@ from doctor.repair.commands import Kind
 from doctor.repair.examination import OFFLINE, Bench, Ending, Trial, of_program, run_program
 from doctor.repair.failures import Failure, came_further, failure_of
 from doctor.repair.hiding import requests_of
-from doctor.repair.merging import combined, install_of, moved_names, name_in, steps_text
+from doctor.repair.merging import (
+    combined,
+    install_of,
+    moved_names,
+    name_in,
+    steps_text,
+    with_requirements,
+)
 from doctor.repair.new_environment import place_of, tasks_of
 from doctor.repair.project import ProjectError
 from doctor.repair.reading import tops
@@ -29,13 +37,21 @@ from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
 from doctor.repair.trial import Runner, attempt
 
+_NAMED = 3
+_OF_RELEASES = "failure/name-not-in-release"
+_OF_FILES = ("python/program-wheels-misfit", "python/program-files-gone")
+
 
 class State(NamedTuple):
-    """A plan, how the program ends after it, and what a whole trial of it showed."""
+    """A plan, how the program ends after it, and what a whole trial of it showed.
+
+    `again`: it came of the same releases, written once more.
+    """
 
     plan: Plan
     ending: Ending
     trial: Trial | None = None
+    again: bool = False
 
     @property
     def failure(self) -> Failure:
@@ -61,6 +77,17 @@ class Trials:
         found = self.ends(plan, f"with {name} {release}")
         moved = {name, *(tops(self.here[name]) if name in self.here else ())}
         return found if found is not None and self.is_further(state, found, moved) else None
+
+    def again(self, state: State, packages: Sequence[Distribution]) -> State | None:
+        """Return the state with packages written once more, where the program comes further."""
+        facts = self._original.report.observation.facts
+        names = [one.name for one in packages]
+        made = installer.install_set([one.requirement for one in packages], facts, again=names)
+        steps = tuple(_alone(Step(command=one)) for one in made)
+        plan = combined(state.plan, Plan(title="", steps=steps))
+        found = self.ends(plan, f"with {enumerate_words(names[:_NAMED])} again")
+        # The lines of the same release can be compared.
+        return found if found is not None and self.is_further(state, found, ()) else None
 
     def shelf(self, state: State) -> Shelf:
         """Return the releases that fit a state."""
@@ -134,11 +161,23 @@ class Trials:
         return came_further(before.failure, after.failure, names)
 
 
-def with_ended(plan: Plan, before: Trial | None, report: Report) -> Plan:
+def _alone(step: Step) -> Step:
+    """Return an installation that lets everything be that it does not name."""
+    install = install_of(step)
+    if install is None or "--no-deps" in install.head:
+        return step
+    return with_requirements(step, (*install.head, "--no-deps"), install.requirements)
+
+
+def with_ended(found: State, before: State, report: Report) -> Plan:
     """Return a plan that also ends what is found in the output of the program before it."""
-    report = before.report if before is not None and before.report is not None else report
+    plan, trial = found.plan, before.trial
+    report = trial.report if trial is not None and trial.report is not None else report
     own = of_program(report)
     ids = [one.id for one in actionable(own)] if own is not None else []
+    if found.again:  # the release was not the matter
+        ids = [one for one in ids if one != _OF_RELEASES]
+        ids += [one.id for one in actionable(report) if one.id in _OF_FILES]
     return msgspec.structs.replace(plan, solves=tuple(dict.fromkeys((*plan.solves, *ids))))
 
 

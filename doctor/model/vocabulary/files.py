@@ -76,6 +76,11 @@ FILES: dict[str, str] = {
         "files that RECORD lists and that are not there, of packages in the traceback of a program "
         "that failed: {path, package, requirement}"
     ),
+    "program.misfit": (
+        "packages whose wheels were made for another machine or Python, where a program failed on "
+        "one of them, and the tag of each wheel"
+    ),
+    "program.misfit_packages": "the same packages as requirements, as lxml==5.3.0",
     "program.hiding": (
         "copies of packages that come before the installed ones, of releases that another package "
         "refuses, with the folder and who refuses it"

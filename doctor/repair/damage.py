@@ -1,0 +1,147 @@
+"""Find installed packages that cannot be loaded as they lie there, to install them again.
+
+The smallest change for such a package is the same release once more. Two things tell:
+
+| what | by |
+| --- | --- |
+| the wheel was made for another machine, system or Python | the tags in WHEEL |
+| files are gone, or are not those that were installed | sizes and hashes in RECORD |
+
+https://packaging.python.org/en/latest/specifications/binary-distribution-format/
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import platform
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from packaging.tags import Tag, compatible_tags, cpython_tags, parse_tag
+
+from doctor.environments.environment import Environment
+from doctor.host import Host, UnreadableFile, read_regular
+from doctor.observe.installed.distributions import record_of
+from doctor.observe.probes.files.records import rows
+from doctor.observe.scene import Distribution, Interpreter
+from doctor.observe.targets import TargetError, describe
+
+_WHEEL_LIMIT, _HASHED, _LARGEST, _TAGS = 1 << 16, 400, 16 << 20, 200
+_TAG = re.compile(r"^Tag:[ \t]{0,20}([\w.]{1,200}-[\w.]{1,200}-[\w.]{1,300})[ \t\r]{0,20}$", re.M)
+_ALGORITHM = "sha256="
+
+
+class Damage(NamedTuple):
+    """A package that is not as it was made, or not made for this interpreter; `why` says how."""
+
+    package: Distribution
+    why: str
+
+
+def misfits(here: Iterable[Distribution], environment: Environment) -> tuple[Damage, ...]:
+    """Return the packages of wheels that no installer would choose for this interpreter."""
+    tagged = [(one, _tags(one)) for one in here if _is_of_index(one)]
+    # Without compiled parts there is nothing to ask.
+    tagged = [(one, tags) for one, tags in tagged if any(tag.platform != "any" for tag in tags)]
+    if not tagged:
+        return ()
+    try:
+        interpreter = describe(Host(), environment.python)
+    except TargetError:
+        return ()
+    supported = _supported(interpreter)
+    if not supported:
+        return ()
+    return tuple(
+        Damage(one, f"its wheel is made for {min(str(tag) for tag in tags)}")
+        for one, tags in tagged
+        if not tags & supported
+    )
+
+
+def changed(one: Distribution) -> str:
+    """Return how the files of a package differ from its RECORD; empty where they do not."""
+    if not _is_of_index(one):
+        return ""
+    site, hashed = one.folder.parent, 0
+    with suppress(UnreadableFile):
+        for path, size, digest in rows(record_of(one)):
+            place = site / path
+            try:
+                there = place.stat().st_size
+            except OSError:
+                if size != 0:
+                    return f"{path} is gone"
+                continue
+            if size is not None and there != size:
+                return f"{path} is not the file that was installed"
+            if digest.startswith(_ALGORITHM) and there <= _LARGEST and hashed < _HASHED:
+                hashed += 1
+                if _digest(place) not in ("", digest):
+                    return f"{path} is not the file that was installed"
+    return ""
+
+
+def damaged(
+    names: Iterable[str], here: Mapping[str, Distribution], environment: Environment
+) -> tuple[Damage, ...]:
+    """Return what is to be installed again, where a failure speaks of some packages.
+
+    Where one of them is of a wheel that does not fit, every such package is: they came together.
+    """
+    own = {folder.resolve() for folder in environment.own_folders}
+    mine = {name: one for name, one in here.items() if one.folder.parent.resolve() in own}
+    spoken = [mine[name] for name in dict.fromkeys(names) if name in mine]
+    unfit = {one.package.name: one for one in misfits(mine.values(), environment)}
+    found = dict(unfit) if any(one.name in unfit for one in spoken) else {}
+    for one in spoken:
+        if one.name not in found and (why := changed(one)):
+            found[one.name] = Damage(one, why)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _is_of_index(one: Distribution) -> bool:
+    """Say whether an index has the very release: no conda package, no address, no own build."""
+    return (
+        not (one.direct_url or one.ambiguous or one.installer == "conda") and "+" not in one.version
+    )
+
+
+def _tags(one: Distribution) -> frozenset[Tag]:
+    text = (read_regular(one.folder / "WHEEL", _WHEEL_LIMIT) or b"").decode("utf-8", "replace")
+    found: set[Tag] = set()
+    for word in _TAG.findall(text)[:_TAGS]:
+        found |= parse_tag(word)
+    return frozenset(found)
+
+
+def _supported(interpreter: Interpreter) -> frozenset[Tag]:
+    """Return the tags that fit an interpreter; none where they cannot be known here."""
+    if interpreter.implementation.lower() != "cpython" or interpreter.free_threaded:
+        return frozenset()
+    if interpreter.machine.lower() != platform.machine().lower():
+        return frozenset()  # one that is emulated
+    parts = interpreter.version.split(".")
+    if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
+        return frozenset()
+    version = (int(parts[0]), int(parts[1]))
+    return frozenset(_all_tags(version))
+
+
+def _all_tags(version: tuple[int, int]) -> Iterator[Tag]:
+    abi = f"cp{version[0]}{version[1]}"
+    yield from cpython_tags(version, abis=[abi])
+    yield from compatible_tags(version, interpreter=abi)
+
+
+def _digest(place: Path) -> str:
+    try:
+        data = place.read_bytes()
+    except OSError:
+        return ""
+    value = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
+    return _ALGORITHM + value.rstrip("=")
