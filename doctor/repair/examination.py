@@ -105,7 +105,8 @@ class Bench:
     """What is known of the original, tried once in a clone when asked for.
 
     `held` are the packages that the program needs as they are; `trials` are those of whole plans,
-    by their steps.
+    by their steps. `unpruned` is the plan of the program before something was taken out of it.
+    `titles` are those of findings of the program on the way, by id.
     """
 
     def __init__(self, original: Original, progress: Progress) -> None:
@@ -113,6 +114,8 @@ class Bench:
         self._imports: dict[str, Import] = {}
         self._program: Ending | None = None
         self.held = frozenset[str]()
+        self.unpruned: Plan | None = None
+        self.titles = dict[str, str]()
         self.trials: dict[str, Trial] = {}
 
     def imports(self, modules: Sequence[tuple[str, str]]) -> Mapping[str, Import]:

@@ -125,7 +125,7 @@ def _proved(
         report=original.report,
         plan=attempted.plan,
         remarks=(*told[0], *_let_be(told[1], attempted.plan)),
-        titles=_titles(original.report, attempted),
+        titles={**_on_the_way(attempted, bench), **_titles(original.report, attempted)},
     )
     return Outcome(repair, original, attempted)
 
@@ -139,6 +139,10 @@ def _titles(report: Report, attempted: Attempted) -> dict[str, str]:
     return {
         name: "; ".join(titles) for name, titles in told.items() if name in attempted.plan.solves
     }
+
+
+def _on_the_way(attempted: Attempted, bench: Bench) -> dict[str, str]:
+    return {name: bench.titles[name] for name in attempted.plan.solves if name in bench.titles}
 
 
 def _ids(report: Report) -> tuple[str, ...]:

@@ -49,10 +49,11 @@ from doctor.repair.merging import (
     without,
 )
 from doctor.repair.nearest import nearest
+from doctor.repair.pruning import pruned
 from doctor.repair.reading import SOURCE, tops, unmet
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
-from doctor.repair.states import State, Trials, is_as_far, release_of, with_ended
+from doctor.repair.states import State, Trials, is_as_far, release_of
 from doctor.repair.suspects import suspects
 
 _FAULTS, _RESTARTS, _CANDIDATES = 8, 3, 4
@@ -111,17 +112,28 @@ class _Search:
                 return state  # what was tried so far moved what has to stay
             if found is None or (not found.ending.ok and found.failure.mark in seen):
                 return state
-            found = found._replace(
-                plan=with_ended(found, state, self._original.report), again=False
-            )
+            plan = self._trials.with_ended(found, state)
+            found = found._replace(plan=plan, again=False)
             why = one_line(state.failure.error, 200) or state.ending.last_line
             told = f"Round {number} ended: {why}"
             notes = tuple(dict.fromkeys((*found.plan.notes, told)))
+            last = moved_names(found.plan) - moved_names(state.plan)
             state = found._replace(plan=msgspec.structs.replace(found.plan, notes=notes))
             if state.ending.ok:
-                return state
+                return self._pruned(state, last)
             seen.add(state.failure.mark)
         return state
+
+    def _pruned(self, state: State, last: frozenset[str]) -> State:
+        """Return a state without what the program does without; what requirements ask for stays.
+
+        A single package of the `last` round is needed: without it the program failed.
+        """
+        needed = {one.wanted for one in unmet(self._original.problems)}
+        needed |= last if len(last) == 1 else frozenset()
+        fewer = pruned(state, self._trials, needed, self._goes_on)
+        self._bench.unpruned = state.plan if fewer is not state else None
+        return fewer
 
     def _next(self, state: State) -> State | None:
         """Return the first state in which the program comes further than in this one."""

@@ -69,9 +69,11 @@ def prove(
     begun = time.monotonic()
     tried: list[Plan] = []
     best: Attempted | None = None
-    led = lead(plans, original, bench, progress)
+    led, leads = lead(plans, original, bench, progress), 0
     if led is not None:
-        plans = (led, *(one for one in plans if one.steps != led.steps))
+        first = (led, bench.unpruned) if bench.unpruned is not None else (led,)
+        leads, known = len(first), [one.steps for one in first]
+        plans = (*first, *(one for one in plans if one.steps not in known))
     plans = [one for one in plans if not moved_names(one) & bench.held] or plans
     for number, plan in enumerate(plans[:_PLANS], 1):
         label = f"plan {number} of {len(plans)}, " if len(plans) > 1 else ""
@@ -79,9 +81,9 @@ def prove(
         done = done._replace(plan=_with_seconds(done.plan, time.monotonic() - begun))
         if best is None or done.ok or _rank(done.plan) < _rank(best.plan):
             best = done
-        if done.ok or led is not None or original.seconds_left() <= 0:
+        if done.ok or (led is not None and number >= leads) or original.seconds_left() <= 0:
             # Where the program leads, the other plans were tried on the way.
-            others = (*plans[number:], *tried)
+            others = (*plans[max(number, leads) :], *tried)
             break
         tried.append(done.plan)
     else:

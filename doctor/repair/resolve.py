@@ -31,6 +31,8 @@ from doctor.repair.merging import install_of, name_in
 _TEXT, _NAMED = 400, 3
 _BLAMED = re.compile(r"Wheels are required for `([\w.-]{1,200})`")
 _SIDES = 2
+_DEPENDS = re.compile(r" depends on ", re.IGNORECASE)
+_REQUIRED = re.compile(r"^(?:and )?you require ", re.IGNORECASE)
 _PYTHON = re.compile(r"python(\d+\.\d+)")
 _COMPILED = "it would be compiled"
 _ASKED = (Kind.INSTALL, Kind.PROJECT)
@@ -62,7 +64,7 @@ def confirm(
         tasks = [commands.task(step, environment) for step in plan.steps]
         answers = [(each, _answer(each, host, sizes=sizes)) for each in tasks]
         if why := _dropped(answers):
-            remarks.append(f"Not offered: {plan.title}. {why}")
+            remarks.append(f"Not offered: {plan.title}: {why}")
             continue
         built = [
             text for each, one in answers if (text := without_wheels(one, each.step, environment))
@@ -125,12 +127,25 @@ def _dropped(answers: Sequence[tuple[Task, Answer | None]]) -> str:
     """Return why a plan cannot be carried out, or would change nothing; empty otherwise."""
     for _, answer in answers:
         if isinstance(answer, Conflict) and not _lacks_wheels(answer):
-            return one_line(" ".join(answer.rules) or answer.text, _TEXT)
+            return conflict_words(answer.rules)
     idle = [isinstance(one, Resolution) and one.is_no_op for _, one in answers]
     forced = any("reinstall" in word for each, _ in answers for word in _words(each))
     if idle and all(idle) and not forced:
-        return "The installer says that it would change nothing."
+        return "it would change nothing."
     return ""
+
+
+def conflict_words(rules: Sequence[str]) -> str:
+    """Return a sentence about the two rules that exclude each other, as an installer names them.
+
+    It leaves out what lies between: `depends on` may be the wish of another package on the way.
+    """
+    words = []
+    for rule in rules:
+        text = _DEPENDS.sub(" with what it needs asks for ", rule)
+        text = _REQUIRED.sub("the plan keeps ", text)
+        words.append(one_line(text.strip().rstrip("."), _TEXT))
+    return f"{', and '.join(words)}." if words else "no releases go together for it."
 
 
 def _needs_build(answer: Answer | None) -> bool:

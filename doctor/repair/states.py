@@ -32,13 +32,12 @@ from doctor.repair.merging import (
 )
 from doctor.repair.new_environment import place_of, tasks_of
 from doctor.repair.project import ProjectError
-from doctor.repair.reading import tops
+from doctor.repair.reading import SOURCE, read_program, tops
 from doctor.repair.releases import Shelf
 from doctor.repair.requests import Original, actionable
 from doctor.repair.trial import Runner, attempt
 
 _NAMED = 3
-_OF_RELEASES = "failure/name-not-in-release"
 _OF_FILES = ("python/program-wheels-misfit", "python/program-files-gone")
 
 
@@ -152,6 +151,33 @@ class Trials:
         except CloneError:
             return None
 
+    def with_ended(self, found: State, before: State) -> Plan:
+        """Return a plan that also ends what is found in the output of the program before it."""
+        report = self._report(before)
+        own = of_program(report)
+        ended = [*actionable(own)] if own is not None else []
+        if found.again:  # neither a release nor another package was the matter
+            ended = [one for one in ended if not one.id.startswith("failure/")]
+            ended += [one for one in actionable(report) if one.id in _OF_FILES]
+        self._bench.titles |= {one.id: one.title for one in ended}
+        ids = (one.id for one in ended)
+        solves = tuple(dict.fromkeys((*found.plan.solves, *ids)))
+        return msgspec.structs.replace(found.plan, solves=solves)
+
+    def _report(self, state: State) -> Report:
+        """Return a report with the output of the program in a state."""
+        original = self._original
+        if state.trial is not None and state.trial.report is not None:
+            return state.trial.report
+        if not state.plan.steps:
+            return original.report
+        seen = original.report.observation
+        logs = tuple(one for one in seen.logs if one.source != SOURCE)
+        report = msgspec.structs.replace(
+            original.report, observation=msgspec.structs.replace(seen, logs=logs)
+        )
+        return read_program(report, state.ending.text, original.request.check, original.environment)
+
     def is_further(self, before: State, after: State, moved: Iterable[str]) -> bool:
         """Say whether the program comes further, with packages that moved in between."""
         if after.ending.ok or before.ending.ok:
@@ -167,18 +193,6 @@ def _alone(step: Step) -> Step:
     if install is None or "--no-deps" in install.head:
         return step
     return with_requirements(step, (*install.head, "--no-deps"), install.requirements)
-
-
-def with_ended(found: State, before: State, report: Report) -> Plan:
-    """Return a plan that also ends what is found in the output of the program before it."""
-    plan, trial = found.plan, before.trial
-    report = trial.report if trial is not None and trial.report is not None else report
-    own = of_program(report)
-    ids = [one.id for one in actionable(own)] if own is not None else []
-    if found.again:  # the release was not the matter
-        ids = [one for one in ids if one != _OF_RELEASES]
-        ids += [one.id for one in actionable(report) if one.id in _OF_FILES]
-    return msgspec.structs.replace(plan, solves=tuple(dict.fromkeys((*plan.solves, *ids))))
 
 
 def is_as_far(one: State, other: State) -> bool:
